@@ -1,0 +1,199 @@
+//! The seam between the engine and a workload: what a client is told, and what it answers.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Nanoseconds on the monotonic clock since the run's epoch; simulated in tests.
+pub type Time = u64;
+
+/// Index of one of a client's links.
+pub type Link = usize;
+
+/// Where a link connects to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A TCP address.
+    Tcp(SocketAddr),
+    /// A Unix-domain socket, at most 107 bytes long.
+    Unix(PathBuf),
+}
+
+/// What a link needs to start TLS when its client asks for it.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// Shared configuration: roots, client certificate, verification policy.
+    pub config: Arc<rustls::ClientConfig>,
+    /// Name to verify and to send as SNI.
+    pub name: rustls_pki_types::ServerName<'static>,
+}
+
+/// One end point a client keeps a connection to.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Where to connect.
+    pub address: Address,
+    /// Present when the client may answer [`Step::StartTls`] for this link.
+    pub tls: Option<Tls>,
+}
+
+/// What happened; handed to [`Client::handle`] one at a time.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The link is connected (plain). Sent once per connection, first at the start of the run.
+    Opened(Link),
+    /// TLS is up on the link; `certificate` is the peer's, in DER, for channel binding.
+    Secured {
+        /// Which link.
+        link: Link,
+        /// The server's end-entity certificate (DER), if it sent one.
+        certificate: Option<&'a [u8]>,
+    },
+    /// Bytes arrived. The client raises `used` by what it consumed; the engine keeps the rest, joins it with
+    /// what follows, and offers it again at once if the answer was a step other than [`Step::Wait`].
+    Bytes {
+        /// Which link.
+        link: Link,
+        /// All bytes not yet used.
+        data: &'a [u8],
+        /// Starts at 0; at most `data.len()`.
+        used: &'a mut usize,
+    },
+    /// Start the next transaction now. `due` is its intended start: `now` in a closed load, possibly
+    /// earlier in an open one.
+    Slot {
+        /// Intended start of the transaction.
+        due: Time,
+    },
+    /// The time asked for with [`Step::Until`] has come.
+    Timer,
+    /// The link was closed by the peer, or could not be opened or written.
+    Closed {
+        /// Which link.
+        link: Link,
+        /// What the system said; `None` for an orderly end of stream.
+        error: Option<&'a io::Error>,
+    },
+    /// A helper outside the thread finished what this client waits for.
+    Woken,
+}
+
+/// How a transaction failed; pgbench's kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// SQLSTATE 40001, after the last permitted try.
+    Serialization,
+    /// SQLSTATE 40P01, after the last permitted try.
+    Deadlock,
+    /// Any other error after which the client goes on.
+    Other,
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Which script (statement set, tile layer, command) ran: index below `Plan::scripts`.
+    pub script: u16,
+    /// `None` when it succeeded.
+    pub failure: Option<Failure>,
+    /// How often it was tried; 1 without a retry.
+    pub tries: u32,
+    /// Rows the server returned in it.
+    pub rows: u64,
+    /// Bytes of payload (row data, tile bytes, values) received in it.
+    pub bytes: u64,
+}
+
+/// A client's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing to do until the next event.
+    Wait,
+    /// Send [`Event::Timer`] at this time (it replaces an earlier wish).
+    Until(Time),
+    /// The server agreed to TLS: start the handshake on this link (needs [`Endpoint::tls`]).
+    StartTls(Link),
+    /// Close the link if open, connect again, then send [`Event::Opened`].
+    Reconnect(Link),
+    /// Set-up is over (connected, authenticated, prepared): the client can take its first slot.
+    Ready,
+    /// The current transaction ended; the client can take its next slot.
+    Ended(Outcome),
+    /// The client stops for good (aborted, see [`Io::abort`], or nothing more to do).
+    Done,
+}
+
+/// What the engine lends a client while it handles an event.
+#[derive(Debug)]
+pub struct Io<'a> {
+    /// Time of the event.
+    pub now: Time,
+    /// The measured part of the run is over: end soon, start nothing new, do not retry.
+    pub stopping: bool,
+    pub(crate) out: &'a mut [Vec<u8>],
+    pub(crate) notes: &'a mut Notes,
+}
+
+/// What a client told the engine while handling one event, beside its step.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The transaction's service time starts here (and, in closed load, its response time).
+    pub(crate) restarted: Option<Time>,
+    /// (statement, nanoseconds or failure) for statement latencies.
+    pub(crate) statements: Vec<StatementNote>,
+    /// Message of the abort that the step [`Step::Done`] carries out.
+    pub(crate) abort: Option<String>,
+    /// Warnings for the user, bounded by the engine.
+    pub(crate) messages: Vec<String>,
+}
+
+/// One completed or failed statement of a script.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StatementNote {
+    pub(crate) statement: u16,
+    pub(crate) elapsed_ns: u64,
+    pub(crate) failed: bool,
+}
+
+impl Io<'_> {
+    /// The output buffer of a link; what is appended is sent after the event.
+    #[inline]
+    pub fn out(&mut self, link: Link) -> &mut Vec<u8> {
+        &mut self.out[link]
+    }
+
+    /// The transaction really starts now (after a reconnection that does not count).
+    pub fn restart(&mut self) {
+        self.notes.restarted = Some(self.now);
+    }
+
+    /// Records the latency of one statement of the current script; `statement` counts over all scripts.
+    #[inline]
+    pub fn statement(&mut self, statement: u16, elapsed_ns: u64, failed: bool) {
+        self.notes.statements.push(StatementNote { statement, elapsed_ns, failed });
+    }
+
+    /// Says why this client gives up; answer [`Step::Done`] after it.
+    pub fn abort(&mut self, message: String) {
+        self.notes.abort = Some(message);
+    }
+
+    /// A message for the user (NOTICE, debug); the engine keeps a bounded number.
+    pub fn message(&mut self, text: String) {
+        self.notes.messages.push(text);
+    }
+}
+
+/// One simulated user of the target: a script interpreter, a tile picker, a Redis stream.
+///
+/// Called by the engine on the thread that owns it. After [`Event::Opened`] it sets its links up and answers
+/// [`Step::Ready`]; each [`Event::Slot`] starts one transaction that ends with [`Step::Ended`]. A client that
+/// loses its link answers [`Step::Reconnect`] or [`Step::Done`]; it never blocks, and never reads a clock.
+pub trait Client: Send {
+    /// The end points of this client's links, in link order; asked once, before the run.
+    fn endpoints(&self) -> Vec<Endpoint>;
+
+    /// Handles one event.
+    fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step;
+}

@@ -1,0 +1,157 @@
+//! What a run of the engine gives back.
+
+use stats::Histogram;
+
+use crate::client::Time;
+
+/// Counters of one script. In open load `due = ok + late + failed + skipped + unfinished`; in closed load
+/// `due` counts the transactions that ended inside the measured part, plus the unfinished ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Transactions that were to be done.
+    pub due: u64,
+    /// Succeeded within the limit (all successes, when there is no limit).
+    pub ok: u64,
+    /// Succeeded, but later than the limit.
+    pub late: u64,
+    /// Failed after their last try.
+    pub failed: u64,
+    /// Of `failed`: serialization failures.
+    pub serialization_failures: u64,
+    /// Of `failed`: deadlocks.
+    pub deadlock_failures: u64,
+    /// Never started: their limit had passed before a client was free.
+    pub skipped: u64,
+    /// Still open when the drain time was over.
+    pub unfinished: u64,
+    /// Transactions that needed more than one try.
+    pub retried: u64,
+    /// Extra tries over all transactions.
+    pub retries: u64,
+    /// Rows received.
+    pub rows: u64,
+    /// Payload bytes received.
+    pub bytes: u64,
+}
+
+impl Counts {
+    /// Adds another part's counters.
+    pub fn add(&mut self, other: &Self) {
+        self.due += other.due;
+        self.ok += other.ok;
+        self.late += other.late;
+        self.failed += other.failed;
+        self.serialization_failures += other.serialization_failures;
+        self.deadlock_failures += other.deadlock_failures;
+        self.skipped += other.skipped;
+        self.unfinished += other.unfinished;
+        self.retried += other.retried;
+        self.retries += other.retries;
+        self.rows += other.rows;
+        self.bytes += other.bytes;
+    }
+
+    /// pgbench's "transactions actually processed".
+    #[must_use]
+    pub fn processed(&self) -> u64 {
+        self.ok + self.late
+    }
+}
+
+/// Figures of one script: over the run, or over one second of it.
+#[derive(Debug, Clone, Default)]
+pub struct ScriptFigures {
+    /// Counters.
+    pub counts: Counts,
+    /// From intended start to end, of successful transactions.
+    pub response: Histogram,
+    /// From actual start to end, of successful transactions.
+    pub service: Histogram,
+}
+
+/// Figures of one statement over the run.
+#[derive(Debug, Clone, Default)]
+pub struct StatementFigures {
+    /// Latency of completed executions.
+    pub latency: Histogram,
+    /// Executions that failed.
+    pub failures: u64,
+}
+
+/// One second of the measured part (or of warm-up), over all threads.
+#[derive(Debug, Clone, Default)]
+pub struct Second {
+    /// Start, in ns from the start of the measured part; negative during warm-up.
+    pub start_ns: i64,
+    /// Length in ns; the last one may be shorter than a second.
+    pub length_ns: u64,
+    /// One entry per script.
+    pub scripts: Vec<ScriptFigures>,
+}
+
+/// What the engine says of itself.
+#[derive(Debug, Clone, Default)]
+pub struct OwnCost {
+    /// User CPU of the engine's threads in the measured part, ns.
+    pub user_ns: u64,
+    /// System CPU of the engine's threads in the measured part, ns.
+    pub system_ns: u64,
+    /// Largest share (0..=1) of the measured part that a single thread spent running.
+    pub busiest_thread: f64,
+    /// How late timers fired.
+    pub timer_lateness: Histogram,
+    /// Time from the return of one wait to the entry of the next.
+    pub turn: Histogram,
+    /// Actual start minus intended start of open-load arrivals that found a free client.
+    pub start_lag: Histogram,
+}
+
+/// A client that gave up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Abort {
+    /// Number of the client, from 0.
+    pub client: usize,
+    /// Its reason.
+    pub message: String,
+}
+
+/// Everything a run of the engine measured.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// Name of the driver that ran: `epoll`, `kqueue`, `simulated`.
+    pub driver: &'static str,
+    /// Length of the measured part, ns.
+    pub elapsed: Time,
+    /// From the start of the run until all clients were ready, ns.
+    pub connecting: Time,
+    /// Per script.
+    pub scripts: Vec<ScriptFigures>,
+    /// Per statement; empty when not wanted.
+    pub statements: Vec<StatementFigures>,
+    /// Connections made after the first ones, and the ns they took (reconnect per transaction).
+    pub reconnections: u64,
+    /// Sum of the time spent reconnecting, ns.
+    pub reconnecting: Time,
+    /// Clients that gave up, in the order they did; at most one entry per client.
+    pub aborts: Vec<Abort>,
+    /// Messages of clients (bounded; the rest is only counted).
+    pub messages: Vec<String>,
+    /// Messages not kept.
+    pub messages_dropped: u64,
+    /// Whether the run was stopped from outside before its end.
+    pub interrupted: bool,
+    /// The engine's own cost.
+    pub own: OwnCost,
+}
+
+impl Measured {
+    /// Counters over all scripts.
+    #[must_use]
+    pub fn totals(&self) -> Counts {
+        let mut totals = Counts::default();
+        for script in &self.scripts {
+            totals.add(&script.counts);
+        }
+        totals
+    }
+}

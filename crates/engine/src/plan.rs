@@ -1,0 +1,97 @@
+//! What the engine is asked to do: pure data.
+
+use crate::client::Time;
+
+/// How load is offered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Load {
+    /// Every client starts its next transaction as soon as the last one ended.
+    Closed,
+    /// Open: arrivals on a schedule, whatever the target does.
+    Rate(Rate),
+    /// Every client pauses between transactions.
+    Users {
+        /// Pause between the end of one transaction and the start of the next.
+        think: Time,
+        /// Distance between the first starts of two successive clients.
+        ramp: Time,
+    },
+}
+
+/// An open load's schedule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// Transactions per second over all clients; above 0.
+    pub per_second: f64,
+    /// How the gaps are drawn.
+    pub arrivals: Arrivals,
+    /// Which arrival goes to which thread.
+    pub timeline: Timeline,
+}
+
+/// Distribution of the gaps between arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Exponential gaps.
+    Poisson,
+    /// Equal gaps.
+    Uniform,
+}
+
+/// Where arrivals are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeline {
+    /// One timeline for the whole run; arrival k is a pure function of seed, rate and k.
+    Global,
+    /// pgbench's: one timeline per thread at rate / threads, from the thread's own stream.
+    PerThread,
+}
+
+/// Which driver moves the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DriverChoice {
+    /// By clients per thread and by what the kernel allows.
+    #[default]
+    Auto,
+    /// The system's portable readiness interface (epoll, kqueue).
+    Portable,
+}
+
+/// When the measured part ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// After this long (from the end of warm-up).
+    Elapsed(Time),
+    /// When each client has ended this many transactions.
+    PerClient(u64),
+}
+
+/// One run of the engine.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// OS threads; at least 1, at most the number of clients.
+    pub threads: usize,
+    /// Preferred driver.
+    pub driver: DriverChoice,
+    /// How load is offered.
+    pub load: Load,
+    /// Load before anything counts.
+    pub warmup: Time,
+    /// End of the measured part.
+    pub until: Until,
+    /// Latency limit; slower transactions are *late*, and in open load arrivals that are already later than this
+    /// are skipped if `skip_late`.
+    pub limit: Option<Time>,
+    /// Open load: skip arrivals whose limit has passed before they start (pgbench's -R with -L).
+    pub skip_late: bool,
+    /// How long transactions still open at the end may take before they count as unfinished.
+    pub drain: Time,
+    /// How long connecting and set-up of all clients may take.
+    pub connect_timeout: Time,
+    /// Seed of the schedule.
+    pub seed: u64,
+    /// Number of scripts clients report in `Outcome::script`.
+    pub scripts: usize,
+    /// Number of statements clients may report; 0 when statement latencies are not wanted.
+    pub statements: usize,
+}

@@ -1,0 +1,1 @@
+//! `lab` crate of pgdyno.

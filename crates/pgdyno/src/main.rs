@@ -1,0 +1,2 @@
+//! The pgdyno program.
+fn main() {}

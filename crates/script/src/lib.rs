@@ -1,0 +1,1 @@
+//! `script` crate of pgdyno.

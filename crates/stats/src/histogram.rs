@@ -1,0 +1,183 @@
+//! The one latency histogram of pgdyno: HdrHistogram in nanoseconds with fixed bounds.
+//!
+//! Equal bounds everywhere make merging exact: adding two histograms gives the histogram of the
+//! concatenated samples. What a histogram cannot give exactly (mean, standard deviation, extremes) is
+//! kept beside it as plain sums.
+
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+
+/// Smallest value told apart, in nanoseconds.
+pub const LOWEST_NS: u64 = 64;
+/// Largest value, one hour in nanoseconds; anything longer is recorded as this.
+pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits kept.
+pub const DIGITS: u8 = 3;
+
+/// Why stored bytes are not a histogram of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum HistogramError {
+    /// The bytes are not an HdrHistogram V2 encoding.
+    #[error("not an HdrHistogram V2 encoding: {0}")]
+    Encoding(String),
+    /// A histogram with other bounds cannot be merged without loss.
+    #[error("histogram bounds differ from {LOWEST_NS} ns .. {HIGHEST_NS} ns with {DIGITS} digits")]
+    Bounds,
+}
+
+/// Latencies in nanoseconds, [`LOWEST_NS`] to [`HIGHEST_NS`], with exact count, sum, sum of squares, minimum and maximum.
+#[derive(Clone)]
+pub struct Histogram {
+    inner: hdrhistogram::Histogram<u64>,
+    sum_ns: u128,
+    sum_squares: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Histogram({} values, {:?}..{:?} ns)", self.count(), self.min_ns(), self.max_ns())
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram; allocates all its counters at once, so that recording never allocates.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            inner: hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS)
+                .expect("fixed bounds are valid"),
+            sum_ns: 0,
+            sum_squares: 0.0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+
+    /// Records one value in nanoseconds.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        self.inner.saturating_record(ns);
+        self.sum_ns += u128::from(ns);
+        self.sum_squares += (ns as f64) * (ns as f64);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Adds all of `other`; exact, since bounds are equal.
+    pub fn add(&mut self, other: &Self) {
+        self.inner.add(&other.inner).expect("bounds are equal");
+        self.sum_ns += other.sum_ns;
+        self.sum_squares += other.sum_squares;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Empties the histogram and keeps its memory.
+    pub fn clear(&mut self) {
+        self.inner.reset();
+        (self.sum_ns, self.sum_squares, self.min_ns, self.max_ns) = (0, 0.0, u64::MAX, 0);
+    }
+
+    /// Number of recorded values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// Exact smallest value in nanoseconds; `None` when empty.
+    #[must_use]
+    pub fn min_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.min_ns)
+    }
+
+    /// Exact largest value in nanoseconds; `None` when empty.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.max_ns)
+    }
+
+    /// Exact sum of all values in nanoseconds.
+    #[must_use]
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// Sum of squared values in ns², to double precision.
+    #[must_use]
+    pub fn sum_squares(&self) -> f64 {
+        self.sum_squares
+    }
+
+    /// Arithmetic mean in nanoseconds; `None` when empty.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.sum_ns as f64 / self.count() as f64)
+    }
+
+    /// Population standard deviation in nanoseconds (as pgbench computes it); `None` when empty.
+    #[must_use]
+    pub fn stddev_ns(&self) -> Option<f64> {
+        let mean = self.mean_ns()?;
+        Some((self.sum_squares / self.count() as f64 - mean * mean).max(0.0).sqrt())
+    }
+
+    /// Value at quantile `q` in 0..=1, in nanoseconds, never above the exact maximum; `None` when empty.
+    #[must_use]
+    pub fn quantile_ns(&self, q: f64) -> Option<u64> {
+        (!self.is_empty()).then(|| self.inner.value_at_quantile(q).clamp(self.min_ns, self.max_ns))
+    }
+
+    /// How many values were recorded above `ns` (to the histogram's resolution).
+    #[must_use]
+    pub fn count_above(&self, ns: u64) -> u64 {
+        self.count() - self.inner.count_between(0, ns)
+    }
+
+    /// Points of the distribution for drawing: (quantile, value in ns), densest towards 1.
+    #[must_use]
+    pub fn curve(&self) -> Vec<(f64, u64)> {
+        self.inner
+            .iter_quantiles(5)
+            .map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns)))
+            .collect()
+    }
+
+    /// HdrHistogram V2 encoding (uncompressed; stored compressed by `results`).
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&self.inner, &mut bytes)
+            .expect("writing to memory cannot fail");
+        bytes
+    }
+
+    /// Rebuilds a histogram from [`Self::encode`]'s bytes and the exact figures kept beside them.
+    ///
+    /// # Errors
+    /// When the bytes are not such an encoding, or have other bounds.
+    pub fn decode(bytes: &[u8], sum_ns: u128, sum_squares: f64, min_ns: u64, max_ns: u64) -> Result<Self, HistogramError> {
+        let inner: hdrhistogram::Histogram<u64> = Deserializer::new()
+            .deserialize(&mut &bytes[..])
+            .map_err(|e| HistogramError::Encoding(format!("{e:?}")))?;
+        if inner.low() != LOWEST_NS || inner.high() < HIGHEST_NS || inner.sigfig() != DIGITS {
+            return Err(HistogramError::Bounds);
+        }
+        let mut histogram = Self { sum_ns, sum_squares, min_ns, max_ns, ..Self::new() };
+        histogram.inner.add(&inner).map_err(|_| HistogramError::Bounds)?;
+        Ok(histogram)
+    }
+}
