@@ -4,7 +4,7 @@
 //! concatenated samples. What a histogram cannot give exactly (mean, standard deviation, extremes) is
 //! kept beside it as plain sums.
 
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// Smallest value told apart, in nanoseconds.
 pub const LOWEST_NS: u64 = 64;
@@ -149,19 +149,14 @@ impl Histogram {
     /// Points of the distribution for drawing: (quantile, value in ns), densest towards 1.
     #[must_use]
     pub fn curve(&self) -> Vec<(f64, u64)> {
-        self.inner
-            .iter_quantiles(5)
-            .map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns)))
-            .collect()
+        self.inner.iter_quantiles(5).map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns))).collect()
     }
 
-    /// HdrHistogram V2 encoding (uncompressed; stored compressed by `results`).
+    /// HdrHistogram's V2 compressed encoding, which other tools read too.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        V2Serializer::new()
-            .serialize(&self.inner, &mut bytes)
-            .expect("writing to memory cannot fail");
+        V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).expect("writing to memory cannot fail");
         bytes
     }
 
@@ -169,7 +164,13 @@ impl Histogram {
     ///
     /// # Errors
     /// When the bytes are not such an encoding, or have other bounds.
-    pub fn decode(bytes: &[u8], sum_ns: u128, sum_squares: f64, min_ns: u64, max_ns: u64) -> Result<Self, HistogramError> {
+    pub fn decode(
+        bytes: &[u8],
+        sum_ns: u128,
+        sum_squares: f64,
+        min_ns: u64,
+        max_ns: u64,
+    ) -> Result<Self, HistogramError> {
         let inner: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut &bytes[..])
             .map_err(|e| HistogramError::Encoding(format!("{e:?}")))?;

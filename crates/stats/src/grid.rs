@@ -1,0 +1,157 @@
+//! Many cells at once: one figure for a grid, adjusted p, heterogeneity.
+
+use crate::paired::{Estimate, mean, paired};
+
+/// One figure for a grid of cells, each measured in the same rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GridEstimate {
+    /// Mean log ratio over cells; `n` counts rounds when they are complete, else the fewest pairs of a cell.
+    pub estimate: Estimate,
+    /// Cells in it.
+    pub cells: usize,
+    /// Whether every cell has every round. If not, the error comes from the cells' own spreads, which misses what
+    /// the cells of a round share.
+    pub complete: bool,
+}
+
+/// The grid's figure from `cells[c][r]`: the log ratio of cell c in round r, or none.
+///
+/// Complete rounds: per round the mean over cells, then a t interval over rounds, so that what the cells of a round
+/// share (drift) is part of the error. Incomplete: standard errors of the cells added, with Satterthwaite's degrees of
+/// freedom (Biometrics Bulletin 1946). `None` without any value.
+#[must_use]
+pub fn grid(cells: &[Vec<Option<f64>>]) -> Option<GridEstimate> {
+    let cells: Vec<&Vec<Option<f64>>> =
+        cells.iter().filter(|cell| cell.iter().any(Option::is_some)).collect();
+    let rounds = cells.iter().map(|cell| cell.len()).max()?;
+    let complete = cells.iter().all(|cell| cell.len() == rounds && cell.iter().all(Option::is_some));
+    let estimate = if complete { by_round(&cells, rounds) } else { by_cell(&cells) }?;
+    Some(GridEstimate { estimate, cells: cells.len(), complete })
+}
+
+fn by_round(cells: &[&Vec<Option<f64>>], rounds: usize) -> Option<Estimate> {
+    let per_round: Option<Vec<f64>> = (0..rounds)
+        .map(|round| mean(&cells.iter().filter_map(|cell| cell[round]).collect::<Vec<_>>()))
+        .collect();
+    paired(&per_round?)
+}
+
+fn by_cell(cells: &[&Vec<Option<f64>>]) -> Option<Estimate> {
+    let parts: Option<Vec<Estimate>> =
+        cells.iter().map(|cell| paired(&cell.iter().flatten().copied().collect::<Vec<_>>())).collect();
+    let parts = parts?;
+    let weight = 1.0 / parts.len() as f64;
+    let log_ratio = parts.iter().map(|part| part.log_ratio * weight).sum();
+    let n = parts.iter().map(|part| part.n).min()?;
+    let squares: Option<Vec<(f64, f64)>> = parts
+        .iter()
+        .map(|part| part.standard_error.map(|error| ((weight * error).powi(2), part.df)))
+        .collect();
+    let Some(squares) = squares else {
+        return Some(Estimate { log_ratio, standard_error: None, df: 0.0, n });
+    };
+    let total: f64 = squares.iter().map(|(square, _)| square).sum();
+    let below: f64 = squares.iter().map(|(square, df)| square * square / df).sum();
+    let df = if below == 0.0 { squares.iter().map(|(_, df)| df).sum() } else { total * total / below };
+    Some(Estimate { log_ratio, standard_error: Some(total.sqrt()), df, n })
+}
+
+/// How much cells differ beyond their own errors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Heterogeneity {
+    /// Cochran's Q.
+    pub q: f64,
+    /// Share of the variation that is between cells, 0..=1 (Higgins & Thompson 2002).
+    pub i_squared: f64,
+}
+
+/// Heterogeneity of at least two cells with positive standard errors; else `None`.
+#[must_use]
+pub fn heterogeneity(cells: &[Estimate]) -> Option<Heterogeneity> {
+    let weighted: Vec<(f64, f64)> = cells
+        .iter()
+        .filter_map(|cell| cell.standard_error.filter(|&e| e > 0.0).map(|e| (cell.log_ratio, 1.0 / (e * e))))
+        .collect();
+    if weighted.len() < 2 {
+        return None;
+    }
+    let weights: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+    let center = weighted.iter().map(|(value, weight)| value * weight).sum::<f64>() / weights;
+    let q: f64 = weighted.iter().map(|(value, weight)| weight * (value - center).powi(2)).sum();
+    let df = weighted.len() as f64 - 1.0;
+    let i_squared = if q > 0.0 { ((q - df) / q).max(0.0) } else { 0.0 };
+    Some(Heterogeneity { q, i_squared })
+}
+
+/// Holm's adjusted p values (Scand. J. Statist. 1979), in the order given: keeps the chance of any false alarm among
+/// all cells below the level each is tested at.
+#[must_use]
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
+    let mut adjusted = vec![1.0; p.len()];
+    let mut floor: f64 = 0.0;
+    for (rank, &index) in order.iter().enumerate() {
+        floor = floor.max(p[index] * (p.len() - rank) as f64).min(1.0);
+        adjusted[index] = floor;
+    }
+    adjusted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64, tolerance: f64) {
+        assert!((a - b).abs() <= tolerance, "{a} is not {b} within {tolerance}");
+    }
+
+    /// R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02.
+    #[test]
+    fn holm_is_rs_p_adjust() {
+        for (got, wanted) in holm(&[0.01, 0.04, 0.03, 0.005]).into_iter().zip([0.03, 0.06, 0.06, 0.02]) {
+            close(got, wanted, 1e-12);
+        }
+        assert_eq!(holm(&[0.9, 0.8]), vec![1.0, 1.0]);
+        assert!(holm(&[]).is_empty());
+    }
+
+    #[test]
+    fn complete_rounds_keep_what_cells_share() {
+        // Both cells move together by round: averaging over cells must not make that noise vanish.
+        let cell = vec![Some(0.05), Some(-0.05), Some(0.06), Some(-0.04)];
+        let one = grid(std::slice::from_ref(&cell)).unwrap();
+        let two = grid(&[cell.clone(), cell]).unwrap();
+        assert!(two.complete);
+        assert_eq!(one.estimate, two.estimate);
+    }
+
+    #[test]
+    fn incomplete_rounds_use_the_cells_own_errors() {
+        let cells = [vec![Some(0.02), Some(0.04), Some(0.03)], vec![Some(0.01), None, Some(0.03)]];
+        let found = grid(&cells).unwrap();
+        assert!(!found.complete);
+        close(found.estimate.log_ratio, 0.025, 1e-12);
+        // Errors by hand: 0.01/√3 and 0.01414/√2 = 0.01; half of each, squared and added.
+        close(found.estimate.standard_error.unwrap(), (0.25 * 1e-4 / 3.0 + 0.25 * 1e-4f64).sqrt(), 1e-9);
+        assert!(found.estimate.df > 1.0 && found.estimate.df < 3.0);
+    }
+
+    #[test]
+    fn grids_without_values_have_no_figure() {
+        assert!(grid(&[]).is_none());
+        assert!(grid(&[vec![None, None]]).is_none());
+        let one_round = grid(&[vec![Some(0.1)], vec![Some(0.2)]]).unwrap();
+        assert_eq!(one_round.estimate.standard_error, None);
+    }
+
+    #[test]
+    fn equal_cells_are_homogeneous_and_different_ones_not() {
+        let cell = |log_ratio| Estimate { log_ratio, standard_error: Some(0.01), df: 7.0, n: 8 };
+        close(heterogeneity(&[cell(0.02), cell(0.02)]).unwrap().i_squared, 0.0, 1e-12);
+        let apart = heterogeneity(&[cell(0.0), cell(0.2)]).unwrap();
+        close(apart.q, 200.0, 1e-6);
+        close(apart.i_squared, 0.995, 1e-6);
+        assert!(heterogeneity(&[cell(0.0)]).is_none());
+    }
+}
