@@ -1,0 +1,116 @@
+//! Which runs belong together.
+
+use std::collections::BTreeMap;
+
+use super::Metric;
+use crate::record::{Reason, Run, RunKind, Validity};
+
+/// One combination of the factors that are not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// Workload's name.
+    pub workload: String,
+    /// All other factors; numbers sort as numbers.
+    pub factors: BTreeMap<String, Level>,
+}
+
+/// A level of a factor, ordered as a number where it is one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Level(pub String);
+
+impl Ord for Level {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        match (self.0.parse::<f64>(), other.0.parse::<f64>()) {
+            (Ok(a), Ok(b)) => a.total_cmp(&b).then_with(|| self.0.cmp(&other.0)),
+            (Ok(_), Err(_)) => std::cmp::Ordering::Less,
+            (Err(_), Ok(_)) => std::cmp::Ordering::Greater,
+            (Err(_), Err(_)) => self.0.cmp(&other.0),
+        }
+    }
+}
+
+impl PartialOrd for Level {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Cell {
+    /// The cell a run belongs to.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let others = run.factors.iter().filter(|(name, _)| *name != "workload");
+        Self {
+            workload: run.workload.clone(),
+            factors: others.map(|(name, level)| (name.clone(), Level(level.clone()))).collect(),
+        }
+    }
+
+    /// In words: `polygons, clients 8`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.workload.clone();
+        for (name, level) in &self.factors {
+            text += &format!(", {name} {}", level.0);
+        }
+        text
+    }
+}
+
+/// A pair that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excluded {
+    /// Its round.
+    pub round: u32,
+    /// Why.
+    pub why: String,
+}
+
+/// Two values of one cell and round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pair {
+    pub(super) round: u32,
+    pub(super) base: f64,
+    pub(super) new: f64,
+}
+
+/// Values of one cell, by arm and round; `Err` says why a run has none.
+#[derive(Debug, Default)]
+pub(super) struct CellRuns {
+    values: BTreeMap<(String, u32), Result<f64, String>>,
+}
+
+pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns> {
+    let mut cells: BTreeMap<Cell, CellRuns> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.kind == RunKind::Client) {
+        let Some(arm) = &run.arm else { continue };
+        let value = usable(run, metric);
+        cells.entry(Cell::of(run)).or_default().values.insert((arm.clone(), run.round), value);
+    }
+    cells
+}
+
+fn usable(run: &Run, metric: Metric) -> Result<f64, String> {
+    if run.validity == Validity::Invalid {
+        let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
+        return Err(format!("{}: {}", run.arm.as_deref().unwrap_or_default(), reasons.join(", ")));
+    }
+    metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| "nothing was measured".to_owned())
+}
+
+impl CellRuns {
+    /// Usable pairs of two arms, and those left out. A round that lacks one arm is not yet a pair, and not counted.
+    pub(super) fn pairs(&self, base: &str, new: &str) -> (Vec<Pair>, Vec<Excluded>) {
+        let (mut pairs, mut excluded) = (Vec::new(), Vec::new());
+        for ((arm, round), value) in &self.values {
+            let Some(other) = self.values.get(&(new.to_owned(), *round)).filter(|_| arm == base) else {
+                continue;
+            };
+            match (value, other) {
+                (Ok(base), Ok(new)) => pairs.push(Pair { round: *round, base: *base, new: *new }),
+                (Err(why), _) | (_, Err(why)) => excluded.push(Excluded { round: *round, why: why.clone() }),
+            }
+        }
+        (pairs, excluded)
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a results file cannot be used: which file, what is wrong, what to try.
+
+use std::path::{Path, PathBuf};
+
+/// Errors of the results file.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No such file.
+    #[error("{}: no results file there; name one with --results, or run something first", path.display())]
+    Absent {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("{}: not a results file of pgdyno", path.display())]
+    NotResults {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Written by a newer pgdyno.
+    #[error(
+        "{}: written by a newer pgdyno (schema {found}, this one knows {known}); use that version, or another file",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: u32,
+        /// The newest version this build knows.
+        known: u32,
+    },
+    /// No space is left for it.
+    #[error("{}: the disk is full; nothing stored before is lost, free some space and go on", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else writes to it.
+    #[error("{}: locked by another program; wait for it, or use another file", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be opened or written.
+    #[error("{}: cannot be opened or written: {detail}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite or the system said.
+        detail: String,
+    },
+    /// A statement of the user is not one that only reads, or is wrong.
+    #[error("{message}")]
+    Query {
+        /// What SQLite said.
+        message: String,
+    },
+    /// No experiment of that number or name.
+    #[error("{}: no experiment {wanted}; there are: {}", path.display(), if known.is_empty() { "none" } else { known })]
+    NoExperiment {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        wanted: String,
+        /// Those that are there.
+        known: String,
+    },
+    /// Stored content that cannot be read back.
+    #[error("{}: damaged: {detail}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+}
+
+impl StoreError {
+    /// Sorts an SQLite error.
+    pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as Code;
+        let path = path.to_owned();
+        match error.sqlite_error_code() {
+            Some(Code::DiskFull) => Self::Full { path },
+            Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { path },
+            Some(Code::NotADatabase) => Self::NotResults { path },
+            Some(Code::DatabaseCorrupt) => Self::Damaged { path, detail: error.to_string() },
+            _ => Self::Unusable { path, detail: error.to_string() },
+        }
+    }
+}

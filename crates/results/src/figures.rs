@@ -1,0 +1,46 @@
+//! Figures of a run that are derived when reading, each in one place.
+
+use stats::Histogram;
+
+use crate::record::{Run, ScriptRecord};
+
+impl Run {
+    /// One of [`Run::counts`], 0 when it was not counted.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
+
+    /// Transactions per second that succeeded: (ok + late) / measured seconds. `None` for jobs and runs of no length.
+    #[must_use]
+    pub fn tps(&self) -> Option<f64> {
+        (self.measured_s > 0.0 && !self.scripts.is_empty())
+            .then(|| (self.count("ok") + self.count("late")) as f64 / self.measured_s)
+    }
+
+    /// Response times over all scripts.
+    #[must_use]
+    pub fn response(&self) -> Histogram {
+        merged(&self.scripts, |script| &script.response)
+    }
+
+    /// Service times over all scripts.
+    #[must_use]
+    pub fn service(&self) -> Histogram {
+        merged(&self.scripts, |script| &script.service)
+    }
+
+    /// Response time at quantile `q` (0..=1), in µs; `None` when nothing was measured.
+    #[must_use]
+    pub fn response_us(&self, q: f64) -> Option<f64> {
+        self.response().quantile_ns(q).map(|ns| ns as f64 / 1000.0)
+    }
+}
+
+fn merged(scripts: &[ScriptRecord], of: impl Fn(&ScriptRecord) -> &Histogram) -> Histogram {
+    let mut all = Histogram::new();
+    for script in scripts {
+        all.add(of(script));
+    }
+    all
+}

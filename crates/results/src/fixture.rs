@@ -1,0 +1,134 @@
+//! A made-up experiment for tests: every value from a seed.
+
+use std::collections::BTreeMap;
+
+use stats::Histogram;
+
+use crate::record::*;
+
+/// A run of `workload` with `clients` in `arm` and `round`, at about `tps`.
+pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, tps: f64) -> Run {
+    let mut response = Histogram::new();
+    let count = tps.round() as u64;
+    for at in 0..count.min(500) {
+        response.record(100_000 + at * 997);
+    }
+    let counts: BTreeMap<String, u64> =
+        [("due", count), ("ok", count), ("late", 0), ("failed", 0), ("rows", count)]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into();
+    let script = ScriptRecord {
+        name: "one.sql".into(),
+        text_hash: "ab".into(),
+        weight: 1,
+        counts: counts.clone(),
+        service: response.clone(),
+        response: response.clone(),
+    };
+    Run {
+        uuid: uuid::Uuid::new_v4().to_string(),
+        kind: RunKind::Client,
+        workload: workload.into(),
+        factors: [("workload", workload.to_owned()), ("clients", clients.to_string())]
+            .map(|(name, level)| (name.to_owned(), level))
+            .into(),
+        arm: arm.map(str::to_owned),
+        round,
+        sequence: round * 10,
+        position_in_pair: 1,
+        session: 1,
+        started_at: "2026-01-02T03:04:05Z".into(),
+        load: "closed".into(),
+        offered_rate: None,
+        clients,
+        threads: 1,
+        driver: "simulated".into(),
+        seed: u64::MAX - 1,
+        warmup_s: 0.5,
+        measured_s: 1.0,
+        validity: Validity::Valid,
+        doubts: Vec::new(),
+        counts,
+        figures: [("client_cpu_us_per_tx".to_owned(), 7.5)].into(),
+        settings: vec![Setting { name: "work_mem".into(), value: "4MB".into(), source: "default".into() }],
+        scripts: vec![script],
+        series: vec![SeriesPoint {
+            script: 0,
+            start_us: 0,
+            length_us: 1_000_000,
+            ok: count,
+            late: 0,
+            failed: 0,
+            skipped: 0,
+            response,
+        }],
+        phases: vec![Phase {
+            name: "node".into(),
+            item: String::new(),
+            start_us: 1,
+            duration_us: 2,
+            count: Some(3),
+            source: "stamped".into(),
+        }],
+        relations: vec![Relation {
+            name: "t".into(),
+            kind: "table".into(),
+            table: "t".into(),
+            bytes: 8192,
+            rows: 3,
+        }],
+        artifacts: vec![Artifact {
+            name: "tile/0/0/0".into(),
+            media_type: "text/plain".into(),
+            caption: "nothing".into(),
+            bytes: vec![0, 1, 255],
+        }],
+        events: vec![RunEvent { time_us: -5, kind: "notice".into(), detail: "x".into() }],
+    }
+}
+
+/// An experiment with these arms, the first being the base.
+pub(crate) fn experiment(arms: &[&str]) -> Experiment {
+    Experiment {
+        hash: "cafe".into(),
+        name: "made-up".into(),
+        question: "Is B faster?".into(),
+        file_text: "question = \"Is B faster?\"".into(),
+        plan_json: "{}".into(),
+        seed: u64::MAX,
+        order_scheme: "pairs".into(),
+        rounds: 8,
+        compare_factor: (!arms.is_empty()).then(|| "settings".into()),
+        base: arms.first().map(|&arm| arm.into()),
+        arms: arms
+            .iter()
+            .map(|&name| Arm { name: name.into(), settings: BTreeMap::new(), unsafe_settings: Vec::new() })
+            .collect(),
+        margin: 0.03,
+        taste: None,
+        created_at: "2026-01-02T03:04:05Z".into(),
+    }
+}
+
+/// A host.
+pub(crate) fn host() -> Host {
+    Host {
+        uuid: "h".into(),
+        name: "here".into(),
+        cpu: "a CPU".into(),
+        cores: 2,
+        memory_bytes: 1 << 34,
+        facts: BTreeMap::new(),
+    }
+}
+
+/// A target.
+pub(crate) fn target() -> Target {
+    Target {
+        kind: "url".into(),
+        dsn_redacted: "postgres://x@localhost/y".into(),
+        server_version: "15.1".into(),
+        postgis_version: None,
+        versions: BTreeMap::new(),
+    }
+}

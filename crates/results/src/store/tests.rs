@@ -1,0 +1,150 @@
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use super::*;
+use crate::fixture::{experiment, host, run, target};
+use crate::table::Value;
+
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.sqlite");
+    (folder, path)
+}
+
+fn filled(path: &Path) -> (Store, ExperimentId) {
+    let mut store = Store::create_or_open(path).unwrap();
+    let (id, session) = store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), false).unwrap();
+    assert_eq!(session, 1);
+    for (arm, round) in [("A", 1), ("B", 1), ("B", 2)] {
+        store.store_run(id, &run("reads", 4, Some(arm), round, 1000.0)).unwrap();
+    }
+    (store, id)
+}
+
+#[test]
+fn what_is_stored_comes_back_whole() {
+    let (_folder, path) = place();
+    let (store, id) = filled(&path);
+    drop(store);
+    let store = Store::open_read_only(&path).unwrap();
+    let found = store.experiment(id).unwrap();
+    assert_eq!((found.experiment, found.host, found.target), (experiment(&["A", "B"]), host(), target()));
+    let runs = store.runs(id).unwrap();
+    assert_eq!(runs.len(), 3);
+    let (mut got, mut put) = (runs[0].clone(), run("reads", 4, Some("A"), 1, 1000.0));
+    assert_eq!(got.response().curve(), put.response().curve());
+    assert_eq!(got.series[0].response.max_ns(), put.series[0].response.max_ns());
+    got.uuid.clone_from(&put.uuid);
+    assert_eq!(format!("{got:?}"), format!("{:?}", put.clone()));
+    put.seed = 1;
+    assert_ne!(format!("{got:?}"), format!("{put:?}"));
+    let keys = store.finished_runs(id).unwrap();
+    assert_eq!(
+        keys.iter().map(|key| (key.arm.as_deref(), key.round)).collect::<Vec<_>>(),
+        [(Some("A"), 1), (Some("B"), 1), (Some("B"), 2)]
+    );
+}
+
+#[test]
+fn only_the_owner_can_read_it() {
+    let (folder, path) = place();
+    let (store, _) = filled(&path);
+    for entry in std::fs::read_dir(folder.path()).unwrap().flatten() {
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path());
+    }
+    drop(store);
+}
+
+#[test]
+fn the_same_plan_goes_on_and_again_begins_anew() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let mut more = experiment(&["A", "B"]);
+    more.rounds = 12;
+    assert_eq!(store.begin_experiment(&more, &host(), &target(), false).unwrap(), (id, 2));
+    assert_eq!(store.experiment(id).unwrap().experiment.rounds, 12);
+    let (new, session) = store.begin_experiment(&more, &host(), &target(), true).unwrap();
+    assert!(new != id && session == 1);
+    assert_eq!(store.find(Some("made-up")).unwrap(), new);
+    assert_eq!(store.find(None).unwrap(), id, "the newest with runs");
+    assert!(matches!(store.find(Some("other")), Err(StoreError::NoExperiment { .. })));
+}
+
+#[test]
+fn a_reader_sees_a_running_experiment() {
+    let (_folder, path) = place();
+    let (mut writer, id) = filled(&path);
+    let reader = Store::open_read_only(&path).unwrap();
+    assert_eq!(reader.runs(id).unwrap().len(), 3);
+    writer.store_run(id, &run("reads", 4, Some("A"), 2, 1000.0)).unwrap();
+    assert_eq!(reader.runs(id).unwrap().len(), 4);
+}
+
+#[test]
+fn settings_are_kept_once_per_set() {
+    let (_folder, path) = place();
+    let (store, _) = filled(&path);
+    let count = store.query("SELECT count(*) FROM settings").unwrap();
+    assert_eq!(count.rows, [[Value::Int(1)]]);
+}
+
+#[test]
+fn questions_may_only_read() {
+    let (_folder, path) = place();
+    let (store, _) = filled(&path);
+    let table = store.query("SELECT workload, tps_max, runs FROM v_cell ORDER BY arm").unwrap();
+    assert_eq!(table.columns, ["workload", "tps_max", "runs"]);
+    assert_eq!(table.rows[1], [Value::from("reads"), Value::Real(1000.0), Value::Int(2)]);
+    for wrong in ["DELETE FROM run", "SELEC 1", "DROP VIEW v_run", "SELECT 1; SELECT 2"] {
+        assert!(matches!(store.query(wrong), Err(StoreError::Query { .. })), "{wrong}");
+    }
+}
+
+#[test]
+fn other_files_are_refused_and_left_alone() {
+    let (folder, path) = place();
+    assert!(matches!(Store::open_read_only(&path), Err(StoreError::Absent { .. })));
+    std::fs::write(
+        &path,
+        "a shopping list, long enough to be no SQLite header at all, is it not? No, it is not.",
+    )
+    .unwrap();
+    assert!(matches!(Store::create_or_open(&path), Err(StoreError::NotResults { .. })));
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("a shopping list"));
+    let other = folder.path().join("other.sqlite");
+    rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
+    assert!(matches!(Store::create_or_open(&other), Err(StoreError::NotResults { .. })));
+    assert!(matches!(Store::open_read_only(&other), Err(StoreError::NotResults { .. })));
+    let newer = folder.path().join("newer.sqlite");
+    drop(filled(&newer));
+    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(Store::create_or_open(&newer), Err(StoreError::Newer { found: 99, .. })));
+    assert!(matches!(Store::open_read_only(&newer), Err(StoreError::Newer { found: 99, .. })));
+    let nowhere = folder.path().join("no/such/folder.sqlite");
+    assert!(matches!(Store::create_or_open(&nowhere), Err(StoreError::Unusable { .. })));
+}
+
+/// A run whose transaction was not committed leaves no trace, as after a kill.
+#[test]
+fn a_run_is_there_whole_or_not_at_all() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let mut twice = run("reads", 4, Some("A"), 3, 1000.0);
+    twice.phases.push(twice.phases[0].clone());
+    twice.uuid = store.runs(id).unwrap()[0].uuid.clone(); // breaks the uniqueness of runs
+    assert!(store.store_run(id, &twice).is_err());
+    assert_eq!(store.runs(id).unwrap().len(), 3);
+    assert_eq!(store.query("SELECT count(*) FROM phase").unwrap().rows, [[Value::Int(3)]]);
+}
+
+#[test]
+fn every_table_and_view_is_on_the_schema_page() {
+    let (_folder, path) = place();
+    let (store, _) = filled(&path);
+    let page = include_str!("../../../../docs/schema.md");
+    let tables = store.query("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").unwrap();
+    for row in tables.rows {
+        let [Value::Text(name)] = &row[..] else { panic!("a name") };
+        assert!(page.contains(&format!("`{name}`")), "docs/schema.md lacks {name}");
+    }
+}

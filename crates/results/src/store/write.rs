@@ -1,0 +1,334 @@
+//! Writing: an experiment when it begins, each run as it ends.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use sha2::{Digest, Sha256};
+use stats::Histogram;
+
+use super::{ExperimentId, Store};
+use crate::error::StoreError;
+use crate::record::{Experiment, Host, Run, ScriptRecord, SeriesPoint, Setting, Target};
+
+/// `hist.start_us` of a histogram over the whole run.
+pub(super) const WHOLE_RUN: i64 = -1;
+
+type Sqlite<T> = Result<T, rusqlite::Error>;
+
+impl Store {
+    /// Finds the newest experiment with this plan, or makes it; counts the session and keeps the larger number of
+    /// rounds. With `again` always makes a new one. Returns its number and which session this is, from 1.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn begin_experiment(
+        &mut self,
+        experiment: &Experiment,
+        host: &Host,
+        target: &Target,
+        again: bool,
+    ) -> Result<(ExperimentId, u32), StoreError> {
+        let path = self.path.clone();
+        let begin = |connection: &mut rusqlite::Connection| -> Sqlite<_> {
+            let transaction = connection.transaction()?;
+            let known =
+                (!again).then(|| newest_with_hash(&transaction, &experiment.hash)).transpose()?.flatten();
+            let id = match known {
+                Some(id) => {
+                    transaction.execute(
+                        "UPDATE experiment SET rounds = max(rounds, ?2), plan_json = ?3, file_text = ?4
+                         WHERE experiment_id = ?1",
+                        params![id, experiment.rounds, experiment.plan_json, experiment.file_text],
+                    )?;
+                    id
+                }
+                None => insert_experiment(&transaction, experiment, host, target)?,
+            };
+            let session = transaction.query_row(
+                "UPDATE experiment SET sessions = sessions + 1 WHERE experiment_id = ?1 RETURNING sessions",
+                [id],
+                |row| row.get(0),
+            )?;
+            transaction.commit()?;
+            Ok((ExperimentId(id), session))
+        };
+        begin(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
+    }
+
+    /// Stores a run with all it holds, in one durable transaction: after a crash it is there whole, or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written; [`StoreError::Full`] when the disk is full.
+    pub fn store_run(&mut self, experiment: ExperimentId, run: &Run) -> Result<i64, StoreError> {
+        let path = self.path.clone();
+        let store = |connection: &mut rusqlite::Connection| -> Sqlite<i64> {
+            let transaction = connection.transaction()?;
+            let id = insert_run(&transaction, experiment, run)?;
+            insert_details(&transaction, id, run)?;
+            for (position, script) in run.scripts.iter().enumerate() {
+                let script_id = insert_script(&transaction, id, position, script, run.measured_s)?;
+                let seconds = run.series.iter().filter(|point| point.script as usize == position);
+                insert_series(&transaction, script_id, seconds)?;
+            }
+            transaction.commit()?;
+            Ok(id)
+        };
+        store(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
+    }
+}
+
+fn newest_with_hash(transaction: &Transaction<'_>, hash: &str) -> Sqlite<Option<i64>> {
+    transaction
+        .query_row("SELECT experiment_id FROM experiment WHERE hash = ?1 ORDER BY 1 DESC", [hash], |row| {
+            row.get(0)
+        })
+        .optional()
+}
+
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("records are plain data")
+}
+
+fn insert_experiment(
+    transaction: &Transaction<'_>,
+    experiment: &Experiment,
+    host: &Host,
+    target: &Target,
+) -> Sqlite<i64> {
+    transaction.execute(
+        "INSERT OR IGNORE INTO host (uuid, name, cpu, cores, memory_bytes, facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![host.uuid, host.name, host.cpu, host.cores, host.memory_bytes as i64, json(&host.facts)],
+    )?;
+    let host_id: i64 = transaction.query_row(
+        "SELECT host_id FROM host WHERE uuid = ?1 AND name = ?2 AND cpu = ?3 AND cores = ?4 AND memory_bytes = ?5
+         AND facts = ?6",
+        params![host.uuid, host.name, host.cpu, host.cores, host.memory_bytes as i64, json(&host.facts)],
+        |row| row.get(0),
+    )?;
+    transaction.execute(
+        "INSERT INTO target (kind, dsn_redacted, server_version, postgis_version, versions) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![
+            target.kind,
+            target.dsn_redacted,
+            target.server_version,
+            target.postgis_version,
+            json(&target.versions)
+        ],
+    )?;
+    let target_id = transaction.last_insert_rowid();
+    transaction.execute(
+        "INSERT INTO experiment (uuid, hash, name, question, file_text, plan_json, seed, order_scheme, rounds,
+            compare_factor, base, arms, margin, taste, created_at, host_id, target_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        params![
+            uuid::Uuid::new_v4().to_string(),
+            experiment.hash,
+            experiment.name,
+            experiment.question,
+            experiment.file_text,
+            experiment.plan_json,
+            experiment.seed.to_string(),
+            experiment.order_scheme,
+            experiment.rounds,
+            experiment.compare_factor,
+            experiment.base,
+            json(&experiment.arms),
+            experiment.margin,
+            experiment.taste,
+            experiment.created_at,
+            host_id,
+            target_id,
+        ],
+    )?;
+    Ok(transaction.last_insert_rowid())
+}
+
+fn cell_id(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run) -> Sqlite<i64> {
+    let factors = json(&run.factors);
+    let made = transaction.execute(
+        "INSERT OR IGNORE INTO cell (experiment_id, workload, factors) VALUES (?1, ?2, ?3)",
+        params![experiment.0, run.workload, factors],
+    )?;
+    let id = transaction.query_row(
+        "SELECT cell_id FROM cell WHERE experiment_id = ?1 AND workload = ?2 AND factors = ?3",
+        params![experiment.0, run.workload, factors],
+        |row| row.get(0),
+    )?;
+    if made == 1 {
+        for (name, value) in &run.factors {
+            transaction.execute("INSERT INTO cell_factor VALUES (?1, ?2, ?3)", params![id, name, value])?;
+        }
+    }
+    Ok(id)
+}
+
+/// Settings are stored once per distinct set, under the hash of all of them.
+fn settings_id(transaction: &Transaction<'_>, settings: &[Setting]) -> Sqlite<Option<i64>> {
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let mut sorted: Vec<_> = settings.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    sorted.dedup_by(|a, b| a.name == b.name);
+    let mut hash = String::new();
+    for byte in Sha256::digest(json(&sorted)) {
+        use std::fmt::Write as _;
+        let _ = write!(hash, "{byte:02x}");
+    }
+    let find = "SELECT settings_id FROM settings WHERE hash = ?1";
+    if let Some(id) = transaction.query_row(find, [&hash], |row| row.get(0)).optional()? {
+        return Ok(Some(id));
+    }
+    transaction.execute("INSERT INTO settings (hash) VALUES (?1)", [&hash])?;
+    let id = transaction.last_insert_rowid();
+    let mut insert = transaction.prepare_cached("INSERT INTO setting VALUES (?1, ?2, ?3, ?4)")?;
+    for setting in sorted {
+        insert.execute(params![id, setting.name, setting.value, setting.source])?;
+    }
+    Ok(Some(id))
+}
+
+fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run) -> Sqlite<i64> {
+    let response = run.response();
+    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1000.0);
+    transaction.execute(
+        "INSERT INTO run (uuid, experiment_id, cell_id, kind, arm, round, sequence, position_in_pair, session,
+            started_at, load, offered_rate, clients, threads, driver, seed, warmup_s, measured_s, validity, settings_id,
+            tps, p50_us, p95_us, p99_us, p999_us, max_us)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+            ?23, ?24, ?25, ?26)",
+        params![
+            run.uuid,
+            experiment.0,
+            cell_id(transaction, experiment, run)?,
+            word(&run.kind),
+            run.arm,
+            run.round,
+            run.sequence,
+            run.position_in_pair,
+            run.session,
+            run.started_at,
+            run.load,
+            run.offered_rate,
+            run.clients,
+            run.threads,
+            run.driver,
+            run.seed.to_string(),
+            run.warmup_s,
+            run.measured_s,
+            word(&run.validity),
+            settings_id(transaction, &run.settings)?,
+            run.tps(),
+            us(response.quantile_ns(0.5)),
+            us(response.quantile_ns(0.95)),
+            us(response.quantile_ns(0.99)),
+            us(response.quantile_ns(0.999)),
+            us(response.max_ns()),
+        ],
+    )?;
+    Ok(transaction.last_insert_rowid())
+}
+
+/// The name under which serde knows a value, without quotes.
+pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
+    json(value).trim_matches('"').to_owned()
+}
+
+fn insert_details(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
+    for (name, value) in &run.counts {
+        transaction.execute("INSERT INTO run_count VALUES (?1, ?2, ?3)", params![id, name, *value as i64])?;
+    }
+    for (name, value) in run.figures.iter().filter(|(_, value)| value.is_finite()) {
+        transaction.execute("INSERT INTO run_figure VALUES (?1, ?2, ?3)", params![id, name, value])?;
+    }
+    for (at, doubt) in run.doubts.iter().enumerate() {
+        let values = params![id, at as i64, word(&doubt.reason), doubt.detail];
+        transaction.execute("INSERT INTO run_doubt VALUES (?1, ?2, ?3, ?4)", values)?;
+    }
+    for (at, phase) in run.phases.iter().enumerate() {
+        let count = phase.count.map(|count| count as i64);
+        let (start, duration) = (phase.start_us as i64, phase.duration_us as i64);
+        let values = params![id, at as i64, phase.name, phase.item, start, duration, count, phase.source];
+        transaction.execute("INSERT INTO phase VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", values)?;
+    }
+    for (at, relation) in run.relations.iter().enumerate() {
+        let (bytes, rows) = (relation.bytes as i64, relation.rows as i64);
+        let values = params![id, at as i64, relation.name, relation.kind, relation.table, bytes, rows];
+        transaction.execute("INSERT INTO relation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", values)?;
+    }
+    for (at, artifact) in run.artifacts.iter().enumerate() {
+        let values =
+            params![id, at as i64, artifact.name, artifact.media_type, artifact.caption, artifact.bytes];
+        transaction.execute("INSERT INTO artifact VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values)?;
+    }
+    for (at, event) in run.events.iter().enumerate() {
+        let values = params![id, at as i64, event.time_us, event.kind, event.detail];
+        transaction.execute("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)", values)?;
+    }
+    Ok(())
+}
+
+fn insert_script(
+    transaction: &Transaction<'_>,
+    run: i64,
+    position: usize,
+    script: &ScriptRecord,
+    measured_s: f64,
+) -> Sqlite<i64> {
+    transaction.execute(
+        "INSERT INTO script (run_id, position, name, text_hash, weight, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![run, position as i64, script.name, script.text_hash, script.weight, json(&script.counts)],
+    )?;
+    let id = transaction.last_insert_rowid();
+    let length_us = (measured_s * 1e6) as i64;
+    insert_histogram(transaction, id, "response", WHOLE_RUN, length_us, &script.response)?;
+    insert_histogram(transaction, id, "service", WHOLE_RUN, length_us, &script.service)?;
+    Ok(id)
+}
+
+fn insert_series<'a>(
+    transaction: &Transaction<'_>,
+    script: i64,
+    points: impl Iterator<Item = &'a SeriesPoint>,
+) -> Sqlite<()> {
+    for point in points {
+        let length_us = point.length_us as i64;
+        transaction.execute(
+            "INSERT INTO series VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                script,
+                point.start_us,
+                length_us,
+                point.ok as i64,
+                point.late as i64,
+                point.failed as i64,
+                point.skipped as i64
+            ],
+        )?;
+        insert_histogram(transaction, script, "second", point.start_us, length_us, &point.response)?;
+    }
+    Ok(())
+}
+
+fn insert_histogram(
+    transaction: &Transaction<'_>,
+    script: i64,
+    kind: &str,
+    start_us: i64,
+    length_us: i64,
+    histogram: &Histogram,
+) -> Sqlite<()> {
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO hist VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    insert.execute(params![
+        script,
+        kind,
+        start_us,
+        length_us,
+        histogram.count() as i64,
+        histogram.sum_ns().to_string(),
+        histogram.sum_squares(),
+        histogram.min_ns().map(|ns| ns as i64),
+        histogram.max_ns().map(|ns| ns as i64),
+        histogram.encode(),
+    ])?;
+    Ok(())
+}
