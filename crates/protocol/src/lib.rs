@@ -1,1 +1,9 @@
-//! `protocol` crate of pgdyno.
+//! Wire protocols of the servers pgdyno drives: PostgreSQL and Redis.
+//!
+//! Everything here turns bytes into messages and messages into bytes. There is no socket, no clock and no thread:
+//! the caller moves the bytes, hands in what arrived as a slice with an index, and sends what was appended to a
+//! `Vec<u8>`. The only files read are those that libpq's connection rules name (passfile, service file,
+//! certificates), and only when a connection is being described, never while one is in use.
+
+pub mod postgres;
+pub mod redis;

@@ -1,0 +1,29 @@
+//! libpq's rules for describing a connection: strings and URIs, the environment, the service file, the passfile.
+//!
+//! What is asked for is gathered in [`Parameters`], each with the place it came from; resolving them against an [`Env`]
+//! gives a [`Config`] in which every default is filled in. As in libpq the order is: what the user wrote, the service
+//! file, the environment, built-in defaults.
+
+mod config;
+mod env;
+mod error;
+mod hosts;
+mod keywords;
+mod options;
+mod parameters;
+mod passfile;
+mod password;
+mod resolve;
+mod service;
+mod text;
+mod uri;
+
+pub use config::Config;
+pub use env::Env;
+pub use error::{ConnInfoError, UriError};
+pub use hosts::{Host, HostSpec};
+pub use options::{
+    ClientCertificate, RootCertificates, SslOptions, TargetSession, TcpOptions, TlsVersion, Verification,
+};
+pub use parameters::{Origin, Parameters};
+pub use password::{Password, PasswordSource};

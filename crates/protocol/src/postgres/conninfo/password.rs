@@ -1,0 +1,52 @@
+//! A password, which nothing prints.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where a password was found.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PasswordSource {
+    /// In a connection string or URI; if that stood among the program's arguments, other users could see it.
+    Argument,
+    /// In `PGPASSWORD`.
+    Environment,
+    /// In this passfile.
+    Passfile(PathBuf),
+    /// In this service file.
+    Service(PathBuf),
+    /// Typed by the user.
+    Prompt,
+}
+
+/// A password and where it was found. It has no `Display`, and `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password {
+    bytes: Vec<u8>,
+    source: PasswordSource,
+}
+
+impl Password {
+    /// Keeps a password.
+    #[must_use]
+    pub fn new(password: impl Into<Vec<u8>>, source: PasswordSource) -> Password {
+        Password { bytes: password.into(), source }
+    }
+
+    /// The password itself.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where it was found.
+    #[must_use]
+    pub fn source(&self) -> &PasswordSource {
+        &self.source
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Password").field("source", &self.source).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,75 @@
+//! Connection strings: `keyword=value keyword = 'quoted value'`.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use super::error::ConnInfoError;
+use super::keywords;
+use super::parameters::Parameters;
+
+type Text<'a> = Peekable<Chars<'a>>;
+
+/// Reads a connection string; of a keyword given twice the last counts.
+pub(super) fn parse(string: &str, into: &mut Parameters) -> Result<(), ConnInfoError> {
+    let mut text = string.chars().peekable();
+    for number in 1.. {
+        skip_blanks(&mut text);
+        if text.peek().is_none() {
+            break;
+        }
+        let keyword = take_until(&mut text, |c| c == '=' || is_blank(c));
+        skip_blanks(&mut text);
+        if text.next_if_eq(&'=').is_none() {
+            return Err(ConnInfoError::MissingEquals { after: keywords::shown(&keyword, number) });
+        }
+        skip_blanks(&mut text);
+        let value = if text.next_if_eq(&'\'').is_some() { quoted(&mut text)? } else { bare(&mut text) };
+        into.set(&keyword, &value)?;
+    }
+    Ok(())
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+}
+
+fn skip_blanks(text: &mut Text<'_>) {
+    while text.next_if(|&c| is_blank(c)).is_some() {}
+}
+
+fn take_until(text: &mut Text<'_>, end: impl Fn(char) -> bool) -> String {
+    std::iter::from_fn(|| text.next_if(|&c| !end(c))).collect()
+}
+
+/// A value up to the next blank; a backslash takes the next character as it is.
+fn bare(text: &mut Text<'_>) -> String {
+    let mut value = String::new();
+    while let Some(c) = text.next_if(|&c| !is_blank(c)) {
+        match c {
+            '\\' => value.extend(text.next()),
+            _ => value.push(c),
+        }
+    }
+    value
+}
+
+/// A value up to the closing quote.
+fn quoted(text: &mut Text<'_>) -> Result<String, ConnInfoError> {
+    let mut value = String::new();
+    loop {
+        match text.next() {
+            None => return Err(ConnInfoError::UnterminatedQuote),
+            Some('\'') => return Ok(value),
+            Some('\\') => value.extend(text.next()),
+            Some(c) => value.push(c),
+        }
+    }
+}
+
+/// A value as it is written in a connection string.
+pub(super) fn quote(value: &str) -> String {
+    if !value.is_empty() && !value.contains(|c| is_blank(c) || matches!(c, '\'' | '\\')) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}

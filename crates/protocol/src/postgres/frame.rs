@@ -1,0 +1,183 @@
+//! How messages are cut out of the byte stream: one tag byte, a length that counts itself, the body.
+
+use std::ffi::CStr;
+
+/// Bytes of a message before its body: tag and length.
+pub(crate) const HEADER: usize = 5;
+
+/// Longest body of a message that carries no user data. libpq uses the same bound to tell a real message from
+/// a stream that is out of step.
+const SHORT_LIMIT: usize = 30_000;
+
+/// Longest body of a message that may carry user data: PostgreSQL cannot build a larger one (1 GiB).
+const LONG_LIMIT: usize = 0x4000_0000;
+
+/// The byte stream is not what the protocol allows; the connection cannot be used any more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// A tag that no server message has.
+    #[error(
+        "lost synchronization with server: got message type {}, length {length}; is it a PostgreSQL server?",
+        show_tag(*.tag)
+    )]
+    UnknownMessage {
+        /// The tag byte.
+        tag: u8,
+        /// The length that followed it, as sent.
+        length: u32,
+    },
+    /// A length that this kind of message cannot have.
+    #[error("lost synchronization with server: got message type {}, length {length}", show_tag(*.tag))]
+    Length {
+        /// The tag byte.
+        tag: u8,
+        /// The length, as sent.
+        length: u32,
+    },
+    /// The length is possible but the body does not hold what it must.
+    #[error("message contents do not agree with length in message type {}: {what}", show_tag(*.tag))]
+    Malformed {
+        /// The tag byte.
+        tag: u8,
+        /// What was wrong with the body.
+        what: &'static str,
+    },
+    /// A message that is right in itself but not here.
+    #[error("unexpected message type {} from server during {during}", show_tag(*.tag))]
+    Unexpected {
+        /// The tag byte.
+        tag: u8,
+        /// What was going on.
+        during: &'static str,
+    },
+    /// The answer to a request for TLS was neither yes nor no.
+    #[error("received invalid response to SSL negotiation: {}; is it a PostgreSQL server?", show_tag(*.answer))]
+    SslAnswer {
+        /// The byte that came.
+        answer: u8,
+    },
+    /// Bytes came in clear after the server had agreed to TLS: somebody may be injecting them (CVE-2021-23222).
+    #[error("received unencrypted data after SSL response")]
+    ClearBytesAfterSsl,
+}
+
+/// A tag as people read it: the letter, or its number where it has none.
+fn show_tag(tag: u8) -> String {
+    if tag.is_ascii_graphic() { format!("\"{}\"", char::from(tag)) } else { format!("0x{tag:02x}") }
+}
+
+/// A message's header: its tag and the length of its body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Header {
+    pub(crate) tag: u8,
+    pub(crate) body: usize,
+}
+
+/// Reads the header at the start of `input` and checks that such a message may exist; `None` when it is not all there.
+#[inline]
+pub(crate) fn header(input: &[u8]) -> Result<Option<Header>, Broken> {
+    let Some((&[tag, a, b, c, d], _)) = input.split_first_chunk::<HEADER>() else {
+        // The first byte alone tells a stranger (an HTTP or SSH server) from half a message.
+        return match input.first() {
+            Some(&tag) if limit(tag).is_none() => Err(Broken::UnknownMessage { tag, length: 0 }),
+            _ => Ok(None),
+        };
+    };
+    let length = u32::from_be_bytes([a, b, c, d]);
+    let Some(limit) = limit(tag) else {
+        return Err(Broken::UnknownMessage { tag, length });
+    };
+    match (length as usize).checked_sub(4) {
+        Some(body) if body <= limit => Ok(Some(Header { tag, body })),
+        _ => Err(Broken::Length { tag, length }),
+    }
+}
+
+/// The longest body a message with this tag may have; `None` for a tag no server sends.
+#[inline]
+fn limit(tag: u8) -> Option<usize> {
+    match tag {
+        b'D' | b'd' | b'T' | b't' | b'E' | b'N' | b'A' | b'V' => Some(LONG_LIMIT),
+        b'1' | b'2' | b'3' | b'C' | b'G' | b'H' | b'I' | b'K' | b'R' | b'S' | b'W' | b'Z' | b'c' | b'n'
+        | b's' | b'v' => Some(SHORT_LIMIT),
+        _ => None,
+    }
+}
+
+/// Reads big-endian integers and C strings from the front of a body.
+#[derive(Debug, Clone)]
+pub(crate) struct Reader<'a> {
+    tag: u8,
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    #[inline]
+    pub(crate) fn new(tag: u8, body: &'a [u8]) -> Self {
+        Reader { tag, rest: body }
+    }
+
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    #[cold]
+    pub(crate) fn malformed(&self, what: &'static str) -> Broken {
+        Broken::Malformed { tag: self.tag, what }
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(|| self.malformed("too short"))?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    #[inline]
+    pub(crate) fn byte(&mut self) -> Result<u8, Broken> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    #[inline]
+    pub(crate) fn i16(&mut self) -> Result<i16, Broken> {
+        self.array().map(i16::from_be_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn u16(&mut self) -> Result<u16, Broken> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn i32(&mut self) -> Result<i32, Broken> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn u32(&mut self) -> Result<u32, Broken> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn bytes4(&mut self) -> Result<[u8; 4], Broken> {
+        self.array()
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Broken> {
+        let (head, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.malformed("too short"))?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// The bytes before the next NUL, which is passed over.
+    #[inline]
+    pub(crate) fn cstr(&mut self) -> Result<&'a [u8], Broken> {
+        let text =
+            CStr::from_bytes_until_nul(self.rest).map_err(|_| self.malformed("string without an end"))?;
+        let text = text.to_bytes();
+        self.rest = &self.rest[text.len() + 1..];
+        Ok(text)
+    }
+}

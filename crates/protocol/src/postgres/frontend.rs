@@ -1,0 +1,236 @@
+//! What a client says. Each function appends one message to `out` and never looks at what is there.
+//!
+//! Strings end at their first NUL byte, as they do in libpq: the protocol has no way to carry one.
+
+use std::ffi::CStr;
+
+use super::rows::Format;
+use super::session::CancelKey;
+
+/// Protocol 3.0.
+const VERSION_3: u32 = 3 << 16;
+/// Number that stands in place of a version to ask for TLS.
+const SSL_REQUEST: u32 = 80_877_103;
+/// Number that stands in place of a version to cancel a query.
+const CANCEL_REQUEST: u32 = 80_877_102;
+
+/// A statement was given more parameters than a message can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("number of parameters must be between 0 and 65535")]
+pub struct TooManyParameters;
+
+/// Runs a query string, possibly of several statements (simple protocol).
+#[inline]
+pub fn query(out: &mut Vec<u8>, sql: &str) {
+    message(out, b'Q', |out| cstr(out, sql));
+}
+
+/// Prepares a statement; an empty name is the unnamed one. Types not given in `types` are left to the server.
+pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str, types: &[u32]) {
+    message(out, b'P', |out| {
+        cstr(out, name);
+        cstr(out, sql);
+        let types = &types[..types.len().min(usize::from(u16::MAX))];
+        out.extend_from_slice(&(types.len() as u16).to_be_bytes());
+        for oid in types {
+            out.extend_from_slice(&oid.to_be_bytes());
+        }
+    });
+}
+
+/// Binds text parameters (`None` is NULL) to a prepared statement and makes a portal; `results` is the format of
+/// all its columns.
+///
+/// # Errors
+/// With more than 65,535 parameters; `out` is then as it was.
+#[inline]
+pub fn bind<'p, P>(
+    out: &mut Vec<u8>,
+    portal: &str,
+    statement: &str,
+    parameters: P,
+    results: Format,
+) -> Result<(), TooManyParameters>
+where
+    P: IntoIterator<Item = Option<&'p [u8]>>,
+{
+    let start = begin(out, b'B');
+    cstr(out, portal);
+    cstr(out, statement);
+    // No parameter formats: all text.
+    out.extend_from_slice(&0_u16.to_be_bytes());
+    let count_at = out.len();
+    out.extend_from_slice(&[0, 0]);
+    let mut count = 0_usize;
+    for parameter in parameters {
+        count += 1;
+        match parameter {
+            None => out.extend_from_slice(&(-1_i32).to_be_bytes()),
+            Some(value) => {
+                out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+                out.extend_from_slice(value);
+            }
+        }
+    }
+    let Ok(count) = u16::try_from(count) else {
+        out.truncate(start);
+        return Err(TooManyParameters);
+    };
+    out[count_at..count_at + 2].copy_from_slice(&count.to_be_bytes());
+    out.extend_from_slice(&1_u16.to_be_bytes());
+    out.extend_from_slice(&results.code().to_be_bytes());
+    end(out, start);
+    Ok(())
+}
+
+/// Asks for a portal's columns.
+pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
+    named(out, b'D', b'P', portal);
+}
+
+/// Asks for a statement's parameter types and columns.
+pub fn describe_statement(out: &mut Vec<u8>, statement: &str) {
+    named(out, b'D', b'S', statement);
+}
+
+/// Closes a portal.
+pub fn close_portal(out: &mut Vec<u8>, portal: &str) {
+    named(out, b'C', b'P', portal);
+}
+
+/// Closes a prepared statement.
+pub fn close_statement(out: &mut Vec<u8>, statement: &str) {
+    named(out, b'C', b'S', statement);
+}
+
+/// Runs a portal; `max_rows` 0 means all of them.
+#[inline]
+pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: u32) {
+    message(out, b'E', |out| {
+        cstr(out, portal);
+        out.extend_from_slice(&max_rows.to_be_bytes());
+    });
+}
+
+/// Ends an extended query; the server answers with ReadyForQuery.
+#[inline]
+pub fn sync(out: &mut Vec<u8>) {
+    message(out, b'S', |_| ());
+}
+
+/// Asks the server to send what it holds back.
+pub fn flush(out: &mut Vec<u8>) {
+    message(out, b'H', |_| ());
+}
+
+/// A piece of COPY data.
+#[inline]
+pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
+    message(out, b'd', |out| out.extend_from_slice(data));
+}
+
+/// The COPY data is complete.
+pub fn copy_done(out: &mut Vec<u8>) {
+    message(out, b'c', |_| ());
+}
+
+/// Gives a COPY up; the server then fails it with this reason.
+pub fn copy_fail(out: &mut Vec<u8>, reason: &str) {
+    message(out, b'f', |out| cstr(out, reason));
+}
+
+/// Ends the session.
+pub fn terminate(out: &mut Vec<u8>) {
+    message(out, b'X', |_| ());
+}
+
+/// Cancels the query that another connection runs. It goes alone over a connection of its own.
+pub fn cancel_request(out: &mut Vec<u8>, key: CancelKey) {
+    out.extend_from_slice(&16_u32.to_be_bytes());
+    out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());
+    out.extend_from_slice(&key.process_id.to_be_bytes());
+    out.extend_from_slice(&key.secret.to_be_bytes());
+}
+
+/// Asks for TLS; the server answers with a single byte.
+pub fn ssl_request(out: &mut Vec<u8>) {
+    out.extend_from_slice(&8_u32.to_be_bytes());
+    out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
+}
+
+/// Opens a session with these parameters, `user` among them.
+pub fn startup<'p>(out: &mut Vec<u8>, parameters: impl IntoIterator<Item = (&'p str, &'p str)>) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&VERSION_3.to_be_bytes());
+    for (name, value) in parameters {
+        cstr(out, name);
+        cstr(out, value);
+    }
+    out.push(0);
+    let length = (out.len() - start) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// The password, or its md5 form, in answer to a request for it.
+pub(crate) fn password(out: &mut Vec<u8>, password: &[u8]) {
+    message(out, b'p', |out| cstr_bytes(out, password));
+}
+
+/// The first message of a SASL exchange.
+pub(crate) fn sasl_initial(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
+    message(out, b'p', |out| {
+        cstr(out, mechanism);
+        out.extend_from_slice(&(data.len() as u32).to_be_bytes());
+        out.extend_from_slice(data);
+    });
+}
+
+/// A later message of a SASL exchange.
+pub(crate) fn sasl_response(out: &mut Vec<u8>, data: &[u8]) {
+    message(out, b'p', |out| out.extend_from_slice(data));
+}
+
+fn named(out: &mut Vec<u8>, tag: u8, kind: u8, name: &str) {
+    message(out, tag, |out| {
+        out.push(kind);
+        cstr(out, name);
+    });
+}
+
+#[inline]
+fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = begin(out, tag);
+    body(out);
+    end(out, start);
+}
+
+#[inline]
+fn begin(out: &mut Vec<u8>, tag: u8) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[tag, 0, 0, 0, 0]);
+    start
+}
+
+/// Writes the length, which counts itself but not the tag.
+#[inline]
+fn end(out: &mut [u8], start: usize) {
+    let length = (out.len() - start - 1) as u32;
+    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+}
+
+#[inline]
+fn cstr(out: &mut Vec<u8>, text: &str) {
+    cstr_bytes(out, text.as_bytes());
+}
+
+#[inline]
+fn cstr_bytes(out: &mut Vec<u8>, text: &[u8]) {
+    match CStr::from_bytes_until_nul(text) {
+        Ok(cut) => out.extend_from_slice(cut.to_bytes_with_nul()),
+        Err(_) => {
+            out.extend_from_slice(text);
+            out.push(0);
+        }
+    }
+}

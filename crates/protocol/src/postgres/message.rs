@@ -1,0 +1,194 @@
+//! What the server says once a session is ready, borrowed from the receive buffer.
+
+use super::frame::{Broken, Header, Reader};
+use super::rows::{DataRow, Format, RowDescription};
+use super::server_error::ErrorFields;
+
+/// One message of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// The columns of the rows that follow.
+    RowDescription(RowDescription<'a>),
+    /// One row; never seen under [`Want::Skip`](super::Want::Skip).
+    DataRow(DataRow<'a>),
+    /// A statement ended well.
+    CommandComplete(CommandTag<'a>),
+    /// The query string was empty.
+    EmptyQuery,
+    /// A statement failed. The session stays usable unless the severity is FATAL or PANIC.
+    Error(ErrorFields<'a>),
+    /// A notice or warning.
+    Notice(ErrorFields<'a>),
+    /// The server waits for the next query.
+    ReadyForQuery(TxStatus),
+    /// Parse is done.
+    ParseComplete,
+    /// Bind is done.
+    BindComplete,
+    /// Close is done.
+    CloseComplete,
+    /// The described statement returns no rows.
+    NoData,
+    /// The types of a described statement's parameters.
+    ParameterDescription(ParameterTypes<'a>),
+    /// Execute stopped at its row limit.
+    PortalSuspended,
+    /// The server waits for COPY data.
+    CopyIn(Copy),
+    /// COPY data follows.
+    CopyOut(Copy),
+    /// COPY data may go both ways (replication).
+    CopyBoth(Copy),
+    /// A piece of COPY data; never seen under [`Want::Skip`](super::Want::Skip).
+    CopyData(&'a [u8]),
+    /// The server's COPY data is complete.
+    CopyDone,
+    /// A setting's value, at connection and whenever it changes.
+    ParameterStatus(Setting<'a>),
+    /// Somebody notified a channel this session listens on.
+    Notification(Notification<'a>),
+}
+
+/// State of the session's transaction when the server is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TxStatus {
+    /// Not in a transaction.
+    #[default]
+    Idle,
+    /// In a transaction.
+    InTransaction,
+    /// In a transaction that failed: only its end is accepted.
+    Failed,
+}
+
+/// A setting as the server reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting<'a> {
+    /// The setting.
+    pub name: &'a [u8],
+    /// Its value.
+    pub value: &'a [u8],
+}
+
+/// A message sent by `NOTIFY`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notification<'a> {
+    /// Process id of the sender.
+    pub process_id: u32,
+    /// The channel.
+    pub channel: &'a [u8],
+    /// What was sent, possibly empty.
+    pub payload: &'a [u8],
+}
+
+/// How COPY data is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copy {
+    /// Overall format.
+    pub format: Format,
+    /// Number of columns.
+    pub columns: u16,
+}
+
+/// The OIDs of a statement's parameter types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParameterTypes<'a> {
+    body: &'a [u8],
+}
+
+impl<'a> ParameterTypes<'a> {
+    /// Number of parameters.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.body.len() / 4
+    }
+
+    /// True for a statement without parameters.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// The OIDs, first parameter first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.body.chunks_exact(4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+    }
+}
+
+/// What a completed statement did, such as `SELECT 3` or `INSERT 0 1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandTag<'a>(pub &'a [u8]);
+
+impl<'a> CommandTag<'a> {
+    /// The whole tag; empty if the server sent something that is not ASCII.
+    #[must_use]
+    pub fn as_str(&self) -> &'a str {
+        std::str::from_utf8(self.0).unwrap_or_default()
+    }
+
+    /// Rows returned or changed, for the commands that say so.
+    #[must_use]
+    pub fn rows(&self) -> Option<u64> {
+        self.as_str().rsplit_once(' ').and_then(|(_, count)| count.parse().ok())
+    }
+}
+
+/// Decodes the message with this header; `body` is exactly its body.
+pub(crate) fn decode<'a>(header: Header, body: &'a [u8]) -> Result<Message<'a>, Broken> {
+    let tag = header.tag;
+    let mut reader = Reader::new(tag, body);
+    Ok(match tag {
+        b'D' => Message::DataRow(DataRow::read(tag, body)?),
+        b'Z' => Message::ReadyForQuery(status(&mut reader)?),
+        b'C' => Message::CommandComplete(command_tag(&reader)?),
+        b'2' => Message::BindComplete,
+        b'T' => Message::RowDescription(RowDescription::read(tag, body)?),
+        b'1' => Message::ParseComplete,
+        b'3' => Message::CloseComplete,
+        b'n' => Message::NoData,
+        b'I' => Message::EmptyQuery,
+        b's' => Message::PortalSuspended,
+        b'E' => Message::Error(ErrorFields::read(tag, body)?),
+        b'N' => Message::Notice(ErrorFields::read(tag, body)?),
+        b't' => Message::ParameterDescription(parameter_types(&mut reader)?),
+        b'G' => Message::CopyIn(copy(&mut reader)?),
+        b'H' => Message::CopyOut(copy(&mut reader)?),
+        b'W' => Message::CopyBoth(copy(&mut reader)?),
+        b'd' => Message::CopyData(body),
+        b'c' => Message::CopyDone,
+        b'S' => Message::ParameterStatus(Setting { name: reader.cstr()?, value: reader.cstr()? }),
+        b'A' => Message::Notification(Notification {
+            process_id: reader.u32()?,
+            channel: reader.cstr()?,
+            payload: reader.cstr()?,
+        }),
+        _ => return Err(Broken::Unexpected { tag, during: "a query" }),
+    })
+}
+
+/// The tag is all of the body but its NUL: no need to search for that.
+fn command_tag<'a>(reader: &Reader<'a>) -> Result<CommandTag<'a>, Broken> {
+    match reader.rest().split_last() {
+        Some((0, tag)) => Ok(CommandTag(tag)),
+        _ => Err(reader.malformed("string without an end")),
+    }
+}
+
+fn status(reader: &mut Reader<'_>) -> Result<TxStatus, Broken> {
+    match reader.byte()? {
+        b'I' => Ok(TxStatus::Idle),
+        b'T' => Ok(TxStatus::InTransaction),
+        b'E' => Ok(TxStatus::Failed),
+        _ => Err(reader.malformed("unknown transaction status")),
+    }
+}
+
+fn parameter_types<'a>(reader: &mut Reader<'a>) -> Result<ParameterTypes<'a>, Broken> {
+    let count = usize::from(reader.u16()?);
+    Ok(ParameterTypes { body: reader.take(4 * count)? })
+}
+
+fn copy(reader: &mut Reader<'_>) -> Result<Copy, Broken> {
+    let format = if reader.byte()? == 0 { Format::Text } else { Format::Binary };
+    Ok(Copy { format, columns: reader.u16()? })
+}

@@ -1,0 +1,32 @@
+//! The PostgreSQL protocol, version 3.0, from the client's side, and libpq's rules for describing a connection.
+//!
+//! The usual way: [`Config::parse`] reads what the user wrote and what the environment says;
+//! [`Config::login`] gives what one connection needs; a [`Session`] runs the handshake and then decodes what the
+//! server sends; [`frontend`] appends what the client says.
+//!
+//! Left out: GSSAPI, SSPI, OAuth, certificate revocation lists, replication connections, protocol 3.2. What the user
+//! asks for of these is refused by name.
+
+pub mod conninfo;
+pub mod frontend;
+pub mod tls;
+
+mod frame;
+mod handshake;
+mod login;
+mod message;
+mod position;
+mod rows;
+mod scram;
+mod server_error;
+mod session;
+
+pub use conninfo::{Config, ConnInfoError, Env, Host, HostSpec, Parameters, Password, PasswordSource};
+pub use frame::Broken;
+pub use handshake::Handshake;
+pub use login::{AuthMethod, AuthPolicy, ChannelBinding, Login, SessionError, SslMode, SslNegotiation};
+pub use message::{CommandTag, Copy, Message, Notification, ParameterTypes, Setting, TxStatus};
+pub use rows::{Column, DataRow, Format, RowDescription, Values};
+pub use scram::{ScramCache, ScramError};
+pub use server_error::{ErrorFields, ServerError};
+pub use session::{CancelKey, Session, Want};

@@ -1,0 +1,164 @@
+//! TLS as libpq does it: which certificates are trusted, what of them is checked, and what ties SCRAM to them.
+
+mod binding;
+mod certificate;
+mod der;
+mod files;
+mod names;
+mod verifier;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::CryptoProvider;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ClientConfig, InconsistentKeys};
+use rustls_pki_types::ServerName;
+
+use super::conninfo::{ClientCertificate, Host, HostSpec, SslOptions, TlsVersion};
+use super::login::{SslMode, SslNegotiation};
+use verifier::Verifier;
+
+pub use binding::server_end_point;
+
+/// Name of PostgreSQL's protocol in a TLS handshake; servers demand it when TLS is started directly.
+const ALPN: &[u8] = b"postgresql";
+
+/// TLS could not be set up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TlsError {
+    /// A certificate or key file cannot be read.
+    #[error("could not read {what} file \"{}\": {error}", .path.display())]
+    File {
+        /// What it is for.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// What the system said.
+        error: String,
+    },
+    /// The root certificate that the sslmode needs is not there.
+    #[error(
+        "root certificate file \"{}\" does not exist; either provide the file, use the system's trusted roots with \
+         sslrootcert=system, or change sslmode to disable server certificate verification",
+        .0.display()
+    )]
+    NoRoot(PathBuf),
+    /// The sslmode needs a root certificate and nothing says where one is.
+    #[error("sslmode verify-ca and verify-full need a root certificate; name one with sslrootcert")]
+    RootUnknown,
+    /// A file holds no certificate or key in PEM form.
+    #[error("{what} file \"{}\" holds no {what} in PEM form", .path.display())]
+    Empty {
+        /// What it should hold.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+    },
+    /// Others can read the private key.
+    #[error(
+        "private key file \"{}\" has group or world access; file must have permissions u=rw (0600) or less if owned by \
+         the current user, or permissions u=rw,g=r (0640) or less if owned by root",
+        .0.display()
+    )]
+    KeyPermissions(PathBuf),
+    /// The system's certificates cannot be loaded.
+    #[error("could not load the system's root certificates: {0}")]
+    SystemRoots(String),
+    /// Certificate and key do not fit together or cannot be used.
+    #[error("could not use certificate \"{}\" with its key: {error}", .path.display())]
+    ClientCertificate {
+        /// The certificate's path.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
+    /// The library refuses the versions asked for.
+    #[error("could not set up TLS: {0}")]
+    Library(String),
+    /// The host's name cannot stand in a certificate.
+    #[error("\"{0}\" is not a name or address that TLS can use")]
+    Name(String),
+}
+
+/// The TLS configuration for these options, shared by all connections; `None` when TLS is never used.
+///
+/// # Errors
+/// When a file that is needed cannot be read or used.
+pub fn client_config(options: &SslOptions) -> Result<Option<Arc<ClientConfig>>, TlsError> {
+    if options.mode == SslMode::Disable {
+        return Ok(None);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Verifier::new(
+        files::roots(options)?,
+        options.verification(),
+        provider.signature_verification_algorithms,
+    );
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&versions(options))
+        .map_err(|error| TlsError::Library(error.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match &options.client {
+        None => builder.with_no_client_auth(),
+        Some(client) => builder.with_client_cert_resolver(Arc::new(client_identity(client, &provider)?)),
+    };
+    // libpq resumes no TLS sessions; doing so would make connections look cheaper than its users'.
+    config.resumption = Resumption::disabled();
+    config.enable_sni = !options.hide_name;
+    if options.negotiation == SslNegotiation::Direct {
+        config.alpn_protocols = vec![ALPN.to_vec()];
+    }
+    Ok(Some(Arc::new(config)))
+}
+
+/// The name to check the host's certificate against.
+///
+/// # Errors
+/// When it can be neither a DNS name nor an address, or the host is a Unix socket.
+pub fn server_name(host: &HostSpec) -> Result<ServerName<'static>, TlsError> {
+    match &host.host {
+        Host::Tcp { name, .. } => {
+            ServerName::try_from(name.clone()).map_err(|_| TlsError::Name(name.clone()))
+        }
+        Host::Unix(folder) => Err(TlsError::Name(folder.to_string_lossy().into_owned())),
+    }
+}
+
+/// Our certificate and key, ready to sign.
+///
+/// rustls' usual way refuses certificates of version 1, which the server is free to take.
+fn client_identity(
+    client: &ClientCertificate,
+    provider: &CryptoProvider,
+) -> Result<SingleCertAndKey, TlsError> {
+    let unusable = |error: rustls::Error| TlsError::ClientCertificate {
+        path: client.certificate.clone(),
+        error: error.to_string(),
+    };
+    let (chain, key) = files::client(client)?;
+    let identity = CertifiedKey::new(chain, provider.key_provider.load_private_key(key).map_err(unusable)?);
+    match identity.keys_match() {
+        Err(mismatch @ rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+            Err(unusable(mismatch))
+        }
+        _ => Ok(SingleCertAndKey::from(identity)),
+    }
+}
+
+fn versions(options: &SslOptions) -> Vec<&'static rustls::SupportedProtocolVersion> {
+    let allowed = |version: TlsVersion| {
+        options.min_version.is_none_or(|min| min <= version)
+            && options.max_version.is_none_or(|max| version <= max)
+    };
+    [(TlsVersion::V1_3, &rustls::version::TLS13), (TlsVersion::V1_2, &rustls::version::TLS12)]
+        .into_iter()
+        .filter(|(version, _)| allowed(*version))
+        .map(|(_, version)| version)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Whether a certificate is for a host, by libpq's rules.
+
+use std::net::IpAddr;
+
+use rustls_pki_types::ServerName;
+
+use super::certificate::{Alternative, Certificate};
+
+/// True when the certificate names the host.
+///
+/// The alternative names are looked at first; the common name counts only if none of them is of the host's kind (a DNS
+/// name for a name, an address for an address).
+pub(super) fn names_host(certificate: &Certificate<'_>, host: &ServerName<'_>) -> bool {
+    let text = host.to_str();
+    let address = match host {
+        ServerName::IpAddress(address) => Some(IpAddr::from(*address)),
+        _ => None,
+    };
+    let mut of_kind = false;
+    for alternative in &certificate.alternatives {
+        let matches = match alternative {
+            Alternative::Dns(pattern) => name_matches(pattern, &text),
+            Alternative::Address(bytes) => address.is_some_and(|address| address_matches(bytes, address)),
+        };
+        if matches {
+            return true;
+        }
+        of_kind |= matches!(alternative, Alternative::Address(_)) == address.is_some();
+    }
+    !of_kind && certificate.common_name().is_some_and(|name| name_matches(name, &text))
+}
+
+/// The names and addresses a certificate is for, to show.
+pub(super) fn presented(certificate: &Certificate<'_>) -> Vec<String> {
+    let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    let shown = |alternative: &Alternative<'_>| match alternative {
+        Alternative::Dns(name) => text(name),
+        Alternative::Address(bytes) => match (<[u8; 4]>::try_from(*bytes), <[u8; 16]>::try_from(*bytes)) {
+            (Ok(octets), _) => IpAddr::from(octets).to_string(),
+            (_, Ok(octets)) => IpAddr::from(octets).to_string(),
+            _ => "an address that is none".to_owned(),
+        },
+    };
+    let names: Vec<String> = certificate.alternatives.iter().map(shown).collect();
+    if names.is_empty() { certificate.common_name().map(text).into_iter().collect() } else { names }
+}
+
+fn address_matches(bytes: &[u8], address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => bytes == address.octets(),
+        IpAddr::V6(address) => bytes == address.octets(),
+    }
+}
+
+/// Compares without regard to case; `*.` at the start of the pattern stands for exactly one label.
+fn name_matches(pattern: &[u8], name: &str) -> bool {
+    let Ok(pattern) = std::str::from_utf8(pattern) else {
+        return false;
+    };
+    // "db1\0.evil.org" must not pass for "db1".
+    if pattern.contains('\0') {
+        return false;
+    }
+    if pattern.eq_ignore_ascii_case(name) {
+        return true;
+    }
+    match (pattern.strip_prefix("*."), name.split_once('.')) {
+        (Some(domain), Some((label, behind))) => {
+            !label.is_empty() && !domain.is_empty() && domain.eq_ignore_ascii_case(behind)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_matches;
+
+    #[test]
+    fn names_and_wildcards() {
+        for (pattern, name, expected) in [
+            ("db.example.org", "db.example.org", true),
+            ("DB.example.org", "db.Example.org", true),
+            ("*.example.org", "db.example.org", true),
+            ("*.example.org", "a.db.example.org", false),
+            ("*.example.org", "example.org", false),
+            ("*.example.org", ".example.org", false),
+            ("d*.example.org", "db.example.org", false),
+            ("db.*.org", "db.example.org", false),
+            ("*", "db", false),
+            ("*.", "db.", false),
+            ("", "", true),
+            ("localhost", "localhost", true),
+            ("localhost\0.evil.org", "localhost", false),
+        ] {
+            assert_eq!(name_matches(pattern.as_bytes(), name), expected, "{pattern:?} for {name:?}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Checks a server's certificate as far as the sslmode asks, and always that the server has its key.
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::{
+    WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+    verify_tls13_signature_with_raw_key,
+};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme,
+};
+use rustls_pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+
+use super::certificate::Certificate;
+use super::names;
+use crate::postgres::conninfo::Verification;
+
+/// libpq's checks. Beyond rustls' own it takes what PostgreSQL's manual makes: a self-signed certificate that is its own
+/// root, certificates of version 1, authorities' certificates, and hosts named by the common name.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    verification: Verification,
+    roots: Vec<CertificateDer<'static>>,
+    store: RootCertStore,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Verifier {
+    pub(super) fn new(
+        roots: Vec<CertificateDer<'static>>,
+        verification: Verification,
+        algorithms: WebPkiSupportedAlgorithms,
+    ) -> Verifier {
+        let mut store = RootCertStore::empty();
+        // A root rustls cannot read can still be the server's own certificate.
+        store.add_parsable_certificates(roots.iter().cloned());
+        Verifier { verification, roots, store, algorithms }
+    }
+
+    fn check_authority(
+        &self,
+        certificate: &CertificateDer<'_>,
+        parsed: &Certificate<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        if self.roots.contains(certificate) {
+            return check_dates(parsed, now);
+        }
+        if parsed.version < 3 || parsed.is_authority {
+            check_dates(parsed, now)?;
+            return self.check_signed_by_root(parsed, now);
+        }
+        let certificate = ParsedCertificate::try_from(certificate)?;
+        let all = self.algorithms.all;
+        verify_server_cert_signed_by_trust_anchor(&certificate, &self.store, intermediates, now, all)
+    }
+
+    /// For what rustls does not take as a server's certificate (version 1, an authority's own): a root must have signed it
+    /// directly.
+    fn check_signed_by_root(&self, certificate: &Certificate<'_>, now: UnixTime) -> Result<(), Error> {
+        let issuers = self
+            .roots
+            .iter()
+            .filter_map(|root| Certificate::parse(root))
+            .filter(|root| root.subject == certificate.issuer && root.is_valid_at(now.as_secs()));
+        for issuer in issuers {
+            let signed = self.algorithms.all.iter().any(|algorithm| {
+                algorithm.signature_alg_id().as_ref() == certificate.signature_algorithm
+                    && algorithm.public_key_alg_id().as_ref() == issuer.key.algorithm
+                    && algorithm
+                        .verify_signature(issuer.key.bits, certificate.signed, certificate.signature)
+                        .is_ok()
+            });
+            if signed {
+                return Ok(());
+            }
+        }
+        Err(CertificateError::UnknownIssuer.into())
+    }
+}
+
+fn check_dates(certificate: &Certificate<'_>, now: UnixTime) -> Result<(), Error> {
+    if certificate.is_valid_at(now.as_secs()) {
+        Ok(())
+    } else if now.as_secs() < certificate.valid.0 {
+        Err(CertificateError::NotValidYet.into())
+    } else {
+        Err(CertificateError::Expired.into())
+    }
+}
+
+fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<Certificate<'a>, Error> {
+    Certificate::parse(certificate).ok_or_else(|| CertificateError::BadEncoding.into())
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        host: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.verification == Verification::None {
+            return Ok(ServerCertVerified::assertion());
+        }
+        let parsed = parse(certificate)?;
+        self.check_authority(certificate, &parsed, intermediates, now)?;
+        if self.verification == Verification::AuthorityAndHost && !names::names_host(&parsed, host) {
+            let (expected, presented) = (host.to_owned(), names::presented(&parsed));
+            return Err(CertificateError::NotValidForNameContext { expected, presented }.into());
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let parsed = parse(certificate)?;
+        if parsed.version >= 3 {
+            return verify_tls12_signature(message, certificate, signature, &self.algorithms);
+        }
+        let candidates = self.algorithms.mapping.iter().filter(|(scheme, _)| *scheme == signature.scheme);
+        let mut candidates = candidates
+            .flat_map(|(_, algorithms)| algorithms.iter())
+            .filter(|algorithm| algorithm.public_key_alg_id().as_ref() == parsed.key.algorithm)
+            .peekable();
+        if candidates.peek().is_none() {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
+        match candidates.any(|algorithm| {
+            algorithm.verify_signature(parsed.key.bits, message, signature.signature()).is_ok()
+        }) {
+            true => Ok(HandshakeSignatureValid::assertion()),
+            false => Err(CertificateError::BadSignature.into()),
+        }
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let parsed = parse(certificate)?;
+        if parsed.version >= 3 {
+            return verify_tls13_signature(message, certificate, signature, &self.algorithms);
+        }
+        let key = SubjectPublicKeyInfoDer::from(parsed.key.whole);
+        verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

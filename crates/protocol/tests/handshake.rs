@@ -1,0 +1,426 @@
+//! Handshakes against a scripted server.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hmac::{Hmac, KeyInit, Mac};
+use proptest::prelude::*;
+use protocol::postgres::{
+    AuthMethod, Broken, ChannelBinding, Config, Env, Handshake, Login, Password, PasswordSource, ScramError,
+    ServerError, Session, SessionError, SslMode, SslNegotiation, TxStatus, frontend,
+};
+use sha2::{Digest, Sha256};
+
+fn login(password: &str) -> Login {
+    let password = Some(Password::new(password, PasswordSource::Argument));
+    Login { password, ..Login::new("md5_user", "db") }
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32 + 4).to_be_bytes();
+    [&[tag][..], &length, body].concat()
+}
+
+fn auth(code: u32, rest: &[u8]) -> Vec<u8> {
+    message(b'R', &[&code.to_be_bytes()[..], rest].concat())
+}
+
+fn refusal(text: &str) -> Vec<u8> {
+    message(b'E', format!("SFATAL\0VFATAL\0C28000\0M{text}\0\0").as_bytes())
+}
+
+/// What follows a successful authentication.
+fn welcome() -> Vec<u8> {
+    [
+        auth(0, b""),
+        message(b'S', b"server_version\x0018.1\0"),
+        message(b'N', b"SWARNING\0C01000\0Mcollation version mismatch\0\0"),
+        message(b'K', &[0, 0, 0x12, 0x67, 0x80, 0, 0, 1]),
+        message(b'Z', b"I"),
+    ]
+    .concat()
+}
+
+/// A session whose startup message has been sent.
+fn started(login: Login) -> Session {
+    let mut session = Session::new(Arc::new(login));
+    assert_eq!(session.start(&mut Vec::new()), Handshake::NeedMore);
+    session
+}
+
+/// Gives the session bytes; what it says and sends.
+fn give(session: &mut Session, bytes: &[u8]) -> (Result<Handshake, SessionError>, Vec<u8>) {
+    let (mut at, mut out) = (0, Vec::new());
+    let step = session.handshake(bytes, &mut at, &mut out);
+    (step, out)
+}
+
+#[test]
+fn trust() {
+    let mut out = Vec::new();
+    let mut session = Session::new(Arc::new(Login {
+        parameters: vec![("application_name".to_owned(), "a".to_owned())],
+        ..Login::new("u", "d")
+    }));
+    assert_eq!(session.start(&mut out), Handshake::NeedMore);
+    let mut expected = Vec::new();
+    frontend::startup(&mut expected, [("user", "u"), ("database", "d"), ("application_name", "a")]);
+    assert_eq!(out, expected);
+
+    assert_eq!(session.cancel_key(), None);
+    assert_eq!(give(&mut session, &welcome()), (Ok(Handshake::Ready), vec![]));
+    assert_eq!(session.setting("server_version"), Some("18.1"));
+    assert_eq!(session.status(), TxStatus::Idle);
+    let key = session.cancel_key().expect("ready");
+    assert_eq!((key.process_id, key.secret), (0x1267, 0x8000_0001));
+    let notices = session.take_notices();
+    assert_eq!(
+        notices.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["WARNING:  collation version mismatch"]
+    );
+    assert!(session.take_notices().is_empty());
+}
+
+#[test]
+fn every_split_gives_the_same() {
+    let bytes = [auth(3, b""), welcome()].concat();
+    for size in 1..=bytes.len() {
+        let mut session = started(login("pw"));
+        let (mut buffer, mut out, mut last) = (Vec::new(), Vec::new(), Ok(Handshake::NeedMore));
+        for piece in bytes.chunks(size) {
+            buffer.extend_from_slice(piece);
+            let mut at = 0;
+            last = session.handshake(&buffer, &mut at, &mut out);
+            buffer.drain(..at);
+        }
+        assert_eq!((last, buffer.len()), (Ok(Handshake::Ready), 0), "pieces of {size}");
+        assert_eq!(out, b"p\0\0\0\x07pw\0", "pieces of {size}");
+    }
+}
+
+#[test]
+fn what_follows_ready_is_left_for_later() {
+    let mut session = started(login("pw"));
+    let bytes = [welcome(), message(b'Z', b"T")].concat();
+    let mut at = 0;
+    assert_eq!(session.handshake(&bytes, &mut at, &mut Vec::new()), Ok(Handshake::Ready));
+    assert_eq!(at, bytes.len() - 6);
+    assert!(session.next(&bytes, &mut at).expect("good").is_some());
+    assert_eq!((session.status(), at), (TxStatus::InTransaction, bytes.len()));
+}
+
+#[test]
+fn md5_is_answered() {
+    // The hash that postgres-protocol's own test expects.
+    let mut session = started(login("password"));
+    let (step, out) = give(&mut session, &auth(5, &[0x2a, 0x3d, 0x8f, 0xe0]));
+    assert_eq!(
+        (step, out),
+        (Ok(Handshake::NeedMore), message(b'p', b"md562af4dd09bbb41884907a838a3233294\0"))
+    );
+}
+
+#[test]
+fn a_missing_or_empty_password_is_asked_for() {
+    for login in [Login::new("u", "d"), login("")] {
+        for request in [auth(3, b""), auth(5, b"salt"), auth(10, b"SCRAM-SHA-256\0\0")] {
+            let (step, out) = give(&mut started(login.clone()), &request);
+            assert_eq!((step, out.len()), (Err(SessionError::PasswordNeeded), 0));
+        }
+    }
+}
+
+/// The mechanism and header of the first SCRAM message in `out`.
+fn first_scram(out: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&out[5..]).into_owned();
+    let (mechanism, rest) = text.split_once('\0').expect("a mechanism");
+    format!("{mechanism} {}", rest[4..].split("n=").next().unwrap_or_default())
+}
+
+const PLAIN: &[u8] = b"SCRAM-SHA-256\0\0";
+const BOTH: &[u8] = b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0";
+
+fn certificate() -> Vec<u8> {
+    use rustls_pki_types::CertificateDer;
+    use rustls_pki_types::pem::PemObject;
+    CertificateDer::from_pem_slice(include_bytes!("certificates/self-signed.crt"))
+        .expect("a certificate")
+        .to_vec()
+}
+
+#[test]
+fn channel_binding_is_chosen_by_what_both_can() {
+    let certificate = certificate();
+    use ChannelBinding::{Disable, Prefer, Require};
+    for (tls, with_certificate, offer, wanted, expected) in [
+        (true, true, BOTH, Prefer, Ok("SCRAM-SHA-256-PLUS p=tls-server-end-point,,")),
+        (true, true, BOTH, Require, Ok("SCRAM-SHA-256-PLUS p=tls-server-end-point,,")),
+        (true, true, BOTH, Disable, Ok("SCRAM-SHA-256 n,,")),
+        (true, true, PLAIN, Prefer, Ok("SCRAM-SHA-256 y,,")),
+        (true, true, PLAIN, Disable, Ok("SCRAM-SHA-256 n,,")),
+        (true, true, PLAIN, Require, Err("channel binding is required, but the server does not offer it")),
+        (true, false, BOTH, Prefer, Ok("SCRAM-SHA-256 n,,")),
+        (
+            true,
+            false,
+            BOTH,
+            Require,
+            Err("channel binding is required, but the server's certificate has no usable hash"),
+        ),
+        (false, false, PLAIN, Prefer, Ok("SCRAM-SHA-256 n,,")),
+        (false, false, PLAIN, Require, Err("channel binding is required, but SSL is not in use")),
+        (
+            false,
+            false,
+            BOTH,
+            Prefer,
+            Err("channel binding is required, but the server offers it over a connection without TLS"),
+        ),
+    ] {
+        let ssl_mode = if tls { SslMode::Require } else { SslMode::Disable };
+        let mut session = started(Login { channel_binding: wanted, ssl_mode, ..login("pw") });
+        if tls {
+            assert_eq!(give(&mut session, b"S").0, Ok(Handshake::StartTls));
+            session.secured(with_certificate.then_some(&certificate), &mut Vec::new());
+        }
+        let (step, out) = give(&mut session, &auth(10, offer));
+        let seen = step.map(|_| first_scram(&out)).map_err(|error| error.to_string());
+        assert_eq!(seen.as_deref().map_err(String::as_str), expected, "tls {tls} {wanted:?}");
+    }
+}
+
+#[test]
+fn channel_binding_cannot_be_evaded() {
+    for bytes in [auth(0, b""), auth(3, b""), auth(5, b"salt")] {
+        let mut session = started(Login { channel_binding: ChannelBinding::Require, ..login("pw") });
+        let (step, out) = give(&mut session, &bytes);
+        assert!(matches!(step, Err(SessionError::ChannelBinding(_))), "{step:?}");
+        assert!(out.is_empty(), "nothing about the password is sent");
+    }
+}
+
+#[test]
+fn the_server_may_not_cut_scram_short() {
+    let mut session = started(login("pw"));
+    assert_eq!(give(&mut session, &auth(10, PLAIN)).0, Ok(Handshake::NeedMore));
+    let (step, _) = give(&mut session, &welcome());
+    assert_eq!(step, Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into()));
+    // Nor may it answer what was never begun.
+    for code in [11, 12] {
+        let (step, _) = give(&mut started(login("pw")), &auth(code, b"v=AAAA"));
+        assert_eq!(step, Err(Broken::Unexpected { tag: b'R', during: "authentication" }.into()));
+    }
+}
+
+fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("any key");
+    parts.iter().for_each(|part| mac.update(part));
+    mac.finalize().into_bytes().into()
+}
+
+/// Runs a SCRAM exchange with one round of hashing, by the server's side of RFC 5802; the server knows `password`.
+/// Whether it accepts the client's proof, and what the client says to the server's.
+fn scram(session: &mut Session, password: &[u8]) -> (bool, Result<Handshake, SessionError>) {
+    let (_, out) = give(session, &auth(10, PLAIN));
+    let first = String::from_utf8(out).expect("ASCII");
+    let (_, first_bare) = first.split_once("n,,").expect("a header");
+    let (_, nonce) = first_bare.split_once("r=").expect("a nonce");
+    let challenge = format!("r={nonce}server,s={},i=1", BASE64.encode("salt"));
+    let (step, out) = give(session, &auth(11, challenge.as_bytes()));
+    assert_eq!(step, Ok(Handshake::NeedMore));
+
+    let answer = String::from_utf8(out[5..].to_vec()).expect("ASCII");
+    let (without_proof, proof) = answer.split_once(",p=").expect("a proof");
+    let signed = format!("{first_bare},{challenge},{without_proof}");
+    let salted = hmac(password, &[b"salt", &[0, 0, 0, 1]]);
+    let stored_key = Sha256::digest(hmac(&salted, &[b"Client Key"]));
+    let mut client_key = BASE64.decode(proof).expect("Base64");
+    client_key.iter_mut().zip(hmac(&stored_key, &[signed.as_bytes()])).for_each(|(a, b)| *a ^= b);
+    let accepted = Sha256::digest(client_key) == stored_key;
+
+    let signature = hmac(&hmac(&salted, &[b"Server Key"]), &[signed.as_bytes()]);
+    let last = format!("v={}", BASE64.encode(signature));
+    (accepted, give(session, &auth(12, last.as_bytes())).0)
+}
+
+#[test]
+fn both_sides_prove_that_they_know_the_password() {
+    let shared = Arc::new(login("pw"));
+    for _ in 0..2 {
+        // The second session takes its keys from the login's cache.
+        let mut session = Session::new(Arc::clone(&shared));
+        session.start(&mut Vec::new());
+        assert_eq!(scram(&mut session, b"pw"), (true, Ok(Handshake::NeedMore)));
+        assert_eq!(give(&mut session, &welcome()).0, Ok(Handshake::Ready));
+    }
+    let (accepted, step) = scram(&mut started(login("pw")), b"other");
+    assert_eq!((accepted, step), (false, Err(SessionError::Scram(ScramError::Signature))));
+}
+
+#[test]
+fn require_auth_is_kept() {
+    let policy = |text: &str| {
+        let env = Env::empty().with_user("u");
+        Config::parse(Some(&format!("require_auth={text}")), &env).expect("good").require_auth
+    };
+    for (allowed, request, expected) in [
+        ("scram-sha-256", auth(3, b""), Err(AuthMethod::Password)),
+        ("scram-sha-256", auth(5, b"salt"), Err(AuthMethod::Md5)),
+        ("scram-sha-256", auth(0, b""), Err(AuthMethod::None)),
+        ("!none", auth(0, b""), Err(AuthMethod::None)),
+        ("none", auth(10, PLAIN), Err(AuthMethod::ScramSha256)),
+        ("none", auth(0, b""), Ok(Handshake::NeedMore)),
+        ("md5", auth(5, b"salt"), Ok(Handshake::NeedMore)),
+        ("!password", auth(10, PLAIN), Ok(Handshake::NeedMore)),
+    ] {
+        let (step, _) = give(&mut started(Login { require_auth: policy(allowed), ..login("pw") }), &request);
+        let expected = expected.map_err(|method| SessionError::MethodNotAllowed { requested: method.name() });
+        assert_eq!(step, expected, "{allowed}");
+    }
+}
+
+#[test]
+fn other_methods_are_refused_by_name() {
+    for (code, name) in
+        [(2, "Kerberos 5"), (6, "SCM credential"), (7, "GSSAPI"), (9, "SSPI"), (99, "an unknown")]
+    {
+        let (step, _) = give(&mut started(login("pw")), &auth(code, b""));
+        assert_eq!(step, Err(SessionError::Unsupported(name)));
+    }
+    let (step, _) = give(&mut started(login("pw")), &auth(10, b"OAUTHBEARER\0\0"));
+    assert_eq!(step, Err(SessionError::Unsupported("an unknown SASL")));
+}
+
+#[test]
+fn tls_is_asked_for_and_its_refusal_handled() {
+    for (mode, asks, on_no) in [
+        (SslMode::Disable, false, None),
+        (SslMode::Allow, false, None),
+        (SslMode::Prefer, true, Some(Ok(Handshake::NeedMore))),
+        (SslMode::Require, true, Some(Err(SessionError::TlsRefused))),
+        (SslMode::VerifyFull, true, Some(Err(SessionError::TlsRefused))),
+    ] {
+        let mut session = Session::new(Arc::new(Login { ssl_mode: mode, ..login("pw") }));
+        let (mut out, mut request) = (Vec::new(), Vec::new());
+        session.start(&mut out);
+        frontend::ssl_request(&mut request);
+        assert_eq!(out == request, asks, "{mode:?}");
+        if let Some(expected) = on_no {
+            let (step, sent) = give(&mut session, b"N");
+            assert_eq!(sent.is_empty(), expected.is_err(), "{mode:?}: a startup message or nothing");
+            assert_eq!(step, expected, "{mode:?}");
+            assert!(!session.is_secure());
+        }
+    }
+}
+
+#[test]
+fn the_answer_to_the_tls_request_must_stand_alone() {
+    let asked = || started(Login { ssl_mode: SslMode::Prefer, ..login("pw") });
+    assert_eq!(give(&mut asked(), b"Sx").0, Err(Broken::ClearBytesAfterSsl.into()));
+    assert_eq!(give(&mut asked(), b"H").0, Err(Broken::SslAnswer { answer: b'H' }.into()));
+    assert_eq!(give(&mut asked(), b"").0, Ok(Handshake::NeedMore));
+}
+
+#[test]
+fn direct_negotiation_starts_tls_at_once() {
+    let login = Login { ssl_mode: SslMode::Require, ssl_negotiation: SslNegotiation::Direct, ..login("pw") };
+    let mut session = Session::new(Arc::new(login));
+    let mut out = Vec::new();
+    assert_eq!(session.start(&mut out), Handshake::StartTls);
+    assert!(out.is_empty());
+    assert_eq!(session.secured(None, &mut out), Handshake::NeedMore);
+    assert!(session.is_secure() && !out.is_empty());
+}
+
+#[test]
+fn prefer_tries_again_without_tls_and_allow_with_it() {
+    let server_error = |text: &str| {
+        Box::new(ServerError {
+            severity: "FATAL".to_owned(),
+            severity_code: Some("FATAL".to_owned()),
+            code: "28000".to_owned(),
+            message: text.to_owned(),
+            ..ServerError::default()
+        })
+    };
+    let mut out = Vec::new();
+
+    let mut session = started(Login { ssl_mode: SslMode::Prefer, ..login("pw") });
+    assert_eq!(give(&mut session, b"S").0, Ok(Handshake::StartTls));
+    session.secured(None, &mut out);
+    assert_eq!(give(&mut session, &refusal("not with TLS")).0, Ok(Handshake::Reconnect));
+    out.clear();
+    assert_eq!(session.start(&mut out), Handshake::NeedMore);
+    assert_eq!(out[4..8], [0, 3, 0, 0], "a startup message, no request for TLS");
+    assert!(!session.is_secure());
+    let both = SessionError::Server {
+        error: server_error("nor without"),
+        earlier: Some(server_error("not with TLS")),
+    };
+    assert_eq!(both.to_string(), "FATAL:  not with TLS\nFATAL:  nor without");
+    assert_eq!(give(&mut session, &refusal("nor without")).0, Err(both));
+
+    let mut session = started(Login { ssl_mode: SslMode::Allow, ..login("pw") });
+    assert_eq!(give(&mut session, &refusal("not in clear")).0, Ok(Handshake::Reconnect));
+    session.start(&mut Vec::new());
+    assert_eq!(give(&mut session, b"S").0, Ok(Handshake::StartTls));
+    session.secured(None, &mut Vec::new());
+    assert_eq!(give(&mut session, &welcome()).0, Ok(Handshake::Ready));
+    // The next connection begins as the first did.
+    let mut out = Vec::new();
+    session.start(&mut out);
+    assert_eq!(out[4..8], [0, 3, 0, 0]);
+    assert_eq!((session.cancel_key(), session.setting("server_version")), (None, None));
+}
+
+#[test]
+fn only_prefer_forgives_a_failed_tls_handshake() {
+    for (mode, again) in [(SslMode::Prefer, true), (SslMode::Require, false), (SslMode::VerifyCa, false)] {
+        let mut session = started(Login { ssl_mode: mode, ..login("pw") });
+        assert_eq!(give(&mut session, b"S").0, Ok(Handshake::StartTls));
+        assert_eq!(session.tls_failed(), again, "{mode:?}");
+        if again {
+            let mut out = Vec::new();
+            session.start(&mut out);
+            assert_eq!(out[4..8], [0, 3, 0, 0]);
+        }
+    }
+}
+
+#[test]
+fn a_refusal_after_authentication_is_final() {
+    let mut session = started(Login { ssl_mode: SslMode::Allow, ..login("pw") });
+    assert_eq!(give(&mut session, &auth(0, b"")).0, Ok(Handshake::NeedMore));
+    let (step, _) = give(&mut session, &refusal("database \"db\" does not exist"));
+    assert_eq!(step.expect_err("refused").to_string(), "FATAL:  database \"db\" does not exist");
+}
+
+#[test]
+fn strangers_are_recognised() {
+    for bytes in [&b"SSH-2.0-OpenSSH"[..], b"HTTP/1.1 400", b"\x15\x03\x01", b"D\0\0\0\x06\0\0"] {
+        assert!(
+            matches!(give(&mut started(login("pw")), bytes).0, Err(SessionError::Broken(_))),
+            "{bytes:?}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(
+        mode in prop::sample::select(vec![SslMode::Disable, SslMode::Allow, SslMode::Prefer, SslMode::Require]),
+        pieces in prop::collection::vec(
+            (prop::sample::select(b"RRRESNKZvX".to_vec()), 0_u8..13, prop::collection::vec(any::<u8>(), 0..40)), 0..6),
+    ) {
+        let mut session = started(Login { ssl_mode: mode, ..login("pw") });
+        let _ = give(&mut session, b"N");
+        for (tag, code, body) in pieces {
+            let body = if tag == b'R' { [&[0, 0, 0, code][..], &body].concat() } else { body };
+            if give(&mut session, &message(tag, &body)).0.is_err() {
+                break;
+            }
+        }
+    }
+}

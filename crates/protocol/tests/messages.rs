@@ -1,0 +1,284 @@
+//! Whatever way the bytes are cut, the same messages come out; and no bytes make the decoder panic.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use protocol::postgres::{Broken, Login, Message, Session, TxStatus, Want};
+
+fn session() -> Session {
+    Session::new(Arc::new(Login::new("u", "d")))
+}
+
+/// A message of the server.
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![tag];
+    bytes.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+fn row(values: &[Option<&[u8]>]) -> Vec<u8> {
+    let mut body = (values.len() as u16).to_be_bytes().to_vec();
+    for value in values {
+        match value {
+            None => body.extend_from_slice(&(-1_i32).to_be_bytes()),
+            Some(value) => {
+                body.extend_from_slice(&(value.len() as u32).to_be_bytes());
+                body.extend_from_slice(value);
+            }
+        }
+    }
+    message(b'D', &body)
+}
+
+/// One of each message, in an order a server could send them in.
+fn conversation() -> Vec<u8> {
+    let column = |name: &[u8]| [name, b"\0\0\0\x30\x39\0\x01\0\0\0\x17\0\x04\xff\xff\xff\xff\0\x01"].concat();
+    [
+        message(b'S', b"TimeZone\0UTC\0"),
+        message(b'1', b""),
+        message(b't', b"\0\x02\0\0\0\x17\0\0\0\x19"),
+        message(b'n', b""),
+        message(b'2', b""),
+        message(b'T', &[b"\0\x02", &column(b"id")[..], &column(b"name")[..]].concat()),
+        row(&[Some(b"1"), None]),
+        row(&[Some(b""), Some(&[b'x'; 9])]),
+        row(&[]),
+        message(b's', b""),
+        message(b'C', b"SELECT 3\0"),
+        message(b'3', b""),
+        message(b'I', b""),
+        message(b'N', b"SNOTICE\0C00000\0Mhello\0\0"),
+        message(b'E', b"SERROR\0VERROR\0C40001\0Mcould not serialize\0Zunknown\0\0"),
+        message(b'G', b"\0\0\x02\0\0\0\0"),
+        message(b'H', b"\x01\0\x01\0\x01"),
+        message(b'd', b"1\t2\n"),
+        message(b'c', b""),
+        message(b'W', b"\0\0\0"),
+        message(b'A', b"\0\0\x12\x34channel\0payload\0"),
+        message(b'Z', b"T"),
+    ]
+    .concat()
+}
+
+/// What a reader of the messages sees.
+fn describe(message: &Message<'_>) -> String {
+    match message {
+        Message::DataRow(row) => format!("row {:?}", row.iter().collect::<Vec<_>>()),
+        Message::RowDescription(columns) => format!("columns {:?}", columns.iter().collect::<Vec<_>>()),
+        Message::Error(fields) | Message::Notice(fields) => {
+            format!("{} {:?}", fields.code(), fields.to_owned())
+        }
+        Message::ParameterDescription(types) => format!("types {:?}", types.iter().collect::<Vec<_>>()),
+        other => format!("{other:?}"),
+    }
+}
+
+/// What was seen and counted, and the most bytes that had to be kept.
+type Seen = (Vec<String>, (u64, u64), usize);
+
+/// Feeds `bytes` in pieces of these sizes, keeping what is not used.
+fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
+    let mut session = session();
+    session.rows(want);
+    let (mut buffer, mut seen, mut kept) = (Vec::new(), Vec::new(), 0);
+    let mut rest = bytes;
+    for size in sizes.iter().cycle() {
+        let (piece, behind) = rest.split_at((*size).min(rest.len()));
+        rest = behind;
+        buffer.extend_from_slice(piece);
+        let mut at = 0;
+        while let Some(message) = session.next(&buffer, &mut at)? {
+            seen.push(describe(&message));
+        }
+        buffer.drain(..at);
+        kept = kept.max(buffer.len());
+        if rest.is_empty() {
+            break;
+        }
+    }
+    assert!(buffer.is_empty(), "{} bytes left over", buffer.len());
+    Ok((seen, session.take_counts(), kept))
+}
+
+#[test]
+fn every_message_is_understood() {
+    let (seen, counts, _) = feed(&conversation(), Want::Read, &[usize::MAX]).expect("good bytes");
+    insta::assert_snapshot!(seen.join("\n"));
+    assert_eq!(counts, (4, 1 + 9 + 4));
+}
+
+#[test]
+fn the_pieces_do_not_matter() {
+    let bytes = conversation();
+    for want in [Want::Read, Want::Skip] {
+        let (whole, counts, _) = feed(&bytes, want, &[usize::MAX]).expect("good bytes");
+        for size in [1, 2, 3, 7, 4096] {
+            let (seen, pieces, _) = feed(&bytes, want, &[size]).expect("good bytes");
+            assert_eq!(seen, whole, "{want:?} in pieces of {size}");
+            assert_eq!(pieces, counts, "{want:?} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn skipped_rows_are_counted_alike_and_the_rest_stays() {
+    let bytes = conversation();
+    let (read, read_counts, _) = feed(&bytes, Want::Read, &[usize::MAX]).expect("good bytes");
+    let (skipped, skip_counts, _) = feed(&bytes, Want::Skip, &[usize::MAX]).expect("good bytes");
+    let others: Vec<_> =
+        read.into_iter().filter(|line| !line.starts_with("row") && !line.starts_with("CopyData")).collect();
+    assert_eq!(skipped, others);
+    assert_eq!(skip_counts, read_counts);
+}
+
+#[test]
+fn a_large_row_passes_a_small_buffer() {
+    let value = vec![b'x'; 3_000_000];
+    let bytes = [row(&[Some(&value), None]), message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
+    let (seen, counts, kept) = feed(&bytes, Want::Skip, &[4096]).expect("good bytes");
+    assert_eq!(seen.len(), 2);
+    assert_eq!(counts, (1, 3_000_000));
+    assert!(kept < 16, "{kept} bytes kept");
+}
+
+#[test]
+fn what_was_wanted_may_change_between_rows() {
+    let bytes = [row(&[Some(b"first")]), row(&[Some(b"second")])].concat();
+    let mut session = session();
+    session.rows(Want::Skip);
+    let mut at = 0;
+    // The first row is half here; then rows are wanted.
+    assert_eq!(session.next(&bytes[..8], &mut at), Ok(None));
+    session.rows(Want::Read);
+    let Ok(Some(Message::DataRow(second))) = session.next(&bytes, &mut at) else {
+        panic!("the second row");
+    };
+    assert_eq!(second.column(0), Some(&b"second"[..]));
+    assert_eq!(second.column(1), None);
+    assert_eq!((at, session.take_counts()), (bytes.len(), (2, 11)));
+    assert_eq!(session.take_counts(), (0, 0));
+}
+
+#[test]
+fn status_and_settings_are_kept() {
+    let mut session = session();
+    let bytes = conversation();
+    let mut at = 0;
+    while session.next(&bytes, &mut at).expect("good bytes").is_some() {}
+    assert_eq!(session.status(), TxStatus::InTransaction);
+    assert_eq!(session.setting("TimeZone"), Some("UTC"));
+    let later = message(b'S', b"TimeZone\0Asia/Tokyo\0");
+    assert!(session.next(&later, &mut 0).expect("good bytes").is_some());
+    assert_eq!(session.setting("TimeZone"), Some("Asia/Tokyo"));
+}
+
+#[test]
+fn garbage_is_told_from_half_a_message() {
+    let length = |tag: u8, length: u32| [&[tag][..], &length.to_be_bytes()].concat();
+    for (what, bytes, expected) in [
+        (
+            "HTTP",
+            b"HTTP/1.1 400 Bad Request\r\n".to_vec(),
+            "lost synchronization with server: got message type \"H\", length 1414811695",
+        ),
+        (
+            "SSH",
+            b"SSH-2.0".to_vec(),
+            "lost synchronization with server: got message type \"S\", length 1397239090",
+        ),
+        (
+            "first byte",
+            b"\xff".to_vec(),
+            "lost synchronization with server: got message type 0xff, length 0; is it a PostgreSQL server?",
+        ),
+        (
+            "2 GB row",
+            length(b'D', 0x8000_0000),
+            "lost synchronization with server: got message type \"D\", length 2147483648",
+        ),
+        ("too short", length(b'Z', 3), "lost synchronization with server: got message type \"Z\", length 3"),
+        (
+            "long tag",
+            length(b'C', 40_000),
+            "lost synchronization with server: got message type \"C\", length 40000",
+        ),
+        (
+            "row",
+            message(b'D', b"\0\x01\0\0\0\x05abc"),
+            "message contents do not agree with length in message type \"D\": too short",
+        ),
+        (
+            "row end",
+            message(b'D', b"\0\0x"),
+            "message contents do not agree with length in message type \"D\": longer than its columns",
+        ),
+        (
+            "tag",
+            message(b'C', b"SELECT"),
+            "message contents do not agree with length in message type \"C\": string without an end",
+        ),
+        (
+            "status",
+            message(b'Z', b"?"),
+            "message contents do not agree with length in message type \"Z\": unknown transaction status",
+        ),
+        ("late", message(b'R', b"\0\0\0\0"), "unexpected message type \"R\" from server during a query"),
+    ] {
+        let error = session().next(&bytes, &mut 0).expect_err(what);
+        assert_eq!(error.to_string(), expected, "{what}");
+    }
+    for body in [&b""[..], b"\0", b"\0\x05abc"] {
+        let mut session = session();
+        session.rows(Want::Skip);
+        assert!(session.next(&message(b'D', body), &mut 0).is_err(), "skipped row of {body:?}");
+    }
+}
+
+/// Bytes that look like messages often enough to reach the decoders.
+fn almost_messages() -> impl Strategy<Value = Vec<u8>> {
+    let tag = prop::sample::select(b"DZC2T1 3nIsENtGHWdcSARKv".to_vec());
+    let piece = (tag, prop::collection::vec(any::<u8>(), 0..60)).prop_map(|(tag, body)| message(tag, &body));
+    prop::collection::vec(prop_oneof![9 => piece, 1 => prop::collection::vec(any::<u8>(), 0..9)], 0..9)
+        .prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in almost_messages(), want in prop::sample::select(vec![Want::Read, Want::Skip])) {
+        let mut session = session();
+        session.rows(want);
+        let mut at = 0;
+        while let Ok(Some(message)) = session.next(&bytes, &mut at) {
+            describe(&message);
+            if let Message::Error(fields) = message {
+                let _ = fields.to_owned().libpq_text(Some("select 1\nfrom t"));
+            }
+        }
+        prop_assert!(at <= bytes.len());
+    }
+
+    #[test]
+    fn any_cut_gives_the_same(sizes in prop::collection::vec(1_usize..90, 1..9), skip in any::<bool>()) {
+        let want = if skip { Want::Skip } else { Want::Read };
+        let whole = feed(&conversation(), want, &[usize::MAX]).expect("good bytes");
+        let pieces = feed(&conversation(), want, &sizes).expect("good bytes");
+        prop_assert_eq!((whole.0, whole.1), (pieces.0, pieces.1));
+    }
+
+    #[test]
+    fn rows_read_back(values in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..50)), 0..9)) {
+        let values: Vec<Option<&[u8]>> = values.iter().map(|value| value.as_deref()).collect();
+        let bytes = row(&values);
+        let mut session = session();
+        let mut at = 0;
+        let Ok(Some(Message::DataRow(row))) = session.next(&bytes, &mut at) else {
+            panic!("a row");
+        };
+        prop_assert_eq!(row.iter().collect::<Vec<_>>(), values.clone());
+        prop_assert_eq!(row.payload(), values.iter().flatten().map(|value| value.len()).sum::<usize>());
+        for (index, value) in values.iter().enumerate() {
+            prop_assert_eq!(row.column(index), *value);
+        }
+    }
+}
