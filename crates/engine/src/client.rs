@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::wake::{WakeQueue, Waker};
+
 /// Nanoseconds on the monotonic clock since the run's epoch; simulated in tests.
 pub type Time = u64;
 
@@ -51,7 +53,8 @@ pub enum Event<'a> {
         certificate: Option<&'a [u8]>,
     },
     /// Bytes arrived. The client raises `used` by what it consumed; the engine keeps the rest, joins it with
-    /// what follows, and offers it again at once if the answer was a step other than [`Step::Wait`].
+    /// what follows, and offers it again at once while the client uses some of it or answers with a step other
+    /// than [`Step::Wait`] and [`Step::Until`], and after every other event.
     Bytes {
         /// Which link.
         link: Link,
@@ -114,13 +117,17 @@ pub enum Step {
     Until(Time),
     /// The server agreed to TLS: start the handshake on this link (needs [`Endpoint::tls`]).
     StartTls(Link),
-    /// Close the link if open, connect again, then send [`Event::Opened`].
+    /// Close the link if open, connect again, then send [`Event::Opened`]. Bytes in its output buffer are sent
+    /// first. At once for a link that was open; after a pause (10 ms doubling to 1 s) for one that was lost.
+    /// A client that was idle gets no slot until it answers [`Step::Ready`].
     Reconnect(Link),
-    /// Set-up is over (connected, authenticated, prepared): the client can take its first slot.
+    /// Set-up is over (connected, authenticated, prepared): the client can take its next slot. A transaction
+    /// still open, because its link was lost under it, counts as failed ([`Failure::Other`]).
     Ready,
     /// The current transaction ended; the client can take its next slot.
     Ended(Outcome),
-    /// The client stops for good (aborted, see [`Io::abort`], or nothing more to do).
+    /// The client stops for good (aborted, see [`Io::abort`], or nothing more to do); its links are closed after
+    /// their output is sent. A transaction still open counts as unfinished.
     Done,
 }
 
@@ -133,6 +140,8 @@ pub struct Io<'a> {
     pub stopping: bool,
     pub(crate) out: &'a mut [Vec<u8>],
     pub(crate) notes: &'a mut Notes,
+    pub(crate) wakes: &'a Arc<WakeQueue>,
+    pub(crate) client: usize,
 }
 
 /// What a client told the engine while handling one event, beside its step.
@@ -154,6 +163,14 @@ pub(crate) struct StatementNote {
     pub(crate) statement: u16,
     pub(crate) elapsed_ns: u64,
     pub(crate) failed: bool,
+}
+
+impl Notes {
+    /// Whether the client left anything here.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.restarted.is_some() || !self.statements.is_empty() || !self.messages.is_empty()
+    }
 }
 
 impl Io<'_> {
@@ -183,6 +200,12 @@ impl Io<'_> {
     pub fn message(&mut self, text: String) {
         self.notes.messages.push(text);
     }
+
+    /// What a helper on another thread needs to send this client [`Event::Woken`].
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker { queue: Arc::clone(self.wakes), client: self.client }
+    }
 }
 
 /// One simulated user of the target: a script interpreter, a tile picker, a Redis stream.
@@ -191,8 +214,15 @@ impl Io<'_> {
 /// [`Step::Ready`]; each [`Event::Slot`] starts one transaction that ends with [`Step::Ended`]. A client that
 /// loses its link answers [`Step::Reconnect`] or [`Step::Done`]; it never blocks, and never reads a clock.
 pub trait Client: Send {
-    /// The end points of this client's links, in link order; asked once, before the run.
+    /// The end points of this client's links, in link order; asked once, before the run. A client without
+    /// links is ready from the start.
     fn endpoints(&self) -> Vec<Endpoint>;
+
+    /// Which script the open transaction runs, or, between transactions, the next one (the last one, where that
+    /// is not drawn yet): what is skipped, lost or left unfinished is counted under it.
+    fn script(&self) -> u16 {
+        0
+    }
 
     /// Handles one event.
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step;

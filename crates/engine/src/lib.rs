@@ -3,16 +3,37 @@
 //! It knows one trait, [`Client`], and moves bytes and time for it. It never names a database, a file
 //! format or the terminal.
 
+mod assign;
 mod client;
+mod client_loop;
+mod control;
+mod coordinator;
+mod driver;
+mod error;
+mod links;
 mod measured;
+mod merge;
+mod observer;
+mod own_cost;
+mod pace;
 mod plan;
+mod recorder;
+mod run;
+mod schedule;
+mod seat;
+mod serve;
+pub mod sim;
+mod stop;
+mod timers;
+mod tls;
+mod wake;
+mod window;
 
 pub use client::{Address, Client, Endpoint, Event, Failure, Io, Link, Outcome, Step, Time, Tls};
+pub use error::EngineError;
 pub use measured::{Abort, Counts, Measured, OwnCost, ScriptFigures, Second, StatementFigures};
+pub use observer::Observer;
 pub use plan::{Arrivals, DriverChoice, Load, Plan, Rate, Timeline, Until};
-
-// To come (engine owner):
-// pub trait Observer { fn second(&mut self, second: &Second); }   // called on the caller's thread once per second, merged over threads
-// pub struct Stop: Clone (Arc<AtomicBool> + wake) ; Stop::new(), stop.set(), stop.is_set()
-// pub fn run(plan: &Plan, clients: Vec<Box<dyn Client>>, observer: &mut dyn Observer, stop: &Stop) -> Result<Measured, EngineError>;
-// pub mod sim: simulate(plan, clients, server: &mut dyn sim::Server, observer) -> Measured
+pub use run::run;
+pub use stop::Stop;
+pub use wake::Waker;

@@ -22,7 +22,7 @@ pub struct Counts {
     pub deadlock_failures: u64,
     /// Never started: their limit had passed before a client was free.
     pub skipped: u64,
-    /// Still open when the drain time was over.
+    /// Still open when the drain time was over (in open load also: never started), or given up with their client.
     pub unfinished: u64,
     /// Transactions that needed more than one try.
     pub retried: u64,
@@ -69,6 +69,22 @@ pub struct ScriptFigures {
     pub service: Histogram,
 }
 
+impl ScriptFigures {
+    /// Adds another part's figures.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.response.add(&other.response);
+        self.service.add(&other.service);
+    }
+
+    /// Empties the figures and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.response.clear();
+        self.service.clear();
+    }
+}
+
 /// Figures of one statement over the run.
 #[derive(Debug, Clone, Default)]
 pub struct StatementFigures {
@@ -78,7 +94,11 @@ pub struct StatementFigures {
     pub failures: u64,
 }
 
-/// One second of the measured part (or of warm-up), over all threads.
+/// One second of load, over all threads.
+///
+/// What happened is counted in the second it happened in. The seconds of the measured part and after it add up
+/// to the run's figures exactly: in open load a transaction due in the measured part may end after it, in a
+/// second that starts at or past [`Measured::elapsed`].
 #[derive(Debug, Clone, Default)]
 pub struct Second {
     /// Start, in ns from the start of the measured part; negative during warm-up.

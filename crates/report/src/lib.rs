@@ -1,1 +1,21 @@
-//! `report` crate of pgdyno.
+//! Terminal, CSV, JSON, Markdown and HTML views of stored results.
+//!
+//! Everything shown is derived here and now from what `results` stored; nothing is measured or kept.
+//! [`data::ReportData`] is what all views read; [`tables`] gives plain tables for [`mod@format`], [`html`] the
+//! self-contained page, [`summary`] the few lines at the end of a run. Foreign text reaches a page only
+//! through [`markup`], which escapes it; numbers are written only by [`numbers`].
+
+pub mod chart;
+pub mod data;
+pub mod format;
+pub mod html;
+pub mod markup;
+pub mod numbers;
+mod sheet;
+pub mod summary;
+pub mod tables;
+pub mod tile;
+mod words;
+
+pub use data::ReportData;
+pub use format::Format;

@@ -19,6 +19,16 @@ pub enum HistogramError {
     /// The bytes are not an HdrHistogram V2 encoding.
     #[error("not an HdrHistogram V2 encoding: {0}")]
     Encoding(String),
+    /// The exact figures kept beside the counts cannot belong to them.
+    #[error("minimum {min_ns} ns and maximum {max_ns} ns do not fit {count} values")]
+    Extremes {
+        /// Values in the encoding.
+        count: u64,
+        /// Minimum given.
+        min_ns: u64,
+        /// Maximum given.
+        max_ns: u64,
+    },
     /// A histogram with other bounds cannot be merged without loss.
     #[error("histogram bounds differ from {LOWEST_NS} ns .. {HIGHEST_NS} ns with {DIGITS} digits")]
     Bounds,
@@ -51,8 +61,7 @@ impl Histogram {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            inner: hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS)
-                .expect("fixed bounds are valid"),
+            inner: counters(HIGHEST_NS),
             sum_ns: 0,
             sum_squares: 0.0,
             min_ns: u64::MAX,
@@ -63,6 +72,9 @@ impl Histogram {
     /// Records one value in nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
+        if ns > self.inner.high() {
+            self.make_room();
+        }
         self.inner.saturating_record(ns);
         self.sum_ns += u128::from(ns);
         self.sum_squares += (ns as f64) * (ns as f64);
@@ -72,6 +84,9 @@ impl Histogram {
 
     /// Adds all of `other`; exact, since bounds are equal.
     pub fn add(&mut self, other: &Self) {
+        if other.inner.high() > self.inner.high() {
+            self.make_room();
+        }
         self.inner.add(&other.inner).expect("bounds are equal");
         self.sum_ns += other.sum_ns;
         self.sum_squares += other.sum_squares;
@@ -155,15 +170,17 @@ impl Histogram {
     /// HdrHistogram's V2 compressed encoding, which other tools read too.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        let mut whole = self.clone();
+        whole.make_room();
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).expect("writing to memory cannot fail");
+        V2DeflateSerializer::new().serialize(&whole.inner, &mut bytes).expect("writing to memory cannot fail");
         bytes
     }
 
     /// Rebuilds a histogram from [`Self::encode`]'s bytes and the exact figures kept beside them.
     ///
     /// # Errors
-    /// When the bytes are not such an encoding, or have other bounds.
+    /// When the bytes are not such an encoding, have other bounds, or do not fit the figures beside them.
     pub fn decode(
         bytes: &[u8],
         sum_ns: u128,
@@ -174,11 +191,35 @@ impl Histogram {
         let inner: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut &bytes[..])
             .map_err(|e| HistogramError::Encoding(format!("{e:?}")))?;
-        if inner.low() != LOWEST_NS || inner.high() < HIGHEST_NS || inner.sigfig() != DIGITS {
+        if inner.low() != LOWEST_NS || inner.high() != HIGHEST_NS || inner.sigfig() != DIGITS {
             return Err(HistogramError::Bounds);
         }
-        let mut histogram = Self { sum_ns, sum_squares, min_ns, max_ns, ..Self::new() };
-        histogram.inner.add(&inner).map_err(|_| HistogramError::Bounds)?;
-        Ok(histogram)
+        let count = inner.len();
+        if count > 0 && min_ns > max_ns {
+            return Err(HistogramError::Extremes { count, min_ns, max_ns });
+        }
+        // A report reads thousands of these (one a second): keep only the counters up to the largest value.
+        let top = inner.max().clamp(2 * LOWEST_NS, HIGHEST_NS);
+        let mut small = counters(top);
+        small.add(&inner).map_err(|_| HistogramError::Bounds)?;
+        Ok(Self { inner: small, sum_ns, sum_squares, min_ns, max_ns })
+    }
+
+    /// Gives a decoded histogram all its counters back; every other has them already.
+    #[cold]
+    fn make_room(&mut self) {
+        if self.inner.high() < HIGHEST_NS {
+            let mut whole = counters(HIGHEST_NS);
+            whole.add(&self.inner).expect("smaller bounds fit");
+            self.inner = whole;
+        }
     }
 }
+
+/// Counters up to `highest` ns. Whatever `highest` is, a value has the same bucket, so adding stays exact.
+fn counters(highest: u64) -> hdrhistogram::Histogram<u64> {
+    hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, highest, DIGITS).expect("bounds are valid")
+}
+
+#[cfg(test)]
+mod tests;

@@ -13,8 +13,12 @@ impl Store {
     /// [`StoreError::Query`] with SQLite's words, when it is wrong, several, or would write.
     pub fn query(&self, sql: &str) -> Result<Table, StoreError> {
         let wrong = |error: rusqlite::Error| StoreError::Query { message: error.to_string() };
+        if sql.trim().is_empty() {
+            return Err(StoreError::Query { message: "no statement given; try SELECT * FROM v_run".into() });
+        }
         let mut statement = self.connection.prepare(sql).map_err(wrong)?;
-        if !statement.readonly() {
+        // What answers nothing (BEGIN, ATTACH) changes the connection, though SQLite says it only reads.
+        if !statement.readonly() || statement.column_count() == 0 {
             let message = "only statements that read are run here; the results file is a record".into();
             return Err(StoreError::Query { message });
         }

@@ -1,0 +1,30 @@
+# pgdyno: everything a newcomer needs. `make demo` and `make test` install what is missing and say so first.
+SHELL := /bin/sh
+export PATH := $(PATH):$(HOME)/.cargo/bin
+BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
+
+.PHONY: help demo build test check unit
+
+help: ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
+
+demo: ## measure "GIS settings or stock?" on a real extract, and write a report (DATA=FILE for your own, FULL=1 for the long form)
+	@setup/install rust postgres osm2pgsql redis
+	@$(MAKE) --no-print-directory build
+	@data=$${DATA:-$$(setup/malta)} && $(BIN) run experiments/demo.toml --data "$$data" $${FULL:+--full} --again --report pgdyno-report.html
+
+build: ## release build
+	@echo "building pgdyno in release mode (some minutes the first time)" >&2
+	@cargo build --release --locked --quiet -p pgdyno
+
+test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
+	@setup/install rust lint postgres osm2pgsql redis browser
+	@$(MAKE) --no-print-directory check unit
+
+check: ## format, lints as errors, documentation
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+unit: ## all tests (they start private servers of their own, on free ports and sockets)
+	PGDYNO_DATA=$$(setup/malta) cargo test --workspace --locked

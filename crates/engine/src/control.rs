@@ -1,0 +1,130 @@
+//! What the caller's thread and the load threads tell each other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::client::Time;
+use crate::error::EngineError;
+use crate::measured::{Abort, Measured, Second, StatementFigures};
+use crate::own_cost::ThreadCost;
+use crate::wake::Notify;
+
+/// Orders from the caller's thread; read once per turn, hardly ever written.
+#[derive(Debug)]
+pub(crate) struct Control {
+    load: AtomicU64,
+    end: AtomicU64,
+    stopped: AtomicBool,
+    cancelled: AtomicBool,
+}
+
+impl Control {
+    pub(crate) fn new() -> Self {
+        Self {
+            load: AtomicU64::new(Time::MAX),
+            end: AtomicU64::new(Time::MAX),
+            stopped: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+        }
+    }
+
+    /// When the load starts; `Time::MAX` until all clients are ready.
+    pub(crate) fn load(&self) -> Time {
+        self.load.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_load(&self, at: Time) {
+        self.load.store(at, Ordering::Release);
+    }
+
+    /// An end earlier than the plan's; `Time::MAX` when there is none.
+    pub(crate) fn end(&self) -> Time {
+        self.end.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_end(&self, at: Time) {
+        self.end.store(at, Ordering::Release);
+    }
+
+    /// Whether the end was ordered from outside: drain only shortly.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stopped(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    /// Whether the run failed elsewhere: leave at once.
+    pub(crate) fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+    }
+}
+
+/// What a load thread tells the caller's thread; `thread` is its number.
+pub(crate) enum Report {
+    /// The thread runs and can be woken.
+    Up { driver: &'static str, notify: Arc<dyn Notify> },
+    /// All its clients are ready or done.
+    Ready,
+    /// One second of its load.
+    Second { thread: usize, second: Box<Second> },
+    /// None of its clients has anything left to do, since `at`.
+    Idle { at: Time },
+    /// It cannot go on.
+    Failed { error: EngineError },
+    /// It ended as it should.
+    Finished { thread: usize, figures: Box<ThreadFigures> },
+    /// It is gone, after `Finished`, `Failed` or a panic.
+    Gone,
+}
+
+/// What a thread keeps to the end of the run.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadFigures {
+    pub(crate) statements: Vec<StatementFigures>,
+    pub(crate) reconnections: u64,
+    pub(crate) reconnecting: Time,
+    pub(crate) aborts: Vec<(Time, Abort)>,
+    pub(crate) messages: Vec<String>,
+    pub(crate) messages_dropped: u64,
+    pub(crate) cost: ThreadCost,
+}
+
+/// Messages kept over the run; the rest is only counted.
+pub(crate) const MESSAGES_KEPT: usize = 1000;
+
+impl ThreadFigures {
+    /// Keeps a client's message if there is room.
+    pub(crate) fn message(&mut self, text: String) {
+        if self.messages.len() < MESSAGES_KEPT {
+            self.messages.push(text);
+        } else {
+            self.messages_dropped += 1;
+        }
+    }
+
+    /// Adds this thread's figures to the run's; aborts go to `aborts`, to be put in order by their time.
+    pub(crate) fn merge_into(self, measured: &mut Measured, aborts: &mut Vec<(Time, Abort)>) {
+        measured.reconnections += self.reconnections;
+        measured.reconnecting += self.reconnecting;
+        measured.messages_dropped += self.messages_dropped;
+        let room = MESSAGES_KEPT.saturating_sub(measured.messages.len()).min(self.messages.len());
+        measured.messages_dropped += (self.messages.len() - room) as u64;
+        measured.messages.extend(self.messages.into_iter().take(room));
+        aborts.extend(self.aborts);
+        if measured.statements.is_empty() {
+            measured.statements = self.statements;
+        } else {
+            for (sum, part) in measured.statements.iter_mut().zip(&self.statements) {
+                sum.latency.add(&part.latency);
+                sum.failures += part.failures;
+            }
+        }
+        self.cost.merge_into(&mut measured.own);
+    }
+}

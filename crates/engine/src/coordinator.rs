@@ -1,0 +1,194 @@
+//! The caller's side of a run: starts the load when all are ready, merges what the threads measured, ends it.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use crate::client::Time;
+use crate::control::{Control, Report};
+use crate::error::EngineError;
+use crate::measured::{Abort, Measured, Second};
+use crate::merge::Merge;
+use crate::observer::Observer;
+use crate::plan::{Plan, Until};
+use crate::stop::Stop;
+use crate::wake::Notify;
+
+/// Decides for all threads; told everything through [`Report`]s.
+pub(crate) struct Coordinator<'a> {
+    plan: &'a Plan,
+    control: Arc<Control>,
+    observer: &'a mut dyn Observer,
+    threads: usize,
+    /// How long before its start the load is announced, so that all threads are awake for it.
+    lead: Time,
+    notifiers: Vec<Arc<dyn Notify>>,
+    ready: usize,
+    idle: usize,
+    last_idle: Time,
+    /// Threads that reported figures or an error.
+    accounted: usize,
+    gone: usize,
+    load: Option<Time>,
+    told_measuring: bool,
+    merge: Merge,
+    measured: Measured,
+    aborts: Vec<(Time, Abort)>,
+    failure: Option<EngineError>,
+}
+
+impl<'a> Coordinator<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        control: Arc<Control>,
+        observer: &'a mut dyn Observer,
+        lead: Time,
+        recycle: Vec<Sender<Box<Second>>>,
+    ) -> Self {
+        Self {
+            plan,
+            control,
+            observer,
+            threads: recycle.len(),
+            lead,
+            notifiers: Vec::new(),
+            ready: 0,
+            idle: 0,
+            last_idle: 0,
+            accounted: 0,
+            gone: 0,
+            load: None,
+            told_measuring: false,
+            merge: Merge::new(plan.scripts, recycle),
+            measured: Measured::default(),
+            aborts: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Whether all threads are gone.
+    pub(crate) fn is_over(&self) -> bool {
+        self.gone == self.threads
+    }
+
+    /// When it wants to be asked again, beside every now and then.
+    pub(crate) fn next_tick(&self) -> Option<Time> {
+        self.load.filter(|_| !self.told_measuring).map(|load| load.saturating_add(self.plan.warmup))
+    }
+
+    /// Sees to what only time or the user brings about.
+    pub(crate) fn tick(&mut self, now: Time, stop: &Stop) {
+        if stop.is_set() && !self.control.stopped() {
+            self.control.set_stopped();
+            self.measured.interrupted = now < self.planned_end().min(self.control.end());
+            self.end_at(now);
+        }
+        if self.next_tick().is_some_and(|at| now >= at) {
+            self.told_measuring = true;
+            if self.control.end() == Time::MAX {
+                self.observer.measuring();
+            }
+        }
+    }
+
+    /// Takes one report.
+    pub(crate) fn take(&mut self, report: Report, now: Time) {
+        match report {
+            Report::Up { driver, notify } => {
+                self.measured.driver = driver;
+                // Orders given before it could be woken.
+                if self.control.cancelled() || self.control.stopped() {
+                    notify.notify();
+                }
+                self.notifiers.push(notify);
+            }
+            Report::Ready => {
+                self.ready += 1;
+                if self.ready == self.threads {
+                    self.start_load(now);
+                }
+            }
+            Report::Second { thread, second } => self.merge.take(thread, second, self.observer),
+            Report::Idle { at } => {
+                self.idle += 1;
+                self.last_idle = self.last_idle.max(at);
+                if self.idle == self.threads {
+                    self.end_at(self.last_idle);
+                }
+            }
+            Report::Failed { error } => {
+                self.accounted += 1;
+                self.failure.get_or_insert(error);
+                self.cancel();
+            }
+            Report::Finished { thread, figures } => {
+                self.accounted += 1;
+                self.merge.finished(thread, self.observer);
+                figures.merge_into(&mut self.measured, &mut self.aborts);
+            }
+            Report::Gone => {
+                self.gone += 1;
+                // One that said nothing before panicked; the others must not go on for nobody.
+                if self.gone > self.accounted {
+                    self.cancel();
+                }
+            }
+        }
+    }
+
+    /// Makes all threads leave at once.
+    pub(crate) fn cancel(&mut self) {
+        self.control.cancel();
+        self.notify_all();
+    }
+
+    /// What the run gave.
+    ///
+    /// # Errors
+    /// The first thread's that could not go on.
+    pub(crate) fn into_measured(mut self) -> Result<Measured, EngineError> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let planned_end = self.planned_end();
+        self.measured.scripts = self.merge.into_totals(self.observer);
+        self.aborts.sort_by_key(|(at, abort)| (*at, abort.client));
+        self.measured.aborts = self.aborts.into_iter().map(|(_, abort)| abort).collect();
+        if let Some(load) = self.load {
+            let start = load.saturating_add(self.plan.warmup);
+            self.measured.elapsed = planned_end.min(self.control.end()).saturating_sub(start);
+        }
+        Ok(self.measured)
+    }
+
+    fn planned_end(&self) -> Time {
+        match (self.load, self.plan.until) {
+            (Some(load), Until::Elapsed(elapsed)) => {
+                load.saturating_add(self.plan.warmup).saturating_add(elapsed)
+            }
+            _ => Time::MAX,
+        }
+    }
+
+    fn start_load(&mut self, now: Time) {
+        if self.control.end() != Time::MAX {
+            return;
+        }
+        let load = now + self.lead;
+        self.load = Some(load);
+        self.measured.connecting = now;
+        self.control.set_load(load);
+        self.notify_all();
+        self.observer.loading(now);
+    }
+
+    fn end_at(&mut self, at: Time) {
+        if at < self.control.end() {
+            self.control.set_end(at);
+        }
+        self.notify_all();
+    }
+
+    fn notify_all(&self) {
+        self.notifiers.iter().for_each(|notify| notify.notify());
+    }
+}

@@ -1,0 +1,69 @@
+//! Why a run of the engine could not start or go on.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::client::Time;
+
+/// A run that could not start or could not go on; failures of single transactions are counted instead.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The plan asks for something that cannot be run.
+    #[error("cannot run this plan: {0}")]
+    Plan(String),
+    /// A Unix-domain socket's path does not fit the system's address.
+    #[error(
+        "client {client}: socket path {path:?} is longer than the {limit} bytes a Unix-domain socket may have; use a shorter folder"
+    )]
+    SocketPath {
+        /// Number of the client, from 0.
+        client: usize,
+        /// The path.
+        path: PathBuf,
+        /// Longest path allowed here, bytes.
+        limit: usize,
+    },
+    /// More connections than the process may hold open.
+    #[error(
+        "{needed} open files are needed and the hard limit is {allowed}; raise it (ulimit -Hn) or use fewer clients"
+    )]
+    OpenFiles {
+        /// Descriptors the run needs.
+        needed: u64,
+        /// The hard limit.
+        allowed: u64,
+    },
+    /// A client gave up before the load started.
+    #[error("client {client}: {message}")]
+    Setup {
+        /// Number of the client, from 0.
+        client: usize,
+        /// The client's reason.
+        message: String,
+    },
+    /// A client was not ready within the time given for connecting.
+    #[error("client {client} was not ready after {:.1} s: {doing}; check the address and the server's load, or allow more time", *waited as f64 / 1e9)]
+    SetupTimeout {
+        /// Number of the client, from 0.
+        client: usize,
+        /// How long it was waited for, ns.
+        waited: Time,
+        /// What the client's links were doing.
+        doing: String,
+    },
+    /// The system refused something the engine needs to move bytes.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl EngineError {
+    /// Names the attempt a system error belongs to.
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { what, source }
+    }
+}

@@ -1,0 +1,230 @@
+//! Counts what happens on one thread, second by second, without locks or allocation.
+//!
+//! A second's figures are filled here, handed to the caller's thread when the second is over, merged and emptied
+//! there, and come back to be filled again.
+
+use std::sync::mpsc::{Receiver, Sender};
+
+use crate::client::{Failure, Outcome, StatementNote, Time};
+use crate::control::{Report, ThreadFigures};
+use crate::measured::{ScriptFigures, Second, StatementFigures};
+use crate::window::Window;
+
+/// A transaction that is running.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Transaction {
+    /// Intended start.
+    pub(crate) due: Time,
+    /// Actual start.
+    pub(crate) started: Time,
+}
+
+/// By which of a transaction's times the part of the run it belongs to is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CountBy {
+    /// Closed load and users.
+    End,
+    /// Open load: every arrival of the measured part is accounted for.
+    Due,
+}
+
+/// One thread's recorder.
+pub(crate) struct Recorder {
+    thread: usize,
+    limit: Option<Time>,
+    count_by: CountBy,
+    window: Window,
+    second: Box<Second>,
+    second_start: Time,
+    second_end: Time,
+    reports: Sender<Report>,
+    recycled: Receiver<Box<Second>>,
+    /// What is kept to the end of the run.
+    pub(crate) figures: ThreadFigures,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        thread: usize,
+        (scripts, statements): (usize, usize),
+        (limit, count_by): (Option<Time>, CountBy),
+        reports: Sender<Report>,
+        recycled: Receiver<Box<Second>>,
+    ) -> Self {
+        let figures =
+            ThreadFigures { statements: vec![StatementFigures::default(); statements], ..Default::default() };
+        Self {
+            thread,
+            limit,
+            count_by,
+            window: Window { load: Time::MAX, measured: Time::MAX, end: Time::MAX },
+            second: empty_second(scripts),
+            second_start: Time::MAX,
+            second_end: Time::MAX,
+            reports,
+            recycled,
+            figures,
+        }
+    }
+
+    /// The load starts.
+    pub(crate) fn begin(&mut self, window: Window) {
+        self.window = window;
+        self.second_start = window.load;
+        self.second_end = window.second_end(window.load);
+    }
+
+    /// The run ends at `end`, earlier than thought.
+    pub(crate) fn set_end(&mut self, end: Time) {
+        self.window.end = end;
+        self.second_end = self.second_end.min(end.max(self.second_start));
+    }
+
+    /// When the second being filled is over.
+    pub(crate) fn second_end(&self) -> Time {
+        self.second_end
+    }
+
+    /// Hands over the seconds that are over.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time) {
+        while now >= self.second_end {
+            self.close_second(self.second_end);
+        }
+    }
+
+    /// Hands over what is left when the thread ends.
+    pub(crate) fn finish(&mut self, now: Time) {
+        self.advance(now);
+        self.close_second(now.max(self.second_start));
+    }
+
+    /// A transaction ended; true when it counts in the measured part.
+    #[inline]
+    pub(crate) fn ended(&mut self, transaction: &Transaction, now: Time, outcome: &Outcome) -> bool {
+        let limit = self.limit;
+        let Some((figures, measured)) = self.figures_for(outcome.script, transaction.due, now) else {
+            return false;
+        };
+        let counts = &mut figures.counts;
+        counts.due += 1;
+        counts.rows += outcome.rows;
+        counts.bytes += outcome.bytes;
+        counts.retried += u64::from(outcome.tries > 1);
+        counts.retries += u64::from(outcome.tries.saturating_sub(1));
+        match outcome.failure {
+            Some(failure) => {
+                counts.failed += 1;
+                counts.serialization_failures += u64::from(failure == Failure::Serialization);
+                counts.deadlock_failures += u64::from(failure == Failure::Deadlock);
+            }
+            None => {
+                let response = now.saturating_sub(transaction.due);
+                figures.response.record(response);
+                figures.service.record(now.saturating_sub(transaction.started));
+                if limit.is_some_and(|limit| response > limit) {
+                    figures.counts.late += 1;
+                } else {
+                    figures.counts.ok += 1;
+                }
+            }
+        }
+        measured
+    }
+
+    /// An arrival will not be started because its limit has passed; true when it counts in the measured part.
+    pub(crate) fn skipped(&mut self, due: Time, now: Time, script: u16) -> bool {
+        let Some((figures, measured)) = self.figures_for(script, due, now) else { return false };
+        figures.counts.due += 1;
+        figures.counts.skipped += 1;
+        measured
+    }
+
+    /// A transaction or arrival will never end.
+    pub(crate) fn unfinished(&mut self, due: Time, now: Time, script: u16) {
+        // In closed load it would have ended after now: it belongs to the part of the run that is going on.
+        let dated =
+            if self.count_by == CountBy::End { now.min(self.window.end.saturating_sub(1)) } else { now };
+        if let Some((figures, _)) = self.figures_for(script, due, dated) {
+            figures.counts.due += 1;
+            figures.counts.unfinished += 1;
+        }
+    }
+
+    /// A statement of a script completed or failed.
+    #[inline]
+    pub(crate) fn statement(&mut self, note: StatementNote, now: Time) {
+        if !self.window.measures(now) {
+            return;
+        }
+        if let Some(figures) = self.figures.statements.get_mut(usize::from(note.statement)) {
+            if note.failed {
+                figures.failures += 1;
+            } else {
+                figures.latency.record(note.elapsed_ns);
+            }
+        }
+    }
+
+    /// A timer fired this late.
+    pub(crate) fn timer_lateness(&mut self, now: Time, late: Time) {
+        if self.window.measures(now) {
+            self.figures.cost.timer_lateness.record(late);
+        }
+    }
+
+    /// A turn of the loop took this long.
+    pub(crate) fn turn(&mut self, now: Time, length: Time) {
+        if self.window.measures(now) {
+            self.figures.cost.turn.record(length);
+        }
+    }
+
+    /// An arrival found a free client and started this much after it was due.
+    pub(crate) fn start_lag(&mut self, now: Time, lag: Time) {
+        if self.window.measures(now) {
+            self.figures.cost.start_lag.record(lag);
+        }
+    }
+
+    /// Where an event at `now` is counted, and whether that is the measured part; `None` when it counts nowhere.
+    #[inline]
+    fn figures_for(&mut self, script: u16, due: Time, now: Time) -> Option<(&mut ScriptFigures, bool)> {
+        self.advance(now);
+        let measured = match self.count_by {
+            CountBy::End => self.window.measures(now),
+            CountBy::Due => self.window.measures(due),
+        };
+        // Load of warm-up that ends after it belongs to neither part.
+        let warmup = now < self.window.measured && now < self.window.end;
+        let counts = measured || (warmup && due < self.window.measured);
+        counts.then(|| &mut self.second.scripts[usize::from(script)]).map(|figures| (figures, measured))
+    }
+
+    fn close_second(&mut self, end: Time) {
+        let start = self.second_start;
+        self.second_start = end;
+        self.second_end = self.window.second_end(end);
+        // After the end, and where the end fell on a boundary, only a second that holds something is worth a word.
+        let extra = start >= self.window.end || end == start;
+        if extra && self.second.scripts.iter().all(|figures| figures.counts == Default::default()) {
+            return;
+        }
+        let scripts = self.second.scripts.len();
+        let next = self.recycled.try_recv().unwrap_or_else(|_| empty_second(scripts));
+        let mut second = std::mem::replace(&mut self.second, next);
+        second.start_ns = start as i64 - self.window.measured as i64;
+        second.length_ns = end - start;
+        // A caller that is gone has nobody to tell.
+        let _ = self.reports.send(Report::Second { thread: self.thread, second });
+    }
+}
+
+fn empty_second(scripts: usize) -> Box<Second> {
+    Box::new(Second { start_ns: 0, length_ns: 0, scripts: vec![ScriptFigures::default(); scripts] })
+}
+
+/// Empties a second so that a thread can fill it again.
+pub(crate) fn clear_second(second: &mut Second) {
+    second.scripts.iter_mut().for_each(ScriptFigures::clear);
+}

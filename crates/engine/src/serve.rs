@@ -1,0 +1,340 @@
+//! Serving clients: events in, steps out, slots given.
+
+use crate::client::{Event, Failure, Io, Outcome, Step, Time};
+use crate::client_loop::{Command, Core, Phase};
+use crate::control::ThreadFigures;
+use crate::driver::Clock;
+use crate::error::EngineError;
+use crate::measured::Abort;
+use crate::pace::Pace;
+use crate::plan::{Load, Until};
+use crate::seat::State;
+
+/// Transactions a client may start in one turn before others get theirs.
+const SLOTS_PER_TURN: u32 = 32;
+
+impl<C: Clock> Core<C> {
+    /// Reads the clock for a new event, and gives its client a full allowance.
+    pub(crate) fn stamp(&mut self) {
+        self.now = self.clock.now();
+        self.slots_left = SLOTS_PER_TURN;
+    }
+
+    /// Hands one event to a client.
+    #[inline]
+    pub(crate) fn call(&mut self, client: usize, event: Event<'_>) -> Step {
+        let seat = &mut self.seats[client];
+        let mut io = Io {
+            now: self.now,
+            stopping: matches!(self.phase, Phase::Draining { .. }),
+            out: &mut self.outs[seat.first_conn..seat.first_conn + seat.links],
+            notes: &mut self.notes,
+            wakes: &self.wakes,
+            client,
+        };
+        let step = seat.client.handle(event, &mut io);
+        if self.notes.any() {
+            self.take_notes(client);
+        }
+        step
+    }
+
+    /// Carries out a client's step, and what follows from it while the client can go on at once.
+    pub(crate) fn follow(&mut self, client: usize, mut step: Step) {
+        loop {
+            match step {
+                Step::Wait => return,
+                Step::Until(at) => return self.timers.set(client, at),
+                Step::StartTls(link) => return self.start_tls(client, link),
+                Step::Reconnect(link) => return self.reconnect(client, link),
+                Step::Done => return self.stop_client(client),
+                Step::Ready => self.ready(client),
+                Step::Ended(outcome) => self.ended(client, outcome),
+            }
+            let Some(due) = self.next_slot(client) else { return };
+            let found_free = matches!(&self.pace, Pace::Open(open) if !open.free.is_empty());
+            step = self.begin(client, due, found_free);
+        }
+    }
+
+    /// Goes on with a client that is free, and shows it again what it left unread.
+    pub(crate) fn resume(&mut self, client: usize) {
+        if let Some(due) = self.next_slot(client) {
+            let step = self.begin(client, due, false);
+            self.follow(client, step);
+        }
+        self.offer_unread(client, None);
+    }
+
+    /// Puts a client on the list for the next turn.
+    pub(crate) fn resume_later(&mut self, client: usize) {
+        let seat = &mut self.seats[client];
+        if !std::mem::replace(&mut seat.runnable, true) {
+            self.runnable.push_back(client);
+        }
+    }
+
+    /// Serves the next client that someone woke.
+    pub(crate) fn next_woken(&mut self) -> Option<usize> {
+        let client = self.woken.pop()?;
+        self.stamp();
+        if self.seats[client].state != State::Over {
+            let step = self.call(client, Event::Woken);
+            self.follow(client, step);
+            self.offer_unread(client, None);
+        }
+        Some(client)
+    }
+
+    /// Serves the next client on the list for this turn.
+    pub(crate) fn next_runnable(&mut self) -> Option<usize> {
+        let client = self.runnable.pop_front()?;
+        self.seats[client].runnable = false;
+        self.stamp();
+        self.resume(client);
+        Some(client)
+    }
+
+    /// Serves the next timer that is due.
+    pub(crate) fn next_timer(&mut self) -> Option<usize> {
+        let (key, at) = self.timers.take_due(self.now)?;
+        self.stamp();
+        self.recorder.timer_lateness(self.now, self.now.saturating_sub(at));
+        let clients = self.seats.len();
+        if key < clients {
+            let step = self.call(key, Event::Timer);
+            self.follow(key, step);
+            self.offer_unread(key, None);
+            Some(key)
+        } else if key < 2 * clients {
+            let client = key - clients;
+            if self.seats[client].state == State::Idle && self.starts(at) {
+                let step = self.begin(client, at, false);
+                self.follow(client, step);
+                self.offer_unread(client, None);
+            }
+            Some(client)
+        } else {
+            let conn = key - 2 * clients;
+            self.commands.push(Command::Connect(conn));
+            Some(self.links[conn].client)
+        }
+    }
+
+    /// Gives the next due arrival to the client that has been free the longest.
+    pub(crate) fn next_arrival(&mut self) -> Option<usize> {
+        loop {
+            let Pace::Open(open) = &mut self.pace else { return None };
+            let due = open.peek();
+            if due > self.now || self.skips_left == 0 {
+                return None;
+            }
+            let client = open.free.pop_front()?;
+            let seat = &mut self.seats[client];
+            seat.queued = false;
+            if seat.state != State::Idle {
+                continue;
+            }
+            self.stamp();
+            if due == std::mem::replace(&mut self.waited_for, Time::MAX) {
+                self.recorder.timer_lateness(self.now, self.now.saturating_sub(due));
+            }
+            let due = self.next_slot(client)?;
+            let step = self.begin(client, due, true);
+            self.follow(client, step);
+            self.offer_unread(client, None);
+            return Some(client);
+        }
+    }
+
+    /// When a free client's next transaction is due, if that has come; else sees to it that the client is thought of then.
+    fn next_slot(&mut self, client: usize) -> Option<Time> {
+        if self.seats[client].state != State::Idle {
+            return None;
+        }
+        if self.slots_left == 0 {
+            self.resume_later(client);
+            return None;
+        }
+        match self.pace {
+            Pace::Closed => self.starts(self.now).then_some(self.now),
+            Pace::Users { think, ramp } => {
+                self.next_visit(client, think, ramp);
+                None
+            }
+            Pace::Open(_) => self.next_scheduled(client),
+        }
+    }
+
+    fn next_visit(&mut self, client: usize, think: Time, ramp: Time) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        let key = self.seats.len() + client;
+        if self.timers.is_set(key) {
+            return;
+        }
+        let seat = &mut self.seats[client];
+        let due = if std::mem::replace(&mut seat.visited, true) {
+            self.now.saturating_add(think)
+        } else {
+            self.window.load.saturating_add(ramp.saturating_mul(seat.number as Time))
+        };
+        self.timers.set(key, due);
+    }
+
+    fn next_scheduled(&mut self, client: usize) -> Option<Time> {
+        loop {
+            let Pace::Open(open) = &mut self.pace else { return None };
+            let due = open.peek();
+            if due > self.now || due >= self.window.end {
+                if !std::mem::replace(&mut self.seats[client].queued, true) {
+                    open.free.push_back(client);
+                }
+                return None;
+            }
+            if !self.starts(due) {
+                return None;
+            }
+            if self.skips_left == 0 {
+                self.resume_later(client);
+                return None;
+            }
+            let Pace::Open(open) = &mut self.pace else { return None };
+            open.take();
+            if !open.skips(due, self.now) {
+                return Some(due);
+            }
+            self.skips_left -= 1;
+            let script = self.seats[client].client.script();
+            if self.recorder.skipped(due, self.now, script) {
+                self.count_ended(client);
+                if self.seats[client].state == State::Over {
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Starts a transaction; `found_free` when its arrival did not have to wait for a client.
+    fn begin(&mut self, client: usize, due: Time, found_free: bool) -> Step {
+        self.slots_left = self.slots_left.saturating_sub(1);
+        self.now = self.clock.now();
+        // In closed load the intended start is the start.
+        let due = if matches!(self.pace, Pace::Closed) { self.now } else { due };
+        if found_free {
+            self.recorder.start_lag(self.now, self.now.saturating_sub(due));
+        }
+        let seat = &mut self.seats[client];
+        seat.state = State::Busy;
+        seat.transaction.due = due;
+        seat.transaction.started = self.now;
+        self.busy += 1;
+        self.call(client, Event::Slot { due })
+    }
+
+    fn ready(&mut self, client: usize) {
+        self.settle_links(client);
+        match self.seats[client].state {
+            State::Setup => {
+                self.seats[client].state = State::Idle;
+                self.settle(client);
+            }
+            State::Busy => {
+                let script = self.seats[client].client.script();
+                let lost = Outcome { script, failure: Some(Failure::Other), tries: 1, rows: 0, bytes: 0 };
+                self.ended(client, lost);
+            }
+            State::Idle | State::Over => {}
+        }
+    }
+
+    fn ended(&mut self, client: usize, outcome: Outcome) {
+        let seat = &mut self.seats[client];
+        if seat.state != State::Busy {
+            return self.misbehaved(client, "ended a transaction that was not started");
+        }
+        if usize::from(outcome.script) >= self.plan.scripts {
+            return self.misbehaved(client, "reported a script that is not in the plan");
+        }
+        seat.state = State::Idle;
+        let disturbed = seat.disturbed;
+        self.busy -= 1;
+        let transaction = seat.transaction;
+        if self.recorder.ended(&transaction, self.now, &outcome) {
+            self.count_ended(client);
+        }
+        if disturbed {
+            self.settle_links(client);
+        }
+    }
+
+    /// A client did one more of the transactions it has to do.
+    fn count_ended(&mut self, client: usize) {
+        let seat = &mut self.seats[client];
+        seat.ended += 1;
+        if self.plan.until == Until::PerClient(seat.ended) {
+            self.stop_client(client);
+        }
+    }
+
+    /// The start of the load need not wait for this client any more.
+    fn settle(&mut self, client: usize) {
+        if !std::mem::replace(&mut self.seats[client].settled, true) {
+            self.unsettled -= 1;
+        }
+    }
+
+    fn misbehaved(&mut self, client: usize, what: &str) {
+        self.notes.abort = Some(format!("stopped, because its workload {what}"));
+        self.stop_client(client);
+    }
+
+    /// A client stops for good.
+    pub(crate) fn stop_client(&mut self, client: usize) {
+        let seat = &mut self.seats[client];
+        if let Some(message) = self.notes.abort.take() {
+            let number = seat.number;
+            if matches!(self.phase, Phase::Setup { .. }) {
+                self.failure.get_or_insert(EngineError::Setup { client: number, message });
+            } else {
+                self.recorder.figures.aborts.push((self.now, Abort { client: number, message }));
+            }
+        }
+        match std::mem::replace(&mut seat.state, State::Over) {
+            State::Over => return,
+            State::Busy => {
+                self.busy -= 1;
+                self.recorder.unfinished(seat.transaction.due, self.now, seat.client.script());
+            }
+            State::Setup | State::Idle => {}
+        }
+        self.settle(client);
+        self.over = (self.over.0 + 1, self.now);
+        let clients = self.seats.len();
+        self.timers.cancel(client);
+        self.timers.cancel(clients + client);
+        for conn in self.seats[client].conns() {
+            self.shut(conn);
+            self.timers.cancel(2 * clients + conn);
+        }
+    }
+
+    fn take_notes(&mut self, client: usize) {
+        if let Some(at) = self.notes.restarted.take() {
+            let seat = &mut self.seats[client];
+            seat.transaction.started = at;
+            if self.plan.load == Load::Closed {
+                seat.transaction.due = at;
+            }
+            self.settle_links(client);
+        }
+        for note in self.notes.statements.drain(..) {
+            self.recorder.statement(note, self.now);
+        }
+        let figures: &mut ThreadFigures = &mut self.recorder.figures;
+        for text in self.notes.messages.drain(..) {
+            figures.message(text);
+        }
+    }
+}

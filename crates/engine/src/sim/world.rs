@@ -1,0 +1,237 @@
+//! The simulated network: connections, what is on its way to them, and the time.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::server::{Action, Greeting, Replies, Server};
+use crate::client::{Address, Time};
+use crate::driver::{Clock, Conn, Driver, Happened};
+use crate::own_cost::Cpu;
+use crate::wake::Notify;
+
+/// Everything the threads of a simulation share.
+pub(super) struct World<'s> {
+    server: &'s mut dyn Server,
+    clock: SimClock,
+    connections: Vec<Connection>,
+    /// Per thread, the earliest first.
+    queues: Vec<BinaryHeap<Reverse<Item>>>,
+    items: u64,
+}
+
+/// The one clock of a simulation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SimClock(Rc<Cell<Time>>);
+
+impl SimClock {
+    pub(super) fn set(&self, now: Time) {
+        self.0.set(now);
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Time {
+        self.0.get()
+    }
+}
+
+struct Connection {
+    thread: usize,
+    conn: Conn,
+    open: bool,
+    /// Nothing arrives before what was sent earlier.
+    last_arrival: Time,
+}
+
+/// Something that will happen to a connection; ordered by time, then by the order it was caused.
+struct Item {
+    at: Time,
+    number: u64,
+    connection: usize,
+    what: What,
+}
+
+enum What {
+    Opened,
+    Refused(io::ErrorKind),
+    Action(Action),
+}
+
+impl PartialEq for Item {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Item {}
+
+impl PartialOrd for Item {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Item {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl<'s> World<'s> {
+    pub(super) fn new(server: &'s mut dyn Server, clock: SimClock, threads: usize) -> Self {
+        let queues = std::iter::repeat_with(BinaryHeap::new).take(threads).collect();
+        Self { server, clock, connections: Vec::new(), queues, items: 0 }
+    }
+
+    /// When the next thing happens to a connection of `thread`.
+    pub(super) fn next_at(&self, thread: usize) -> Option<Time> {
+        self.queues[thread].peek().map(|Reverse(item)| item.at)
+    }
+
+    fn connect(&mut self, thread: usize, conn: Conn, address: &Address) -> usize {
+        let number = self.connections.len();
+        let now = self.clock.now();
+        self.connections.push(Connection { thread, conn, open: true, last_arrival: 0 });
+        match self.server.connect(number, address, now) {
+            Greeting::Accept(after) => self.push(number, now + after, What::Opened),
+            Greeting::Refuse(kind, after) => self.push(number, now + after, What::Refused(kind)),
+            Greeting::Ignore => {}
+        }
+        number
+    }
+
+    fn send(&mut self, connection: usize, bytes: &[u8]) {
+        if self.connections[connection].open {
+            self.ask(connection, |server, replies| server.received(connection, bytes, replies));
+        }
+    }
+
+    fn close(&mut self, connection: usize) {
+        if std::mem::replace(&mut self.connections[connection].open, false) {
+            self.server.closed(connection, self.clock.now());
+        }
+    }
+
+    /// Takes what has happened by now to a connection of `thread`.
+    fn take(&mut self, thread: usize) -> Option<(Conn, What)> {
+        let now = self.clock.now();
+        loop {
+            if self.next_at(thread)? > now {
+                return None;
+            }
+            let Reverse(item) = self.queues[thread].pop()?;
+            let connection = &mut self.connections[item.connection];
+            if !connection.open {
+                continue;
+            }
+            let conn = connection.conn;
+            match item.what {
+                What::Opened => {
+                    self.ask(item.connection, |server, replies| server.opened(item.connection, replies))
+                }
+                What::Refused(_) | What::Action(Action::Close(_)) => connection.open = false,
+                What::Action(Action::Bytes(_)) => {}
+            }
+            return Some((conn, item.what));
+        }
+    }
+
+    fn ask(&mut self, connection: usize, question: impl FnOnce(&mut dyn Server, &mut Replies)) {
+        let mut replies = Replies { now: self.clock.now(), ..Replies::default() };
+        question(self.server, &mut replies);
+        for (at, action) in replies.actions {
+            self.push(connection, at, What::Action(action));
+        }
+    }
+
+    fn push(&mut self, connection: usize, at: Time, what: What) {
+        let Connection { thread, last_arrival, .. } = &mut self.connections[connection];
+        *last_arrival = at.max(*last_arrival);
+        let item = Item { at: *last_arrival, number: self.items, connection, what };
+        self.items += 1;
+        self.queues[*thread].push(Reverse(item));
+    }
+}
+
+/// One simulated thread's view of the world.
+pub(super) struct SimDriver<'w, 's> {
+    world: &'w RefCell<World<'s>>,
+    clock: SimClock,
+    thread: usize,
+    connections: Vec<Option<usize>>,
+    lent: Vec<u8>,
+}
+
+impl<'w, 's> SimDriver<'w, 's> {
+    pub(super) fn new(world: &'w RefCell<World<'s>>, thread: usize, connections: usize) -> Self {
+        let clock = world.borrow().clock.clone();
+        Self { world, clock, thread, connections: vec![None; connections], lent: Vec::new() }
+    }
+}
+
+/// Simulated threads are taken in turn; nothing has to be woken.
+struct Awake;
+
+impl Notify for Awake {
+    fn notify(&self) {}
+}
+
+impl Driver for SimDriver<'_, '_> {
+    type Clock = SimClock;
+
+    fn name(&self) -> &'static str {
+        "simulated"
+    }
+
+    fn clock(&self) -> SimClock {
+        self.clock.clone()
+    }
+
+    fn notifier(&self) -> Arc<dyn Notify> {
+        Arc::new(Awake)
+    }
+
+    fn cpu(&self) -> Cpu {
+        Cpu::default()
+    }
+
+    fn connect(&mut self, conn: Conn, address: &Address) {
+        self.close(conn);
+        self.connections[conn] = Some(self.world.borrow_mut().connect(self.thread, conn, address));
+    }
+
+    fn send(&mut self, conn: Conn, out: &mut Vec<u8>) {
+        if let Some(connection) = self.connections[conn] {
+            self.world.borrow_mut().send(connection, out);
+        }
+        out.clear();
+    }
+
+    fn close(&mut self, conn: Conn) {
+        if let Some(connection) = self.connections[conn].take() {
+            self.world.borrow_mut().close(connection);
+        }
+    }
+
+    fn wait(&mut self, _until: Time) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<(Conn, Happened<'_>)> {
+        let (conn, what) = self.world.borrow_mut().take(self.thread)?;
+        let happened = match what {
+            What::Opened => Happened::Opened,
+            What::Action(Action::Bytes(bytes)) => {
+                self.lent = bytes;
+                Happened::Bytes(&self.lent)
+            }
+            What::Action(Action::Close(kind)) => Happened::Closed(kind.map(io::Error::from)),
+            What::Refused(kind) => Happened::Closed(Some(kind.into())),
+        };
+        Some((conn, happened))
+    }
+}

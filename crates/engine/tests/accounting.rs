@@ -1,0 +1,136 @@
+//! Nothing is lost: whatever the load, the faults and the stop, every transaction that was due is accounted for.
+
+mod support;
+
+use engine::sim::simulate;
+use engine::{Arrivals, Load, Plan, Rate, Stop, Time, Timeline, Until};
+use proptest::prelude::*;
+use support::server::Simple;
+use support::{Asker, Heard, Loss, MS, SECOND, plan};
+
+fn loads() -> impl Strategy<Value = Load> {
+    let arrivals = prop_oneof![Just(Arrivals::Poisson), Just(Arrivals::Uniform)];
+    let timeline = prop_oneof![Just(Timeline::Global), Just(Timeline::PerThread)];
+    prop_oneof![
+        1 => Just(Load::Closed),
+        1 => (0..200 * MS, 0..300 * MS).prop_map(|(think, ramp)| Load::Users { think, ramp }),
+        3 => (1.0..400.0, arrivals, timeline)
+            .prop_map(|(per_second, arrivals, timeline)| Load::Rate(Rate { per_second, arrivals, timeline })),
+    ]
+}
+
+fn plans() -> impl Strategy<Value = Plan> {
+    let until = prop_oneof![
+        3 => (1..3 * SECOND).prop_map(Until::Elapsed),
+        1 => (1..60_u64).prop_map(Until::PerClient),
+    ];
+    (
+        loads(),
+        1..4_usize,
+        0..SECOND,
+        until,
+        prop::option::of(1..50 * MS),
+        any::<bool>(),
+        0..SECOND,
+        any::<u64>(),
+    )
+        .prop_map(|(load, threads, warmup, until, limit, skip_late, drain, seed)| Plan {
+            load,
+            threads,
+            warmup,
+            until,
+            limit,
+            skip_late,
+            drain,
+            seed,
+            ..plan()
+        })
+}
+
+fn servers() -> impl Strategy<Value = Simple> {
+    let stall = prop::option::of((0..3 * SECOND, 0..SECOND).prop_map(|(from, length)| (from, from + length)));
+    let every = || prop::option::of(2..100_u64);
+    let chunk = prop_oneof![Just(None), Just(Some(1)), Just(Some(3))];
+    (0..60 * MS, stall, every(), every(), 0..3_usize, chunk).prop_map(
+        |(delay, stall, loses_every, fails_every, refuses, chunk)| Simple {
+            stall,
+            loses_every,
+            fails_every,
+            refuses,
+            chunk,
+            ..Simple::new(delay.max(MS / 4))
+        },
+    )
+}
+
+/// Stops the run when the simulated time has come.
+struct Stopping<'a> {
+    server: &'a mut Simple,
+    at: Time,
+    stop: Stop,
+}
+
+impl engine::sim::Server for Stopping<'_> {
+    fn connect(&mut self, connection: usize, address: &engine::Address, now: Time) -> engine::sim::Greeting {
+        self.server.connect(connection, address, now)
+    }
+
+    fn received(&mut self, connection: usize, bytes: &[u8], replies: &mut engine::sim::Replies) {
+        if replies.now() >= self.at {
+            self.stop.set();
+        }
+        self.server.received(connection, bytes, replies);
+    }
+}
+
+/// Uniform arrivals due in the measured part, counted without the engine's schedule: arrival k is due at k / rate.
+fn due_by_hand(rate: f64, from: Time, to: Time) -> u64 {
+    let gap = 1e9 / rate;
+    (0..)
+        .map(|k| (f64::from(k) * gap).round() as Time)
+        .take_while(|at| *at < to)
+        .filter(|at| *at >= from)
+        .count() as u64
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_due_is_accounted_for(
+        plan in plans(),
+        mut server in servers(),
+        clients in 1..9_usize,
+        aborts in any::<bool>(),
+        stop_at in prop::option::of(0..4 * SECOND),
+    ) {
+        let loss = if aborts { Loss::Abort } else { Loss::Reconnect };
+        // Refused connections would end the run before it starts.
+        server.refuses = if aborts { 0 } else { server.refuses };
+        let clients: Vec<_> = (0..clients).map(|_| Asker { loss, ..Asker::simulated() }.boxed()).collect();
+        let count = clients.len() as u64;
+        let stop = Stop::new();
+        let mut heard = Heard::default();
+        let mut stopping = Stopping { server: &mut server, at: stop_at.unwrap_or(Time::MAX), stop: stop.clone() };
+        let measured = simulate(&plan, clients, &mut stopping, &mut heard, &stop).expect("it starts");
+
+        // due = ok + late + failed + skipped + unfinished; the seconds add up to the run.
+        heard.check_against(&measured);
+        let totals = measured.totals();
+        match (plan.load, plan.until) {
+            (Load::Rate(rate), Until::Elapsed(_)) if rate.arrivals == Arrivals::Uniform && rate.timeline == Timeline::Global => {
+                let by_hand = due_by_hand(rate.per_second, plan.warmup, plan.warmup + measured.elapsed);
+                prop_assert_eq!(totals.due, by_hand);
+            }
+            (_, Until::PerClient(each)) if stop_at.is_none() && !aborts => prop_assert_eq!(totals.due, count * each),
+            _ => {}
+        }
+        if !plan.skip_late || plan.limit.is_none() || !matches!(plan.load, Load::Rate(_)) {
+            prop_assert_eq!(totals.skipped, 0);
+        }
+        if plan.limit.is_none() {
+            prop_assert_eq!(totals.late, 0);
+        }
+        prop_assert_eq!(measured.interrupted && stop_at.is_none(), false);
+    }
+}

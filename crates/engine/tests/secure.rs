@@ -1,0 +1,95 @@
+//! TLS between the driver and the client, against rustls on the other side.
+
+mod support;
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use engine::{Client, EngineError, Plan, Stop, Tls, Until, run};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use support::live::{Live, Manners, Stream, read_frame};
+use support::{Asker, Loss, frame, plan};
+
+/// A certificate for `localhost`, and the server that has it.
+fn server(manners: Manners) -> (Live, CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = made.cert.der().clone();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], key)
+        .unwrap();
+    let config = Arc::new(config);
+    let dress = move |mut stream: TcpStream| -> io::Result<Box<dyn Stream>> {
+        assert_eq!(read_frame(&mut stream)?, b"S");
+        stream.write_all(&frame(b"S"))?;
+        let connection = ServerConnection::new(Arc::clone(&config)).map_err(io::Error::other)?;
+        Ok(Box::new(StreamOwned::new(connection, stream)))
+    };
+    (Live::tcp(manners, dress), certificate)
+}
+
+fn askers(
+    count: usize,
+    server: &Live,
+    root: Option<&CertificateDer<'static>>,
+    request: &[u8],
+) -> Vec<Box<dyn Client>> {
+    let mut roots = RootCertStore::empty();
+    root.map(|certificate| roots.add(certificate.clone()).unwrap());
+    let config = Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth());
+    let tls = Tls { config, name: ServerName::try_from("localhost").unwrap() };
+    let mut asker = Asker {
+        tls: true,
+        checks: true,
+        loss: Loss::Abort,
+        request: request.to_vec(),
+        ..Asker::new(server.address.clone())
+    };
+    asker.endpoint.tls = Some(tls);
+    (0..count).map(|_| asker.clone().boxed()).collect()
+}
+
+#[test]
+fn transactions_go_through_tls() {
+    let (server, certificate) = server(Manners::default());
+    let plan = Plan { threads: 2, until: Until::PerClient(100), ..plan() };
+    let measured =
+        run(&plan, askers(4, &server, Some(&certificate), b"a secret"), &mut (), &Stop::new()).unwrap();
+    assert_eq!((measured.totals().ok, measured.totals().bytes), (400, 3200));
+}
+
+#[test]
+fn large_and_dribbled_messages_go_through_tls() {
+    for (manners, length, count) in
+        [(Manners::default(), 3_000_000, 3), (Manners { dribbles: true, ..Manners::default() }, 200, 10)]
+    {
+        let (server, certificate) = server(manners);
+        let request: Vec<u8> = (0..length).map(|index| (index * 7 % 251) as u8).collect();
+        let plan = Plan { until: Until::PerClient(count), ..plan() };
+        let measured =
+            run(&plan, askers(2, &server, Some(&certificate), &request), &mut (), &Stop::new()).unwrap();
+        assert_eq!((measured.totals().ok, measured.totals().bytes), (2 * count, 2 * count * length as u64));
+    }
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_ends_the_set_up_with_its_reason() {
+    let (server, _) = server(Manners::default());
+    match run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new()) {
+        Err(EngineError::Setup { message, .. }) => assert!(message.contains("UnknownIssuer"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn tls_that_was_not_set_up_is_an_error_and_not_a_panic() {
+    let (server, _) = server(Manners::default());
+    let asker = Asker { tls: true, loss: Loss::Abort, ..Asker::new(server.address.clone()) };
+    match run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()) {
+        Err(EngineError::Setup { message, .. }) => assert!(message.contains("not set up"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}

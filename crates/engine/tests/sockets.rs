@@ -1,0 +1,202 @@
+//! The engine on real sockets, threads and time.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use engine::{
+    Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Outcome, Plan, Rate, Step, Stop,
+    Timeline, Until, run,
+};
+use support::live::{Live, Manners};
+use support::{Asker, Heard, Loss, MS, SECOND, plan};
+
+fn askers(count: usize, address: &Address, request: &[u8]) -> Vec<Box<dyn Client>> {
+    let asker = Asker { request: request.to_vec(), checks: true, ..Asker::new(address.clone()) };
+    (0..count).map(|_| asker.clone().boxed()).collect()
+}
+
+fn numbered(length: usize) -> Vec<u8> {
+    (0..length).map(|index| (index * 7 % 251) as u8).collect()
+}
+
+#[test]
+fn threads_and_clients_do_their_transactions_over_unix_and_tcp() {
+    let unix = Live::unix(Manners::default());
+    let tcp = Live::tcp(Manners::default(), |stream| Ok(Box::new(stream)));
+    for server in [unix, tcp] {
+        let plan = Plan { threads: 2, until: Until::PerClient(200), ..plan() };
+        let mut heard = Heard::default();
+        let measured =
+            run(&plan, askers(5, &server.address, b"some request"), &mut heard, &Stop::new()).unwrap();
+        heard.check_against(&measured);
+        assert_eq!((measured.totals().ok, measured.totals().bytes), (1000, 12_000));
+        assert!(heard.connecting.is_some() && measured.connecting > 0);
+        assert!(measured.own.user_ns + measured.own.system_ns > 0);
+        assert!(measured.own.busiest_thread > 0.0 && measured.own.busiest_thread <= 1.0);
+        assert!(measured.own.turn.count() > 0);
+        assert!(measured.scripts[0].service.min_ns().unwrap() > 0);
+    }
+}
+
+#[test]
+fn large_messages_go_both_ways() {
+    let server = Live::unix(Manners::default());
+    let plan = Plan { until: Until::PerClient(5), ..plan() };
+    let measured =
+        run(&plan, askers(3, &server.address, &numbered(3_000_000)), &mut (), &Stop::new()).unwrap();
+    assert_eq!((measured.totals().ok, measured.totals().bytes), (15, 45_000_000));
+}
+
+#[test]
+fn replies_in_single_bytes_are_put_together() {
+    let server = Live::unix(Manners { dribbles: true, ..Manners::default() });
+    let plan = Plan { until: Until::PerClient(20), ..plan() };
+    let measured = run(&plan, askers(3, &server.address, &numbered(300)), &mut (), &Stop::new()).unwrap();
+    assert_eq!((measured.totals().ok, measured.totals().failed), (60, 0));
+}
+
+/// A reply and the end of the stream often arrive in one event; missing the end would hang the client for good.
+#[test]
+fn an_end_right_after_a_reply_is_seen() {
+    let server = Live::unix(Manners { closes_after: Some(10), ..Manners::default() });
+    let plan = Plan { until: Until::PerClient(44), connect_timeout: 20 * SECOND, ..plan() };
+    let measured = run(&plan, askers(32, &server.address, b"request"), &mut (), &Stop::new()).unwrap();
+    let totals = measured.totals();
+    assert_eq!(totals.ok + totals.failed, 32 * 44);
+    assert_eq!(
+        totals.ok,
+        server.replies.load(std::sync::atomic::Ordering::SeqCst),
+        "every reply sent was read"
+    );
+    assert!(measured.reconnections >= 32 * 3, "{}", measured.reconnections);
+}
+
+#[test]
+fn the_death_of_the_server_ends_the_run_with_every_client_named() {
+    let server = Live::unix(Manners { delay: Duration::from_millis(1), ..Manners::default() });
+    let asker = Asker { loss: Loss::Abort, ..Asker::new(server.address.clone()) };
+    let clients = (0..8).map(|_| asker.clone().boxed()).collect();
+    let started = Instant::now();
+    let measured = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            server.die();
+        });
+        run(
+            &Plan { threads: 2, until: Until::Elapsed(60 * SECOND), ..plan() },
+            clients,
+            &mut (),
+            &Stop::new(),
+        )
+        .unwrap()
+    });
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert_eq!(measured.aborts.len(), 8);
+    assert!(measured.totals().ok > 0);
+    assert!(measured.elapsed < 10 * SECOND);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let missing = Address::Unix("/nonexistent/socket".into());
+    for (address, part) in [(Address::Tcp(nobody), "refused"), (missing, "No such file")] {
+        let asker = Asker { loss: Loss::Abort, ..Asker::new(address) };
+        match run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()) {
+            Err(EngineError::Setup { client: 0, message }) => assert!(message.contains(part), "{message}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let long = Address::Unix(format!("/tmp/{}", "x".repeat(120)).into());
+    let error = run(&plan(), vec![Asker::new(long).boxed()], &mut (), &Stop::new())
+        .expect_err("the path is too long");
+    assert!(matches!(error, EngineError::SocketPath { client: 0, .. }), "{error}");
+}
+
+/// A Unix-domain connect on a full queue is refused at once rather than waited for.
+#[test]
+fn a_full_listener_queue_is_waited_for() {
+    let server = Live::unix(Manners { sleeps: Duration::from_millis(200), ..Manners::default() });
+    // More than the queue of 128 that the listener has on common systems, should it be as large as that.
+    let plan = Plan { threads: 2, until: Until::PerClient(3), connect_timeout: 30 * SECOND, ..plan() };
+    let measured = run(&plan, askers(300, &server.address, b"request"), &mut (), &Stop::new()).unwrap();
+    assert_eq!(measured.totals().ok, 900);
+}
+
+#[test]
+fn an_open_load_starts_on_time() {
+    let server = Live::unix(Manners::default());
+    let load =
+        Load::Rate(Rate { per_second: 500.0, arrivals: Arrivals::Uniform, timeline: Timeline::Global });
+    let plan = Plan { threads: 2, load, warmup: 100 * MS, until: Until::Elapsed(SECOND), ..plan() };
+    let mut heard = Heard::default();
+    let measured = run(&plan, askers(8, &server.address, b"request"), &mut heard, &Stop::new()).unwrap();
+    heard.check_against(&measured);
+    assert_eq!((measured.totals().due, measured.totals().ok), (500, 500));
+    let lag = measured.own.start_lag.quantile_ns(0.5).unwrap();
+    assert!(lag < 5 * MS, "median lag {lag} ns");
+    assert_eq!(measured.elapsed, SECOND);
+}
+
+#[test]
+fn a_stop_from_another_thread_ends_the_run() {
+    let server = Live::unix(Manners { delay: Duration::from_millis(1), ..Manners::default() });
+    let stop = Stop::new();
+    let started = Instant::now();
+    let measured = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.set();
+        });
+        let plan = Plan { threads: 2, until: Until::Elapsed(600 * SECOND), ..plan() };
+        run(&plan, askers(4, &server.address, b"request"), &mut (), &stop).unwrap()
+    });
+    assert!(measured.interrupted && measured.totals().ok > 0);
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+/// A client without links whose work is done by a helper elsewhere.
+struct Helped {
+    done: bool,
+}
+
+impl Client for Helped {
+    fn endpoints(&self) -> Vec<Endpoint> {
+        Vec::new()
+    }
+
+    fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
+        match event {
+            Event::Slot { .. } if self.done => Step::Done,
+            Event::Slot { .. } => {
+                let waker = io.waker();
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(20));
+                    waker.wake();
+                });
+                Step::Wait
+            }
+            Event::Woken => {
+                self.done = true;
+                io.message("helped".into());
+                Step::Ended(Outcome { script: 0, failure: None, tries: 3, rows: 0, bytes: 0 })
+            }
+            _ => Step::Wait,
+        }
+    }
+}
+
+#[test]
+fn a_helper_wakes_its_client() {
+    let clients: Vec<Box<dyn Client>> =
+        (0..3).map(|_| Box::new(Helped { done: false }) as Box<dyn Client>).collect();
+    let measured = run(&Plan { threads: 2, ..plan() }, clients, &mut (), &Stop::new()).unwrap();
+    let totals = measured.totals();
+    assert_eq!((totals.ok, totals.retried, totals.retries), (3, 3, 6));
+    assert_eq!(measured.messages, ["helped"; 3]);
+    assert!(measured.scripts[0].service.min_ns().unwrap() >= 20 * MS);
+    // Those who stop at their next slot leave it unfinished, and the run with nobody left is over.
+    assert_eq!(totals.unfinished, 3);
+    assert!(measured.elapsed < 5 * SECOND);
+}

@@ -1,0 +1,71 @@
+//! Where a single run goes, by what was written on the command line.
+
+use crate::error::{Class, LabError};
+use crate::experiment::TargetSpec;
+use crate::experiment::without_passwords;
+
+/// The server described by a database name, connection string or URI, with host, port and user given apart; what
+/// is not given comes from the environment, as with libpq.
+///
+/// # Errors
+/// When host, port or user stand beside a URI, which has its own.
+pub fn at(
+    dsn: Option<&str>,
+    host: Option<&str>,
+    port: Option<&str>,
+    user: Option<&str>,
+) -> Result<TargetSpec, LabError> {
+    let apart: Vec<String> = [("host", host), ("port", port), ("user", user)]
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", quoted(value?))))
+        .collect();
+    let dsn = dsn.unwrap_or_default();
+    let url = match (apart.is_empty(), dsn) {
+        (true, _) => dsn.to_owned(),
+        (false, "") => apart.join(" "),
+        (false, uri) if uri.starts_with("postgres://") || uri.starts_with("postgresql://") => {
+            return Err(LabError::failed(
+                Class::Usage,
+                "host, port or user are given beside a URI",
+                "write them into the URI: postgres://user@host:port/database",
+            ));
+        }
+        // What the string itself says counts, as with pgbench, so it comes last.
+        (false, string) if string.contains('=') => format!("{} {string}", apart.join(" ")),
+        (false, name) => format!("{} dbname={}", apart.join(" "), quoted(name)),
+    };
+    let shown = without_passwords(&url);
+    Ok(TargetSpec::Url { url, shown, redis: None, change_server: false })
+}
+
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(dsn: Option<&str>, host: Option<&str>, user: Option<&str>) -> Option<String> {
+        match at(dsn, host, None, user).ok()? {
+            TargetSpec::Url { url, .. } => Some(url),
+            TargetSpec::Managed { .. } => None,
+        }
+    }
+
+    #[test]
+    fn descriptions_are_joined() {
+        let cases = [
+            (None, None, None, Some("")),
+            (Some("shop"), None, None, Some("shop")),
+            (Some("shop"), Some("h"), Some("o'b"), Some("host='h' user='o\\'b' dbname='shop'")),
+            (Some("host=a dbname=x"), Some("b"), None, Some("host='b' host=a dbname=x")),
+            (Some("postgres://h/x"), None, None, Some("postgres://h/x")),
+            (Some("postgres://h/x"), Some("b"), None, None),
+            (None, Some("b"), None, Some("host='b'")),
+        ];
+        for (dsn, host, user, wanted) in cases {
+            assert_eq!(url(dsn, host, user).as_deref(), wanted, "{dsn:?} {host:?}");
+        }
+    }
+}

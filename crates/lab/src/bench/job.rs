@@ -1,0 +1,83 @@
+//! Jobs by themselves: an OSM load, pgbench's tables.
+
+use std::path::{Path, PathBuf};
+
+use results::{ExperimentId, Run};
+use workloads::pgbench::init::InitOptions;
+
+use super::keep::keep;
+use crate::error::{Class, LabError};
+use crate::execute::{Progress, Stage, Step, Tell, prepare};
+use crate::experiment::TargetSpec;
+use crate::plan::PlannedPreparation;
+use crate::stop::Stop;
+
+/// A job that was done and stored.
+#[derive(Debug)]
+pub struct Kept {
+    /// The job as it is stored.
+    pub run: Run,
+    /// Its experiment in the results file, if it was stored.
+    pub stored: Option<ExperimentId>,
+}
+
+/// Loads an OSM extract, whether it is there already or not.
+///
+/// # Errors
+/// [`LabError`], with what to try.
+pub fn load_osm(
+    target: &TargetSpec,
+    pg_bin: Option<PathBuf>,
+    options: &workloads::osm::Options,
+    results: Option<&Path>,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Kept, LabError> {
+    let plan = PlannedPreparation { osm: Some(options.clone()), ..PlannedPreparation::default() };
+    let plan = plan.with_inputs()?;
+    let name = plan.inputs.keys().next().cloned().unwrap_or_default();
+    let question = format!("How long does it take to load {name}?");
+    single(target, pg_bin, &plan, ("osm load", &question), results, progress, stop)
+}
+
+/// Makes and fills pgbench's tables anew.
+///
+/// # Errors
+/// [`LabError`], with what to try.
+pub fn initialize(
+    target: &TargetSpec,
+    pg_bin: Option<PathBuf>,
+    options: &InitOptions,
+    results: Option<&Path>,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Kept, LabError> {
+    let plan = PlannedPreparation { pgbench: Some(options.clone()), ..PlannedPreparation::default() };
+    let question = format!("How long does it take to make pgbench's tables at scale {}?", options.scale);
+    single(target, pg_bin, &plan, ("bench -i", &question), results, progress, stop)
+}
+
+fn single(
+    target: &TargetSpec,
+    pg_bin: Option<PathBuf>,
+    plan: &PlannedPreparation,
+    (name, question): (&str, &str),
+    results: Option<&Path>,
+    mut progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Kept, LabError> {
+    progress.step(Step::Target, "make, start or reach the server");
+    let mut stage = Stage::open(target, pg_bin, stop)?;
+    let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
+    let job = done.first().ok_or_else(|| LabError::failed(Class::Internal, "a job of no kind", ""))?;
+    let mut run = job.record.to_run(&job.name, 0, 1, false);
+    let stored = match results {
+        Some(path) => {
+            progress.step(Step::Store, path.display().to_string());
+            let identity = serde_json::json!({ "target": target, "prepare": plan.identity() });
+            Some(keep(path, &stage, name, question, &identity, &mut run)?)
+        }
+        None => None,
+    };
+    Ok(Kept { run, stored })
+}

@@ -1,0 +1,104 @@
+//! The unprivileged account that servers run as when pgdyno runs as root.
+
+use std::ffi::{CStr, CString};
+
+/// A user of the system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Login name.
+    pub name: String,
+    /// User id; never 0.
+    pub uid: u32,
+    /// Primary group id.
+    pub gid: u32,
+}
+
+/// Why no account was found.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// `$PGDYNO_USER` names nobody.
+    #[error("PGDYNO_USER names the user {0:?}, whom this machine does not know")]
+    Unknown(String),
+    /// `$PGDYNO_USER` is root.
+    #[error("PGDYNO_USER names {0:?}, but PostgreSQL refuses to run as root; name another user")]
+    Root(String),
+    /// Neither `postgres` nor `nobody` exists.
+    #[error("PostgreSQL refuses to run as root, and there is no user postgres or nobody; set PGDYNO_USER")]
+    None,
+}
+
+impl Account {
+    /// The account to drop to: `$PGDYNO_USER`, else `postgres`, else `nobody`. `None` when we are not root, and
+    /// run everything as ourselves.
+    ///
+    /// # Errors
+    /// When the named user is unknown or root, or there is none to choose.
+    pub fn unprivileged() -> Result<Option<Self>, AccountError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        let asked = std::env::var("PGDYNO_USER").ok().filter(|name| !name.is_empty());
+        choose(asked.as_deref(), look_up).map(Some)
+    }
+}
+
+fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Result<Account, AccountError> {
+    if let Some(name) = asked {
+        let account = look_up(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
+        return if account.uid == 0 { Err(AccountError::Root(name.to_owned())) } else { Ok(account) };
+    }
+    ["postgres", "nobody"]
+        .into_iter()
+        .find_map(look_up)
+        .filter(|account| account.uid != 0)
+        .ok_or(AccountError::None)
+}
+
+/// Asks the system's user database (files, LDAP, ...) for a login name.
+fn look_up(name: &str) -> Option<Account> {
+    let name = CString::new(name).ok()?;
+    let mut buffer = vec![0; 1 << 16];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: an all-zero `passwd` is valid (null pointers and zeros).
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    // SAFETY: every pointer is valid for the call, and the buffer's length is given.
+    let code = unsafe {
+        libc::getpwnam_r(name.as_ptr(), &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
+    };
+    if code != 0 || found.is_null() || entry.pw_name.is_null() {
+        return None;
+    }
+    // SAFETY: on success `pw_name` points to a zero-ended string inside `buffer`, which is still alive.
+    let name = unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned();
+    Some(Account { name, uid: entry.pw_uid, gid: entry.pw_gid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(name: &str) -> Option<Account> {
+        let uid = match name {
+            "root" => 0,
+            "postgres" => 101,
+            "bench" => 1000,
+            _ => return None,
+        };
+        Some(Account { name: name.into(), uid, gid: uid })
+    }
+
+    #[test]
+    fn choice_of_account() {
+        assert_eq!(choose(Some("bench"), known).unwrap().uid, 1000);
+        assert_eq!(choose(None, known).unwrap().uid, 101);
+        assert!(matches!(choose(Some("root"), known), Err(AccountError::Root(_))));
+        assert!(matches!(choose(Some("ghost"), known), Err(AccountError::Unknown(_))));
+        assert!(matches!(choose(None, |_| None), Err(AccountError::None)));
+    }
+
+    #[test]
+    fn the_system_knows_root() {
+        assert_eq!(look_up("root").unwrap().uid, 0);
+        assert_eq!(look_up("no such user here"), None);
+    }
+}

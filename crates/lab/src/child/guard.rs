@@ -1,0 +1,193 @@
+//! The watchdog process itself.
+//!
+//! Standard input is the lifeline: a line `stop` on it asks for an orderly stop, its end means that pgdyno is gone.
+//! Messages go back over it. Standard output and error belong to the child.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+use super::message::{Ended, Message};
+use super::order::Order;
+use super::stopping::{Cause, Escalation};
+use super::{Program, StopWay};
+
+/// Exit code when the orders cannot be read or the program cannot be started, as a shell's "command not found".
+const NOT_STARTED: i32 = 127;
+
+/// Runs as a watchdog until its child has ended; `args` are those after [`super::WATCHDOG_ARGUMENT`].
+///
+/// Returns the exit code to end with: the child's own, or 128 + the signal that ended it.
+#[must_use]
+pub fn watchdog_main(args: &[OsString]) -> i32 {
+    let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return NOT_STARTED };
+    let mut lifeline = File::from(lifeline);
+    match Order::parse(args).and_then(|order| start(&order).map(|pid| (order, pid))) {
+        Ok((order, pid)) => {
+            tell(&mut lifeline, &Message::Started(pid.as_raw_nonzero().get().cast_unsigned()));
+            if order.detached { 0 } else { watch(lifeline, &order.program, pid) }
+        }
+        Err(reason) => {
+            tell(&mut lifeline, &Message::Failed(reason));
+            NOT_STARTED
+        }
+    }
+}
+
+/// Tells pgdyno, who may be gone: then nobody is there to mind.
+fn tell(lifeline: &mut File, message: &Message) {
+    let _ = lifeline.write_all(message.line().as_bytes());
+}
+
+fn start(order: &Order) -> Result<Pid, String> {
+    let program = &order.program;
+    let mut command = Command::new(&program.path);
+    command.args(&program.args).stdin(Stdio::null());
+    if let Some(folder) = &program.folder {
+        command.current_dir(folder);
+    }
+    if let Some(account) = &program.account {
+        // The standard library drops all supplementary groups with it.
+        command.uid(account.uid).gid(account.gid);
+    }
+    if program.stop == StopWay::Terminate {
+        command.process_group(0);
+    }
+    if !order.detached {
+        die_with_parent(&mut command, program.stop);
+    }
+    let child = command.spawn().map_err(|error| error.to_string())?;
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| "no pid".to_owned())
+}
+
+/// Where the kernel can, it stops the child should this watchdog itself be killed.
+#[cfg(target_os = "linux")]
+fn die_with_parent(command: &mut Command, stop: StopWay) {
+    let signal = first_signal(stop);
+    // SAFETY: the closure makes one system call and touches no memory of the parent.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(signal)).map_err(Into::into)
+        });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent(_command: &mut Command, _stop: StopWay) {}
+
+#[cfg(target_os = "linux")]
+fn first_signal(stop: StopWay) -> Signal {
+    match stop {
+        StopWay::Postgres => Signal::INT,
+        StopWay::Terminate => Signal::TERM,
+    }
+}
+
+/// What the watchdog's two helper threads see.
+enum Seen {
+    /// The child is dead and not yet reaped.
+    Ended,
+    /// The lifeline says so.
+    Stop(Cause),
+}
+
+fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
+    let (sender, seen) = mpsc::channel();
+    let for_child = sender.clone();
+    std::thread::spawn(move || await_end(pid, &for_child));
+    if let Ok(reading) = lifeline.try_clone() {
+        std::thread::spawn(move || listen(reading, &sender));
+    }
+    let mut stop: Option<(Instant, Cause, Escalation)> = None;
+    loop {
+        let wait = stop.as_ref().and_then(|(since, _, escalation)| escalation.wait(since.elapsed()));
+        match seen.recv_timeout(wait.unwrap_or(Duration::from_secs(3600))) {
+            Ok(Seen::Ended) => break,
+            Ok(Seen::Stop(cause)) if stop.as_ref().is_none_or(|(_, now, _)| *now != cause) => {
+                stop = Some((Instant::now(), cause, Escalation::new(program.stop, cause)));
+            }
+            Ok(Seen::Stop(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if let Some((since, _, escalation)) = &mut stop
+            && let Some(signal) = escalation.due(since.elapsed())
+        {
+            send(program.stop, pid, signal);
+        }
+    }
+    let ended = reap(pid);
+    tell(&mut lifeline, &Message::Ended(ended));
+    ended.code.unwrap_or_else(|| 128 + ended.signal.unwrap_or(0))
+}
+
+/// Sends a signal; the child is not reaped before the watch ends, so the pid is still its own.
+fn send(way: StopWay, pid: Pid, signal: Signal) {
+    // A child that is just dying cannot be signalled any more, which is what was wanted.
+    let _ = match way {
+        StopWay::Postgres => rustix::process::kill_process(pid, signal),
+        StopWay::Terminate => rustix::process::kill_process_group(pid, signal),
+    };
+}
+
+/// Blocks until the child is dead, leaving it to be reaped by [`reap`].
+fn await_end(pid: Pid, sender: &Sender<Seen>) {
+    while let Err(error) =
+        rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+    {
+        if error != rustix::io::Errno::INTR {
+            break;
+        }
+    }
+    let _ = sender.send(Seen::Ended);
+}
+
+/// Blocks on the lifeline until it ends.
+fn listen(lifeline: File, sender: &Sender<Seen>) {
+    for line in BufReader::new(lifeline).lines() {
+        match line {
+            Ok(line) if line == "stop" => {
+                let _ = sender.send(Seen::Stop(Cause::Asked));
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    let _ = sender.send(Seen::Stop(Cause::Lost));
+}
+
+/// Reaps the dead child with what it cost.
+fn reap(pid: Pid) -> Ended {
+    let mut status = 0;
+    // SAFETY: an all-zero `rusage` is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are valid for the call.
+    let reaped = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) };
+    if reaped < 0 {
+        return Ended::default();
+    }
+    Ended {
+        code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+        user_us: micros(usage.ru_utime),
+        system_us: micros(usage.ru_stime),
+        max_rss_bytes: max_rss_bytes(usage.ru_maxrss),
+    }
+}
+
+fn micros(time: libc::timeval) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * 1_000_000 + u64::try_from(time.tv_usec).unwrap_or(0)
+}
+
+/// Linux counts kilobytes, macOS bytes.
+fn max_rss_bytes(figure: libc::c_long) -> u64 {
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    u64::try_from(figure).unwrap_or(0) * unit
+}

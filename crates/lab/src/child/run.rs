@@ -1,0 +1,84 @@
+//! Programs run once to their end, with their output as stamped lines.
+
+use std::io::Read;
+use std::process::Stdio;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use super::lines::{Line, Stream, micros_since, read_lines};
+use super::message::Ended;
+use super::{ChildError, Program, Watchdog};
+
+/// What became of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended, with its CPU time and memory.
+    pub ended: Ended,
+    /// From its start to its end, µs.
+    pub wall_us: u64,
+    /// Whether it was stopped because the caller asked for it.
+    pub stopped: bool,
+}
+
+impl Finished {
+    /// Whether it ended by itself with code 0.
+    #[must_use]
+    pub fn success(&self) -> bool {
+        self.ended.success() && !self.stopped
+    }
+}
+
+impl Watchdog {
+    /// Runs a program to its end under a watchdog, handing every line it prints to `on_line`; asks `stop` some
+    /// twenty times a second and stops the program once it answers `true`.
+    ///
+    /// # Errors
+    /// When the program cannot be started or its watchdog was killed; a program that fails is no error here.
+    pub fn run(
+        &self,
+        program: &Program,
+        stop: &dyn Fn() -> bool,
+        on_line: &mut dyn FnMut(Line),
+    ) -> Result<Finished, ChildError> {
+        let start = Instant::now();
+        let mut child = self.spawn(program, false, Stdio::piped(), Stdio::piped())?;
+        let (sender, lines) = mpsc::channel();
+        read_in_thread(child.process.stdout.take(), Stream::Stdout, start, &sender);
+        read_in_thread(child.process.stderr.take(), Stream::Stderr, start, &sender);
+        drop(sender);
+        let mut stopped = false;
+        // The lines end when the program and its watchdog have closed their ends.
+        loop {
+            match lines.recv_timeout(Duration::from_millis(50)) {
+                Ok(line) => on_line(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if !stopped && stop() {
+                child.ask_stop();
+                stopped = true;
+            }
+        }
+        let ended = match child.wait(Duration::from_secs(60))? {
+            Some(ended) => ended,
+            None => child.stop()?,
+        };
+        Ok(Finished { ended, wall_us: micros_since(start), stopped })
+    }
+}
+
+fn read_in_thread(
+    source: Option<impl Read + Send + 'static>,
+    stream: Stream,
+    start: Instant,
+    sender: &Sender<Line>,
+) {
+    if let Some(source) = source {
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            read_lines(source, stream, start, |line| {
+                let _ = sender.send(line);
+            });
+        });
+    }
+}

@@ -1,0 +1,100 @@
+//! Which signal follows which, and when.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::StopWay;
+
+/// Why a program is being stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// pgdyno asked for it and waits: the program may take the time it needs (a checkpoint).
+    Asked,
+    /// pgdyno is gone: everything must be over within 10 s.
+    Lost,
+}
+
+/// The signals of a stop, each with its time since the stop began.
+pub(super) fn signals(way: StopWay, cause: Cause) -> &'static [(Duration, Signal)] {
+    const ASKED_POSTGRES: &[(Duration, Signal)] = &[
+        (Duration::ZERO, Signal::INT),
+        (Duration::from_secs(120), Signal::QUIT),
+        (Duration::from_secs(130), Signal::KILL),
+    ];
+    const LOST_POSTGRES: &[(Duration, Signal)] = &[
+        (Duration::ZERO, Signal::INT),
+        (Duration::from_secs(5), Signal::QUIT),
+        (Duration::from_secs(8), Signal::KILL),
+    ];
+    const ASKED: &[(Duration, Signal)] =
+        &[(Duration::ZERO, Signal::TERM), (Duration::from_secs(10), Signal::KILL)];
+    const LOST: &[(Duration, Signal)] =
+        &[(Duration::ZERO, Signal::TERM), (Duration::from_secs(5), Signal::KILL)];
+    match (way, cause) {
+        (StopWay::Postgres, Cause::Asked) => ASKED_POSTGRES,
+        (StopWay::Postgres, Cause::Lost) => LOST_POSTGRES,
+        (StopWay::Terminate, Cause::Asked) => ASKED,
+        (StopWay::Terminate, Cause::Lost) => LOST,
+    }
+}
+
+/// How long a stop that was asked for can take until its last signal, with a second for the kernel.
+pub(super) fn longest(way: StopWay) -> Duration {
+    signals(way, Cause::Asked).last().map_or(Duration::ZERO, |(after, _)| *after) + Duration::from_secs(5)
+}
+
+/// A stop under way: which signals are due.
+#[derive(Debug)]
+pub(super) struct Escalation {
+    signals: &'static [(Duration, Signal)],
+    sent: usize,
+}
+
+impl Escalation {
+    pub(super) fn new(way: StopWay, cause: Cause) -> Self {
+        Self { signals: signals(way, cause), sent: 0 }
+    }
+
+    /// The next signal if it is due `elapsed` after the start.
+    pub(super) fn due(&mut self, elapsed: Duration) -> Option<Signal> {
+        let (after, signal) = self.signals.get(self.sent)?;
+        if elapsed < *after {
+            return None;
+        }
+        self.sent += 1;
+        Some(*signal)
+    }
+
+    /// Time until the next signal; `None` after the last one.
+    pub(super) fn wait(&self, elapsed: Duration) -> Option<Duration> {
+        self.signals.get(self.sent).map(|(after, _)| after.saturating_sub(elapsed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_pgdyno_ends_in_a_kill_within_ten_seconds() {
+        for way in [StopWay::Postgres, StopWay::Terminate] {
+            let (after, signal) = signals(way, Cause::Lost).last().unwrap();
+            assert!(*after < Duration::from_secs(10));
+            assert_eq!(*signal, Signal::KILL);
+        }
+    }
+
+    #[test]
+    fn signals_come_in_order_and_once() {
+        let mut stop = Escalation::new(StopWay::Postgres, Cause::Lost);
+        let at = Duration::from_secs;
+        assert_eq!(stop.due(at(0)), Some(Signal::INT));
+        assert_eq!(stop.due(at(0)), None);
+        assert_eq!(stop.wait(at(2)), Some(at(3)));
+        assert_eq!(stop.due(at(5)), Some(Signal::QUIT));
+        assert_eq!(stop.due(at(9)), Some(Signal::KILL));
+        assert_eq!(stop.due(at(99)), None);
+        assert_eq!(stop.wait(at(99)), None);
+    }
+}

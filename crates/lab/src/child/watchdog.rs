@@ -1,0 +1,258 @@
+//! pgdyno's side of the lifeline.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::message::{Ended, Message};
+use super::order::Order;
+use super::stopping::longest;
+use super::{ChildError, Program, StopWay, WATCHDOG_ARGUMENT};
+
+/// How long a watchdog may take to start its child.
+const START_BOUND: Duration = Duration::from_secs(30);
+
+/// Starts programs under watchdogs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watchdog {
+    /// An executable that, called with [`WATCHDOG_ARGUMENT`] first, hands what follows to
+    /// [`super::watchdog_main`]: usually pgdyno itself.
+    pub exe: PathBuf,
+}
+
+impl Watchdog {
+    /// This very program as the watchdog.
+    ///
+    /// # Errors
+    /// When the system does not say where our executable is.
+    pub fn current() -> io::Result<Self> {
+        let exe = std::env::current_exe()?;
+        // An executable that was replaced while it runs can still be reached through the kernel.
+        let exe = if exe.exists() { exe } else { PathBuf::from("/proc/self/exe") };
+        Ok(Self { exe })
+    }
+
+    /// Starts a server whose output goes to the end of `log`; it runs until it is stopped or we end.
+    ///
+    /// # Errors
+    /// When the watchdog or the program cannot be started.
+    pub fn start(&self, program: &Program, log: &File) -> Result<Child, ChildError> {
+        let outputs = log.try_clone().and_then(|out| Ok((out, log.try_clone()?)));
+        let (stdout, stderr) = outputs.map_err(|source| self.failed(source))?;
+        self.spawn(program, false, stdout.into(), stderr.into())
+    }
+
+    /// Starts a server that stays when we end, and returns its pid.
+    ///
+    /// # Errors
+    /// As [`Watchdog::start`].
+    pub fn start_detached(&self, program: &Program, log: &File) -> Result<u32, ChildError> {
+        let outputs = log.try_clone().and_then(|out| Ok((out, log.try_clone()?)));
+        let (stdout, stderr) = outputs.map_err(|source| self.failed(source))?;
+        let mut child = self.spawn(program, true, stdout.into(), stderr.into())?;
+        let _ = child.process.wait();
+        child.over = true;
+        Ok(child.pid)
+    }
+
+    pub(super) fn spawn(
+        &self,
+        program: &Program,
+        detached: bool,
+        stdout: Stdio,
+        stderr: Stdio,
+    ) -> Result<Child, ChildError> {
+        // Both ends close on exec; the watchdog gets its own as standard input, and no other child gets ours.
+        let (ours, theirs) = UnixStream::pair().map_err(|source| self.failed(source))?;
+        let order = Order { program: program.clone(), detached };
+        let mut command = Command::new(&self.exe);
+        command.arg0("pgdyno").arg(WATCHDOG_ARGUMENT).args(order.to_args());
+        set_environment(&mut command, program);
+        command.stdin(OwnedFd::from(theirs)).stdout(stdout).stderr(stderr);
+        // SAFETY: the closure makes one system call and touches no memory of the parent.
+        unsafe {
+            // A session of its own: Ctrl-C and the end of the terminal do not reach it.
+            command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
+        }
+        let process = command.spawn().map_err(|source| self.failed(source))?;
+        // The command still holds the watchdog's end; closing it is what lets us see the watchdog die.
+        drop(command);
+        let mut child = Child {
+            process,
+            lifeline: ours,
+            unread: Vec::new(),
+            program: program.path.clone(),
+            stop: program.stop,
+            pid: 0,
+            ended: None,
+            over: false,
+        };
+        child.await_start()?;
+        Ok(child)
+    }
+
+    fn failed(&self, source: io::Error) -> ChildError {
+        ChildError::Watchdog { exe: self.exe.clone(), source }
+    }
+}
+
+/// The watchdog's environment becomes the child's.
+fn set_environment(command: &mut Command, program: &Program) {
+    if program.clean_environment {
+        command.env_clear();
+        for name in ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "TZ"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("LC_ALL", "C");
+    }
+    for name in &program.removed_env {
+        command.env_remove(name);
+    }
+    command.envs(program.env.iter().map(|(name, value)| (name, value)));
+}
+
+/// A running program and its watchdog. Dropping it stops the program.
+#[derive(Debug)]
+pub struct Child {
+    pub(super) process: std::process::Child,
+    lifeline: UnixStream,
+    unread: Vec<u8>,
+    program: PathBuf,
+    stop: StopWay,
+    pid: u32,
+    ended: Option<Ended>,
+    /// Nothing is left to stop or reap.
+    over: bool,
+}
+
+impl Child {
+    /// Pid of the program (not of its watchdog).
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Path of the program.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Waits at most `bound` for the end of the program; `None` while it runs.
+    ///
+    /// # Errors
+    /// When the watchdog was killed or cannot be heard.
+    pub fn wait(&mut self, bound: Duration) -> Result<Option<Ended>, ChildError> {
+        if self.ended.is_some() {
+            return Ok(self.ended);
+        }
+        match self.next_message(bound)? {
+            Some(Message::Ended(ended)) => {
+                self.ended = Some(ended);
+                let _ = self.process.wait();
+                self.over = true;
+                Ok(self.ended)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Asks for an orderly stop and returns at once.
+    pub fn ask_stop(&mut self) {
+        // A watchdog that is gone needs no asking; `wait` will say so.
+        let _ = self.lifeline.write_all(b"stop\n");
+    }
+
+    /// Stops the program and waits for its end: a PostgreSQL server may take 2 minutes for its last checkpoint.
+    ///
+    /// # Errors
+    /// When it does not stop, or its watchdog was killed.
+    pub fn stop(&mut self) -> Result<Ended, ChildError> {
+        if self.ended.is_none() {
+            self.ask_stop();
+        }
+        let bound = longest(self.stop);
+        match self.wait(bound)? {
+            Some(ended) => Ok(ended),
+            None => Err(ChildError::Stuck {
+                program: self.program.clone(),
+                pid: self.pid,
+                seconds: bound.as_secs(),
+            }),
+        }
+    }
+
+    fn await_start(&mut self) -> Result<(), ChildError> {
+        match self.next_message(START_BOUND)? {
+            Some(Message::Started(pid)) => {
+                self.pid = pid;
+                Ok(())
+            }
+            Some(Message::Failed(reason)) => {
+                let _ = self.process.wait();
+                self.over = true;
+                Err(ChildError::Start { program: self.program.clone(), reason })
+            }
+            _ => Err(self.lost()),
+        }
+    }
+
+    /// The next message that arrives within `bound`.
+    fn next_message(&mut self, bound: Duration) -> Result<Option<Message>, ChildError> {
+        let deadline = Instant::now() + bound;
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                if let Some(message) = Message::parse(String::from_utf8_lossy(&line[..end]).as_ref()) {
+                    return Ok(Some(message));
+                }
+                continue;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.read_more(left) {
+                Ok(0) => return Err(self.lost()),
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    return Ok(None);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The peer closed with our `stop` unread: as good as an end of file.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(self.lost()),
+                Err(source) => return Err(ChildError::Lifeline { program: self.program.clone(), source }),
+            }
+        }
+    }
+
+    fn read_more(&mut self, bound: Duration) -> io::Result<usize> {
+        // A zero time-out would mean "for ever".
+        self.lifeline.set_read_timeout(Some(bound.max(Duration::from_micros(100))))?;
+        let mut buffer = [0; 512];
+        let count = self.lifeline.read(&mut buffer)?;
+        self.unread.extend_from_slice(&buffer[..count]);
+        Ok(count)
+    }
+
+    fn lost(&mut self) -> ChildError {
+        let _ = self.process.wait();
+        self.over = true;
+        ChildError::Lost { program: self.program.clone(), pid: self.pid }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        // Closing our half is what a death of pgdyno looks like to the watchdog, which then needs at most 10 s.
+        let _ = self.lifeline.shutdown(std::net::Shutdown::Both);
+        let _ = self.process.wait();
+    }
+}

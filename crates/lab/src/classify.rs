@@ -1,0 +1,215 @@
+//! Which kind of error each part's errors are. Their texts already say what happened, where, and what to try.
+
+use std::io;
+
+use engine::EngineError;
+use results::StoreError;
+use workloads::WorkloadError;
+use workloads::sql::SqlError;
+
+use crate::child::{AccountError, ChildError};
+use crate::control::ConnectError;
+use crate::error::{Class, LabError};
+use crate::place::PlaceError;
+use crate::target::TargetError;
+use crate::target::managed::{FindError, ManagedError};
+use crate::target::redis::RedisError;
+use crate::target::settings::SettingsError;
+
+/// Errors that have a class.
+trait Classified: std::fmt::Display {
+    fn class(&self) -> Class;
+}
+
+macro_rules! lab_error_from {
+    ($($error:ty),*) => {
+        $(impl From<$error> for LabError {
+            fn from(error: $error) -> Self {
+                Self::failed(error.class(), error.to_string(), "")
+            }
+        })*
+    };
+}
+
+lab_error_from!(
+    AccountError,
+    ChildError,
+    ConnectError,
+    EngineError,
+    FindError,
+    ManagedError,
+    PlaceError,
+    RedisError,
+    SettingsError,
+    SqlError,
+    StoreError,
+    TargetError,
+    WorkloadError
+);
+
+fn of_io(error: &io::Error) -> Class {
+    match error.kind() {
+        io::ErrorKind::NotFound => Class::Missing,
+        _ => Class::Io,
+    }
+}
+
+impl Classified for SqlError {
+    fn class(&self) -> Class {
+        // Classes of SQLSTATE, PostgreSQL's appendix A.
+        match self.sqlstate.as_deref() {
+            None => Class::Unreachable,
+            Some("53100") => Class::Io,
+            Some("53300") => Class::Refused,
+            Some("57P01" | "57P02" | "57P03" | "57P05") => Class::Unreachable,
+            Some("42501" | "42P01" | "42883" | "42704" | "3F000" | "3D000" | "58P01" | "0A000") => Class::Missing,
+            Some(state) if state.starts_with("28") => Class::Refused,
+            Some(state) if state.starts_with("08") => Class::Unreachable,
+            Some(state) if state.starts_with("58") => Class::Io,
+            Some(_) => Class::BadInput,
+        }
+    }
+}
+
+impl Classified for ConnectError {
+    fn class(&self) -> Class {
+        match self {
+            Self::UnknownHost { .. }
+            | Self::Refused { .. }
+            | Self::TimedOut { .. }
+            | Self::NotReady { .. }
+            | Self::NoSuitableServer { .. }
+            | Self::Io { .. } => Class::Unreachable,
+            Self::Description(_) => Class::Usage,
+            _ => Class::Refused,
+        }
+    }
+}
+
+impl Classified for AccountError {
+    fn class(&self) -> Class {
+        Class::Missing
+    }
+}
+
+impl Classified for FindError {
+    fn class(&self) -> Class {
+        Class::Missing
+    }
+}
+
+impl Classified for ChildError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Start { .. } => Class::Missing,
+            _ => Class::Child,
+        }
+    }
+}
+
+impl Classified for PlaceError {
+    fn class(&self) -> Class {
+        Class::Io
+    }
+}
+
+impl Classified for ManagedError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Place(error) => error.class(),
+            Self::Account(error) => error.class(),
+            Self::Find(error) => error.class(),
+            Self::Child(error) => error.class(),
+            Self::Connect(error) => error.class(),
+            Self::Sql { error, .. } => error.class(),
+            Self::Name(_) | Self::NotFound(_) | Self::NotOurs(_) | Self::OtherVersion { .. } => Class::Usage,
+            Self::InUse { .. } => Class::Refused,
+            Self::DiskFull { .. } => Class::Io,
+            Self::Init { .. } | Self::Start { .. } | Self::WouldNotStop(_) => Class::Child,
+            Self::Died { .. } => Class::Unreachable,
+            Self::MissingExtension { .. } => Class::Missing,
+            Self::File { source, .. } => of_io(source),
+            Self::Stopped => Class::Interrupted,
+        }
+    }
+}
+
+impl Classified for RedisError {
+    fn class(&self) -> Class {
+        match self {
+            Self::NotInstalled => Class::Missing,
+            Self::Place(error) => error.class(),
+            Self::Account(error) => error.class(),
+            Self::Child(error) => error.class(),
+            Self::Start(_) => Class::Child,
+            Self::Died { .. } => Class::Unreachable,
+            Self::File { source, .. } => of_io(source),
+            Self::Stopped => Class::Interrupted,
+        }
+    }
+}
+
+impl Classified for SettingsError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Value { .. } | Self::Unknown { .. } | Self::Fixed { .. } | Self::Contradiction { .. } => {
+                Class::BadInput
+            }
+            Self::Refused { .. } | Self::NotApplied(_) => Class::Guard,
+            Self::NeedsServerChange(_) | Self::NeedsRestart(_) | Self::FormerUnknown(_) => Class::Missing,
+            Self::Journal { .. } => Class::Io,
+            Self::Sql { error, .. } => error.class(),
+            Self::Managed(error) => error.class(),
+            Self::Connect(error) => error.class(),
+        }
+    }
+}
+
+impl Classified for TargetError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Managed(error) => error.class(),
+            Self::Connect(error) => error.class(),
+            Self::ConnInfo(_) => Class::Usage,
+            Self::Settings(error) => error.class(),
+            Self::Place(error) => error.class(),
+            Self::Account(error) => error.class(),
+            Self::Sql { error, .. } => error.class(),
+            Self::NoExtension { .. } | Self::NotAvailable(_) => Class::Missing,
+        }
+    }
+}
+
+impl Classified for WorkloadError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Sql { error, .. } => error.class(),
+            Self::Missing { .. } | Self::NoServer { .. } => Class::Missing,
+            Self::WrongSrid { .. } => Class::Guard,
+            Self::Program { .. } => Class::Child,
+            Self::Redis { .. } => Class::Unreachable,
+            _ => Class::BadInput,
+        }
+    }
+}
+
+impl Classified for EngineError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Plan(_) | Self::SocketPath { .. } => Class::Usage,
+            Self::OpenFiles { .. } | Self::System { .. } => Class::Missing,
+            Self::Setup { .. } => Class::Refused,
+            Self::SetupTimeout { .. } => Class::Unreachable,
+        }
+    }
+}
+
+impl Classified for StoreError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Absent { .. } | Self::NotResults { .. } | Self::Newer { .. } | Self::Damaged { .. } => Class::BadInput,
+            Self::Query { .. } | Self::NoExperiment { .. } => Class::Usage,
+            Self::Full { .. } | Self::Locked { .. } | Self::Unusable { .. } => Class::Io,
+        }
+    }
+}

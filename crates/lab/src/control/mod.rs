@@ -1,0 +1,65 @@
+//! Blocking control connections: everything that is asked of a server outside the timed part of a run.
+//!
+//! They speak through the same protocol code as the engine's clients, over plain blocking sockets.
+
+mod cancel;
+mod error;
+mod open;
+mod options;
+mod query;
+mod resolve;
+mod stream;
+
+use protocol::postgres::Session;
+use workloads::Connect;
+
+pub use cancel::Canceller;
+pub use error::ConnectError;
+pub use options::with_session_settings;
+pub use resolve::{connect, resolve};
+
+/// A blocking connection to a PostgreSQL server; its queries are those of [`workloads::sql::Sql`].
+#[derive(Debug)]
+pub struct Control {
+    stream: stream::Stream,
+    session: Session,
+    connect: Connect,
+    /// Bytes received; those before `at` are used up.
+    input: Vec<u8>,
+    at: usize,
+    out: Vec<u8>,
+}
+
+impl Control {
+    /// Where it is connected to.
+    #[must_use]
+    pub fn place(&self) -> &Connect {
+        &self.connect
+    }
+
+    /// A setting that the server reports by itself, such as `server_version`.
+    #[must_use]
+    pub fn reported(&self, name: &str) -> Option<&str> {
+        self.session.setting(name)
+    }
+
+    /// Whether the connection is encrypted.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.session.is_secure()
+    }
+
+    /// Process id of the server process that serves us.
+    #[must_use]
+    pub fn server_process(&self) -> Option<u32> {
+        self.session.cancel_key().map(|key| key.process_id)
+    }
+
+    /// Major version of the server as a number (`server_version` 9.6 counts as 9).
+    #[must_use]
+    pub fn server_major(&self) -> Option<u32> {
+        let version = self.reported("server_version")?;
+        let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    }
+}

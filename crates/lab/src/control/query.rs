@@ -1,0 +1,190 @@
+//! Statements over a control connection.
+
+use std::io;
+
+use protocol::postgres::{Message, ServerError, TxStatus, frontend};
+use workloads::sql::{ResultSet, Sql, SqlError};
+
+use super::Control;
+
+impl Sql for Control {
+    fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        frontend::query(&mut self.out, sql);
+        self.send()?;
+        let mut answer = Answer::default();
+        while !self.next_message(sql, &mut answer)? {}
+        answer.finish()
+    }
+
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, SqlError> {
+        frontend::query(&mut self.out, sql);
+        self.send()?;
+        let mut answer = Answer { copy_expected: true, ..Answer::default() };
+        while !answer.copy_started {
+            if self.next_message(sql, &mut answer)? {
+                answer.finish()?;
+                return Err(broken("the statement is no COPY … FROM STDIN"));
+            }
+        }
+        self.send_copy(fill)?;
+        while !self.next_message(sql, &mut answer)? {}
+        let copied = answer.copied;
+        answer.finish().map(|_| copied)
+    }
+}
+
+/// What has come so far in answer to one query.
+#[derive(Debug, Default)]
+struct Answer {
+    sets: Vec<ResultSet>,
+    current: ResultSet,
+    error: Option<SqlError>,
+    copy_expected: bool,
+    copy_started: bool,
+    copied: u64,
+}
+
+impl Answer {
+    fn finish(self) -> Result<Vec<ResultSet>, SqlError> {
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.sets),
+        }
+    }
+
+    /// Takes one message in; `true` when it was the last.
+    fn take(&mut self, message: &Message<'_>, sql: &str) -> Taken {
+        match message {
+            Message::RowDescription(columns) => {
+                let names = columns.iter().map(|column| text(column.name));
+                self.current.columns = names.collect();
+            }
+            Message::DataRow(row) => {
+                self.current.rows.push(row.iter().map(|value| value.map(text)).collect())
+            }
+            Message::CommandComplete(tag) => {
+                self.copied += tag.rows().unwrap_or(0);
+                self.current.tag = tag.as_str().to_owned();
+                self.sets.push(std::mem::take(&mut self.current));
+            }
+            Message::EmptyQuery => self.sets.push(ResultSet::default()),
+            Message::Error(fields) => {
+                let error = fields.to_owned();
+                self.error.get_or_insert_with(|| sql_error(&error, sql));
+            }
+            Message::CopyIn(_) if self.copy_expected => {
+                self.copy_started = true;
+                self.copied = 0;
+            }
+            Message::CopyIn(_) => return Taken::RefuseCopy,
+            Message::ReadyForQuery(_) => return Taken::Last,
+            // Notices, notifications and reported settings ask nothing of us; COPY data nobody asked for is dropped.
+            _ => {}
+        }
+        Taken::More
+    }
+}
+
+/// What a message asks of the connection.
+enum Taken {
+    More,
+    Last,
+    RefuseCopy,
+}
+
+impl Control {
+    /// Whether an earlier statement left a transaction open.
+    #[must_use]
+    pub fn in_transaction(&self) -> bool {
+        self.session.status() != TxStatus::Idle
+    }
+
+    /// Waits for the next message and adds it to the answer; `true` after the last one.
+    fn next_message(&mut self, sql: &str, answer: &mut Answer) -> Result<bool, SqlError> {
+        loop {
+            let message =
+                self.session.next(&self.input, &mut self.at).map_err(|error| broken(&error.to_string()))?;
+            if let Some(message) = message {
+                return match answer.take(&message, sql) {
+                    Taken::More => Ok(false),
+                    Taken::Last => Ok(true),
+                    Taken::RefuseCopy => {
+                        frontend::copy_fail(&mut self.out, "no data was given");
+                        self.send().map(|()| false)
+                    }
+                };
+            }
+            self.input.drain(..self.at);
+            self.at = 0;
+            match self.stream.receive(&mut self.input) {
+                // What the server said before it closed is the better reason.
+                Ok(0) => return Err(answer.error.take().map_or_else(closed, without_sqlstate)),
+                Ok(_) => {}
+                Err(error) => return Err(answer.error.take().map_or_else(|| lost(&error), without_sqlstate)),
+            }
+        }
+    }
+
+    fn send_copy(&mut self, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<(), SqlError> {
+        let mut data = Vec::new();
+        loop {
+            data.clear();
+            let more = fill(&mut data);
+            if !data.is_empty() {
+                frontend::copy_data(&mut self.out, &data);
+                self.send()?;
+            }
+            if !more {
+                break;
+            }
+        }
+        frontend::copy_done(&mut self.out);
+        self.send()
+    }
+
+    fn send(&mut self) -> Result<(), SqlError> {
+        self.stream.send(&mut self.out).map_err(|error| lost(&error))
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // A goodbye keeps the server's log clean; nobody minds if it does not arrive.
+        self.out.clear();
+        frontend::terminate(&mut self.out);
+        let _ = self.stream.send(&mut self.out);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn sql_error(error: &ServerError, sql: &str) -> SqlError {
+    let text = error.libpq_text(Some(sql)).trim_end().to_owned();
+    // After a fatal error the connection is gone.
+    let sqlstate = Some(error.code.clone()).filter(|_| !error.is_fatal());
+    SqlError { sqlstate, text }
+}
+
+fn without_sqlstate(error: SqlError) -> SqlError {
+    SqlError { sqlstate: None, ..error }
+}
+
+fn broken(text: &str) -> SqlError {
+    SqlError { sqlstate: None, text: text.to_owned() }
+}
+
+fn closed() -> SqlError {
+    broken(
+        "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally\n\tbefore \
+         or while processing the request.",
+    )
+}
+
+fn lost(error: &io::Error) -> SqlError {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => closed(),
+        _ => broken(&format!("connection to the server lost: {error}")),
+    }
+}

@@ -1,0 +1,173 @@
+//! From a described connection to one server that answers.
+
+use std::net::ToSocketAddrs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Address, Endpoint, Tls};
+use protocol::postgres::conninfo::TargetSession;
+use protocol::postgres::tls::{client_config, server_name};
+use protocol::postgres::{Config, Host, HostSpec, ScramCache};
+use workloads::Connect;
+use workloads::sql::Sql;
+
+use super::{ConnectError, Control};
+
+/// Patience with each address when the connection string names none (libpq would wait for ever).
+const DEFAULT_BOUND: Duration = Duration::from_secs(30);
+
+/// Connects to the first server of the description that answers and has the properties asked for.
+///
+/// # Errors
+/// When none does; of several reasons the one that came furthest.
+pub fn connect(config: &Config) -> Result<Control, ConnectError> {
+    match config.target_session_attrs {
+        TargetSession::PreferStandby => match first(config, TargetSession::Standby) {
+            Err(ConnectError::NoSuitableServer { .. }) => first(config, TargetSession::Any),
+            other => other,
+        },
+        wanted => first(config, wanted),
+    }
+}
+
+/// The place of that server, for the engine's clients: no name is looked up after this.
+///
+/// # Errors
+/// As [`connect`].
+pub fn resolve(config: &Config) -> Result<Connect, ConnectError> {
+    connect(config).map(|control| control.place().clone())
+}
+
+fn first(config: &Config, wanted: TargetSession) -> Result<Control, ConnectError> {
+    let mut worst: Option<ConnectError> = None;
+    for place in places(config) {
+        let attempt = place
+            .and_then(|place| Control::open(&place, Some(config.connect_timeout.unwrap_or(DEFAULT_BOUND))))
+            .and_then(|control| suits(control, wanted, config));
+        match attempt {
+            Ok(control) => return Ok(control),
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => {
+                if worst.as_ref().is_none_or(|known| progress(&error) > progress(known)) {
+                    worst = Some(error);
+                }
+            }
+        }
+    }
+    Err(worst.unwrap_or_else(|| ConnectError::Description("the connection string names no server".into())))
+}
+
+/// Every address of every server, in the order to try.
+fn places(config: &Config) -> Vec<Result<Connect, ConnectError>> {
+    let cache = Arc::new(ScramCache::default());
+    let tls = client_config(&config.ssl).map_err(|error| error.to_string());
+    let mut places = Vec::new();
+    for host in &config.hosts {
+        let login = Arc::new(config.login(host, cache.clone()));
+        match addresses(host) {
+            Err(error) => places.push(Err(error)),
+            Ok(addresses) => places.extend(addresses.into_iter().map(|address| {
+                let tls = if matches!(address, Address::Unix(_)) { Ok(None) } else { tls_for(host, &tls) };
+                tls.map(|tls| Connect { endpoint: Endpoint { address, tls }, login: login.clone() })
+            })),
+        }
+    }
+    if config.load_balance {
+        places.sort_by_cached_key(|_| uuid::Uuid::new_v4());
+    }
+    places
+}
+
+fn tls_for(
+    host: &HostSpec,
+    config: &Result<Option<Arc<rustls::ClientConfig>>, String>,
+) -> Result<Option<Tls>, ConnectError> {
+    match config {
+        Err(error) => Err(ConnectError::Description(error.clone())),
+        Ok(None) => Ok(None),
+        Ok(Some(config)) => server_name(host)
+            .map(|name| Some(Tls { config: config.clone(), name }))
+            .map_err(|error| ConnectError::Description(error.to_string())),
+    }
+}
+
+fn addresses(spec: &HostSpec) -> Result<Vec<Address>, ConnectError> {
+    match &spec.host {
+        Host::Unix(_) => Ok(spec.socket_path().into_iter().map(Address::Unix).collect()),
+        Host::Tcp { address: Some(address), .. } => Ok(vec![Address::Tcp((*address, spec.port).into())]),
+        Host::Tcp { name, address: None } => match (name.as_str(), spec.port).to_socket_addrs() {
+            Ok(found) => Ok(found.map(Address::Tcp).collect()),
+            Err(source) => Err(ConnectError::UnknownHost { host: name.clone(), source }),
+        },
+    }
+}
+
+/// As in libpq: a server that knows us and refuses ends the search.
+fn is_final(error: &ConnectError) -> bool {
+    matches!(
+        error,
+        ConnectError::WrongPassword { .. }
+            | ConnectError::NotAllowed { .. }
+            | ConnectError::NoDatabase { .. }
+            | ConnectError::PasswordNeeded { .. }
+            | ConnectError::Description(_)
+    )
+}
+
+/// How far an attempt came.
+fn progress(error: &ConnectError) -> u8 {
+    match error {
+        ConnectError::UnknownHost { .. } | ConnectError::Description(_) => 0,
+        ConnectError::Refused { .. } => 1,
+        ConnectError::TimedOut { .. } | ConnectError::Io { .. } => 2,
+        ConnectError::NoSuitableServer { .. } => 4,
+        _ => 3,
+    }
+}
+
+fn suits(mut control: Control, wanted: TargetSession, config: &Config) -> Result<Control, ConnectError> {
+    let (question, answer, words) = match wanted {
+        TargetSession::Any | TargetSession::PreferStandby => return Ok(control),
+        TargetSession::ReadWrite => ("SHOW transaction_read_only", "off", "read-write"),
+        TargetSession::ReadOnly => ("SHOW transaction_read_only", "on", "read-only"),
+        TargetSession::Primary => ("SELECT pg_catalog.pg_is_in_recovery()", "f", "a primary"),
+        TargetSession::Standby => ("SELECT pg_catalog.pg_is_in_recovery()", "t", "a standby"),
+    };
+    if control.scalar(question).is_ok_and(|value| value.as_deref() == Some(answer)) {
+        return Ok(control);
+    }
+    let tried: Vec<String> = config.hosts.iter().map(HostSpec::to_string).collect();
+    Err(ConnectError::NoSuitableServer { tried: tried.join(", "), wanted: words.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::postgres::conninfo::Env;
+
+    use super::*;
+
+    fn config(dsn: &str) -> Config {
+        Config::parse(Some(dsn), &Env::empty().with_user("ann")).unwrap()
+    }
+
+    #[test]
+    fn every_host_gives_its_places() {
+        let found = places(&config("host=127.0.0.1,/tmp port=5433 sslmode=disable"));
+        let addresses: Vec<Address> =
+            found.into_iter().map(|place| place.unwrap().endpoint.address).collect();
+        let wanted =
+            [Address::Tcp(([127, 0, 0, 1], 5433).into()), Address::Unix("/tmp/.s.PGSQL.5433".into())];
+        assert_eq!(addresses, wanted);
+    }
+
+    #[test]
+    fn failures_are_told_apart() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let error = connect(&config(&format!("host=127.0.0.1 port={free}"))).unwrap_err();
+        assert!(matches!(error, ConnectError::Refused { .. }), "{error}");
+        let error = connect(&config("host=/no/such/folder")).unwrap_err();
+        assert!(matches!(error, ConnectError::Refused { .. }), "{error}");
+        let error = connect(&config("host=no-such-host.invalid")).unwrap_err();
+        assert!(matches!(error, ConnectError::UnknownHost { .. }), "{error}");
+    }
+}

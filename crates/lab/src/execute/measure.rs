@@ -1,0 +1,226 @@
+//! One run of clients: the engine runs them, counters are read at both ends of the measured part.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use engine::{Measured, Observer, Second};
+use results::{RunEvent, SeriesPoint};
+use stats::Histogram;
+use workloads::{ClientWorkload, Crew};
+
+use super::event::{LabEvent, Progress, Step, Tell};
+use super::stage::Stage;
+use crate::collect::{Counters, await_clients_gone};
+use crate::control::Control;
+use crate::error::LabError;
+use crate::host::HostSample;
+use crate::stop::Stop;
+
+/// Most points of a run's series: longer runs are kept in coarser steps, so that no run fills the memory.
+const POINTS: f64 = 600.0;
+
+/// What one run gave.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) started_at: String,
+    pub(crate) measured: Measured,
+    pub(crate) series: Vec<SeriesPoint>,
+    pub(crate) figures: BTreeMap<String, f64>,
+    pub(crate) events: Vec<RunEvent>,
+}
+
+/// Puts the load of `plan` on the stage's servers.
+pub(crate) fn measure(
+    stage: &mut Stage,
+    workload: &dyn ClientWorkload,
+    plan: &engine::Plan,
+    crew: Crew,
+    mut progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Taken, LabError> {
+    let clients = workload.clients(&stage.places(), crew)?;
+    let server = stage.target.postmaster();
+    let started_at = jiff::Timestamp::now().to_string();
+    progress.step(Step::WarmUp, format!("{} clients connect, then warm up", crew.clients));
+    let control = stage.control()?;
+    let mut watch = Watch {
+        control,
+        server,
+        progress: &mut *progress,
+        series: Series::of(plan),
+        before: None,
+        failure: None,
+    };
+    let outcome = engine::run(plan, clients, &mut watch, stop.engine());
+    let after_host = HostSample::take(server);
+    let Watch { before, failure, series, .. } = watch;
+    let measured = outcome.map_err(|error| setup_failed(stage, &error))?;
+    progress.step(Step::Collect, "counters and verdict");
+    stage.check()?;
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    let mut figures = own_figures(&measured);
+    if let Some((counters, host)) = before {
+        let control = stage.control()?;
+        await_clients_gone(control)?;
+        let counted = Counters::take(control)?.since(&counters);
+        figures.extend(after_host.figures_since(&host));
+        figures.extend(counted);
+    }
+    let events = events(&measured, &figures);
+    Ok(Taken { started_at, series: series.points, events, figures, measured })
+}
+
+/// The load could not start: if the server is gone or refuses us too, that says more than the client's words.
+fn setup_failed(stage: &mut Stage, error: &engine::EngineError) -> LabError {
+    if let Err(gone) = stage.check() {
+        return gone;
+    }
+    stage.close_control();
+    match stage.control() {
+        Err(refused) => refused,
+        Ok(_) => LabError::failed(super::setup_class(error), error.to_string(), super::setup_hint(error)),
+    }
+}
+
+/// Looks on while the load runs.
+struct Watch<'a> {
+    control: &'a mut Control,
+    server: Option<u32>,
+    progress: &'a mut dyn Progress,
+    series: Series,
+    before: Option<(Counters, HostSample)>,
+    failure: Option<workloads::sql::SqlError>,
+}
+
+impl Observer for Watch<'_> {
+    fn measuring(&mut self) {
+        let mut progress: &mut dyn Progress = &mut *self.progress;
+        progress.step(Step::Measure, "what happens from now on counts");
+        match Counters::take(self.control) {
+            Ok(counters) => self.before = Some((counters, HostSample::take(self.server))),
+            Err(error) => self.failure = Some(error),
+        }
+    }
+
+    fn second(&mut self, second: &Second) {
+        self.progress.event(told(second));
+        self.series.add(second);
+    }
+}
+
+fn told(second: &Second) -> LabEvent {
+    let (mut done, mut failed, mut sum_ns) = (0, 0, 0);
+    for script in &second.scripts {
+        done += script.counts.processed();
+        failed += script.counts.failed;
+        sum_ns += script.response.sum_ns();
+    }
+    let seconds = second.length_ns as f64 / 1e9;
+    let end_ns = second.start_ns + second.length_ns as i64;
+    LabEvent::Second {
+        elapsed: (second.start_ns >= 0).then(|| Duration::from_nanos(end_ns.unsigned_abs())),
+        tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
+        latency_ms: (done > 0).then(|| sum_ns as f64 / done as f64 / 1e6),
+        failed,
+    }
+}
+
+/// The measured seconds, joined into steps so that there are never too many.
+struct Series {
+    points: Vec<SeriesPoint>,
+    /// Length of a step, ns; whole seconds.
+    step_ns: i64,
+}
+
+impl Series {
+    fn of(plan: &engine::Plan) -> Self {
+        let seconds = match plan.until {
+            engine::Until::Elapsed(time) => time as f64 / 1e9,
+            // How long a number of transactions takes is not known before.
+            engine::Until::PerClient(_) => 1.0,
+        };
+        Self { points: Vec::new(), step_ns: (seconds / POINTS).ceil().max(1.0) as i64 * 1_000_000_000 }
+    }
+
+    fn add(&mut self, second: &Second) {
+        if second.start_ns < 0 {
+            return;
+        }
+        let step_us = second.start_ns / self.step_ns * (self.step_ns / 1000);
+        for (script, figures) in second.scripts.iter().enumerate() {
+            let point = self.point(script as u32, step_us);
+            point.length_us += second.length_ns / 1000;
+            point.ok += figures.counts.ok;
+            point.late += figures.counts.late;
+            point.failed += figures.counts.failed;
+            point.skipped += figures.counts.skipped;
+            point.response.add(&figures.response);
+        }
+    }
+
+    /// The point of a script and step; the newest ones are last.
+    fn point(&mut self, script: u32, start_us: i64) -> &mut SeriesPoint {
+        let found =
+            self.points.iter().rposition(|point| point.start_us == start_us && point.script == script);
+        let index = found.unwrap_or_else(|| {
+            let response = Histogram::new();
+            let empty = SeriesPoint { script, start_us, length_us: 0, ok: 0, late: 0, failed: 0, skipped: 0, response };
+            self.points.push(empty);
+            self.points.len() - 1
+        });
+        &mut self.points[index]
+    }
+}
+
+/// What the engine says of itself.
+fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
+    let mut figures = BTreeMap::new();
+    let own = &measured.own;
+    let done = measured.totals().processed();
+    let mut add = |name: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            figures.insert(name.to_owned(), value);
+        }
+    };
+    let cpu_us = (own.user_ns + own.system_ns) as f64 / 1e3;
+    add("client_cpu_us_per_tx", (done > 0).then(|| cpu_us / done as f64));
+    add("client_cpu_s", Some(cpu_us / 1e6));
+    add("client_busiest_thread_pct", Some(own.busiest_thread * 100.0));
+    let p99_us = |histogram: &Histogram| histogram.quantile_ns(0.99).map(|ns| ns as f64 / 1e3);
+    add("timer_lateness_p99_us", p99_us(&own.timer_lateness));
+    add("client_turn_p99_us", p99_us(&own.turn));
+    add("start_lag_p99_us", p99_us(&own.start_lag));
+    add("connect_ms", Some(measured.connecting as f64 / 1e6));
+    if measured.reconnections > 0 {
+        add("reconnections", Some(measured.reconnections as f64));
+        add("reconnect_mean_ms", Some(measured.reconnecting as f64 / measured.reconnections as f64 / 1e6));
+    }
+    figures
+}
+
+/// Bytes of WAL above which a run counts as one that writes.
+const WRITES: f64 = 1e6;
+
+fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent> {
+    let mut events = Vec::new();
+    let mut add = |kind: &str, detail: String| {
+        events.push(RunEvent { time_us: 0, kind: kind.to_owned(), detail });
+    };
+    for abort in &measured.aborts {
+        add("abort", format!("client {}: {}", abort.client, abort.message));
+    }
+    for message in &measured.messages {
+        add("notice", message.clone());
+    }
+    if measured.messages_dropped > 0 {
+        add("notice", format!("{} more messages were not kept", measured.messages_dropped));
+    }
+    let figure = |name: &str| figures.get(name).copied().unwrap_or(0.0);
+    if figure("wal_bytes") > WRITES && figure("checkpoints") == 0.0 {
+        let megabytes = figure("wal_bytes") / 1e6;
+        add("no checkpoint", format!("{megabytes:.0} MB of WAL were written and no checkpoint fell into the run: its cost is not in the figures"));
+    }
+    events
+}

@@ -1,0 +1,107 @@
+//! From what was taken to the record that is stored.
+
+use std::collections::BTreeMap;
+
+use engine::Counts;
+use results::{Run, RunKind, ScriptRecord, Validity};
+use workloads::ScriptInfo;
+
+use super::measure::Taken;
+use crate::plan::PlannedRun;
+
+/// Counters by name, as they are stored.
+fn counts(counts: &Counts) -> BTreeMap<String, u64> {
+    [
+        ("due", counts.due),
+        ("ok", counts.ok),
+        ("late", counts.late),
+        ("failed", counts.failed),
+        ("serialization_failures", counts.serialization_failures),
+        ("deadlock_failures", counts.deadlock_failures),
+        ("skipped", counts.skipped),
+        ("unfinished", counts.unfinished),
+        ("retried", counts.retried),
+        ("retries", counts.retries),
+        ("rows", counts.rows),
+        ("bytes", counts.bytes),
+    ]
+    .into_iter()
+    .map(|(name, count)| (name.to_owned(), count))
+    .collect()
+}
+
+/// A run as planned, with nothing measured yet.
+pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, session: u32) -> Run {
+    Run {
+        uuid: uuid::Uuid::new_v4().to_string(),
+        kind: RunKind::Client,
+        workload: run.workload.clone(),
+        factors: run.factors.clone(),
+        arm: run.arm.clone(),
+        round: run.round,
+        sequence: run.sequence,
+        position_in_pair: run.position_in_pair,
+        session,
+        started_at: jiff::Timestamp::now().to_string(),
+        load: load.to_owned(),
+        offered_rate: run.rate,
+        clients: run.clients,
+        threads: run.threads,
+        driver: String::new(),
+        seed: run.seed,
+        warmup_s,
+        measured_s: 0.0,
+        validity: Validity::Valid,
+        doubts: Vec::new(),
+        counts: counts(&Counts::default()),
+        figures: BTreeMap::new(),
+        settings: Vec::new(),
+        scripts: Vec::new(),
+        series: Vec::new(),
+        phases: Vec::new(),
+        relations: Vec::new(),
+        artifacts: Vec::new(),
+        events: Vec::new(),
+    }
+}
+
+/// Fills in what was measured.
+pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
+    let totals = taken.measured.totals();
+    run.started_at = taken.started_at;
+    run.driver = taken.measured.driver.to_owned();
+    run.measured_s = taken.measured.elapsed as f64 / 1e9;
+    run.counts = counts(&totals);
+    run.figures.extend(taken.figures);
+    run.events.extend(taken.events);
+    run.series = taken.series;
+    let figures = taken.measured.scripts.into_iter().zip(scripts);
+    run.scripts = figures
+        .map(|(figures, info)| ScriptRecord {
+            name: info.name.clone(),
+            text_hash: info.text_hash.clone(),
+            weight: info.weight,
+            counts: counts(&figures.counts),
+            response: figures.response,
+            service: figures.service,
+        })
+        .collect();
+}
+
+/// A preparation job, before it is known what it gave.
+pub(crate) fn job(name: &str, seed: u64, sequence: u32, session: u32) -> Run {
+    let run = PlannedRun {
+        sequence,
+        round: 0,
+        workload: name.to_owned(),
+        factors: BTreeMap::from([("workload".to_owned(), name.to_owned())]),
+        arm: None,
+        position_in_pair: 1,
+        seed,
+        clients: 0,
+        threads: 0,
+        rate: None,
+        beside: true,
+    };
+    Run { kind: RunKind::Job, ..planned(&run, "job", 0.0, session) }
+}

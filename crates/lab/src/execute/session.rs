@@ -1,0 +1,420 @@
+//! One invocation of an experiment: from open servers to closed ones.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use results::{
+    Arm, Doubt, Experiment, ExperimentId, Reason, Run, RunEvent, RunKey, Setting, Store, Validity,
+};
+use workloads::Crew;
+
+use super::crew::{self, Opened, changed_data};
+use super::event::{LabEvent, Progress, Step, Tell};
+use super::pace::Pace;
+use super::stage::Stage;
+use super::{Options, Outcome, changes, fill, measure, planned, prepare};
+use crate::collect::{probe_ms, settle};
+use crate::error::LabError;
+use crate::experiment::ExperimentFile;
+use crate::host;
+use crate::plan::{Plan, PlannedLoad, PlannedRun};
+use crate::stop::Stop;
+use crate::target::settings::journal::Recovered;
+use crate::target::settings::recorded;
+use crate::validity::{Evidence, judge};
+
+/// How long transactions that are open at the end of a run may take before they count as unfinished.
+const DRAIN_S: f64 = 10.0;
+/// How long connecting and setting up all clients may take.
+const CONNECT_S: f64 = 60.0;
+
+/// An experiment under way.
+pub(super) struct Session<'a> {
+    file: &'a ExperimentFile,
+    plan: Plan,
+    store: Store,
+    stage: Stage,
+    id: ExperimentId,
+    number: u32,
+    results: std::path::PathBuf,
+    progress: &'a mut dyn Progress,
+    stop: &'a Stop,
+    workloads: BTreeMap<String, Opened>,
+    /// The arm in force, once one is.
+    arm: Option<Option<String>>,
+    settings: Vec<Setting>,
+    /// Idle probes so far, ms.
+    probes: Vec<f64>,
+    pace: Pace,
+    stored: usize,
+    outcome: Counted,
+}
+
+#[derive(Default)]
+struct Counted {
+    done: usize,
+    invalid: usize,
+    suspect: usize,
+}
+
+impl<'a> Session<'a> {
+    /// Opens servers and results.
+    pub(super) fn open(
+        file: &'a ExperimentFile,
+        plan: Plan,
+        mut store: Store,
+        options: &Options,
+        stored: usize,
+        mut progress: &'a mut dyn Progress,
+        stop: &'a Stop,
+    ) -> Result<Self, LabError> {
+        progress.step(Step::Target, "make, start or reach the servers");
+        let stage = Stage::open(&file.target, options.pg_bin.clone(), stop)?;
+        progress.note(stage.target.redacted());
+        for recovered in stage.target.recovered() {
+            progress.warn(recovered_words(recovered));
+        }
+        progress.step(Step::Results, format!("{}", options.results.display()));
+        let host = host::describe(stage.target.data_folder().as_deref());
+        let target = stage.target.record(stage.versions())?;
+        if let Some((last, changes)) = changes(&store, &plan) {
+            progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
+        }
+        let (id, number) =
+            store.begin_experiment(&experiment(file, &plan), &host, &target, options.again)?;
+        Ok(Self {
+            pace: Pace::of(&plan),
+            file,
+            plan,
+            store,
+            stage,
+            id,
+            number,
+            results: options.results.clone(),
+            progress,
+            stop,
+            workloads: BTreeMap::new(),
+            arm: None,
+            settings: Vec::new(),
+            probes: Vec::new(),
+            stored,
+            outcome: Counted::default(),
+        })
+    }
+
+    /// Prepares, guards, and does every run that is not stored.
+    pub(super) fn carry_out(&mut self, stored: &[RunKey]) -> Result<Outcome, LabError> {
+        let remaining: Vec<PlannedRun> = self.plan.remaining(stored).into_iter().cloned().collect();
+        let result = self.all(&remaining);
+        if self.stop.soon() && (result.is_err() || self.outcome.done < remaining.len()) {
+            return Err(LabError::Interrupted {
+                kept: self.stored + self.outcome.done,
+                planned: self.plan.runs.len(),
+            });
+        }
+        result?;
+        Ok(Outcome {
+            experiment: self.id,
+            results: self.results.clone(),
+            runs: self.plan.runs.len(),
+            done_now: self.outcome.done,
+            invalid: self.outcome.invalid,
+            suspect: self.outcome.suspect,
+        })
+    }
+
+    fn all(&mut self, remaining: &[PlannedRun]) -> Result<(), LabError> {
+        self.prepare()?;
+        self.guard(remaining)?;
+        self.progress.event(LabEvent::Begin {
+            planned: self.plan.runs.len(),
+            stored: self.stored,
+            left: self.left(remaining),
+            results: self.results.clone(),
+        });
+        for (index, run) in remaining.iter().enumerate() {
+            if self.stop.soon() {
+                break;
+            }
+            self.one(run, &remaining[index + 1..])?;
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), LabError> {
+        let jobs = prepare(&mut self.stage, &self.plan.content.prepare, true, &mut *self.progress, self.stop)?;
+        let stored = self.store.finished_runs(self.id)?;
+        for (sequence, job) in jobs.iter().enumerate() {
+            // A job done in an earlier session of this experiment is in it already.
+            let known = stored.iter().any(|key| key.round == 0 && key.workload == job.name);
+            if !known || !job.reused {
+                let run = job.record.to_run(&job.name, sequence as u32, self.number, job.reused);
+                self.store.store_run(self.id, &run)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn guard(&mut self, remaining: &[PlannedRun]) -> Result<(), LabError> {
+        let mut names: Vec<String> = remaining.iter().map(|run| run.workload.clone()).collect();
+        names.sort();
+        names.dedup();
+        self.workloads = crew::open(&mut self.stage, self.file, &self.plan, &names, &mut *self.progress)?;
+        if self.stored == 0 {
+            return Ok(());
+        }
+        // What an earlier session chose must still be what is chosen now; its choice is with its first run.
+        for run in self.store.runs(self.id)? {
+            let Some(opened) = self.workloads.get_mut(&run.workload) else { continue };
+            let name = format!("prepared/{}", run.workload);
+            if let Some(before) = run.artifacts.iter().find(|artifact| artifact.name == name) {
+                if before.bytes != opened.prepared.json.as_bytes() {
+                    return Err(changed_data(&run.workload));
+                }
+                opened.artifacts.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// One run, from the arm's settings to the results file.
+    fn one(&mut self, run: &PlannedRun, after: &[PlannedRun]) -> Result<(), LabError> {
+        let number = run.sequence as usize + 1;
+        let planned_runs = self.plan.runs.len();
+        let content = &self.plan.content;
+        self.progress.event(LabEvent::RunStarted {
+            number,
+            planned: planned_runs,
+            what: run.words(),
+            takes: Duration::from_secs_f64(content.warmup_s + content.duration_s),
+            next: after.first().map(PlannedRun::words),
+            left: self.left(after) + self.pace.left(1, 0),
+        });
+        self.switch_to(run)?;
+        let start = Instant::now();
+        let record = self.measure(run)?;
+        let Some(record) = record else { return Ok(()) };
+        self.progress.step(Step::Store, self.results.display().to_string());
+        self.store.store_run(self.id, &record)?;
+        self.pace.ran(start.elapsed());
+        self.count(&record);
+        self.progress.event(finished(&record, number, planned_runs, run.words(), self.left(after)));
+        Ok(())
+    }
+
+    /// Brings the server to the arm of a run, if another one is in force.
+    fn switch_to(&mut self, run: &PlannedRun) -> Result<(), LabError> {
+        let Some(arm) = self.plan.arm(run).cloned() else { return Ok(()) };
+        if self.arm.as_ref() == Some(&arm.name) {
+            return Ok(());
+        }
+        let name = arm.name.clone().unwrap_or_else(|| "the server's own settings".to_owned());
+        self.progress.step(Step::Settings, name);
+        let start = Instant::now();
+        let first = self.arm.take().is_none();
+        let applied = self.stage.apply(&arm.settings)?;
+        for added in applied.added.iter().filter(|_| first) {
+            self.progress.note(added.clone());
+        }
+        self.arm = Some(arm.name);
+        self.settings = recorded(self.stage.control()?)?;
+        self.pace.switched(start.elapsed());
+        Ok(())
+    }
+
+    /// The run itself; `None` when it was given up because the user asked to stop at once.
+    fn measure(&mut self, run: &PlannedRun) -> Result<Option<Run>, LabError> {
+        let mut record = planned(run, self.plan.content.load.name(), self.plan.content.warmup_s, self.number);
+        record.settings.clone_from(&self.settings);
+        self.reset(run, &mut record)?;
+        let Some(opened) = self.workloads.get_mut(&run.workload) else { return Ok(None) };
+        record.artifacts = std::mem::take(&mut opened.artifacts);
+        record.figures.extend(opened.guarded.figures.clone());
+        let event = |kind: &str, detail: String| RunEvent { time_us: 0, kind: kind.to_owned(), detail };
+        record.events.push(event("prepared", opened.prepared.hash.clone()));
+        if let Some(why) = opened.guarded.empty.clone() {
+            record.validity = Validity::Invalid;
+            record.doubts.push(Doubt { reason: Reason::EmptyResults, detail: why });
+            return Ok(Some(record));
+        }
+        let opened = &self.workloads[&run.workload];
+        let plan = engine_plan(&self.plan, run, opened.scripts.len());
+        let crew = Crew {
+            clients: run.clients as usize,
+            threads: run.threads as usize,
+            seed: run.seed,
+            statements: false,
+        };
+        let taken = measure(&mut self.stage, &*opened.workload, &plan, crew, &mut *self.progress, self.stop)?;
+        if self.stop.at_once() || taken.measured.interrupted {
+            return Ok(None);
+        }
+        let probe = record.figures.get("probe_ms").copied();
+        let (validity, doubts) = judge(&Evidence {
+            measured: &taken.measured,
+            series: &taken.series,
+            open: run.rate.is_some(),
+            limit_s: self.plan.content.limit_s,
+            steal_pct: taken.figures.get("steal_pct").copied(),
+            probe_ms: probe.zip(median(&self.probes)),
+            returns_something: opened.returns_something(),
+        });
+        (record.validity, record.doubts) = (validity, doubts);
+        fill(&mut record, taken, &opened.scripts);
+        self.probes.extend(probe);
+        Ok(Some(record))
+    }
+
+    /// The state every run starts from, recorded with it.
+    fn reset(&mut self, run: &PlannedRun, record: &mut Run) -> Result<(), LabError> {
+        self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
+        if let Some(opened) = self.workloads.get_mut(&run.workload) {
+            let remarks = self.stage.with_site(|site| opened.workload.reset(site))?;
+            let event = |detail| RunEvent { time_us: 0, kind: "remark".to_owned(), detail };
+            record.events.extend(remarks.into_iter().map(event));
+        }
+        let stop = self.stop;
+        let control = self.stage.control()?;
+        let settled = settle(control, &|| stop.at_once())?;
+        if let Some(seconds) = settled.checkpoint_s {
+            record.figures.insert("checkpoint_before_s".to_owned(), seconds);
+        }
+        record.figures.insert("autovacuum_wait_s".to_owned(), settled.autovacuum_s);
+        if settled.autovacuum_at_work {
+            let detail = "autovacuum was still at work when the run began".to_owned();
+            record.events.push(RunEvent { time_us: 0, kind: "autovacuum".to_owned(), detail });
+        }
+        if let Some(probe) = probe_ms(control) {
+            record.figures.insert("probe_ms".to_owned(), probe);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, record: &Run) {
+        self.outcome.done += 1;
+        match record.validity {
+            Validity::Invalid => self.outcome.invalid += 1,
+            Validity::Suspect => self.outcome.suspect += 1,
+            Validity::Valid => {}
+        }
+    }
+
+    fn left(&self, runs: &[PlannedRun]) -> Duration {
+        let mut arm = self.arm.clone();
+        let mut switches = 0;
+        for run in runs.iter().filter(|run| !run.beside) {
+            if arm.as_ref() != Some(&run.arm) {
+                switches += 1;
+                arm = Some(run.arm.clone());
+            }
+        }
+        self.pace.left(runs.len(), switches)
+    }
+
+    /// Puts settings back and stops what was started.
+    pub(super) fn close(mut self) -> Result<(), LabError> {
+        self.progress.step(Step::Restore, "the server's own settings");
+        let restored = self.stage.restore();
+        self.progress.step(Step::Stop, "what was started");
+        drop(self.stage);
+        restored
+    }
+}
+
+fn recovered_words(recovered: &Recovered) -> String {
+    match recovered {
+        Recovered::Undone { dsn, settings } => {
+            format!("an earlier pgdyno had died and left {} changed at {dsn}; put back", settings.join(", "))
+        }
+        Recovered::Pending { dsn, reason } => {
+            format!("an earlier pgdyno had died and left settings changed at {dsn}; not put back yet: {reason}")
+        }
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+fn nanoseconds(seconds: f64) -> engine::Time {
+    (seconds * 1e9) as engine::Time
+}
+
+fn engine_plan(plan: &Plan, run: &PlannedRun, scripts: usize) -> engine::Plan {
+    let content = &plan.content;
+    let load = match (run.rate, content.load) {
+        (Some(per_second), _) => engine::Load::Rate(engine::Rate {
+            per_second,
+            arrivals: engine::Arrivals::Poisson,
+            timeline: engine::Timeline::Global,
+        }),
+        (None, PlannedLoad::Users { think_s, ramp_s }) => {
+            engine::Load::Users { think: nanoseconds(think_s), ramp: nanoseconds(ramp_s) }
+        }
+        (None, _) => engine::Load::Closed,
+    };
+    engine::Plan {
+        threads: run.threads as usize,
+        driver: engine::DriverChoice::Auto,
+        load,
+        warmup: nanoseconds(content.warmup_s),
+        until: engine::Until::Elapsed(nanoseconds(content.duration_s)),
+        limit: content.limit_s.map(nanoseconds),
+        skip_late: content.limit_s.is_some(),
+        drain: nanoseconds(DRAIN_S),
+        connect_timeout: nanoseconds(CONNECT_S),
+        seed: run.seed,
+        scripts,
+        statements: 0,
+    }
+}
+
+/// What the program is told of a run that is stored.
+fn finished(run: &Run, number: usize, planned: usize, what: String, left: Duration) -> LabEvent {
+    let mut response = stats::Histogram::new();
+    for script in &run.scripts {
+        response.add(&script.response);
+    }
+    let done = ["ok", "late"].iter().filter_map(|name| run.counts.get(*name)).sum::<u64>();
+    LabEvent::RunFinished {
+        number,
+        planned,
+        what,
+        tps: if run.measured_s > 0.0 { done as f64 / run.measured_s } else { 0.0 },
+        latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
+        latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
+        validity: run.validity,
+        doubts: run.doubts.clone(),
+        left,
+    }
+}
+
+/// The experiment as it is stored.
+fn experiment(file: &ExperimentFile, plan: &Plan) -> Experiment {
+    let compare = plan.content.compare.as_ref();
+    let arms = plan.content.arms.iter().filter_map(|arm| {
+        Some(Arm {
+            name: arm.name.clone()?,
+            settings: arm.settings.clone(),
+            unsafe_settings: arm.weakens.clone(),
+        })
+    });
+    Experiment {
+        hash: plan.hash(),
+        name: plan.name.clone(),
+        question: plan.question.clone(),
+        file_text: file.text.clone(),
+        plan_json: serde_json::to_string(plan).expect("plans are plain data"),
+        seed: plan.seed,
+        order_scheme: plan.content.scheme.name().to_owned(),
+        rounds: plan.rounds,
+        compare_factor: compare.map(|compare| compare.factor.clone()),
+        base: compare.map(|compare| compare.base.clone()),
+        arms: arms.collect(),
+        margin: compare.map_or(0.03, |compare| compare.margin),
+        taste: plan.taste.clone(),
+        created_at: jiff::Timestamp::now().to_string(),
+    }
+}

@@ -1,0 +1,135 @@
+//! The servers of an experiment, open and ready: PostgreSQL, perhaps a Redis, and a control connection.
+
+use std::collections::BTreeMap;
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+
+use engine::{Address, Endpoint};
+use workloads::{Places, RedisPlace, Site};
+
+use crate::child::{Account, Watchdog};
+use crate::control::Control;
+use crate::error::{Class, LabError};
+use crate::experiment::TargetSpec;
+use crate::place::Home;
+use crate::stop::Stop;
+use crate::target::managed::{Options as ManagedOptions, Wish};
+use crate::target::redis::Redis;
+use crate::target::settings::{Applied, Wanted};
+use crate::target::Target;
+
+/// The servers; dropping it puts settings back and stops what was started.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) target: Target,
+    redis: Option<Redis>,
+    redis_place: Option<RedisPlace>,
+    control: Option<Control>,
+    pub(crate) watchdog: Watchdog,
+}
+
+impl Stage {
+    /// Makes, starts or reaches the servers of an experiment.
+    pub(crate) fn open(spec: &TargetSpec, pg_bin: Option<PathBuf>, stop: &Stop) -> Result<Self, LabError> {
+        let home = Home::locate()?;
+        let watchdog = Watchdog::current().map_err(|source| {
+            LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
+        })?;
+        match spec {
+            TargetSpec::Managed { name, version, extensions, redis } => {
+                home.prepare(Account::unprivileged()?.as_ref())?;
+                let options = ManagedOptions {
+                    wish: Wish { pg_bin, version: *version },
+                    ..ManagedOptions::default()
+                };
+                let target =
+                    Target::managed(&home, name, &options, extensions, &watchdog, stop.engine())?;
+                let redis =
+                    if *redis { Some(Redis::start(&home, &watchdog, stop.engine())?) } else { None };
+                let redis_place = redis.as_ref().map(Redis::place);
+                Ok(Self { target, redis, redis_place, control: None, watchdog })
+            }
+            TargetSpec::Url { url, redis, change_server, .. } => {
+                let target = Target::url(url, *change_server, &[], &home)?;
+                let redis_place = redis.as_deref().map(redis_at).transpose()?;
+                Ok(Self { target, redis: None, redis_place, control: None, watchdog })
+            }
+        }
+    }
+
+    /// The control connection; opened again if it was lost or given up.
+    pub(crate) fn control(&mut self) -> Result<&mut Control, LabError> {
+        if self.control.is_none() {
+            self.control = Some(self.target.control()?);
+        }
+        Ok(self.control.as_mut().expect("just opened"))
+    }
+
+    /// Gives the control connection up: the next one starts with the settings then in force.
+    pub(crate) fn close_control(&mut self) {
+        self.control = None;
+    }
+
+    /// What workloads are lent outside the timed part.
+    pub(crate) fn with_site<T>(
+        &mut self,
+        work: impl FnOnce(&mut Site<'_>) -> Result<T, workloads::WorkloadError>,
+    ) -> Result<T, LabError> {
+        self.control()?;
+        let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
+        let mut site = Site { sql: Some(control), redis: self.redis_place.as_ref() };
+        let result = work(&mut site);
+        if result.is_err() {
+            // The connection may be in a failed transaction, or gone.
+            self.close_control();
+            self.check()?;
+        }
+        Ok(result?)
+    }
+
+    /// Where clients connect.
+    pub(crate) fn places(&self) -> Places {
+        Places { postgres: Some(self.target.place()), redis: self.redis_place.clone() }
+    }
+
+    /// Brings the server to these settings, read back and verified.
+    pub(crate) fn apply(&mut self, settings: &Wanted) -> Result<Applied, LabError> {
+        self.close_control();
+        Ok(self.target.apply(settings)?.clone())
+    }
+
+    /// Puts the server's own settings back.
+    pub(crate) fn restore(&mut self) -> Result<(), LabError> {
+        self.close_control();
+        self.target.restore()?;
+        Ok(())
+    }
+
+    /// Whether the servers are still there.
+    pub(crate) fn check(&mut self) -> Result<(), LabError> {
+        self.target.check()?;
+        if let Some(redis) = &mut self.redis {
+            redis.check()?;
+        }
+        Ok(())
+    }
+
+    /// Versions of programs other than PostgreSQL, by name.
+    pub(crate) fn versions(&self) -> BTreeMap<String, String> {
+        let mut versions = BTreeMap::from([("pgdyno".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
+        if let Some(redis) = &self.redis {
+            versions.insert("redis".to_owned(), redis.version().to_owned());
+        }
+        versions
+    }
+}
+
+/// `redis://HOST[:PORT]`.
+fn redis_at(url: &str) -> Result<RedisPlace, LabError> {
+    let place = url.strip_prefix("redis://").unwrap_or(url).trim_end_matches('/');
+    let place = if place.contains(':') { place.to_owned() } else { format!("{place}:6379") };
+    let address = place.to_socket_addrs().ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
+        LabError::failed(Class::Unreachable, format!("cannot find the Redis host of {url}"), "check [target] redis")
+    })?;
+    Ok(RedisPlace { endpoint: Endpoint { address: Address::Tcp(address), tls: None } })
+}

@@ -1,0 +1,79 @@
+//! The experiment file: what a user asks, in TOML, read with all its mistakes found at once.
+//!
+//! `docs/experiment.md` explains every key. Nothing is decided here that needs the target; that is for
+//! [`crate::plan`] and [`crate::execute`].
+
+mod checks;
+mod keys;
+mod model;
+mod parse;
+mod problem;
+mod reader;
+mod sections;
+mod values;
+mod workload;
+
+use std::path::Path;
+
+pub use keys::KEYS;
+pub use model::{
+    ArmSpec, Beside, CellOrder, Compare, DurationSpec, ExperimentFile, Factors, LoadKind, LoadSpec, Measure,
+    NamedWorkload, Prepare, TargetSpec,
+};
+pub use problem::{FileProblems, Problem};
+pub(crate) use values::without_passwords;
+
+use crate::error::LabError;
+
+/// How a file is read.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// Put the file's `[full]` table over the rest.
+    pub full: bool,
+    /// The OSM extract that `$PGDYNO_DATA` stands for, whatever the environment says.
+    pub data: Option<String>,
+}
+
+impl ExperimentFile {
+    /// Reads a file; variables in it come from the environment.
+    ///
+    /// # Errors
+    /// When it cannot be read, and with all mistakes found in it.
+    pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, LabError> {
+        let text = std::fs::read_to_string(path).map_err(|source| LabError::Io {
+            doing: "read the experiment file",
+            path: path.to_owned(),
+            source,
+        })?;
+        let variables = |name: &str| match (name, &options.data) {
+            ("PGDYNO_DATA", Some(data)) => Some(data.clone()),
+            _ => std::env::var(name).ok(),
+        };
+        Ok(Self::parse(path, &text, options.full, &variables)?)
+    }
+
+    /// Reads a text as if it stood in the file `path`.
+    ///
+    /// # Errors
+    /// All mistakes found in it.
+    pub fn parse(
+        path: &Path,
+        text: &str,
+        full: bool,
+        variables: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, FileProblems> {
+        parse::parse(path, text, full, variables)
+    }
+
+    /// The folder that relative paths in the file start from.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// The workload of a name; every name in the grid has one.
+    #[must_use]
+    pub fn workload(&self, name: &str) -> Option<&NamedWorkload> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+}

@@ -1,0 +1,100 @@
+//! From text to [`ExperimentFile`].
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use super::checks;
+use super::model::ExperimentFile;
+use super::problem::{FileProblems, Problem};
+use super::reader::{Section, Source};
+use super::sections;
+use super::values::without_passwords;
+
+/// Reads a whole file. The `[full]` table is checked whether it is asked for or not.
+pub(super) fn parse(
+    path: &Path,
+    text: &str,
+    full: bool,
+    variables: &dyn Fn(&str) -> Option<String>,
+) -> Result<ExperimentFile, FileProblems> {
+    let source = Source::new(text, variables);
+    let (table, mistakes) = DeTable::parse_recoverable(text);
+    for mistake in &mistakes {
+        source.problem(&mistake.span().unwrap_or(0..0), mistake.message().to_owned(), None);
+    }
+    let mut file = None;
+    if mistakes.is_empty() {
+        let root = Section::root(&source, &table);
+        file = assemble(path, &root, false);
+        if let Some(overlay) = root.section("full") {
+            let long = assemble(path, &root, true);
+            if full {
+                file = long;
+            }
+            overlay.check_keys();
+        } else if full {
+            source.problem(
+                &(0..0),
+                "--full was asked for, but the file has no [full] table".into(),
+                Some("add one, with what is different: [full.measure] rounds = 8".into()),
+            );
+        }
+    }
+    let problems = source.into_problems();
+    match file {
+        Some(file) if problems.is_empty() => Ok(file),
+        _ => Err(FileProblems { file: path.display().to_string(), problems: at_least_one(problems, text) }),
+    }
+}
+
+/// A file that could not be read has a problem; if none was noted, that is our own mistake, said as such.
+fn at_least_one(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
+    if problems.is_empty() {
+        problems.push(Problem::at(text, &(0..0), "this file cannot be read, and pgdyno cannot say why".into(), None));
+    }
+    problems
+}
+
+fn assemble(path: &Path, root: &Section<'_>, full: bool) -> Option<ExperimentFile> {
+    root.check_keys();
+    let overlay = if full { root.section("full") } else { None };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let question = root
+        .required("question", "say in one sentence what you want to know: question = \"…?\"")
+        .and_then(|field| field.string());
+    let target = sections::target(root);
+    let prepare = sections::prepare(root, folder);
+    let workloads = sections::workloads(root);
+    let arms = sections::arms(root);
+    let compare = sections::compare(root, &arms);
+    let load = sections::load(root);
+    let factors = sections::factors(root, overlay.as_ref(), &workloads);
+    let beside = sections::beside(root);
+    let measure = sections::measure(root, overlay.as_ref());
+    let taste = root.get("taste").and_then(|field| field.string()).filter(|_| !full);
+    let seed = root.get("seed").and_then(|field| field.integer(0, i64::MAX as u64));
+    let mut file = ExperimentFile {
+        name: path.file_stem().map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned()),
+        path: path.to_owned(),
+        text: without_passwords(root.source.text),
+        question: question?,
+        taste,
+        seed,
+        target: target?,
+        prepare,
+        workloads,
+        factors: factors?,
+        beside,
+        compare,
+        arms,
+        load: load?,
+        measure: measure?,
+    };
+    checks::check(root, overlay.as_ref(), &file);
+    if let Some(compare) = &file.compare {
+        // The base is first everywhere, whatever the order in the file.
+        file.arms.sort_by_key(|arm| arm.name != compare.base);
+    }
+    Some(file)
+}

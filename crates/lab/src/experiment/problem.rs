@@ -1,0 +1,129 @@
+//! What is wrong with an experiment file, told with file, line, column and the line itself.
+
+use std::fmt;
+use std::ops::Range;
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, naming the key.
+    pub message: String,
+    /// What to write instead, where that can be said.
+    pub hint: Option<String>,
+    /// The line of the file.
+    text: String,
+    /// How many characters of it are meant.
+    width: usize,
+}
+
+impl Problem {
+    /// A problem at a range of bytes of the file's text.
+    pub(super) fn at(source: &str, span: &Range<usize>, message: String, hint: Option<String>) -> Self {
+        let start = floor(source, span.start);
+        let line_start = source[..start].rfind('\n').map_or(0, |end| end + 1);
+        let line_end = source[start..].find('\n').map_or(source.len(), |length| start + length);
+        let end = floor(source, span.end).clamp(start, line_end);
+        Self {
+            line: source[..start].matches('\n').count() + 1,
+            column: source[line_start..start].chars().count() + 1,
+            message,
+            hint,
+            text: source[line_start..line_end].trim_end().to_owned(),
+            width: source[start..end].trim_end().chars().count().max(1),
+        }
+    }
+}
+
+/// The nearest place at or before `index` where a character starts.
+fn floor(source: &str, index: usize) -> usize {
+    let mut index = index.min(source.len());
+    while !source.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+/// Everything found wrong with one experiment file, in the order of its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileProblems {
+    /// The file as it was named.
+    pub file: String,
+    /// What is wrong; never empty.
+    pub problems: Vec<Problem>,
+}
+
+impl std::error::Error for FileProblems {}
+
+impl fmt::Display for FileProblems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            let Problem { line, column, message, text, width, .. } = problem;
+            writeln!(f, "{}:{line}:{column}: {message}", self.file)?;
+            let margin = line.to_string().len();
+            let shown = text.replace('\t', " ");
+            writeln!(f, " {line} | {shown}")?;
+            write!(f, " {:margin$} | {:skip$}{}", "", "", "^".repeat(*width), skip = column - 1)?;
+            if let Some(hint) = &problem.hint {
+                write!(f, " {hint}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The known word that looks most like `word`, if any does.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// "did you mean …?", or else the list of known words.
+pub(crate) fn suggestion<'a>(word: &str, known: &[&'a str]) -> Option<String> {
+    match nearest(word, known.iter().copied()) {
+        Some(candidate) => Some(format!("did you mean `{candidate}`?")),
+        None if known.is_empty() => None,
+        None => Some(format!("known here: {}", known.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_points_at_its_place() {
+        let source = "a = 1\nfrü = \"x\"\n";
+        let start = source.find('"').unwrap();
+        let problem = Problem::at(source, &(start..start + 3), "bad".into(), Some("try y".into()));
+        assert_eq!((problem.line, problem.column), (2, 7));
+        let all = FileProblems { file: "f.toml".into(), problems: vec![problem] };
+        assert_eq!(all.to_string(), "f.toml:2:7: bad\n 2 | frü = \"x\"\n   |       ^^^ try y");
+    }
+
+    #[test]
+    fn places_outside_the_text_do_not_panic() {
+        for span in [0..0, 5..90, 90..95] {
+            let problem = Problem::at("ä", &span, String::new(), None);
+            assert_eq!(problem.line, 1);
+        }
+    }
+
+    #[test]
+    fn the_nearest_word_is_offered() {
+        let known = ["warmup", "duration", "rounds"];
+        assert_eq!(suggestion("ronds", &known).unwrap(), "did you mean `rounds`?");
+        assert_eq!(suggestion("zzz", &known).unwrap(), "known here: warmup, duration, rounds");
+        assert_eq!(suggestion("zzz", &[]), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Small languages inside an experiment file's texts: lengths of time, variables, settings.
+
+use std::time::Duration;
+
+/// Reads `500ms`, `10s`, `2min`, `1.5h`; `None` when it is nothing of that kind.
+#[must_use]
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let number: f64 = text[..split].trim().parse().ok()?;
+    let seconds = match &text[split..] {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number * seconds).ok()
+}
+
+/// Puts variables' values in place of `$NAME` and `${NAME}`; `$$` is a dollar. The error is the first unset name.
+pub(super) fn expand(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(dollar) = rest.find('$') {
+        result.push_str(&rest[..dollar]);
+        rest = &rest[dollar + 1..];
+        if let Some(after) = rest.strip_prefix('$') {
+            result.push('$');
+            rest = after;
+            continue;
+        }
+        let (name, after) = match rest.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            Some(braced) => braced,
+            None => {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+                rest.split_at(end)
+            }
+        };
+        match variables(name) {
+            _ if name.is_empty() => result.push('$'),
+            Some(value) => result.push_str(&value),
+            None => return Err(name.to_owned()),
+        }
+        rest = after;
+    }
+    result.push_str(rest);
+    Ok(result)
+}
+
+/// "a string", "an integer": TOML's names of types, with the right article.
+pub(super) fn with_article(name: &str) -> String {
+    let vowel = name.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {name}", if vowel { "an" } else { "a" })
+}
+
+/// A text with the passwords of connection strings in it replaced by `***`: those between `://user:` and `@`, and
+/// those after `password=`.
+pub(crate) fn without_passwords(text: &str) -> String {
+    text.split_inclusive('\n').map(|line| hide_assigned(&hide_in_uris(line))).collect()
+}
+
+fn hide_in_uris(line: &str) -> String {
+    let mut result = String::new();
+    let mut rest = line;
+    while let Some(scheme) = rest.find("://") {
+        let (before, after) = rest.split_at(scheme + 3);
+        result.push_str(before);
+        let end = after.find(['?', '"', '\'', ' ', '\n']).unwrap_or(after.len());
+        let (authority, tail) = after.split_at(end);
+        match authority.rsplit_once('@') {
+            Some((credentials, host)) => match credentials.split_once(':') {
+                Some((user, _)) => result.push_str(&format!("{user}:***@{host}")),
+                None => result.push_str(authority),
+            },
+            None => result.push_str(authority),
+        }
+        rest = tail;
+    }
+    result.push_str(rest);
+    result
+}
+
+fn hide_assigned(line: &str) -> String {
+    let mut result = String::new();
+    let mut rest = line;
+    // ASCII case folding keeps all byte positions.
+    while let Some(start) = rest.to_ascii_lowercase().find("password") {
+        let (before, after) = rest.split_at(start + "password".len());
+        result.push_str(before);
+        rest = after;
+        let Some(value) = after.trim_start().strip_prefix('=').map(str::trim_start) else { continue };
+        let quote = value.chars().next().filter(|first| matches!(first, '\'' | '"'));
+        let body = &value[quote.map_or(0, char::len_utf8)..];
+        let end = body.find(|c: char| match quote {
+            Some(quote) => c == quote,
+            None => c.is_whitespace() || matches!(c, '"' | '\'' | '&'),
+        });
+        result.push_str(&after[..after.len() - body.len()]);
+        result.push_str("***");
+        rest = &body[end.unwrap_or(body.len())..];
+    }
+    result.push_str(rest);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time() {
+        let cases = [
+            ("500ms", Some(500)),
+            ("10s", Some(10_000)),
+            ("2min", Some(120_000)),
+            ("1.5h", Some(5_400_000)),
+            (" 3 s ", Some(3_000)),
+            ("10", None),
+            ("10m", None),
+            ("-1s", None),
+            ("s", None),
+            ("", None),
+            ("1e30h", None),
+            ("nans", None),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(duration(text), wanted.map(Duration::from_millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_are_put_in() {
+        let variables = |name: &str| (name == "A").then(|| "x$B".to_owned());
+        let cases = [
+            ("$A", Ok("x$B")),
+            ("p/${A}/q", Ok("p/x$B/q")),
+            ("$A.pbf", Ok("x$B.pbf")),
+            ("$$A", Ok("$A")),
+            ("a$", Ok("a$")),
+            ("$B", Err("B")),
+            ("${B", Ok("${B")),
+            ("", Ok("")),
+        ];
+        for (text, wanted) in cases {
+            let got = expand(text, &variables);
+            assert_eq!(got.as_deref().map_err(String::as_str), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_hidden() {
+        let cases = [
+            ("url = \"postgres://me:s3:cr@t@host:5432/db\"\n", "url = \"postgres://me:***@host:5432/db\"\n"),
+            ("url = \"postgres://me@host/db?password=x&a=b\"", "url = \"postgres://me@host/db?password=***&a=b\""),
+            ("url = \"host=h password=x y\" # z", "url = \"host=h password=*** y\" # z"),
+            ("url = \"host=h PASSWORD = 'x y' z\"", "url = \"host=h PASSWORD = '***' z\""),
+            ("password_encryption = 1", "password_encryption = 1"),
+            ("no secrets\nhere", "no secrets\nhere"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(without_passwords(text), wanted);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The machine's counters before and after a run.
+
+use std::collections::BTreeMap;
+use std::fs::read_to_string;
+use std::time::Instant;
+
+use super::stat::{CpuTicks, ProcessTicks, cpu_ticks, pressure_us, process_ticks};
+
+/// Counters at one moment; two of them make a run's figures.
+#[derive(Debug, Clone, Copy)]
+pub struct HostSample {
+    at: Instant,
+    cpu: Option<CpuTicks>,
+    /// The server's CPU time, ticks.
+    server: Option<u64>,
+    pressure_us: Option<u64>,
+    load_1m: Option<f64>,
+}
+
+impl HostSample {
+    /// Reads the counters; `server` is the pid of a local postmaster, whose whole family is counted.
+    #[must_use]
+    pub fn take(server: Option<u32>) -> Self {
+        let read = |path: &str| read_to_string(path).ok();
+        Self {
+            at: Instant::now(),
+            cpu: read("/proc/stat").and_then(|text| cpu_ticks(&text)),
+            server: server.and_then(family_ticks),
+            pressure_us: read("/proc/pressure/cpu").and_then(|text| pressure_us(&text)),
+            load_1m: read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok()),
+        }
+    }
+
+    /// What happened between an earlier sample and this one, by name with unit last: `steal_pct`, `cpu_busy_pct`
+    /// and `iowait_pct` are shares of all CPU time; `cpu_pressure_pct` is the share of time in which something
+    /// waited for a CPU; `server_cpu_s` is CPU time of the local server; `load_1m` is the load average at the end.
+    #[must_use]
+    pub fn figures_since(&self, before: &Self) -> BTreeMap<String, f64> {
+        let mut figures = BTreeMap::new();
+        let mut add = |name: &str, value: Option<f64>| {
+            if let Some(value) = value.filter(|value| value.is_finite()) {
+                figures.insert(name.to_owned(), value);
+            }
+        };
+        let share = |part: fn(&CpuTicks) -> u64| {
+            let (now, then) = (self.cpu?, before.cpu?);
+            let total = now.total.saturating_sub(then.total);
+            (total > 0).then(|| 100.0 * part(&now).saturating_sub(part(&then)) as f64 / total as f64)
+        };
+        add("steal_pct", share(|ticks| ticks.steal));
+        add("iowait_pct", share(|ticks| ticks.iowait));
+        add("cpu_busy_pct", share(|ticks| ticks.total.saturating_sub(ticks.idle)));
+        let elapsed_us = self.at.saturating_duration_since(before.at).as_micros() as f64;
+        let pressure = self.pressure_us.zip(before.pressure_us);
+        add(
+            "cpu_pressure_pct",
+            pressure.map(|(now, then)| 100.0 * now.saturating_sub(then) as f64 / elapsed_us),
+        );
+        let server = self.server.zip(before.server);
+        add("server_cpu_s", server.map(|(now, then)| now.saturating_sub(then) as f64 / ticks_per_second()));
+        add("load_1m", self.load_1m);
+        figures
+    }
+}
+
+fn ticks_per_second() -> f64 {
+    // SAFETY: `sysconf` only reads its argument.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    if ticks > 0 { ticks as f64 } else { 100.0 }
+}
+
+/// CPU time of a postmaster, its living children, and those that ended and were waited for.
+///
+/// A child that ends between two samples moves from the second part to the third, so nothing is lost.
+fn family_ticks(postmaster: u32) -> Option<u64> {
+    let own = read_process(postmaster)?;
+    let living: u64 = std::fs::read_dir("/proc")
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(read_process)
+        .filter(|process| process.parent == postmaster)
+        .map(|process| process.own + process.children)
+        .sum();
+    Some(own.own + own.children + living)
+}
+
+fn read_process(pid: u32) -> Option<ProcessTicks> {
+    process_ticks(&read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn figures_are_differences() {
+        let at = Instant::now();
+        let before = HostSample {
+            at,
+            cpu: Some(CpuTicks { total: 1000, idle: 500, iowait: 0, steal: 10 }),
+            server: Some(100),
+            pressure_us: Some(0),
+            load_1m: Some(0.1),
+        };
+        let after = HostSample {
+            at: at + Duration::from_secs(1),
+            cpu: Some(CpuTicks { total: 1200, idle: 550, iowait: 10, steal: 30 }),
+            server: Some(150),
+            pressure_us: Some(250_000),
+            load_1m: Some(1.5),
+        };
+        let figures = after.figures_since(&before);
+        assert_eq!(figures["steal_pct"], 10.0);
+        assert_eq!(figures["iowait_pct"], 5.0);
+        assert_eq!(figures["cpu_busy_pct"], 75.0);
+        assert_eq!(figures["cpu_pressure_pct"], 25.0);
+        assert_eq!(figures["load_1m"], 1.5);
+        assert_eq!(figures["server_cpu_s"], 50.0 / ticks_per_second());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_out() {
+        let empty =
+            HostSample { at: Instant::now(), cpu: None, server: None, pressure_us: None, load_1m: None };
+        assert!(HostSample { ..empty }.figures_since(&empty).is_empty());
+    }
+}

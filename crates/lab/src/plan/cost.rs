@@ -1,0 +1,170 @@
+//! What takes how long: which settings need a restart, and how much time a plan takes.
+
+use std::time::Duration;
+
+use super::{Plan, PlannedArm, Scheme};
+
+/// Settings that take effect only after a restart (context `postmaster` in PostgreSQL 10 to 18); those of
+/// extensions and of later versions are found out by the server when an arm is applied.
+const RESTARTING: &[&str] = &[
+    "archive_mode",
+    "autovacuum_freeze_max_age",
+    "autovacuum_max_workers",
+    "autovacuum_multixact_freeze_max_age",
+    "autovacuum_worker_slots",
+    "bonjour",
+    "bonjour_name",
+    "cluster_name",
+    "commit_timestamp_buffers",
+    "config_file",
+    "data_directory",
+    "debug_io_direct",
+    "dynamic_shared_memory_type",
+    "event_source",
+    "external_pid_file",
+    "hba_file",
+    "hot_standby",
+    "huge_page_size",
+    "huge_pages",
+    "ident_file",
+    "ignore_invalid_pages",
+    "io_max_combine_limit",
+    "io_max_concurrency",
+    "io_method",
+    "jit_provider",
+    "listen_addresses",
+    "logging_collector",
+    "max_active_replication_origins",
+    "max_connections",
+    "max_files_per_process",
+    "max_locks_per_transaction",
+    "max_logical_replication_workers",
+    "max_notify_queue_pages",
+    "max_pred_locks_per_transaction",
+    "max_prepared_transactions",
+    "max_replication_slots",
+    "max_wal_senders",
+    "max_worker_processes",
+    "min_dynamic_shared_memory",
+    "multixact_member_buffers",
+    "multixact_offset_buffers",
+    "notify_buffers",
+    "old_snapshot_threshold",
+    "port",
+    "recovery_target",
+    "recovery_target_action",
+    "recovery_target_inclusive",
+    "recovery_target_lsn",
+    "recovery_target_name",
+    "recovery_target_time",
+    "recovery_target_timeline",
+    "recovery_target_xid",
+    "reserved_connections",
+    "serializable_buffers",
+    "shared_buffers",
+    "shared_memory_type",
+    "shared_preload_libraries",
+    "subtransaction_buffers",
+    "summarize_wal",
+    "superuser_reserved_connections",
+    "track_activity_query_size",
+    "track_commit_timestamp",
+    "transaction_buffers",
+    "unix_socket_directories",
+    "unix_socket_group",
+    "unix_socket_permissions",
+    "wal_buffers",
+    "wal_decode_buffer_size",
+    "wal_level",
+    "wal_log_hints",
+];
+
+/// Whether a setting takes effect only after a restart.
+#[must_use]
+pub fn needs_restart(name: &str) -> bool {
+    RESTARTING.contains(&name)
+}
+
+/// Whether going from one of these arms to another takes a restart.
+pub(super) fn arms_need_restart(arms: &[PlannedArm]) -> bool {
+    let values = |name: &String| arms.iter().map(|arm| arm.settings.get(name)).collect::<Vec<_>>();
+    let names = arms.iter().flat_map(|arm| arm.settings.keys()).filter(|name| needs_restart(name));
+    names.into_iter().any(|name| values(name).windows(2).any(|pair| pair[0] != pair[1]))
+}
+
+/// Connecting, counters, a checkpoint and storing, before and after a run, in seconds; measured on two cores and an
+/// ordinary disk. Only an estimate hangs on it, and the length of runs that are sized by a budget.
+pub(super) const AROUND_RUN_S: f64 = 0.45;
+/// A restart with what it writes and reads, seconds.
+pub(super) const RESTART_S: f64 = 1.5;
+
+/// How long a plan takes, preparation not counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// All runs.
+    pub total: Duration,
+    /// One run with all around it.
+    pub per_run: Duration,
+    /// Restarts on the way.
+    pub restarts: usize,
+}
+
+impl Plan {
+    /// How long all runs take.
+    #[must_use]
+    pub fn estimate(&self) -> Estimate {
+        let per_run = self.content.warmup_s + self.content.duration_s + AROUND_RUN_S;
+        let restarts = if self.content.scheme == Scheme::HalfRounds { self.switches() } else { 0 };
+        let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S;
+        Estimate { total: Duration::from_secs_f64(total), per_run: Duration::from_secs_f64(per_run), restarts }
+    }
+
+    /// How often the arm in force changes.
+    fn switches(&self) -> usize {
+        let arms: Vec<_> = self.runs.iter().filter(|run| !run.beside).map(|run| &run.arm).collect();
+        arms.windows(2).filter(|pair| pair[0] != pair[1]).count() + 1
+    }
+}
+
+/// The length of runs that fills a budget: a tenth of a second exact, within the bounds.
+pub(super) fn sized(budget_s: f64, warmup_s: f64, runs: usize, restarts: usize, from_s: f64, to_s: f64) -> f64 {
+    let free = budget_s - restarts as f64 * RESTART_S;
+    let each = free / runs.max(1) as f64 - warmup_s - AROUND_RUN_S;
+    ((each * 10.0).floor() / 10.0).clamp(from_s, to_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arm(settings: &[(&str, &str)]) -> PlannedArm {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        PlannedArm { name: Some("a".into()), settings, weakens: Vec::new() }
+    }
+
+    #[test]
+    fn restarts_are_foreseen() {
+        let cases = [
+            (vec![arm(&[]), arm(&[("work_mem", "1MB")])], false),
+            (vec![arm(&[]), arm(&[("shared_buffers", "1GB")])], true),
+            (vec![arm(&[("wal_level", "minimal")]), arm(&[("wal_level", "minimal"), ("jit", "off")])], false),
+            (vec![arm(&[("port", "1")]), arm(&[("port", "2")])], true),
+        ];
+        for (arms, wanted) in cases {
+            assert_eq!(arms_need_restart(&arms), wanted, "{arms:?}");
+        }
+    }
+
+    #[test]
+    fn a_budget_is_shared_out() {
+        assert_eq!(sized(100.0, 0.55, 20, 0, 1.0, 10.0), 4.0);
+        assert_eq!(sized(103.0, 0.55, 20, 2, 1.0, 10.0), 4.0);
+        assert_eq!(sized(10.0, 0.55, 20, 0, 1.0, 10.0), 1.0);
+        assert_eq!(sized(1000.0, 0.55, 20, 0, 1.0, 10.0), 10.0);
+    }
+
+    #[test]
+    fn names_are_sorted_and_unique() {
+        assert!(RESTARTING.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

@@ -1,0 +1,174 @@
+//! From an experiment file to a plan.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use workloads::Spec;
+
+use super::cost::{arms_need_restart, sized};
+use super::inputs::fingerprint;
+use super::order::{Scheme, derive, runs};
+use super::{
+    Content, Plan, PlannedArm, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedWorkload,
+};
+use crate::error::{Class, LabError};
+use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
+use crate::target::settings::{Machine, resolve_all, weakens};
+
+impl Plan {
+    /// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to.
+    /// Scripts and other files that the experiment names are read, to know their content.
+    ///
+    /// # Errors
+    /// When a file it names cannot be read, or a script does not parse.
+    pub fn expand(file: &ExperimentFile, machine: Machine) -> Result<Self, LabError> {
+        let mut content = content(file, machine)?;
+        let rounds = file.measure.rounds;
+        if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
+            let all = runs(&content, 0, rounds).len();
+            let arms = content.arms.len().saturating_sub(1);
+            let restarts = if content.scheme == Scheme::HalfRounds { rounds as usize * arms + 1 } else { 0 };
+            content.duration_s = sized(
+                budget.as_secs_f64(),
+                content.warmup_s,
+                all,
+                restarts,
+                from.as_secs_f64(),
+                to.as_secs_f64(),
+            );
+        }
+        let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &content.hash()]));
+        Ok(Self {
+            name: file.name.clone(),
+            question: file.question.clone(),
+            taste: file.taste.clone(),
+            rounds,
+            seed,
+            runs: runs(&content, seed, rounds),
+            content,
+        })
+    }
+
+    /// The same plan with this seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        if seed != self.seed {
+            self.seed = seed;
+            self.runs = runs(&self.content, seed, self.rounds);
+        }
+        self
+    }
+
+    /// The same plan with other randomness, for an experiment that is done again: repeating a seed would repeat
+    /// the keys, and find them in caches. The first one (0) is the plan itself.
+    #[must_use]
+    pub fn repeated(self, repetition: u64) -> Self {
+        let seed = self.seed;
+        match repetition {
+            0 => self,
+            _ => self.with_seed(derive(seed, &["again", &repetition.to_string()])),
+        }
+    }
+}
+
+fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError> {
+    let arms = arms(file, machine)?;
+    let scheme = match &file.compare {
+        None => Scheme::Single,
+        Some(_) if arms_need_restart(&arms) => Scheme::HalfRounds,
+        Some(_) => Scheme::Pairs,
+    };
+    let beside = file.beside.as_ref();
+    Ok(Content {
+        seed: file.seed,
+        target: file.target.clone(),
+        prepare: preparation(file)?,
+        workloads: workloads(file)?,
+        factors: factors(file),
+        beside_workloads: beside.map(|beside| beside.workload.clone()).unwrap_or_default(),
+        beside_clients: beside.map(|beside| beside.clients.clone()).unwrap_or_default(),
+        arms,
+        compare: file.compare.as_ref().map(|compare| PlannedComparison {
+            factor: compare.factor.clone(),
+            base: compare.base.clone(),
+            margin: compare.margin,
+        }),
+        load: match file.load.kind {
+            LoadKind::Closed => PlannedLoad::Closed,
+            LoadKind::Rate => PlannedLoad::Rate,
+            LoadKind::Users { think, ramp } => {
+                PlannedLoad::Users { think_s: think.as_secs_f64(), ramp_s: ramp.as_secs_f64() }
+            }
+        },
+        limit_s: file.load.limit.as_ref().map(Duration::as_secs_f64),
+        warmup_s: file.measure.warmup.as_secs_f64(),
+        duration_s: match file.measure.duration {
+            DurationSpec::Fixed(duration) => duration.as_secs_f64(),
+            DurationSpec::Sized { from, .. } => from.as_secs_f64(),
+        },
+        threads: file.measure.threads,
+        order: file.measure.order,
+        scheme,
+    })
+}
+
+fn factors(file: &ExperimentFile) -> BTreeMap<String, Vec<String>> {
+    let mut factors = BTreeMap::from([
+        ("workload".to_owned(), file.factors.workload.clone()),
+        ("clients".to_owned(), file.factors.clients.iter().map(u32::to_string).collect()),
+    ]);
+    if !file.factors.rate.is_empty() {
+        factors.insert("rate".to_owned(), file.factors.rate.iter().map(f64::to_string).collect());
+    }
+    factors
+}
+
+fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<PlannedArm>, LabError> {
+    if file.arms.is_empty() {
+        return Ok(vec![PlannedArm { name: None, settings: BTreeMap::new(), weakens: Vec::new() }]);
+    }
+    let arm = |arm: &crate::experiment::ArmSpec| {
+        let settings = resolve_all(&arm.settings, machine).map_err(|error| {
+            LabError::failed(Class::BadInput, format!("{}: [settings.{}] {error}", file.path.display(), arm.name), "")
+        })?;
+        Ok(PlannedArm { name: Some(arm.name.clone()), weakens: weakens(&settings), settings })
+    };
+    file.arms.iter().map(arm).collect()
+}
+
+fn preparation(file: &ExperimentFile) -> Result<PlannedPreparation, LabError> {
+    let prepare = &file.prepare;
+    let planned = PlannedPreparation {
+        osm: prepare.osm.clone(),
+        pgbench: prepare.pgbench.clone(),
+        sql: prepare.sql.clone(),
+        inputs: BTreeMap::new(),
+    };
+    planned.with_inputs()
+}
+
+fn workloads(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedWorkload>, LabError> {
+    let beside = file.beside.iter().flat_map(|beside| &beside.workload);
+    let mut planned = BTreeMap::new();
+    for name in file.factors.workload.iter().chain(beside) {
+        let Some(workload) = file.workload(name) else { continue };
+        planned.insert(name.clone(), planned_workload(file, name, &workload.spec)?);
+    }
+    Ok(planned)
+}
+
+fn planned_workload(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<PlannedWorkload, LabError> {
+    let opened = spec.open(file.folder()).map_err(|error| {
+        LabError::failed(Class::BadInput, format!("{}: [workload.{name}] {error}", file.path.display()), "")
+    })?;
+    let mut scripts: BTreeMap<String, String> = BTreeMap::new();
+    for script in opened.scripts() {
+        scripts.insert(script.name, script.text_hash);
+    }
+    if let Spec::Tiles(options) = spec
+        && let workloads::tiles::Picker::Trace(path) = &options.picker
+    {
+        scripts.insert(path.display().to_string(), fingerprint(&file.folder().join(path))?);
+    }
+    Ok(PlannedWorkload { spec: spec.clone(), scripts })
+}

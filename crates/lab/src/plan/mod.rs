@@ -1,0 +1,227 @@
+//! The plan: an experiment file expanded to a flat, ordered list of runs, before anything starts.
+//!
+//! Plain data. The same file on the same machine always gives the same plan, and a plan says by its [`Plan::hash`]
+//! which experiment it is: rounds, names and comments do not count, everything else does.
+
+mod cost;
+mod difference;
+mod expand;
+mod identity;
+mod inputs;
+mod order;
+mod table;
+
+use std::collections::BTreeMap;
+
+use results::RunKey;
+use serde::{Deserialize, Serialize};
+use workloads::Spec;
+use workloads::pgbench::init::InitOptions;
+
+pub use cost::{Estimate, needs_restart};
+pub use difference::diff;
+pub use order::Scheme;
+
+use crate::experiment::{CellOrder, TargetSpec};
+use crate::target::settings::Wanted;
+
+/// An experiment, expanded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// File name without folder and ending; not part of the identity.
+    pub name: String,
+    /// The question; not part of the identity.
+    pub question: String,
+    /// Why it is only a taste; not part of the identity.
+    pub taste: Option<String>,
+    /// Rounds; not part of the identity.
+    pub rounds: u32,
+    /// Seed of all randomness: the file's, else made from the identity.
+    pub seed: u64,
+    /// All that makes it this experiment and no other.
+    pub content: Content,
+    /// Every run, in order.
+    pub runs: Vec<PlannedRun>,
+}
+
+/// What makes an experiment this one and no other: the identity is its hash.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// Seed, if the file gives one.
+    pub seed: Option<u64>,
+    /// What is measured.
+    pub target: TargetSpec,
+    /// What is put on it first.
+    pub prepare: PlannedPreparation,
+    /// The workloads of the grid and beside it, by name.
+    pub workloads: BTreeMap<String, PlannedWorkload>,
+    /// Levels of each factor, as written.
+    pub factors: BTreeMap<String, Vec<String>>,
+    /// Workloads beside the grid.
+    pub beside_workloads: Vec<String>,
+    /// Their numbers of clients.
+    pub beside_clients: Vec<u32>,
+    /// The arms, base first; one without a name when there are no settings.
+    pub arms: Vec<PlannedArm>,
+    /// What is compared.
+    pub compare: Option<PlannedComparison>,
+    /// Kind of load.
+    pub load: PlannedLoad,
+    /// Slower transactions are late, seconds.
+    pub limit_s: Option<f64>,
+    /// Load before anything counts, seconds.
+    pub warmup_s: f64,
+    /// Length of the measured part of a run, seconds.
+    pub duration_s: f64,
+    /// Threads of the load generator; never more than clients.
+    pub threads: u32,
+    /// How cells are ordered in a round.
+    pub order: CellOrder,
+    /// How arms are interleaved.
+    pub scheme: Scheme,
+}
+
+/// What is put on the target first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct PlannedPreparation {
+    /// OSM load; the paths in it are those of this machine and no part of the identity.
+    pub osm: Option<workloads::osm::Options>,
+    /// pgbench's tables.
+    pub pgbench: Option<InitOptions>,
+    /// SQL files, in order.
+    pub sql: Vec<std::path::PathBuf>,
+    /// Content of the files named: name to SHA-256.
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// A workload, with the texts it stands for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedWorkload {
+    /// As in the file.
+    pub spec: Spec,
+    /// Its scripts, layers or commands: name to SHA-256 of its text.
+    pub scripts: BTreeMap<String, String>,
+}
+
+/// One level of the compared factor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedArm {
+    /// Name; `None` where the file has no settings.
+    pub name: Option<String>,
+    /// Settings, shares of the machine computed.
+    pub settings: Wanted,
+    /// What in them weakens crash safety or upkeep, in words.
+    pub weakens: Vec<String>,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedComparison {
+    /// The factor.
+    pub factor: String,
+    /// Its base.
+    pub base: String,
+    /// Change that counts as none, as a share.
+    pub margin: f64,
+}
+
+/// How load is offered; the rate of an open load is a factor of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlannedLoad {
+    /// As fast as the clients can.
+    Closed,
+    /// Arrivals on a schedule.
+    Rate,
+    /// Clients that pause.
+    Users {
+        /// Pause between two transactions, seconds.
+        think_s: f64,
+        /// Between the first starts of two clients, seconds.
+        ramp_s: f64,
+    },
+}
+
+impl PlannedLoad {
+    /// `closed`, `rate` or `users`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Rate => "rate",
+            Self::Users { .. } => "users",
+        }
+    }
+}
+
+/// One run to be done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedRun {
+    /// Position in the whole plan, from 0.
+    pub sequence: u32,
+    /// Round, from 1.
+    pub round: u32,
+    /// Workload's name.
+    pub workload: String,
+    /// All factors but the compared one, `workload` and `clients` among them.
+    pub factors: BTreeMap<String, String>,
+    /// Arm; `None` beside the grid and where there are no settings.
+    pub arm: Option<String>,
+    /// Which of its pair it is, from 1.
+    pub position_in_pair: u32,
+    /// Seed of its randomness; every run has its own.
+    pub seed: u64,
+    /// Clients.
+    pub clients: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Offered rate over all clients, transactions per second; open load only.
+    pub rate: Option<f64>,
+    /// Whether it runs outside the grid.
+    pub beside: bool,
+}
+
+impl PlannedRun {
+    /// What identifies it inside its experiment.
+    #[must_use]
+    pub fn key(&self) -> RunKey {
+        RunKey {
+            workload: self.workload.clone(),
+            factors: self.factors.clone(),
+            arm: self.arm.clone(),
+            round: self.round,
+        }
+    }
+
+    /// In words, e.g. `polygons, 4 clients, arm gis, round 3`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let plural = if self.clients == 1 { "" } else { "s" };
+        let mut words = format!("{}, {} client{plural}", self.workload, self.clients);
+        if let Some(rate) = self.rate {
+            words += &format!(", {rate}/s");
+        }
+        if let Some(arm) = &self.arm {
+            words += &format!(", {arm}");
+        }
+        format!("{words}, round {}", self.round)
+    }
+}
+
+impl Plan {
+    /// The arm of a run: what is in force while it runs. Beside the grid any arm will do, so it is `None`.
+    #[must_use]
+    pub fn arm(&self, run: &PlannedRun) -> Option<&PlannedArm> {
+        if run.beside {
+            return None;
+        }
+        self.content.arms.iter().find(|arm| arm.name == run.arm)
+    }
+
+    /// What is still to be done, in order, when `finished` is stored.
+    #[must_use]
+    pub fn remaining(&self, finished: &[RunKey]) -> Vec<&PlannedRun> {
+        let done: std::collections::HashSet<&RunKey> = finished.iter().collect();
+        self.runs.iter().filter(|run| !done.contains(&run.key())).collect()
+    }
+}

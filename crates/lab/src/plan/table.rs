@@ -1,0 +1,107 @@
+//! A plan as a table, for `--dry-run`.
+
+use results::{Table, Value};
+
+use super::Plan;
+
+impl Plan {
+    /// One row per step in order: switches of arm, and runs.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let columns = ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
+        let mut table = Table::new(&columns);
+        for run in &self.runs {
+            let step = if run.beside { "run beside the grid" } else { "run" };
+            table.push(vec![
+                Value::from(step),
+                run.round.into(),
+                run.workload.clone().into(),
+                run.clients.into(),
+                run.rate.into(),
+                run.arm.clone().into(),
+                self.content.warmup_s.into(),
+                self.content.duration_s.into(),
+                run.seed.into(),
+            ]);
+        }
+        table
+    }
+
+    /// What will be done, in words, a line each: target, preparation, arms, order, time.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let mut lines = vec![self.question.clone()];
+        lines.extend(self.taste.iter().map(|taste| format!("a taste: {taste}")));
+        lines.push(format!("target: {}", self.target_words()));
+        lines.extend(self.preparation_words());
+        for arm in self.content.arms.iter().filter(|arm| arm.name.is_some()) {
+            lines.push(arm_words(arm));
+        }
+        lines.push(self.order_words());
+        let estimate = self.estimate();
+        lines.push(format!(
+            "{} runs of {} s (warm-up {} s), about {} in all, preparation not counted",
+            self.runs.len(),
+            self.content.duration_s,
+            self.content.warmup_s,
+            crate::words::duration(estimate.total),
+        ));
+        lines
+    }
+
+    fn target_words(&self) -> String {
+        use crate::experiment::TargetSpec;
+        match &self.content.target {
+            TargetSpec::Managed { name, version, extensions, redis } => {
+                let mut words = format!("managed server {name:?}");
+                if let Some(version) = version {
+                    words += &format!(", PostgreSQL {version}");
+                }
+                if !extensions.is_empty() {
+                    words += &format!(", with {}", extensions.join(", "));
+                }
+                if *redis {
+                    words += ", and a private Redis";
+                }
+                words
+            }
+            TargetSpec::Url { shown, redis, .. } => {
+                let redis = redis.as_ref().map(|redis| format!(", and {redis}")).unwrap_or_default();
+                format!("{shown}{redis}")
+            }
+        }
+    }
+
+    fn preparation_words(&self) -> Vec<String> {
+        let prepare = &self.content.prepare;
+        let mut lines = Vec::new();
+        if let Some(osm) = &prepare.osm {
+            lines.push(format!("prepare: load {} with osm2pgsql", osm.extract.display()));
+        }
+        if let Some(pgbench) = &prepare.pgbench {
+            lines.push(format!("prepare: pgbench's tables, scale {}", pgbench.scale));
+        }
+        lines.extend(prepare.sql.iter().map(|path| format!("prepare: run {}", path.display())));
+        lines
+    }
+
+    fn order_words(&self) -> String {
+        use super::Scheme;
+        let rounds = self.rounds;
+        match self.content.scheme {
+            Scheme::Single => format!("{rounds} rounds; nothing is compared"),
+            Scheme::Pairs => format!("{rounds} rounds; the arms of a cell run next to each other, the base first in odd rounds"),
+            Scheme::HalfRounds => format!(
+                "{rounds} rounds; switching arms takes a restart, so all cells run in one arm and then in the next, the base first in odd rounds"
+            ),
+        }
+    }
+}
+
+fn arm_words(arm: &super::PlannedArm) -> String {
+    let name = arm.name.as_deref().unwrap_or_default();
+    let settings: Vec<_> = arm.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let what = if settings.is_empty() { "the server's own settings".to_owned() } else { settings.join(", ") };
+    let safety = if arm.weakens.is_empty() { String::new() } else { format!("; weakens: {}", arm.weakens.join(", ")) };
+    format!("arm {name}: {what}{safety}")
+}

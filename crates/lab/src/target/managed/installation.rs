@@ -1,0 +1,213 @@
+//! Finding PostgreSQL's programs on this machine.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Which PostgreSQL is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Folder of `initdb` and `postgres` (`--pg-bin`); `$PGDYNO_PG_BIN` when `None`.
+    pub pg_bin: Option<PathBuf>,
+    /// Major version; the first found when `None`.
+    pub version: Option<u32>,
+}
+
+/// A PostgreSQL server installed on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// Folder of its programs.
+    pub bin: PathBuf,
+    /// Major version, e.g. 15.
+    pub major: u32,
+    /// Full version as `postgres --version` tells it, e.g. `15.18 (Debian 15.18-0+deb12u1)`.
+    pub version: String,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The folder named by the user holds no server.
+    #[error("{} holds no PostgreSQL server (initdb and postgres)", .0.display())]
+    NotThere(PathBuf),
+    /// The version wanted is not installed.
+    #[error(
+        "PostgreSQL {wanted} is not installed (found: {found}); install it, or name its folder with --pg-bin"
+    )]
+    NoVersion {
+        /// Major version wanted.
+        wanted: u32,
+        /// Versions found.
+        found: String,
+    },
+    /// No server at all.
+    #[error(
+        "no PostgreSQL server found; install it (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install \
+         postgresql-server; macOS: brew install postgresql), or name its folder with --pg-bin or PGDYNO_PG_BIN"
+    )]
+    None,
+}
+
+impl Installation {
+    /// The installation to use: the folder asked for, else the first in `PATH`, else the newest known one.
+    ///
+    /// # Errors
+    /// When none fits.
+    pub fn find(wish: &Wish) -> Result<Self, FindError> {
+        let named = wish.pg_bin.clone().or_else(|| variable("PGDYNO_PG_BIN").map(PathBuf::from));
+        if let Some(folder) = named {
+            let found = Self::at(&folder).ok_or(FindError::NotThere(folder))?;
+            return choose(vec![found], wish.version);
+        }
+        choose(Self::all(), wish.version)
+    }
+
+    /// Every installation found: those in `PATH` first, then the others, newest first.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        let mut usual = Vec::new();
+        for (folders, list) in [(in_path(), &mut found), (usual_folders(Path::new("/")), &mut usual)] {
+            for folder in folders {
+                if seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
+                    list.extend(Self::at(&folder));
+                }
+            }
+        }
+        usual.sort_by_key(|installation| std::cmp::Reverse(installation.major));
+        found.append(&mut usual);
+        found
+    }
+
+    /// The installation in a folder, if there is one.
+    #[must_use]
+    pub fn at(bin: &Path) -> Option<Self> {
+        if !bin.join("initdb").is_file() {
+            return None;
+        }
+        let version = ask(&bin.join("postgres"), "--version")?;
+        let (major, version) = parse_version(&version)?;
+        Some(Self { bin: bin.to_owned(), major, version })
+    }
+
+    /// Path of one of its programs.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+}
+
+fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation, FindError> {
+    let names: Vec<String> =
+        found.iter().map(|one| format!("{} in {}", one.major, one.bin.display())).collect();
+    let fits = |one: &Installation| version.is_none_or(|wanted| one.major == wanted);
+    match (found.into_iter().find(fits), version) {
+        (Some(installation), _) => Ok(installation),
+        (None, Some(wanted)) if !names.is_empty() => {
+            Err(FindError::NoVersion { wanted, found: names.join(", ") })
+        }
+        _ => Err(FindError::None),
+    }
+}
+
+/// `postgres (PostgreSQL) 15.18 (Debian …)`, `17devel`, `16beta1`.
+fn parse_version(text: &str) -> Option<(u32, String)> {
+    let version = text.trim().split_once("(PostgreSQL)")?.1.trim();
+    let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
+    Some((digits.parse().ok()?, version.to_owned()))
+}
+
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Folders of `PATH` with a server in them, and the one that `pg_config` names.
+fn in_path() -> Vec<PathBuf> {
+    let path = variable("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> =
+        std::env::split_paths(&path).filter(|folder| folder.join("postgres").is_file()).collect();
+    folders.extend(ask(Path::new("pg_config"), "--bindir").map(PathBuf::from));
+    folders
+}
+
+/// Where packages and source builds put their programs; `root` is `/`, except in tests.
+fn usual_folders(root: &Path) -> Vec<PathBuf> {
+    // (folder, beginning of the names in it, what follows)
+    let families = [
+        ("usr/lib/postgresql", "", "bin"),
+        ("usr", "pgsql-", "bin"),
+        ("usr/lib64/pgsql", "", "bin"),
+        ("opt/homebrew/opt", "postgresql", "bin"),
+        ("usr/local/opt", "postgresql", "bin"),
+        ("Applications/Postgres.app/Contents/Versions", "", "bin"),
+    ];
+    let mut folders =
+        vec![root.join("usr/local/pgsql/bin"), root.join("usr/local/bin"), root.join("usr/bin")];
+    for (folder, beginning, end) in families {
+        let Ok(entries) = std::fs::read_dir(root.join(folder)) else { continue };
+        let matching =
+            entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
+        folders.extend(matching.map(|entry| entry.path().join(end)));
+    }
+    folders.retain(|folder| folder.join("postgres").is_file());
+    folders
+}
+
+/// What a program prints when asked with one option.
+fn ask(program: &Path, option: &str) -> Option<String> {
+    let output =
+        Command::new(program).arg(option).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        let cases = [
+            (
+                "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n",
+                Some((15, "15.18 (Debian 15.18-0+deb12u1)")),
+            ),
+            ("postgres (PostgreSQL) 18beta1", Some((18, "18beta1"))),
+            ("redis 7", None),
+            ("postgres (PostgreSQL) x", None),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(
+                parse_version(text),
+                wanted.map(|(major, version)| (major, version.to_owned())),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn choices() {
+        let one = |major| Installation { bin: format!("/{major}").into(), major, version: String::new() };
+        assert_eq!(choose(vec![one(15), one(17)], None).unwrap().major, 15);
+        assert_eq!(choose(vec![one(15), one(17)], Some(17)).unwrap().major, 17);
+        let error = choose(vec![one(15)], Some(17)).unwrap_err();
+        assert!(
+            error.to_string().starts_with("PostgreSQL 17 is not installed (found: 15 in /15)"),
+            "{error}"
+        );
+        assert!(matches!(choose(vec![], Some(17)), Err(FindError::None)));
+    }
+
+    #[test]
+    fn usual_places() {
+        let top = tempfile::tempdir().unwrap();
+        let places = ["usr/lib/postgresql/15/bin", "usr/pgsql-17/bin", "opt/homebrew/opt/postgresql@16/bin"];
+        for place in places {
+            std::fs::create_dir_all(top.path().join(place)).unwrap();
+            std::fs::write(top.path().join(place).join("postgres"), "").unwrap();
+        }
+        std::fs::create_dir_all(top.path().join("usr/lib/postgresql/14/bin")).unwrap();
+        assert_eq!(usual_folders(top.path()).len(), places.len());
+    }
+}

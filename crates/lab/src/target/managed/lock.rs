@@ -1,0 +1,72 @@
+//! One pgdyno at a time per server.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::FlockOperation;
+
+/// Held while a cluster is in use; the kernel lets go of it when we end, however that happens.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+/// Why a lock was not taken.
+#[derive(Debug)]
+pub(super) enum LockError {
+    /// Another pgdyno has it; its pid where it could be read.
+    Held(Option<u32>),
+    /// The file cannot be made.
+    File(io::Error),
+}
+
+impl Lock {
+    pub(super) fn take(folder: &Path) -> Result<Self, LockError> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(folder.join("lock"))
+            .map_err(LockError::File)?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Held(holder(&mut file))),
+            Err(error) => return Err(LockError::File(error.into())),
+        }
+        let write = |file: &mut File| {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{}", std::process::id())
+        };
+        // A full disk must not keep us from stopping a server: the pid only helps the next one's message.
+        let _ = write(&mut file);
+        Ok(Self { _file: file })
+    }
+}
+
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_taker_learns_who_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Lock::take(folder.path()).unwrap();
+        match Lock::take(folder.path()) {
+            Err(LockError::Held(pid)) => assert_eq!(pid, Some(std::process::id())),
+            other => panic!("{other:?}"),
+        }
+        drop(first);
+        assert!(Lock::take(folder.path()).is_ok());
+    }
+}

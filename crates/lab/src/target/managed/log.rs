@@ -1,0 +1,131 @@
+//! The server's log: kept in the cluster's folder, quoted in errors.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Lines quoted in an error.
+const QUOTED_LINES: usize = 6;
+/// At most this much of the log's end is read, bytes.
+const READ_BYTES: u64 = 64 * 1024;
+/// A log larger than this is put aside when the server starts, bytes.
+const LARGE_BYTES: u64 = 32 << 20;
+
+/// A log file.
+#[derive(Debug, Clone)]
+pub(super) struct Log {
+    path: PathBuf,
+}
+
+impl Log {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens it for appending, for us alone; a large one is put aside first, replacing the one before.
+    pub(super) fn open(&self) -> io::Result<File> {
+        if self.length() > LARGE_BYTES {
+            std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
+        }
+        OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path)
+    }
+
+    /// Its length, bytes: where what comes from now on will begin.
+    pub(super) fn length(&self) -> u64 {
+        self.path.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// What was written after the first `start` bytes (at most the last 64 KiB of it).
+    pub(super) fn since(&self, start: u64) -> String {
+        let read = || -> io::Result<String> {
+            let mut file = File::open(&self.path)?;
+            let from = start.max(file.metadata()?.len().saturating_sub(READ_BYTES));
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(READ_BYTES).read_to_end(&mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        read().unwrap_or_default()
+    }
+}
+
+/// The last telling lines of a log, without statements and passwords.
+pub(super) fn quote(log: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut in_statement = false;
+    for line in log.lines() {
+        // The server indents the further lines of a message by a tab.
+        let continues = line.starts_with('\t');
+        in_statement = if continues { in_statement } else { line.contains("STATEMENT:  ") };
+        if !in_statement && !line.trim().is_empty() {
+            lines.push(without_password(line.trim()));
+        }
+    }
+    lines.split_off(lines.len().saturating_sub(QUOTED_LINES)).join("\n")
+}
+
+/// Covers what stands in quotes after the word password.
+fn without_password(line: &str) -> String {
+    let lower = line.to_ascii_lowercase();
+    let Some(word) = lower.find("password") else { return line.to_owned() };
+    let Some(open) = line[word..].find('\'').map(|at| word + at) else { return line.to_owned() };
+    let close = line[open + 1..].find('\'').map_or(line.len(), |at| open + 1 + at);
+    format!("{}'***{}", &line[..open], &line[close..])
+}
+
+/// The line that says that the disk is full, if there is one.
+pub(super) fn disk_full_line(log: &str) -> Option<String> {
+    // A write that fits in part is reported without the system's own words.
+    let signs = ["No space left on device", "Disk quota exceeded", ": wrote only "];
+    let full = |line: &&str| signs.iter().any(|sign| line.contains(sign));
+    log.lines().rfind(full).map(|line| line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_short_and_hold_no_secret() {
+        let log = "\
+LOG:  starting
+ERROR:  syntax error
+STATEMENT:  ALTER ROLE x PASSWORD 'secret';
+\tSELECT 'secret'
+ERROR:  bad password 'secret' given
+FATAL:  could not map anonymous shared memory
+HINT:  Reduce shared_buffers
+";
+        let quoted = quote(log);
+        assert!(!quoted.contains("secret"), "{quoted}");
+        assert!(quoted.ends_with("HINT:  Reduce shared_buffers"));
+        assert_eq!(quote(&"x\n".repeat(100)).lines().count(), QUOTED_LINES);
+        assert_eq!(quote(""), "");
+    }
+
+    #[test]
+    fn a_full_disk_is_seen() {
+        let log = "a\nPANIC:  could not write to file \"pg_wal/x\": No space left on device\nb\n";
+        assert!(disk_full_line(log).unwrap().starts_with("PANIC"));
+        assert!(
+            disk_full_line("ERROR:  could not extend file \"x\": wrote only 4096 of 8192 bytes").is_some()
+        );
+        assert_eq!(disk_full_line("all is well"), None);
+    }
+
+    #[test]
+    fn only_the_new_part_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = Log::new(folder.path().join("server.log"));
+        assert_eq!(log.since(0), "");
+        std::fs::write(log.path(), "old\n").unwrap();
+        let start = log.length();
+        std::fs::write(log.path(), "old\nnew\n").unwrap();
+        assert_eq!(log.since(start), "new\n");
+    }
+}

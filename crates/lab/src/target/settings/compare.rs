@@ -1,0 +1,214 @@
+//! Whether a value as written (`64MB`, `yes`, `1.0`) is the value in force (`65536` kB, `on`, `1`).
+
+use super::catalog::Entry;
+
+/// Whether the server's value is what was asked for.
+#[must_use]
+pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
+    let (wanted, setting) = (wanted.trim(), entry.setting.trim());
+    if wanted.eq_ignore_ascii_case(setting) || leaves_it_to_the_server(wanted, entry) {
+        return true;
+    }
+    match entry.vartype.as_str() {
+        "bool" => boolean(wanted).is_some_and(|value| boolean(setting) == Some(value)),
+        "integer" => integers_agree(wanted, entry),
+        "real" => reals_agree(wanted, entry),
+        "enum" => canonical_choice(&entry.name, wanted) == canonical_choice(&entry.name, setting),
+        _ => list(wanted) == list(setting),
+    }
+}
+
+/// `wal_buffers = -1` and its like: the server puts a figure of its own there.
+fn leaves_it_to_the_server(wanted: &str, entry: &Entry) -> bool {
+    const AUTOMATIC: [(&str, &str); 4] = [
+        ("wal_buffers", "-1"),
+        ("commit_timestamp_buffers", "0"),
+        ("subtransaction_buffers", "0"),
+        ("transaction_buffers", "0"),
+    ];
+    AUTOMATIC.contains(&(entry.name.as_str(), wanted))
+}
+
+/// PostgreSQL takes unique beginnings of true, false, yes, no, and on, off, 1, 0.
+fn boolean(text: &str) -> Option<bool> {
+    let text = text.to_lowercase();
+    let begins = |word: &str, least: usize| text.len() >= least && word.starts_with(&text);
+    match text.as_str() {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ if begins("true", 1) || begins("yes", 1) || text == "on" => Some(true),
+        _ if begins("false", 1) || begins("no", 1) || begins("off", 2) => Some(false),
+        _ => None,
+    }
+}
+
+fn integers_agree(wanted: &str, entry: &Entry) -> bool {
+    let Some(setting) = entry.setting.parse::<f64>().ok() else { return false };
+    let Some(wanted) = in_unit(wanted, entry.unit.as_deref()) else { return false };
+    // The server rounds what does not fit its unit: half a unit on either side is the same value.
+    (wanted - setting).abs() <= 0.5 + setting.abs() * 1e-9
+}
+
+fn reals_agree(wanted: &str, entry: &Entry) -> bool {
+    let Some(setting) = entry.setting.parse::<f64>().ok() else { return false };
+    in_unit(wanted, entry.unit.as_deref())
+        .is_some_and(|wanted| (wanted - setting).abs() <= setting.abs() * 1e-6)
+}
+
+/// A figure in the setting's own unit; a bare figure is in that unit already.
+fn in_unit(text: &str, unit: Option<&str>) -> Option<f64> {
+    let text = text.trim();
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u32::from_str_radix(hex, 16).ok().map(f64::from);
+    }
+    let split = unit_start(text);
+    let figure: f64 = text[..split].trim().parse().ok()?;
+    match (text[split..].trim(), unit) {
+        ("", _) => Some(figure),
+        (written, Some(own)) => {
+            let ((own_kind, own_size), (kind, size)) = (own_unit(own)?, unit_size(written)?);
+            (own_kind == kind).then(|| figure * size / own_size)
+        }
+        (_, None) => None,
+    }
+}
+
+/// Where the unit begins: after the figure, whose exponent may hold a letter too.
+fn unit_start(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let exponent = matches!(bytes[at], b'e' | b'E')
+            && bytes.get(at + 1).is_some_and(|next| next.is_ascii_digit() || matches!(next, b'+' | b'-'));
+        if bytes[at].is_ascii_digit() || matches!(bytes[at], b'.' | b'+' | b'-' | b' ') || exponent {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    at
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Memory,
+    Time,
+}
+
+/// Bytes or microseconds in a unit.
+fn unit_size(unit: &str) -> Option<(Kind, f64)> {
+    let size = match unit {
+        "B" => (Kind::Memory, 1.0),
+        "kB" => (Kind::Memory, 1024.0),
+        "MB" => (Kind::Memory, 1024.0 * 1024.0),
+        "GB" => (Kind::Memory, 1024.0 * 1024.0 * 1024.0),
+        "TB" => (Kind::Memory, 1024.0 * 1024.0 * 1024.0 * 1024.0),
+        "us" => (Kind::Time, 1.0),
+        "ms" => (Kind::Time, 1e3),
+        "s" => (Kind::Time, 1e6),
+        "min" => (Kind::Time, 6e7),
+        "h" => (Kind::Time, 3.6e9),
+        "d" => (Kind::Time, 8.64e10),
+        _ => return None,
+    };
+    Some(size)
+}
+
+/// `pg_settings.unit` may be a multiple: `8kB`.
+fn own_unit(unit: &str) -> Option<(Kind, f64)> {
+    let letters = unit.find(|character: char| !character.is_ascii_digit())?;
+    let count = if letters == 0 { 1.0 } else { unit[..letters].parse().ok()? };
+    unit_size(&unit[letters..]).map(|(kind, size)| (kind, size * count))
+}
+
+/// Choices have aliases that `pg_settings` never shows.
+fn canonical_choice(name: &str, value: &str) -> String {
+    let value = value.to_lowercase();
+    match (name, value.as_str()) {
+        ("wal_level", "archive" | "hot_standby") => "replica".into(),
+        ("wal_compression", "on" | "true" | "yes" | "1") => "pglz".into(),
+        ("client_min_messages" | "log_min_messages" | "log_min_error_statement", "debug") => "debug2".into(),
+        (_, "true" | "yes" | "1") => "on".into(),
+        (_, "false" | "no" | "0") => "off".into(),
+        _ => value,
+    }
+}
+
+/// Lists differ in blanks and quotes only by looks.
+fn list(value: &str) -> Vec<String> {
+    value.split(',').map(|item| item.trim().trim_matches(['"', '\'']).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entry(name: &str, setting: &str, unit: &str, vartype: &str) -> Entry {
+        Entry {
+            name: name.into(),
+            setting: setting.into(),
+            unit: (!unit.is_empty()).then(|| unit.into()),
+            vartype: vartype.into(),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn written_values_against_values_in_force() {
+        let cases = [
+            ("shared_buffers", "16384", "8kB", "integer", "128MB", true),
+            ("shared_buffers", "16384", "8kB", "integer", "16384", true),
+            ("shared_buffers", "16384", "8kB", "integer", "131072kB", true),
+            ("shared_buffers", "16384", "8kB", "integer", "0.125GB", true),
+            ("shared_buffers", "16384", "8kB", "integer", "129MB", false),
+            ("shared_buffers", "16384", "8kB", "integer", "128", false),
+            ("shared_buffers", "16384", "8kB", "integer", "128min", false),
+            ("checkpoint_timeout", "300", "s", "integer", "5min", true),
+            ("checkpoint_timeout", "300", "s", "integer", "300000ms", true),
+            ("max_wal_size", "1024", "MB", "integer", "1GB", true),
+            ("random_page_cost", "1", "", "real", "1.0", true),
+            ("random_page_cost", "1.1", "", "real", "1.10", true),
+            ("random_page_cost", "4", "", "real", "1.0", false),
+            ("cpu_tuple_cost", "0.01", "", "real", "1e-2", true),
+            ("vacuum_cost_delay", "2", "ms", "real", "2000us", true),
+            ("jit", "off", "", "bool", "false", true),
+            ("jit", "off", "", "bool", "f", true),
+            ("jit", "off", "", "bool", "o", false),
+            ("jit", "on", "", "bool", "1", true),
+            ("wal_compression", "pglz", "", "enum", "on", true),
+            ("synchronous_commit", "on", "", "enum", "TRUE", true),
+            ("synchronous_commit", "remote_apply", "", "enum", "on", false),
+            ("wal_level", "replica", "", "enum", "hot_standby", true),
+            ("wal_buffers", "512", "8kB", "integer", "-1", true),
+            ("work_mem", "512", "kB", "integer", "-1", false),
+            ("search_path", "\"$user\", public", "", "string", "$user,public", true),
+            ("TimeZone", "UTC", "", "string", "utc", true),
+            ("cluster_name", "a", "", "string", "b", false),
+            ("log_file_mode", "384", "", "integer", "0x180", true),
+        ];
+        for (name, setting, unit, vartype, wanted, agrees) in cases {
+            assert_eq!(
+                is_in_force(wanted, &entry(name, setting, unit, vartype)),
+                agrees,
+                "{name} = {wanted}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(wanted in "\\PC{0,12}", setting in "\\PC{0,12}", unit in "[0-9]{0,3}[a-zA-Zä]{0,3}") {
+            for vartype in ["bool", "enum", "integer", "real", "string"] {
+                let _ = is_in_force(&wanted, &entry("x", &setting, &unit, vartype));
+            }
+        }
+
+        #[test]
+        fn megabytes_in_pages(megabytes in 1u32..100_000) {
+            let pages = (u64::from(megabytes) * 128).to_string();
+            let agrees = is_in_force(&format!("{megabytes}MB"), &entry("x", &pages, "8kB", "integer"));
+            prop_assert!(agrees);
+        }
+    }
+}

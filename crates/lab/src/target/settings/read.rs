@@ -1,0 +1,100 @@
+//! Reading settings from a server.
+
+use workloads::sql::{Sql, SqlError};
+
+use super::catalog::Catalog;
+use super::compare::is_in_force;
+use super::error::Difference;
+use super::{SettingsError, Wanted};
+
+/// Settings whose values may hold passwords or tell of the house; they are recorded as set or not.
+const PRIVATE: [&str; 7] = [
+    "primary_conninfo",
+    "ssl_passphrase_command",
+    "archive_command",
+    "restore_command",
+    "archive_cleanup_command",
+    "recovery_end_command",
+    "promote_trigger_file",
+];
+
+/// All settings as this connection sees them.
+///
+/// # Errors
+/// When the server refuses.
+pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, SettingsError> {
+    let rows = sql.rows(Catalog::QUERY).map_err(SettingsError::sql("reading settings"))?;
+    Ok(Catalog::of_rows(&rows))
+}
+
+/// All settings as they are recorded with a run; values that may be secret are left out.
+///
+/// # Errors
+/// When the server refuses.
+pub fn recorded(sql: &mut dyn Sql) -> Result<Vec<results::Setting>, SqlError> {
+    let query = "SELECT name, pg_catalog.current_setting(name, true), source FROM pg_catalog.pg_settings ORDER BY name";
+    let rows = sql.rows(query)?;
+    Ok(rows.into_iter().filter_map(setting).collect())
+}
+
+fn setting(row: Vec<Option<String>>) -> Option<results::Setting> {
+    let mut values = row.into_iter();
+    let name = values.next()??;
+    let value = values.next()?.unwrap_or_default();
+    let source = values.next()?.unwrap_or_default();
+    let hidden = PRIVATE.contains(&name.as_str()) && !value.is_empty();
+    Some(results::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
+}
+
+/// What of the wanted settings is not in force.
+#[must_use]
+pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
+    let differs = |(name, value): (&String, &String)| {
+        let (agrees, got) = match catalog.get(name) {
+            Some(entry) => (is_in_force(value, entry), shown(&entry.setting, entry.unit.as_deref())),
+            None => (false, "no such setting".to_owned()),
+        };
+        (!agrees).then(|| Difference { name: name.clone(), wanted: value.clone(), got })
+    };
+    wanted.iter().filter_map(differs).collect()
+}
+
+/// A value with its unit: `16384 x 8kB`, `64 MB`.
+fn shown(setting: &str, unit: Option<&str>) -> String {
+    match unit {
+        Some(unit) if unit.starts_with(|first: char| first.is_ascii_digit()) => format!("{setting} x {unit}"),
+        Some(unit) => format!("{setting} {unit}"),
+        None => setting.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalog::tests::catalog;
+    use super::*;
+
+    #[test]
+    fn differences_show_both_sides() {
+        let catalog = catalog(
+            "shared_buffers 16384 8kB postmaster integer\nwork_mem 4096 kB user integer\njit on - user bool",
+        );
+        let wanted = [("shared_buffers", "256MB"), ("work_mem", "4MB"), ("jit", "true"), ("nonsense", "1")];
+        let wanted = wanted.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let found: Vec<String> = differences(&catalog, &wanted).iter().map(Difference::to_string).collect();
+        assert_eq!(
+            found,
+            ["nonsense: wanted 1, got no such setting", "shared_buffers: wanted 256MB, got 16384 x 8kB"]
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_recorded() {
+        let row = |name: &str, value: &str| {
+            vec![Some(name.to_owned()), Some(value.to_owned()), Some("default".to_owned())]
+        };
+        assert_eq!(setting(row("primary_conninfo", "password=x")).unwrap().value, "(not recorded)");
+        assert_eq!(setting(row("primary_conninfo", "")).unwrap().value, "");
+        assert_eq!(setting(row("work_mem", "4MB")).unwrap().value, "4MB");
+        assert_eq!(setting(vec![]), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! Whether a run can be believed: rules with their limits in one place. `docs/figures.md` explains them.
+
+use engine::Measured;
+use results::{Doubt, Reason, SeriesPoint, Validity};
+
+/// A thread that is busier than this share of the time is the bottleneck itself.
+pub const SATURATED: f64 = 0.90;
+/// CPU time taken by the hypervisor, percent.
+pub const STEAL_PCT: f64 = 2.0;
+/// Share of failed transactions that makes a run invalid; fewer make it suspect.
+pub const FAILED_SHARE: f64 = 0.01;
+/// Fewer transactions than this say little.
+pub const FEW: u64 = 30;
+/// Difference between the two halves of a run that is not steady, as a share.
+pub const UNSTEADY: f64 = 0.15;
+/// Fewest whole seconds in which steadiness can be judged.
+pub const STEADY_SECONDS: usize = 10;
+/// The idle probe is this much slower than usual when the processor is throttled, as a share.
+pub const SLOW_PROBE: f64 = 0.05;
+/// An open load whose arrivals start later than this share of the promise, by the generator's fault, is late; with
+/// no promise, 1 ms.
+pub const LAG_SHARE: f64 = 0.1;
+/// Share of arrivals that may be left over at the end of an open load.
+pub const BACKLOG_SHARE: f64 = 0.01;
+
+/// What a verdict is made of.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// What the engine measured.
+    pub measured: &'a Measured,
+    /// Seconds of the measured part.
+    pub series: &'a [SeriesPoint],
+    /// Whether arrivals were on a schedule.
+    pub open: bool,
+    /// Latency limit, seconds.
+    pub limit_s: Option<f64>,
+    /// Steal during the run, percent, where it is known.
+    pub steal_pct: Option<f64>,
+    /// Idle probe before this run, and the median of those before it, ms.
+    pub probe_ms: Option<(f64, f64)>,
+    /// Whether the guard saw rows or bytes come back.
+    pub returns_something: bool,
+}
+
+/// The verdict with its reasons; the gravest counts.
+#[must_use]
+pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
+    let mut found: Vec<(Validity, Doubt)> = Vec::new();
+    let checks = [too_short, errors, empty, saturated, late, backlog, steal, unsteady];
+    for check in checks {
+        found.extend(check(evidence).map(|(validity, reason, detail)| (validity, Doubt { reason, detail })));
+    }
+    let validity = worst(found.iter().map(|(validity, _)| *validity));
+    (validity, found.into_iter().map(|(_, doubt)| doubt).collect())
+}
+
+/// The gravest of several verdicts; valid when there are none.
+fn worst(verdicts: impl Iterator<Item = Validity>) -> Validity {
+    verdicts.fold(Validity::Valid, |worst, next| match (worst, next) {
+        (Validity::Invalid, _) | (_, Validity::Invalid) => Validity::Invalid,
+        (Validity::Suspect, _) | (_, Validity::Suspect) => Validity::Suspect,
+        _ => Validity::Valid,
+    })
+}
+
+type Finding = Option<(Validity, Reason, String)>;
+
+fn too_short(evidence: &Evidence<'_>) -> Finding {
+    let done = evidence.measured.totals().processed();
+    let validity = match done {
+        0 => Validity::Invalid,
+        1..FEW => Validity::Suspect,
+        _ => return None,
+    };
+    Some((validity, Reason::TooShort, format!("only {done} transactions succeeded in the measured part")))
+}
+
+fn errors(evidence: &Evidence<'_>) -> Finding {
+    let totals = evidence.measured.totals();
+    let aborts = &evidence.measured.aborts;
+    if let Some(first) = aborts.first() {
+        let detail = format!("{} clients gave up; the first: {}", aborts.len(), first.message);
+        return Some((Validity::Invalid, Reason::Errors, detail));
+    }
+    if totals.failed == 0 {
+        return None;
+    }
+    let share = totals.failed as f64 / totals.due.max(1) as f64;
+    let detail = format!("{} of {} transactions failed ({:.2} %)", totals.failed, totals.due, share * 100.0);
+    let validity = if share > FAILED_SHARE { Validity::Invalid } else { Validity::Suspect };
+    Some((validity, Reason::Errors, detail))
+}
+
+fn empty(evidence: &Evidence<'_>) -> Finding {
+    let totals = evidence.measured.totals();
+    let nothing = evidence.returns_something && totals.processed() > 0 && totals.rows == 0 && totals.bytes == 0;
+    nothing.then(|| {
+        let detail = "no transaction returned rows, though the guard's first execution did".to_owned();
+        (Validity::Invalid, Reason::EmptyResults, detail)
+    })
+}
+
+fn saturated(evidence: &Evidence<'_>) -> Finding {
+    let busy = evidence.measured.own.busiest_thread;
+    (busy > SATURATED).then(|| {
+        let detail = format!("a load generator thread was busy {:.0} % of the time; give it more threads", busy * 100.0);
+        (Validity::Suspect, Reason::ClientSaturated, detail)
+    })
+}
+
+fn late(evidence: &Evidence<'_>) -> Finding {
+    if !evidence.open {
+        return None;
+    }
+    let bound_ms = evidence.limit_s.map_or(1.0, |limit| limit * 1e3 * LAG_SHARE);
+    let lag_ms = evidence.measured.own.start_lag.quantile_ns(0.99)? as f64 / 1e6;
+    (lag_ms > bound_ms).then(|| {
+        let detail = format!("1 % of arrivals with a free client started more than {lag_ms:.2} ms late");
+        (Validity::Suspect, Reason::ScheduleLate, detail)
+    })
+}
+
+fn backlog(evidence: &Evidence<'_>) -> Finding {
+    let totals = evidence.measured.totals();
+    let left = totals.unfinished as f64 / totals.due.max(1) as f64;
+    (evidence.open && left > BACKLOG_SHARE).then(|| {
+        let detail = format!("{} of {} arrivals were not finished at the end", totals.unfinished, totals.due);
+        (Validity::Suspect, Reason::BacklogAtEnd, detail)
+    })
+}
+
+fn steal(evidence: &Evidence<'_>) -> Finding {
+    let steal = evidence.steal_pct.filter(|steal| *steal > STEAL_PCT)?;
+    let detail = format!("the hypervisor took {steal:.1} % of the CPU time");
+    Some((Validity::Suspect, Reason::Steal, detail))
+}
+
+/// A change between the halves of the run; with a slower processor or steal it is throttling.
+fn unsteady(evidence: &Evidence<'_>) -> Finding {
+    let (first, second) = halves(evidence.series)?;
+    let change = second / first - 1.0;
+    if change.abs() <= UNSTEADY {
+        return None;
+    }
+    let slow = evidence.probe_ms.is_some_and(|(now, usual)| now > usual * (1.0 + SLOW_PROBE));
+    let stolen = evidence.steal_pct.is_some_and(|steal| steal > STEAL_PCT);
+    let detail = format!("the second half did {:+.0} % transactions per second against the first", change * 100.0);
+    let reason = if change < 0.0 && (slow || stolen) { Reason::Throttled } else { Reason::Unsteady };
+    Some((Validity::Suspect, reason, detail))
+}
+
+/// Transactions per second of the two halves; `None` for short runs.
+fn halves(series: &[SeriesPoint]) -> Option<(f64, f64)> {
+    let mut seconds: std::collections::BTreeMap<i64, (u64, u64)> = std::collections::BTreeMap::new();
+    for point in series {
+        let second = seconds.entry(point.start_us).or_insert((0, point.length_us));
+        second.0 += point.ok + point.late;
+    }
+    let seconds: Vec<(u64, u64)> = seconds.into_values().filter(|(_, length)| *length >= 900_000).collect();
+    if seconds.len() < STEADY_SECONDS {
+        return None;
+    }
+    let rate = |part: &[(u64, u64)]| {
+        let done: u64 = part.iter().map(|(done, _)| done).sum();
+        let length: u64 = part.iter().map(|(_, length)| length).sum();
+        done as f64 / (length as f64 / 1e6)
+    };
+    let (first, second) = seconds.split_at(seconds.len() / 2);
+    let (first, second) = (rate(first), rate(second));
+    (first > 0.0).then_some((first, second))
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Abort, Counts, ScriptFigures};
+    use stats::Histogram;
+
+    use super::*;
+
+    fn measured(counts: Counts) -> Measured {
+        let script = ScriptFigures { counts, ..ScriptFigures::default() };
+        Measured { scripts: vec![script], ..Measured::default() }
+    }
+
+    fn evidence<'a>(measured: &'a Measured, series: &'a [SeriesPoint]) -> Evidence<'a> {
+        Evidence {
+            measured,
+            series,
+            open: false,
+            limit_s: None,
+            steal_pct: None,
+            probe_ms: None,
+            returns_something: false,
+        }
+    }
+
+    fn reasons(evidence: &Evidence<'_>) -> (Validity, Vec<Reason>) {
+        let (validity, doubts) = judge(evidence);
+        (validity, doubts.into_iter().map(|doubt| doubt.reason).collect())
+    }
+
+    fn good() -> Counts {
+        Counts { due: 1000, ok: 1000, rows: 10, bytes: 100, ..Counts::default() }
+    }
+
+    fn series(rates: &[u64]) -> Vec<SeriesPoint> {
+        let point = |(second, ok): (usize, &u64)| SeriesPoint {
+            script: 0,
+            start_us: second as i64 * 1_000_000,
+            length_us: 1_000_000,
+            ok: *ok,
+            late: 0,
+            failed: 0,
+            skipped: 0,
+            response: Histogram::new(),
+        };
+        rates.iter().enumerate().map(point).collect()
+    }
+
+    #[test]
+    fn counts_decide() {
+        use Reason as R;
+        use Validity as V;
+        let cases = [
+            (good(), V::Valid, vec![]),
+            (Counts { ok: 0, due: 0, ..good() }, V::Invalid, vec![R::TooShort]),
+            (Counts { ok: 29, due: 29, ..good() }, V::Suspect, vec![R::TooShort]),
+            (Counts { failed: 5, ..good() }, V::Suspect, vec![R::Errors]),
+            (Counts { failed: 50, ..good() }, V::Invalid, vec![R::Errors]),
+        ];
+        for (counts, validity, wanted) in cases {
+            let measured = measured(counts);
+            assert_eq!(reasons(&evidence(&measured, &[])), (validity, wanted), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn empty_results_are_invalid_only_where_something_was_to_come() {
+        let measured = measured(Counts { rows: 0, bytes: 0, ..good() });
+        assert_eq!(reasons(&evidence(&measured, &[])).0, Validity::Valid);
+        let told = Evidence { returns_something: true, ..evidence(&measured, &[]) };
+        assert_eq!(reasons(&told), (Validity::Invalid, vec![Reason::EmptyResults]));
+    }
+
+    #[test]
+    fn the_generator_and_the_host_are_watched() {
+        let mut busy = measured(good());
+        busy.own.busiest_thread = 0.95;
+        let host = Evidence { steal_pct: Some(3.0), ..evidence(&busy, &[]) };
+        assert_eq!(reasons(&host), (Validity::Suspect, vec![Reason::ClientSaturated, Reason::Steal]));
+        busy.aborts.push(Abort { client: 0, message: "gone".into() });
+        assert_eq!(judge(&evidence(&busy, &[])).0, Validity::Invalid);
+    }
+
+    #[test]
+    fn open_loads_must_start_in_time_and_leave_nothing() {
+        let mut open = measured(Counts { due: 1000, ok: 900, unfinished: 100, ..good() });
+        open.own.start_lag.record(3_000_000);
+        let told = Evidence { open: true, ..evidence(&open, &[]) };
+        assert_eq!(reasons(&told).1, [Reason::ScheduleLate, Reason::BacklogAtEnd]);
+        let generous = Evidence { open: true, limit_s: Some(0.1), ..evidence(&open, &[]) };
+        assert_eq!(reasons(&generous).1, [Reason::BacklogAtEnd]);
+    }
+
+    #[test]
+    fn steps_within_a_run_are_seen() {
+        let measured = measured(good());
+        let mut rates = vec![100; 6];
+        rates.extend([70; 6]);
+        let stepped = series(&rates);
+        assert_eq!(reasons(&evidence(&measured, &stepped)).1, [Reason::Unsteady]);
+        let slow = Evidence { probe_ms: Some((8.0, 6.0)), ..evidence(&measured, &stepped) };
+        assert_eq!(reasons(&slow).1, [Reason::Throttled]);
+        assert_eq!(reasons(&evidence(&measured, &series(&[100; 12]))).1, []);
+        assert_eq!(reasons(&evidence(&measured, &series(&[100, 10]))).1, []);
+    }
+}

@@ -1,0 +1,27 @@
+//! Figures in words, for progress and plans.
+
+use std::time::Duration;
+
+/// `4 s`, `3 min 20 s`, `2 h 5 min`.
+#[must_use]
+pub fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let cases = [(0, "0 s"), (59, "59 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")];
+        for (seconds, wanted) in cases {
+            assert_eq!(duration(Duration::from_secs(seconds)), wanted);
+        }
+    }
+}

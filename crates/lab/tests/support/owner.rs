@@ -1,0 +1,28 @@
+//! What tests of this crate need a program for: a watchdog (as `pgdyno watchdog …` is one), and an owner of a server
+//! that can be killed (`owner FOLDER` makes a server at home there, says its pid, and waits).
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use lab::child::{WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
+use lab::place::Home;
+use lab::target::managed::{Cluster, ManagedError, Options};
+
+fn main() {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let code = match args.split_first() {
+        Some((first, rest)) if first == WATCHDOG_ARGUMENT => watchdog_main(rest),
+        Some((first, rest)) if first == "owner" && rest.len() == 1 => i32::from(own(&rest[0]).is_err()),
+        _ => 64,
+    };
+    std::process::exit(code);
+}
+
+fn own(home: &OsString) -> Result<(), ManagedError> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let home = Home::at(home.as_ref());
+    let server = Cluster::ensure(&home, "main", &Options::default(), &watchdog, &engine::Stop::new())?;
+    let _ = writeln!(std::io::stdout(), "{}", server.pid().unwrap_or(0));
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
+}

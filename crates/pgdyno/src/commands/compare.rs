@@ -1,0 +1,26 @@
+//! `pgdyno compare`: what changed between arms, with interval and verdict.
+
+use results::comparison::{Comparison, Metric};
+
+use super::{load, print};
+use crate::cli;
+use crate::exit::{self, BAD_INPUT, Failure, Outcome};
+
+pub(crate) fn run(args: &cli::Compare) -> Outcome {
+    let data = load(&args.selection)?;
+    let metric = match args.metric {
+        cli::Metric::Tps => Metric::Tps,
+        cli::Metric::P50 => Metric::P50,
+        cli::Metric::P95 => Metric::P95,
+        cli::Metric::P99 => Metric::P99,
+    };
+    let Some(comparison) = Comparison::of(&data.experiment, &data.runs, metric) else {
+        return Err(Failure::new(
+            BAD_INPUT,
+            format!("experiment {} compares nothing: it has no arms", data.experiment.name),
+            Some("pgdyno table cells".into()),
+        ));
+    };
+    print(&report::tables::comparison(&comparison), args.format.format)?;
+    Ok(exit::of_comparison(&comparison))
+}

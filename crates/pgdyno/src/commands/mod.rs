@@ -1,0 +1,67 @@
+//! One file per command; this one only chooses.
+
+//mod bench;
+mod compare;
+//mod osm;
+mod report;
+mod run;
+mod signals;
+mod sql;
+mod table;
+mod target;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ::report::ReportData;
+use results::Store;
+
+use crate::cli::{Cli, Command, Format, Results, Selection};
+use crate::exit::Outcome;
+
+/// Runs the command.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Bench(_) => Ok(0),
+        Command::Table(args) => table::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Sql(args) => sql::run(&args),
+        Command::Osm(_) => Ok(0),
+        Command::Target(args) => target::run(&args),
+    }
+}
+
+/// The hidden second life of the program: watching over a child. `None` when it is not asked for.
+pub(crate) fn watchdog() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next()? != lab::child::WATCHDOG_ARGUMENT {
+        return None;
+    }
+    let rest: Vec<OsString> = args.collect();
+    let code = lab::child::watchdog_main(&rest);
+    Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
+}
+
+fn results_path(results: &Results) -> PathBuf {
+    lab::place::results_path(results.results.as_deref())
+}
+
+/// Loads the experiment that was asked for.
+fn load(selection: &Selection) -> anyhow::Result<ReportData> {
+    let store = Store::open_read_only(&results_path(&selection.results))?;
+    let id = store.find(selection.experiment.as_deref())?;
+    Ok(ReportData::load(&store, id)?)
+}
+
+fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {
+    let format = match format {
+        Format::Text => ::report::Format::Text,
+        Format::Json => ::report::Format::Json,
+        Format::Csv => ::report::Format::Csv,
+        Format::Md => ::report::Format::Md,
+    };
+    Ok(crate::print::data(&::report::format::print(table, format))?)
+}

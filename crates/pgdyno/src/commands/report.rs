@@ -1,0 +1,34 @@
+//! `pgdyno report`: the HTML page of an experiment.
+
+use std::path::Path;
+
+use anyhow::Context;
+use report::ReportData;
+
+use super::load;
+use crate::cli;
+use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::print;
+
+pub(crate) fn run(args: &cli::Report) -> Outcome {
+    let data = load(&args.selection)?;
+    if args.output.as_os_str() == "-" {
+        print::data(&report::html::page(&data))?;
+    } else {
+        write(&args.output, &data)?;
+        print::talk(&format!("report: {}", args.output.display()));
+    }
+    Ok(SAME_OR_BETTER)
+}
+
+/// Writes the page to a file: whole or not at all.
+pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    let part = Path::new(&name);
+    let written = std::fs::write(part, report::html::page(data)).and_then(|()| std::fs::rename(part, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(part);
+    }
+    written.with_context(|| format!("the report {} cannot be written", path.display()))
+}

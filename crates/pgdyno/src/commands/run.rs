@@ -1,0 +1,57 @@
+//! `pgdyno run`: an experiment file, from plan to report.
+
+use lab::execute::{self, Options};
+use lab::experiment::{ExperimentFile, ReadOptions};
+use lab::plan::Plan;
+use lab::target::settings::Machine;
+use ::report::ReportData;
+use results::comparison::{Comparison, Metric};
+use results::{ExperimentId, Store};
+
+use super::{print, report as page, results_path, signals};
+use crate::cli;
+use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
+use crate::print::{data, talk};
+use crate::progress::Screen;
+
+pub(crate) fn run(args: &cli::Run) -> Outcome {
+    let read = ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
+    let file = ExperimentFile::read(&args.file, &read)?;
+    let plan = Plan::expand(&file, Machine::here())?;
+    for line in plan.words() {
+        talk(&line);
+    }
+    if args.dry_run {
+        print(&plan.table(), args.format.format)?;
+        return Ok(SAME_OR_BETTER);
+    }
+    let stop = signals::listen()?;
+    let options =
+        Options { results: results_path(&args.results), again: args.again, pg_bin: args.pg_bin.clone() };
+    let mut screen = Screen::new(args.talk.verbose);
+    let outcome = execute::run(&file, &options, &mut screen, &stop);
+    drop(screen);
+    conclude(args, &options, outcome?.experiment)
+}
+
+/// Compares, prints the summary, writes the report.
+fn conclude(args: &cli::Run, options: &Options, experiment: ExperimentId) -> Outcome {
+    let store = Store::open_read_only(&options.results)?;
+    let found = ReportData::load(&store, experiment)?;
+    let comparison = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
+    match (args.format.format, &comparison) {
+        (cli::Format::Text, _) => data(&report::summary::text(&found))?,
+        (format, Some(comparison)) => print(&report::tables::comparison(comparison), format)?,
+        (format, None) => print(&report::tables::cells(&found), format)?,
+    }
+    talk(&format!("results: {} (try: pgdyno table, pgdyno compare, pgdyno sql)", options.results.display()));
+    if let Some(path) = &args.report {
+        page::write(path, &found)?;
+        talk(&format!("report:  {}", path.display()));
+    }
+    Ok(match &comparison {
+        Some(comparison) => exit::of_comparison(comparison),
+        None if found.runs.iter().all(|run| run.validity == results::Validity::Invalid) => INVALID,
+        None => SAME_OR_BETTER,
+    })
+}

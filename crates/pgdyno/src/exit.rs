@@ -1,0 +1,149 @@
+//! Exit codes: the one place that chooses them. The list for users is docs/exit-codes.md.
+
+use std::process::ExitCode;
+
+use crate::print;
+
+/// Done; where something was compared, no arm is slower than the base.
+pub(crate) const SAME_OR_BETTER: u8 = 0;
+/// An arm is slower than the base.
+pub(crate) const WORSE: u8 = 1;
+/// More rounds are needed.
+pub(crate) const INCONCLUSIVE: u8 = 2;
+/// Too few valid runs to say anything.
+pub(crate) const INVALID: u8 = 3;
+/// Wrong option or argument.
+pub(crate) const USAGE: u8 = 64;
+/// Bad experiment file, script, extract or results file.
+pub(crate) const BAD_INPUT: u8 = 65;
+/// The server cannot be reached, or went away.
+pub(crate) const UNREACHABLE: u8 = 66;
+/// The server refused: password, role, database, too many connections.
+pub(crate) const REFUSED: u8 = 67;
+/// PostGIS, a table, a program, a permission is missing.
+pub(crate) const MISSING: u8 = 68;
+/// A workload does nothing, or settings were not taken.
+pub(crate) const GUARD: u8 = 69;
+/// A mistake in pgdyno itself.
+pub(crate) const INTERNAL: u8 = 70;
+/// A program that pgdyno started failed.
+pub(crate) const CHILD: u8 = 71;
+/// Reading or writing failed: disk full, no permission.
+pub(crate) const INPUT_OUTPUT: u8 = 74;
+/// Ctrl-C or a signal; finished runs are kept.
+pub(crate) const INTERRUPTED: u8 = 75;
+
+/// What a command ended with: a code that says more than "done", or 0.
+pub(crate) type Outcome = anyhow::Result<u8>;
+
+/// A failure with its code and advice.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Exit code.
+    pub(crate) code: u8,
+    /// What happened, and where.
+    pub(crate) what: String,
+    /// What to try.
+    pub(crate) hint: Option<String>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Failure {
+    /// A failure with its code.
+    pub(crate) fn new(code: u8, what: impl Into<String>, hint: Option<String>) -> anyhow::Error {
+        Self { code, what: what.into(), hint }.into()
+    }
+}
+
+/// clap's own errors: help and version go to standard output with 0, wrong usage is [`USAGE`].
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { USAGE } else { SAME_OR_BETTER })
+}
+
+/// Prints what went wrong, and chooses the code.
+pub(crate) fn from(outcome: Outcome) -> ExitCode {
+    let error = match outcome {
+        Ok(code) => return ExitCode::from(code),
+        Err(error) => error,
+    };
+    let (code, hint) = classify(&error);
+    print::error(&words(&error), hint.as_deref());
+    ExitCode::from(code)
+}
+
+/// The error and its causes, without those that it quotes already.
+fn words(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |words, cause| {
+        if words.is_empty() {
+            cause
+        } else if words.contains(&cause) {
+            words
+        } else {
+            format!("{words}: {cause}")
+        }
+    })
+}
+
+fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return (failure.code, failure.hint.clone());
+    }
+    if let Some(error) = error.downcast_ref::<lab::LabError>() {
+        return (of_class(error.class()), error.hint());
+    }
+    if let Some(error) = error.downcast_ref::<results::StoreError>() {
+        return (of_store(error), None);
+    }
+    if let Some(error) = error.downcast_ref::<std::io::Error>() {
+        return (if error.kind() == std::io::ErrorKind::NotFound { BAD_INPUT } else { INPUT_OUTPUT }, None);
+    }
+    (INTERNAL, Some("this is a mistake in pgdyno; please report it with the command and this message".into()))
+}
+
+fn of_class(class: lab::Class) -> u8 {
+    use lab::Class;
+    match class {
+        Class::Usage => USAGE,
+        Class::BadInput => BAD_INPUT,
+        Class::Unreachable => UNREACHABLE,
+        Class::Refused => REFUSED,
+        Class::Missing => MISSING,
+        Class::Guard => GUARD,
+        Class::Internal => INTERNAL,
+        Class::Child => CHILD,
+        Class::Io => INPUT_OUTPUT,
+        Class::Interrupted => INTERRUPTED,
+    }
+}
+
+fn of_store(error: &results::StoreError) -> u8 {
+    use results::StoreError as Store;
+    match error {
+        Store::Query { .. } | Store::NoExperiment { .. } => USAGE,
+        Store::Absent { .. } | Store::NotResults { .. } | Store::Newer { .. } | Store::Damaged { .. } => BAD_INPUT,
+        Store::Full { .. } | Store::Locked { .. } | Store::Unusable { .. } => INPUT_OUTPUT,
+    }
+}
+
+/// Code of a comparison by throughput: the worst arm decides.
+pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 {
+    use stats::Verdict;
+    let verdicts: Vec<_> = comparison.arms.iter().map(|arm| arm.grid.map(|figure| figure.verdict)).collect();
+    if verdicts.iter().all(Option::is_none) {
+        INVALID
+    } else if verdicts.contains(&Some(Verdict::Slower)) {
+        WORSE
+    } else if verdicts.iter().any(|verdict| matches!(verdict, None | Some(Verdict::Inconclusive { .. }))) {
+        INCONCLUSIVE
+    } else {
+        SAME_OR_BETTER
+    }
+}

@@ -1,0 +1,150 @@
+//! What a user sees while something runs: a bar on a terminal, one line per run elsewhere.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::execute::{LabEvent, Progress, Step};
+use owo_colors::OwoColorize;
+use results::Validity;
+
+use crate::print;
+
+/// Shows events on standard error.
+pub(crate) struct Screen {
+    bar: ProgressBar,
+    verbose: bool,
+    interactive: bool,
+    now: String,
+    next: String,
+    seconds: u64,
+}
+
+impl Screen {
+    /// A screen; `verbose` names every step of every run.
+    pub(crate) fn new(verbose: bool) -> Self {
+        let interactive = print::is_interactive() && !verbose;
+        let target = if interactive { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        Self { bar, verbose, interactive, now: String::new(), next: String::new(), seconds: 0 }
+    }
+
+    fn line(&self, text: &str) {
+        self.bar.suspend(|| print::talk(text));
+    }
+
+    fn begin(&self, planned: usize, stored: usize, left: Duration) {
+        let bar = "{bar:30.cyan} {pos}/{len} {wide_msg}";
+        self.bar.set_style(ProgressStyle::with_template(bar).expect("a valid template"));
+        self.bar.set_length(planned as u64);
+        self.bar.set_position(stored as u64);
+        self.bar.enable_steady_tick(Duration::from_millis(200));
+        let stored = if stored > 0 { format!(", {stored} of them stored before") } else { String::new() };
+        self.line(&format!("{planned} runs{stored}; about {} left", time(left)));
+    }
+
+    fn step(&self, step: Step, what: &str) {
+        let of_a_run =
+            matches!(step, Step::Settings | Step::Reset | Step::WarmUp | Step::Measure | Step::Collect | Step::Store);
+        if self.verbose {
+            self.line(&format!("step: {step}: {what}"));
+        } else if !of_a_run {
+            self.line(&format!("{:>8}  {what}", step.name()));
+        } else if self.interactive && step == Step::Settings {
+            self.bar.set_message(what.to_owned());
+        }
+    }
+
+    fn second(&mut self, elapsed: Option<Duration>, tps: f64, latency_ms: Option<f64>, failed: u64) {
+        self.seconds += 1;
+        let latency = latency_ms.map(|ms| format!(", {ms:.3} ms")).unwrap_or_default();
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        let when = elapsed.map_or_else(|| "warm-up".to_owned(), |at| format!("{:.0} s", at.as_secs_f64()));
+        let figures = format!("{when}: {tps:.0} tps{latency}{failed}");
+        if self.interactive {
+            self.bar.set_message(format!("{} · {figures}{}", self.now, self.next));
+        } else if self.verbose || (self.now.is_empty() && self.seconds % 5 == 1) {
+            self.line(&figures);
+        }
+    }
+
+    fn finished(&self, number: usize, planned: usize, figures: &str, validity: Validity, doubts: &str, left: Duration) {
+        self.bar.set_position(number as u64);
+        let verdict = match validity {
+            Validity::Valid => String::new(),
+            Validity::Suspect => format!("  {}: {doubts}", "suspect".yellow()),
+            Validity::Invalid => format!("  {}: {doubts}", "invalid".red()),
+        };
+        let width = planned.to_string().len();
+        self.line(&format!("{number:>width$}/{planned}  {figures}{verdict}  {} left", time(left)));
+    }
+}
+
+impl Progress for Screen {
+    fn event(&mut self, event: LabEvent) {
+        match event {
+            LabEvent::Step { step, what } => self.step(step, &what),
+            LabEvent::Note(text) => self.line(&format!("{:>8}  {text}", "")),
+            LabEvent::Warning(text) => self.bar.suspend(|| print::warning(&text)),
+            LabEvent::Begin { planned, stored, left, .. } => self.begin(planned, stored, left),
+            LabEvent::RunStarted { what, next, left, .. } => {
+                let next = next.map(|next| format!(" · next: {next}")).unwrap_or_default();
+                self.next = format!("{next} · {} left", time(left));
+                self.now = what;
+                self.bar.set_message(format!("{}{}", self.now, self.next));
+            }
+            LabEvent::Second { elapsed, tps, latency_ms, failed } => self.second(elapsed, tps, latency_ms, failed),
+            LabEvent::RunFinished {
+                number,
+                planned,
+                what,
+                tps,
+                latency_mean_ms,
+                latency_p99_ms,
+                validity,
+                doubts,
+                left,
+            } => {
+                let doubts: Vec<_> =
+                    doubts.iter().map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
+                let latency = match (latency_mean_ms, latency_p99_ms) {
+                    (Some(mean), Some(p99)) => format!(", mean {mean:.3} ms, p99 {p99:.3} ms"),
+                    _ => String::new(),
+                };
+                let figures = format!("{what}: {tps:.0} tps{latency}");
+                self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
+            }
+            LabEvent::JobFinished { what, took, reused } => {
+                let reused = if reused { " (there already, measured when it was made)" } else { "" };
+                self.line(&format!("{:>8}  {what}: {:.1} s{reused}", "", took.as_secs_f64()));
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `45 s`, `3 min 05 s`, `2 h 10 min`.
+pub(crate) fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_well() {
+        for (seconds, wanted) in [(0, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (7800, "2 h 10 min")] {
+            assert_eq!(time(Duration::from_secs(seconds)), wanted);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Keeps the house in order: which crate may know which, and that what users can type is documented.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Who may know whom, as ARCHITECTURE.md says.
+const MAY_KNOW: &[(&str, &[&str])] = &[
+    (
+        "pgdyno",
+        &["engine", "lab", "protocol", "report", "results", "script", "stats", "workloads"],
+    ),
+    ("lab", &["engine", "protocol", "results", "stats", "workloads"]),
+    ("workloads", &["engine", "protocol", "script"]),
+    ("engine", &["stats"]),
+    ("results", &["stats"]),
+    ("report", &["results", "stats"]),
+    ("protocol", &[]),
+    ("script", &[]),
+    ("stats", &[]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn short(name: &str) -> &str {
+    name.strip_prefix("pgdyno-").unwrap_or(name)
+}
+
+#[test]
+fn crates_know_only_whom_they_may() {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .other_options(vec!["--offline".into(), "--locked".into()])
+        .no_deps()
+        .exec()
+        .expect("cargo metadata");
+    let allowed: BTreeMap<_, _> = MAY_KNOW.iter().copied().collect();
+    let ours: BTreeSet<_> = metadata.packages.iter().map(|package| short(&package.name)).collect();
+    assert_eq!(ours, allowed.keys().copied().collect(), "a crate without a line in this table, or the reverse");
+    for package in &metadata.packages {
+        for dependency in &package.dependencies {
+            let (from, to) = (short(&package.name), short(&dependency.name));
+            if ours.contains(to) && dependency.kind != DependencyKind::Development {
+                assert!(allowed[from].contains(&to), "{from} may not know {to}");
+            }
+        }
+    }
+}
+
+/// All command paths (`target start`, ...) with their help, from the program itself.
+fn commands(path: &[&str], found: &mut BTreeMap<String, String>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pgdyno")).args(path).arg("--help").output().expect("runs");
+    assert!(output.status.success(), "{path:?} --help fails");
+    let help = String::from_utf8(output.stdout).expect("UTF-8");
+    let listed = help.split("Commands:\n").nth(1).unwrap_or_default();
+    for line in listed.lines().take_while(|line| !line.is_empty()) {
+        let Some(name) = line.strip_prefix("  ").and_then(|rest| rest.split_whitespace().next()) else { continue };
+        if line.starts_with("   ") || name == "help" {
+            continue;
+        }
+        let deeper = [path, &[name]].concat();
+        commands(&deeper, found);
+    }
+    found.insert(path.join(" "), help);
+}
+
+/// The reference page is the program's own help; `UPDATE=1 cargo test` writes it anew.
+#[test]
+fn reference_page_is_the_help_of_every_command() {
+    let mut found = BTreeMap::new();
+    commands(&[], &mut found);
+    assert!(found.len() > 12, "{:?}", found.keys());
+    let mut page = String::from(
+        "# Commands\n\nThe help of every command, as the program prints it (`UPDATE=1 cargo test -p pgdyno --test house`\n\
+         writes this page). Exit codes: [exit-codes.md](exit-codes.md). Experiment files: [experiment.md](experiment.md).\n",
+    );
+    for (path, help) in &found {
+        let lines: Vec<_> = help.trim_end().lines().map(str::trim_end).collect();
+        page += &format!("\n## {}\n\n```text\n{}\n```\n", format!("pgdyno {path}").trim_end(), lines.join("\n"));
+    }
+    let file = root().join("docs/commands.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&file, &page).expect("docs/commands.md can be written");
+    }
+    assert!(read("docs/commands.md") == page, "docs/commands.md is old: UPDATE=1 cargo test -p pgdyno --test house");
+}
+
+#[test]
+fn every_exit_code_is_documented() {
+    let page = read("docs/exit-codes.md");
+    let source = read("crates/pgdyno/src/exit.rs");
+    let mut seen = 0;
+    for line in source.lines() {
+        let Some((_, value)) = line.split_once(": u8 = ") else { continue };
+        let code = value.trim_end_matches(';');
+        assert!(page.contains(&format!("| {code} |")), "docs/exit-codes.md lacks {code}");
+        seen += 1;
+    }
+    let listed = page.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit()).count();
+    assert_eq!(seen, listed, "docs/exit-codes.md lists codes that the program does not have");
+}
+
+#[test]
+fn documents_link_to_what_is_there() {
+    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let folder = root().join(page).parent().expect("a folder").to_owned();
+        for link in read(page).split("](").skip(1) {
+            let target = link.split([')', '#']).next().unwrap_or_default();
+            if !target.is_empty() && !target.contains("://") {
+                assert!(folder.join(target).exists(), "{page} links to {target}");
+            }
+        }
+    }
+}

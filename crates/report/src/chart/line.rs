@@ -1,0 +1,114 @@
+//! Lines with markers and whiskers over a common x.
+
+use super::axis::{Scale, Spacing, Tick, log_ticks, round_ticks, without_overlap};
+use super::{END, FONT, Figure, MIDDLE, START, WIDTH, fitted, label, mark, rule};
+use crate::markup::Markup;
+use crate::sheet::Sheet;
+
+/// Height of the plotting area.
+const PLOT: f64 = 230.0;
+const BOTTOM: f64 = 46.0;
+const RIGHT: f64 = 14.0;
+
+/// A point; whiskers where `range` is given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) range: Option<(f64, f64)>,
+}
+
+/// Points of one arm.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Series {
+    /// Its name; empty where there is only one.
+    pub(crate) name: String,
+    pub(crate) points: Vec<Point>,
+}
+
+/// What is drawn.
+pub(crate) struct LineChart {
+    pub(crate) title: String,
+    pub(crate) caption: String,
+    pub(crate) x_name: &'static str,
+    pub(crate) y_name: &'static str,
+    /// Ticks of x; their first and last bound the axis.
+    pub(crate) x_ticks: Vec<Tick>,
+    pub(crate) y_spacing: Spacing,
+    pub(crate) y_label: fn(f64) -> String,
+    /// Whether points are marked; lines of many points are clearer without.
+    pub(crate) markers: bool,
+    pub(crate) series: Vec<Series>,
+    pub(crate) data: Sheet,
+}
+
+impl LineChart {
+    /// Draws it.
+    pub(crate) fn figure(self) -> Figure {
+        let mut drawing = Markup::new();
+        let ticks = self.y_ticks();
+        let widest = ticks.iter().map(|tick| super::text_width(&tick.label)).fold(0.0, f64::max);
+        let left = (widest + 12.0).clamp(36.0, WIDTH / 3.0);
+        let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
+        let top = mark::legend(&mut drawing, &names, left) + FONT + 16.0;
+        let (bottom, right) = (top + PLOT, WIDTH - RIGHT);
+        let bounds = |ticks: &[Tick]| {
+            (ticks.first().map_or(0.0, |tick| tick.value), ticks.last().map_or(1.0, |tick| tick.value))
+        };
+        let y = Scale::new(self.y_spacing, bounds(&ticks), (bottom, top));
+        // Room beside the first and last point for markers.
+        let x = Scale::new(Spacing::Linear, bounds(&self.x_ticks), (left + 10.0, right - 10.0));
+
+        label(&mut drawing, 0.0, top - 15.0, START, "axis", &fitted(self.y_name, WIDTH));
+        for tick in &ticks {
+            let at = y.at(tick.value);
+            rule(&mut drawing, "grid", (left, at), (right, at));
+            label(&mut drawing, left - 6.0, at + FONT * 0.35, END, "", &tick.label);
+        }
+        rule(&mut drawing, "base", (left, bottom), (right, bottom));
+        for tick in without_overlap(self.x_ticks.clone(), &x) {
+            let at = x.at(tick.value);
+            rule(&mut drawing, "base", (at, bottom), (at, bottom + 5.0));
+            label(&mut drawing, at, bottom + 20.0, MIDDLE, "", &tick.label);
+        }
+        label(&mut drawing, (left + right) / 2.0, bottom + 40.0, MIDDLE, "axis", self.x_name);
+        for (style, series) in self.series.iter().enumerate() {
+            self.draw(&mut drawing, style, series, &x, &y);
+        }
+        Figure { title: self.title, caption: self.caption, height: bottom + BOTTOM, drawing, data: self.data }
+    }
+
+    fn draw(&self, out: &mut Markup, style: usize, series: &Series, x: &Scale, y: &Scale) {
+        let finite = || series.points.iter().filter(|point| point.x.is_finite() && point.y.is_finite());
+        for point in finite() {
+            if let Some((low, high)) = point.range.filter(|(low, high)| low.is_finite() && high.is_finite()) {
+                mark::whisker(out, style, x.at(point.x), (y.at(low), y.at(high)));
+            }
+        }
+        let places: Vec<(f64, f64)> = finite().map(|point| (x.at(point.x), y.at(point.y))).collect();
+        mark::line(out, style, &places);
+        if self.markers {
+            for place in places {
+                mark::marker(out, style, place);
+            }
+        } else if let Some(last) = places.last() {
+            mark::marker(out, style, *last);
+        }
+    }
+
+    fn y_ticks(&self) -> Vec<Tick> {
+        let values = self.series.iter().flat_map(|series| &series.points).flat_map(|point| {
+            let (low, high) = point.range.unwrap_or((point.y, point.y));
+            [point.y, low, high]
+        });
+        let positive = self.y_spacing == Spacing::Log;
+        let (low, high) = values
+            .filter(|value| value.is_finite() && (*value > 0.0 || !positive))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let ticks = match self.y_spacing {
+            Spacing::Linear => round_ticks(0.0, high, 4.0),
+            Spacing::Log => log_ticks(low, high),
+        };
+        ticks.into_iter().map(|value| Tick { value, label: (self.y_label)(value) }).collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! Printing of any table: one format, one small file, one trait.
+
+mod csv;
+mod json;
+mod markdown;
+mod text;
+
+use std::str::FromStr;
+
+use results::{Table, Value};
+
+use crate::numbers;
+
+/// How a table is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Aligned columns for a terminal, 80 columns wide.
+    #[default]
+    Text,
+    /// A list of objects, one per row, keys as columns.
+    Json,
+    /// RFC 4180, with a header.
+    Csv,
+    /// A Markdown table.
+    Md,
+}
+
+/// Not the name of a format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no format {0:?}; there are text, json, csv and md")]
+pub struct UnknownFormat(String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            "csv" => Ok(Self::Csv),
+            "md" => Ok(Self::Md),
+            other => Err(UnknownFormat(other.to_owned())),
+        }
+    }
+}
+
+/// One way to print a table.
+trait Printer {
+    /// The whole table as text, ending with a line break.
+    fn print(&self, table: &Table) -> String;
+}
+
+/// Prints a table; the result ends with a line break.
+///
+/// Text and Markdown round numbers for reading; CSV and JSON give every digit that is stored.
+#[must_use]
+pub fn print(table: &Table, format: Format) -> String {
+    let printer: &dyn Printer = match format {
+        Format::Text => &text::Text,
+        Format::Json => &json::Json,
+        Format::Csv => &csv::Csv,
+        Format::Md => &markdown::Markdown,
+    };
+    printer.print(table)
+}
+
+/// Whether every value of a column is a number or absent, and one is a number.
+fn is_numeric(table: &Table, column: usize) -> bool {
+    let mut values = table.rows.iter().filter_map(|row| row.get(column)).filter(|v| **v != Value::Null).peekable();
+    values.peek().is_some() && values.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
+}
+
+/// Decimals that suit a column of real numbers: four digits for its largest.
+fn decimals(table: &Table, column: usize) -> usize {
+    let largest = table
+        .rows
+        .iter()
+        .filter_map(|row| match row.get(column) {
+            Some(Value::Real(number)) if number.is_finite() => Some(number.abs()),
+            _ => None,
+        })
+        .fold(0.0, f64::max);
+    match largest {
+        size if size >= 1000.0 => 0,
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        _ => 3,
+    }
+}
+
+/// One value for people; control characters of foreign text are made visible.
+fn readable(value: &Value, decimals: usize) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Int(number) => number.to_string(),
+        Value::Real(number) if number.is_finite() => numbers::fixed(*number, decimals).replace(',', ""),
+        Value::Real(_) => numbers::ABSENT.to_owned(),
+        Value::Text(text) => text.chars().map(printable).collect(),
+        Value::Blob(bytes) => format!("({} bytes)", bytes.len()),
+    }
+}
+
+/// A character as it may be printed: line breaks as blanks, other controls replaced, so that nothing drives a terminal.
+pub(crate) fn printable(c: char) -> char {
+    match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if crate::markup::is_hostile(c) => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// Bytes as `\x` and hexadecimal digits, as PostgreSQL writes them.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new(&["workload", "clients", "tps", "doubt"]);
+        table.push(vec!["polygons".into(), 4_i64.into(), 17.332_67.into(), Value::Null]);
+        table.push(vec!["tpcb, \"own\"\u{1b}[2J|x".into(), 16_i64.into(), 885.33.into(), "client\nbusy".into()]);
+        table.push(vec!["".into(), Value::Null, f64::NAN.into(), Value::Blob(vec![0, 255])]);
+        table
+    }
+
+    #[test]
+    fn each_format_of_one_table() {
+        for format in [Format::Text, Format::Json, Format::Csv, Format::Md] {
+            insta::assert_snapshot!(format!("{format:?}").to_lowercase(), print(&sample(), format));
+        }
+    }
+
+    #[test]
+    fn a_table_without_rows_still_has_its_columns() {
+        let table = Table::new(&["a", "b"]);
+        assert_eq!(print(&table, Format::Csv), "a,b\r\n");
+        assert_eq!(print(&table, Format::Json), "[]\n");
+        assert!(print(&table, Format::Text).contains("(0 rows)"));
+        assert!(print(&table, Format::Md).starts_with("| a"));
+    }
+
+    #[test]
+    fn text_fits_80_columns() {
+        let mut table = Table::new(&["name", "detail"]);
+        table.push(vec!["n".into(), "word ".repeat(60).into()]);
+        assert!(print(&table, Format::Text).lines().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn formats_are_known_by_name() {
+        assert_eq!("md".parse(), Ok(Format::Md));
+        assert!("xml".parse::<Format>().is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! The answer under the question: verdict with interval, what it costs in safety, and whether it can be believed.
+
+use results::comparison::{ArmComparison, Comparison, Figure};
+
+use crate::data::{ReportData, cell_text};
+use crate::markup::Markup;
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+use crate::words::{self, Answer, Tone};
+
+pub(super) fn write(data: &ReportData, out: &mut Markup) {
+    let answers = words::answers(data);
+    if answers.is_empty() {
+        out.tag("div").class("answer").with(|out| {
+            out.tag("p").class("lead").text(words::without_comparison(data));
+        });
+    }
+    if let Some(found) = &data.throughput {
+        for (answer, arm) in answers.iter().zip(&found.arms) {
+            out.tag("div").class(box_class(answer.tone)).with(|out| one(data, found, arm, answer, out));
+        }
+    }
+    if let Some(taste) = &data.experiment.taste {
+        out.tag("p").class("notice").with(|out| {
+            out.tag("strong").text("A taste, not a measurement.");
+            out.text(" ").text(taste);
+        });
+    }
+    let (suspect, invalid) = data.doubtful();
+    let class = if invalid > 0 || suspect > 0 { "validity doubt" } else { "validity" };
+    out.tag("p").class(class).text(words::validity(data));
+}
+
+fn box_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Better => "answer is-better",
+        Tone::Worse => "answer is-worse",
+        Tone::Same => "answer is-same",
+        Tone::Unclear => "answer is-unclear",
+    }
+}
+
+fn one(data: &ReportData, found: &Comparison, arm: &ArmComparison, answer: &Answer, out: &mut Markup) {
+    out.tag("p").class("lead").with(|out| {
+        out.tag("strong").text(&answer.arm);
+        out.text(": ").text(&answer.verdict);
+        if !answer.unsafe_settings.is_empty() {
+            out.text(", and ");
+            out.tag("strong").class("unsafe").text("not crash-safe");
+        }
+    });
+    out.tag("p").class("figures").with(|out| {
+        out.text(&answer.figures);
+        if !answer.unsafe_settings.is_empty() {
+            out.text("; weakens crash safety: ");
+            out.tag("code").text(&answer.unsafe_settings);
+        }
+        out.text(".");
+    });
+    if arm.workloads.len() > 1 {
+        by_workload(data, found, arm).write(out);
+    }
+    out.tag("p").class("remark").text(cells_in_words(found, arm));
+    for remark in &answer.remarks {
+        out.tag("p").class("remark").text(remark);
+    }
+}
+
+fn by_workload(data: &ReportData, found: &Comparison, arm: &ArmComparison) -> Sheet {
+    let latency = data.latency.iter().flat_map(|found| &found.arms).find(|other| other.arm == arm.arm);
+    let mut sheet = Sheet::new(format_args!(
+        "{} against {}, per workload; 95 % intervals in percent",
+        arm.arm, found.base
+    ))
+    .text(["workload"])
+    .numbers(["throughput"])
+    .text(["verdict"])
+    .numbers(["p99 response time"]);
+    let mut add = |name: &str, figure: &Figure, p99: Option<&Figure>| {
+        let tone = Tone::of(figure.verdict);
+        let change = figure.grid.estimate.change_pct();
+        sheet.row(vec![
+            name.into(),
+            words::estimate(&figure.grid.estimate).into(),
+            Cell::classed(
+                words::verdict_with_advice(figure.verdict, found.margin),
+                tone.cell_class(change, strong(found)),
+            ),
+            p99.map_or(numbers::ABSENT.into(), |figure| words::estimate(&figure.grid.estimate).into()),
+        ]);
+    };
+    for (name, figure) in &arm.workloads {
+        add(name, figure, latency.and_then(|other| other.workloads.get(name)));
+    }
+    if let Some(figure) = &arm.grid {
+        add("whole grid", figure, latency.and_then(|other| other.grid.as_ref()));
+    }
+    sheet
+}
+
+/// A change is large from three margins on.
+pub(super) fn strong(found: &Comparison) -> f64 {
+    found.margin * 300.0
+}
+
+fn cells_in_words(found: &Comparison, arm: &ArmComparison) -> String {
+    let cells = numbers::counted(arm.cells.len(), "cell", "cells");
+    let tally = words::tally(arm);
+    let range = arm.extremes(found.metric.better()).filter(|_| arm.cells.len() > 1).and_then(|(best, worst)| {
+        let (best_change, worst_change) = (best.estimate?.change_pct(), worst.estimate?.change_pct());
+        Some(format!(
+            " Best: {} ({}); worst: {} ({}).",
+            cell_text(&best.cell),
+            numbers::change(best_change),
+            cell_text(&worst.cell),
+            numbers::change(worst_change)
+        ))
+    });
+    format!("Of {cells}: {tally}.{}", range.unwrap_or_default())
+}

@@ -1,0 +1,106 @@
+//! Figures and charts of each workload.
+
+use results::Run;
+
+use crate::chart::{Figure, clients, latency, time};
+use crate::data::{Curve, ReportData, cell_label};
+use crate::markup::Markup;
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+use crate::tables::CellFigures;
+
+/// Combinations of other factors whose charts stand open; the rest is folded.
+const OPEN: usize = 3;
+
+pub(super) fn write(data: &ReportData, out: &mut Markup) {
+    for workload in data.workloads() {
+        out.tag("h3").text(workload);
+        figures(data.grid_runs().filter(|run| run.workload == workload), &data.arms()).write(out);
+        let curves = data.curves(workload);
+        let (open, folded) = curves.split_at(curves.len().min(OPEN));
+        charts(data, workload, open, out);
+        if !folded.is_empty() {
+            out.tag("details").with(|out| {
+                out.tag("summary").text(format_args!("Charts of {} more", folded.len()));
+                charts(data, workload, folded, out);
+            });
+        }
+    }
+}
+
+fn charts(data: &ReportData, workload: &str, curves: &[Curve<'_>], out: &mut Markup) {
+    let drawn: Vec<Figure> = curves
+        .iter()
+        .flat_map(|curve| {
+            let title =
+                if curve.name.is_empty() { workload.to_owned() } else { format!("{workload}, {}", curve.name) };
+            [
+                clients::throughput(data, &title, curve),
+                clients::response(data, &title, curve),
+                latency::figure(data, &title, curve),
+                time::figure(data, &title, curve),
+            ]
+        })
+        .flatten()
+        .collect();
+    if drawn.is_empty() {
+        return;
+    }
+    out.tag("div").class("charts").with(|out| {
+        for figure in &drawn {
+            figure.write(out);
+        }
+    });
+}
+
+/// Throughput and response times per cell and arm.
+pub(super) fn figures<'a>(
+    runs: impl Iterator<Item = &'a Run>,
+    arms: &[Option<&'a str>],
+) -> Sheet {
+    let figures = CellFigures::of(runs, arms);
+    let cells: Vec<_> = figures.iter().map(|figures| figures.cell.clone()).collect();
+    let mut factors = ReportData::varying(&cells);
+    if factors.is_empty() {
+        factors.push("clients".to_owned());
+    }
+    let with_arms = arms.iter().any(Option::is_some);
+    let with_bytes = figures.iter().any(|figures| figures.bytes_per_transaction.is_some());
+    let mut sheet = Sheet::new(
+        "Transactions per second over rounds, and response times of all rounds together; invalid runs left out",
+    )
+    .text(["cell"])
+    .text(with_arms.then_some("arm"))
+    .numbers(["runs", "tps mean", "tps max", "p50", "p95", "p99", "max", "failed"])
+    .numbers(with_bytes.then_some("bytes per transaction"));
+    for figures in &figures {
+        let mut row: Vec<Cell> = vec![cell_label(&figures.cell, &factors).into()];
+        if with_arms {
+            row.push(figures.arm.unwrap_or(numbers::ABSENT).into());
+        }
+        row.extend(numbers_of(figures));
+        if with_bytes {
+            let size = figures.bytes_per_transaction.map(|bytes| numbers::bytes(bytes as u64));
+            row.push(size.unwrap_or(numbers::ABSENT.to_owned()).into());
+        }
+        sheet.row(row);
+    }
+    sheet
+}
+
+fn numbers_of(figures: &CellFigures<'_>) -> Vec<Cell> {
+    let or_absent = |value: Option<f64>, written: fn(f64) -> String| -> Cell {
+        value.map_or(numbers::ABSENT.to_owned(), written).into()
+    };
+    let quantile = |q| or_absent(figures.quantile_ns(q), numbers::latency_ns);
+    vec![
+        numbers::count(figures.tps.n as u64).into(),
+        or_absent(figures.tps.mean(), numbers::tps),
+        or_absent(figures.tps.max(), numbers::tps),
+        quantile(0.5),
+        quantile(0.95),
+        quantile(0.99),
+        quantile(1.0),
+        Cell::classed(numbers::count(figures.failed), if figures.failed > 0 { "doubt" } else { "" }),
+    ]
+}

@@ -1,0 +1,34 @@
+//! The few plain lines at the end of a run.
+
+use crate::data::ReportData;
+use crate::words;
+
+/// Question, answer with interval, answers per workload and what is to be believed; ends with a line break.
+///
+/// Control characters in foreign text are replaced, so that nothing in it can drive a terminal.
+#[must_use]
+pub fn text(data: &ReportData) -> String {
+    let mut lines = vec![words::question(data).to_owned()];
+    let answers = words::answers(data);
+    if answers.is_empty() {
+        lines.push(format!("  {}", words::without_comparison(data)));
+    }
+    for (answer, arm) in answers.iter().zip(data.throughput.iter().flat_map(|found| &found.arms)) {
+        let margin = data.experiment.margin;
+        for (workload, figure) in arm.workloads.iter().filter(|_| arm.workloads.len() > 1) {
+            let verdict = words::verdict(figure.verdict, margin);
+            lines.push(format!("  {workload}: {verdict}, {}", words::estimate(&figure.grid.estimate)));
+        }
+        lines.push(format!("  {}: {}: {}", answer.arm, answer.verdict, answer.figures));
+        if !answer.unsafe_settings.is_empty() {
+            lines.push(format!("  {} is not crash-safe: {}", answer.arm, answer.unsafe_settings));
+        }
+        lines.push(format!("  cells: {}", words::tally(arm)));
+        lines.extend(answer.remarks.iter().map(|remark| format!("  {remark}")));
+    }
+    if let Some(taste) = &data.experiment.taste {
+        lines.push(format!("  A taste, not a measurement: {taste}"));
+    }
+    lines.push(format!("  {}", words::validity(data)));
+    lines.iter().map(|line| line.chars().map(crate::format::printable).collect::<String>() + "\n").collect()
+}

@@ -1,0 +1,77 @@
+use results::comparison::{Crosstab, Metric, Summary, crosstabs};
+use results::{Table, Value};
+
+use super::real;
+use crate::data::ReportData;
+
+/// What a crosstab shows of the runs behind each of its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Show {
+    Mean,
+    Max,
+}
+
+impl Show {
+    /// The figure itself.
+    pub(crate) fn of(self, summary: &Summary) -> Option<f64> {
+        match self {
+            Self::Mean => summary.mean(),
+            Self::Max => summary.max(),
+        }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// Crosstabs of the grid's runs by throughput, one per workload.
+pub(crate) fn of_grid(data: &ReportData) -> Vec<Crosstab> {
+    let all = crosstabs(&data.experiment, &data.runs, Metric::Tps);
+    let workloads = data.workloads();
+    all.into_iter().filter(|tab| workloads.contains(&tab.workload.as_str())).collect()
+}
+
+/// Change of each column against the first, in percent.
+pub(crate) fn changes(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let base = values.first().copied().flatten().filter(|base| *base > 0.0);
+    values.iter().skip(1).map(|value| Some((value.as_ref()? / base? - 1.0) * 100.0)).collect()
+}
+
+/// Mean and maximum throughput per level and arm, with their geometric mean and change against the base, in percent.
+///
+/// The column `over` says what each figure is taken over.
+#[must_use]
+pub fn crosstab(data: &ReportData) -> Table {
+    let tabs = of_grid(data);
+    let arms = tabs.iter().map(|tab| tab.columns.clone()).max_by_key(Vec::len).unwrap_or_default();
+    let mut names = vec!["workload".to_owned(), "figure".to_owned(), "level".to_owned()];
+    names.extend(arms.iter().map(|arm| if arm.is_empty() { "tps".to_owned() } else { format!("{arm}_tps") }));
+    names.extend(arms.iter().skip(1).map(|arm| format!("{arm}_change_pct")));
+    names.push("over".to_owned());
+    let mut table = Table { columns: names, rows: Vec::new() };
+    for tab in tabs.iter().filter(|tab| tab.columns == arms) {
+        for show in [Show::Mean, Show::Max] {
+            add(&mut table, tab, show);
+        }
+    }
+    table
+}
+
+fn add(table: &mut Table, tab: &Crosstab, show: Show) {
+    let mut push = |level: String, values: Vec<Option<f64>>| {
+        let mut row: Vec<Value> = vec![tab.workload.clone().into(), show.word().into(), level.into()];
+        row.extend(values.iter().copied().map(real));
+        row.extend(changes(&values).into_iter().map(real));
+        row.push(tab.over.clone().into());
+        table.push(row);
+    };
+    for row in &tab.rows {
+        let values = row.cells.iter().map(|cell| cell.as_ref().and_then(|summary| show.of(summary))).collect();
+        push(format!("{} {}", tab.factor, row.level), values);
+    }
+    push("geometric mean".to_owned(), tab.geometric_means(|summary| show.of(summary)));
+}

@@ -1,0 +1,53 @@
+use results::comparison::Cell;
+use results::{Run, Table, Validity};
+
+use super::{levels, real};
+use crate::data::ReportData;
+
+/// Every run in order of execution, with its validity and doubts. Response times in µs.
+#[must_use]
+pub fn runs(data: &ReportData) -> Table {
+    let mut table = Table::new(&[
+        "run", "round", "workload", "cell", "arm", "tps", "p50_us", "p99_us", "failed", "validity", "doubts",
+    ]);
+    for run in &data.runs {
+        let response = run.response();
+        let micros = |q| real(response.quantile_ns(q).map(|ns| ns as f64 / 1e3));
+        table.push(vec![
+            run.sequence.into(),
+            run.round.into(),
+            run.workload.clone().into(),
+            levels(&Cell::of(run)),
+            run.arm.clone().into(),
+            real(run.tps()),
+            micros(0.5),
+            micros(0.99),
+            run.count("failed").into(),
+            validity(run.validity).into(),
+            doubts(run).into(),
+        ]);
+    }
+    table
+}
+
+/// A run's validity as a word.
+pub(crate) fn validity(of: Validity) -> &'static str {
+    match of {
+        Validity::Valid => "valid",
+        Validity::Suspect => "suspect",
+        Validity::Invalid => "invalid",
+    }
+}
+
+/// A run's doubts with their figures: `throttled: CPU probe 12 % slower; steal: 4 %`.
+pub(crate) fn doubts(run: &Run) -> String {
+    let each: Vec<String> = run
+        .doubts
+        .iter()
+        .map(|doubt| match doubt.detail.as_str() {
+            "" => doubt.reason.text().to_owned(),
+            detail => format!("{}: {detail}", doubt.reason.text()),
+        })
+        .collect();
+    each.join("; ")
+}

@@ -1,0 +1,187 @@
+//! Layers to SVG paths on a grid of half pixels, coarser where the picture would become too large.
+
+use std::fmt::Write;
+
+use super::decode::{Feature, Kind, Layer};
+use crate::markup::Markup;
+
+/// Width and height of the picture in its own units: half pixels of a 512 px tile.
+pub(super) const GRID: i32 = 1024;
+
+/// Most bytes of all paths together.
+const BUDGET: usize = 72_000;
+
+/// Smallest thing drawn, in units of the grid: first try, last try.
+const FINEST: f64 = 2.0;
+const COARSEST: f64 = 256.0;
+/// How much coarser each further try is.
+const COARSER: f64 = 1.25;
+
+/// Polygons from this share of the tile's area on are ground: painted one by one, so that what overlaps can be seen.
+const GROUND_SHARE: f64 = 0.002;
+
+/// Paths by how they are painted.
+#[derive(Default)]
+struct Paths {
+    /// Area and path of each ground polygon.
+    ground: Vec<(f64, String)>,
+    polygons: Path,
+    lines: Path,
+    points: Path,
+}
+
+impl Paths {
+    fn bytes(&self) -> usize {
+        let ground: usize = self.ground.iter().map(|(_, path)| path.len() + 30).sum();
+        ground + self.polygons.text.len() + self.lines.text.len() + self.points.text.len()
+    }
+}
+
+/// Draws all layers, with the finest detail that fits the budget.
+pub(super) fn draw(layers: &[Layer], out: &mut Markup) {
+    let mut detail = FINEST;
+    let mut paths = drawn(layers, detail);
+    while paths.bytes() > BUDGET && detail < COARSEST {
+        detail *= COARSER;
+        paths = drawn(layers, detail);
+    }
+    // Large below small.
+    paths.ground.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let ground = paths.ground.into_iter().map(|(_, path)| ("ground", path));
+    let others =
+        [("area", paths.polygons.text), ("way", paths.lines.text), ("point", paths.points.text)].into_iter();
+    // A tile of nothing but long outlines may exceed the budget at any detail: then parts are left out.
+    let mut left = BUDGET;
+    for (class, path) in ground.chain(others).filter(|(_, path)| !path.is_empty()) {
+        if path.len() <= left {
+            left -= path.len();
+            out.tag("path").class(class).attr("d", path).empty();
+        }
+    }
+}
+
+fn drawn(layers: &[Layer], detail: f64) -> Paths {
+    let mut paths = Paths::default();
+    for layer in layers {
+        for feature in &layer.features {
+            add(&mut paths, feature, layer.extent, detail);
+        }
+    }
+    paths
+}
+
+fn add(paths: &mut Paths, feature: &Feature, extent: u32, detail: f64) {
+    let scaled = || feature.parts.iter().map(|part| simplified(part, extent, detail));
+    match feature.kind {
+        Kind::Point => {
+            for point in scaled().flatten().filter(|point| inside(*point)) {
+                paths.points.dot(point);
+            }
+        }
+        Kind::Line => {
+            for line in scaled().filter(|line| line.len() > 1 && seen(line)) {
+                paths.lines.add(&line, false);
+            }
+        }
+        Kind::Polygon => {
+            let rings: Vec<_> = scaled().filter(|ring| ring.len() > 2 && seen(ring)).collect();
+            let largest = rings.iter().map(|ring| area(ring)).fold(0.0, f64::max);
+            let mut own = Path::default();
+            let is_ground = largest > GROUND_SHARE * f64::from(GRID * GRID);
+            let path = if is_ground { &mut own } else { &mut paths.polygons };
+            for ring in rings.iter().filter(|ring| area(ring) >= detail * detail) {
+                path.add(ring, true);
+            }
+            if is_ground {
+                paths.ground.push((largest, own.text));
+            }
+        }
+    }
+}
+
+/// Scales to the grid and drops points nearer than `detail` to the one before.
+fn simplified(part: &[(i32, i32)], extent: u32, detail: f64) -> Vec<(i32, i32)> {
+    let scale = f64::from(GRID) / f64::from(extent);
+    let mut kept: Vec<(i32, i32)> = Vec::with_capacity(part.len());
+    for (position, &(x, y)) in part.iter().enumerate() {
+        // Far outside is as good as a little outside, and keeps differences small.
+        let place = |v: i32| (f64::from(v) * scale).round().clamp(-f64::from(GRID), 2.0 * f64::from(GRID)) as i32;
+        let point = (place(x), place(y));
+        let near = kept
+            .last()
+            .is_some_and(|last| f64::from((point.0 - last.0).abs().max((point.1 - last.1).abs())) < detail);
+        if !near {
+            kept.push(point);
+        } else if position + 1 == part.len() && kept.len() > 1 {
+            // A line keeps its end, so that ways still meet.
+            if let Some(last) = kept.last_mut() {
+                *last = point;
+            }
+        }
+    }
+    kept
+}
+
+fn inside((x, y): (i32, i32)) -> bool {
+    (0..=GRID).contains(&x) && (0..=GRID).contains(&y)
+}
+
+/// Whether the box around the points touches the picture.
+fn seen(points: &[(i32, i32)]) -> bool {
+    let overlaps = |of: fn(&(i32, i32)) -> i32| {
+        let low = points.iter().map(of).min().unwrap_or(0);
+        let high = points.iter().map(of).max().unwrap_or(0);
+        high >= 0 && low <= GRID
+    };
+    overlaps(|point| point.0) && overlaps(|point| point.1)
+}
+
+/// Area of a ring, by the shoelace formula.
+fn area(ring: &[(i32, i32)]) -> f64 {
+    let next = ring.iter().cycle().skip(1);
+    let doubled: f64 = ring
+        .iter()
+        .zip(next)
+        .map(|(a, b)| f64::from(a.0) * f64::from(b.1) - f64::from(b.0) * f64::from(a.1))
+        .sum();
+    doubled.abs() / 2.0
+}
+
+/// An SVG path in short form: relative steps, no letter or blank that may be left out.
+#[derive(Default)]
+struct Path {
+    text: String,
+    /// Where the pen is.
+    at: (i32, i32),
+}
+
+impl Path {
+    fn add(&mut self, points: &[(i32, i32)], close: bool) {
+        let Some((&first, rest)) = points.split_first() else { return };
+        self.text.push('m');
+        self.step(first, true);
+        self.text.push('l');
+        for (position, &point) in rest.iter().enumerate() {
+            self.step(point, position == 0);
+        }
+        if close {
+            self.text.push('z');
+            self.at = first;
+        }
+    }
+
+    /// A line of no length, which round caps make a dot.
+    fn dot(&mut self, point: (i32, i32)) {
+        self.text.push('m');
+        self.step(point, true);
+        self.text.push_str("h0");
+    }
+
+    fn step(&mut self, to: (i32, i32), after_letter: bool) {
+        let (x, y) = (to.0 - self.at.0, to.1 - self.at.1);
+        // A minus sign parts numbers by itself.
+        let blank = |number: i32| if number < 0 { "" } else { " " };
+        let _ = write!(self.text, "{}{x}{}{y}", if after_letter { "" } else { blank(x) }, blank(y));
+        self.at = to;
+    }
+}

@@ -1,0 +1,262 @@
+//! The sentences: verdicts, the answer, what is to be believed. Page and summary take them from here.
+
+use std::collections::BTreeMap;
+
+use results::comparison::{ArmComparison, Comparison, Figure};
+use results::{Reason, Validity};
+use stats::{Estimate, Verdict};
+
+use crate::data::{ReportData, cell_text};
+use crate::numbers;
+
+/// What a verdict feels like: for colour and shape, never alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Better,
+    Worse,
+    Same,
+    Unclear,
+}
+
+impl Tone {
+    pub(crate) fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Better,
+            Verdict::Slower => Self::Worse,
+            Verdict::Same => Self::Same,
+            Verdict::Inconclusive { .. } => Self::Unclear,
+        }
+    }
+
+    /// Class of a table cell; stronger from `strong` percent on.
+    pub(crate) fn cell_class(self, change_pct: f64, strong: f64) -> &'static str {
+        match (self, change_pct.abs() >= strong) {
+            (Self::Better, false) => "better",
+            (Self::Better, true) => "better much",
+            (Self::Worse, false) => "worse",
+            (Self::Worse, true) => "worse much",
+            (Self::Same, _) => "same",
+            (Self::Unclear, _) => "unclear",
+        }
+    }
+
+    /// Class of a mark in a chart.
+    pub(crate) fn mark_class(self) -> &'static str {
+        match self {
+            Self::Better => "v-better",
+            Self::Worse => "v-worse",
+            Self::Same => "v-same",
+            Self::Unclear => "v-unclear",
+        }
+    }
+
+    /// Outline of a mark around the origin: a shape of its own for each.
+    pub(crate) fn shape(self) -> &'static str {
+        match self {
+            Self::Better => "M0-5.5L5.5 4.5H-5.5z",
+            Self::Worse => "M0 5.5L5.5-4.5H-5.5z",
+            Self::Same => "M-4.5-4.5h9v9h-9z",
+            Self::Unclear => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+        }
+    }
+}
+
+/// A verdict alone, e.g. `same within 3 %`.
+pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
+    match verdict {
+        Verdict::Faster => "faster".to_owned(),
+        Verdict::Slower => "slower".to_owned(),
+        Verdict::Same => format!("same within {}", numbers::percent(margin)),
+        Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
+    }
+}
+
+/// A verdict with what would make it clearer, e.g. `inconclusive, about 12 more pairs needed`.
+pub(crate) fn verdict_with_advice(of: Verdict, margin: f64) -> String {
+    match of {
+        Verdict::Inconclusive { more_pairs: Some(more) } if more <= 1000 => {
+            let pairs = numbers::counted(more as usize, "more pair", "more pairs");
+            format!("{}, about {pairs} needed", verdict(of, margin))
+        }
+        _ => verdict(of, margin),
+    }
+}
+
+/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; says when it only indicates.
+pub(crate) fn estimate(of: &Estimate) -> String {
+    let change = numbers::change_with_interval(of.change_pct(), of.interval_pct());
+    match of.n {
+        1 => format!("{change} (one round: no interval)"),
+        2 => format!("{change} (two rounds: indicative)"),
+        _ => change,
+    }
+}
+
+/// The answer for one arm.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// The arm's name.
+    pub(crate) arm: String,
+    /// The verdict over the grid, in words.
+    pub(crate) verdict: String,
+    pub(crate) tone: Tone,
+    /// Change, interval and what they are taken over.
+    pub(crate) figures: String,
+    /// What weakens crash safety, in words; empty when nothing does.
+    pub(crate) unsafe_settings: String,
+    /// More that must be said with it: cells that go the other way, pairs left out.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Answers for all arms but the base; empty when nothing is compared.
+pub(crate) fn answers(data: &ReportData) -> Vec<Answer> {
+    data.throughput.iter().flat_map(|found| found.arms.iter().map(|arm| answer(found, arm))).collect()
+}
+
+fn answer(comparison: &Comparison, arm: &ArmComparison) -> Answer {
+    let (verdict, tone, figures) = match &arm.grid {
+        Some(grid) => (
+            verdict_with_advice(grid.verdict, comparison.margin),
+            Tone::of(grid.verdict),
+            format!(
+                "{} throughput against {}, {}",
+                estimate(&grid.grid.estimate),
+                comparison.base,
+                over(grid, comparison.rounds)
+            ),
+        ),
+        None => ("not compared".to_owned(), Tone::Unclear, "no pair of valid runs".to_owned()),
+    };
+    Answer {
+        arm: arm.arm.clone(),
+        verdict,
+        tone,
+        figures,
+        unsafe_settings: arm.unsafe_settings.join(", "),
+        remarks: remarks(arm),
+    }
+}
+
+/// `over this grid, 6 rounds x 8 cells`.
+fn over(figure: &Figure, rounds: usize) -> String {
+    let cells = numbers::counted(figure.grid.cells, "cell", "cells");
+    let rounds = numbers::counted(rounds, "round", "rounds");
+    let incomplete = if figure.grid.complete { "" } else { ", some rounds incomplete" };
+    format!("over this grid, {rounds} x {cells}{incomplete}")
+}
+
+fn remarks(arm: &ArmComparison) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let against = arm.against();
+    if !against.is_empty() {
+        let cells: Vec<String> = against
+            .iter()
+            .map(|cell| {
+                let change = cell.estimate.map_or(numbers::ABSENT.to_owned(), |e| numbers::change(e.change_pct()));
+                format!("{} ({change})", cell_text(&cell.cell))
+            })
+            .collect();
+        remarks.push(format!("The other way: {}.", cells.join("; ")));
+    }
+    if let Some(spread) = arm.heterogeneity.filter(|spread| spread.i_squared > 0.5 && arm.cells.len() > 1) {
+        remarks.push(format!(
+            "Cells differ by more than their noise (I² = {}): read the answers per workload and cell.",
+            numbers::percent((spread.i_squared * 100.0).round() / 100.0)
+        ));
+    }
+    match arm.excluded() {
+        0 => {}
+        n => remarks.push(format!(
+            "{} left out, because a run in {} was invalid or measured nothing.",
+            numbers::counted(n, "pair", "pairs"),
+            if n == 1 { "it" } else { "each" }
+        )),
+    }
+    remarks
+}
+
+/// How many cells have which verdict: `2 faster, 1 same, 5 inconclusive`.
+pub(crate) fn tally(arm: &ArmComparison) -> String {
+    let tally = arm.tally();
+    let parts = [
+        (tally.faster, "faster"),
+        (tally.slower, "slower"),
+        (tally.same, "same"),
+        (tally.inconclusive, "inconclusive"),
+    ];
+    let shown: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    shown.join(", ")
+}
+
+/// Whether the runs can be believed, in one or two sentences.
+pub(crate) fn validity(data: &ReportData) -> String {
+    let all = data.runs.len();
+    let (suspect, invalid) = data.doubtful();
+    let sentence = |count: usize, validity, consequence: &str| {
+        let verb = if count == 1 { "is" } else { "are" };
+        let word = if validity == Validity::Invalid { "invalid" } else { "suspect" };
+        format!("{count} of {} {verb} {word} ({}) {consequence}", runs(all), reasons(data, validity))
+    };
+    match (all, suspect, invalid) {
+        (0, ..) => "No run is stored yet.".to_owned(),
+        (1, 0, 0) => "The one run is valid.".to_owned(),
+        (_, 0, 0) => format!("All {} are valid.", runs(all)),
+        _ => {
+            let mut sentences = Vec::new();
+            if invalid > 0 {
+                sentences.push(sentence(invalid, Validity::Invalid, "and left out of all figures."));
+            }
+            if suspect > 0 {
+                sentences.push(sentence(suspect, Validity::Suspect, "but counted."));
+            }
+            sentences.join(" ")
+        }
+    }
+}
+
+fn runs(count: usize) -> String {
+    numbers::counted(count, "run", "runs")
+}
+
+/// `errors 2, throttled 1`.
+fn reasons(data: &ReportData, validity: Validity) -> String {
+    let mut counts: BTreeMap<Reason, usize> = BTreeMap::new();
+    for doubt in data.runs.iter().filter(|run| run.validity == validity).flat_map(|run| &run.doubts) {
+        *counts.entry(doubt.reason).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return "no reason stored".to_owned();
+    }
+    let listed: Vec<String> = counts.iter().map(|(reason, count)| format!("{} {count}", reason.text())).collect();
+    listed.join(", ")
+}
+
+/// What an experiment without comparison gave, in a sentence.
+pub(crate) fn without_comparison(data: &ReportData) -> String {
+    let usable: Vec<_> = data.grid_runs().filter(|run| run.validity != Validity::Invalid).collect();
+    match usable.as_slice() {
+        [] if data.jobs().next().is_some() => "Nothing was driven by clients; the jobs are below.".to_owned(),
+        [] => "No valid run to speak of.".to_owned(),
+        [run] => format!(
+            "{} transactions per second, response time p50 {}, p99 {}. One run has no interval: repeat it before \
+             believing small differences.",
+            run.tps().map_or(numbers::ABSENT.to_owned(), numbers::tps),
+            run.response_us(0.5).map_or(numbers::ABSENT.to_owned(), numbers::latency_us),
+            run.response_us(0.99).map_or(numbers::ABSENT.to_owned(), numbers::latency_us),
+        ),
+        several if data.compares() => {
+            format!("{} so far, but no pair of arms to compare yet.", runs(several.len()))
+        }
+        several => format!("{}; nothing is compared.", runs(several.len())),
+    }
+}
+
+/// The question, or the name of an experiment that asks none.
+pub(crate) fn question(data: &ReportData) -> &str {
+    [&data.experiment.question, &data.experiment.name]
+        .into_iter()
+        .map(|text| text.trim())
+        .find(|text| !text.is_empty())
+        .unwrap_or("A measurement")
+}

@@ -1,0 +1,90 @@
+//! The stack machine.
+
+use super::functions::to_bool;
+use super::{Expression, Op};
+use crate::error::EvalError;
+use crate::random::Random;
+use crate::value::Value;
+use crate::variables::Variables;
+
+impl Expression {
+    /// The expression's value.
+    ///
+    /// Variables that hold text are typed as they are used; random functions draw from `random`; what `debug()` is
+    /// given goes to `debug`, in order, also when the evaluation fails later.
+    ///
+    /// # Errors
+    /// See [`EvalError`]. Numbers drawn before it are gone.
+    #[inline]
+    pub fn eval(
+        &self,
+        variables: &mut Variables,
+        random: &mut Random,
+        debug: &mut dyn FnMut(Value),
+    ) -> Result<Value, EvalError> {
+        match *self.code {
+            [Op::Constant(value)] => Ok(value),
+            [Op::Variable(slot)] => variables.value(slot),
+            _ => {
+                let mut stack = std::mem::take(&mut variables.stack);
+                stack.clear();
+                let result = self.run(&mut stack, variables, random, debug);
+                variables.stack = stack;
+                result
+            }
+        }
+    }
+
+    fn run(
+        &self,
+        stack: &mut Vec<Value>,
+        variables: &mut Variables,
+        random: &mut Random,
+        debug: &mut dyn FnMut(Value),
+    ) -> Result<Value, EvalError> {
+        let mut at = 0;
+        while let Some(&op) = self.code.get(at) {
+            at += 1;
+            match op {
+                Op::Constant(value) => stack.push(value),
+                Op::Variable(slot) => stack.push(variables.value(slot)?),
+                Op::Call(function, count) => {
+                    let first = stack.len() - usize::from(count);
+                    let value = function.apply(&stack[first..], random, debug)?;
+                    stack.truncate(first);
+                    stack.push(value);
+                }
+                Op::TooMany(_) => return Err(EvalError::TooManyArguments),
+                Op::AndThen(skip) => at += skip_unless(stack, true, skip)?,
+                Op::OrElse(skip) => at += skip_unless(stack, false, skip)?,
+                Op::Logical => check_logical(top(stack))?,
+                Op::Unless(skip) => {
+                    if !stack.pop().is_some_and(Value::truth) {
+                        at += skip;
+                    }
+                }
+                Op::Skip(skip) => at += skip,
+            }
+        }
+        Ok(top(stack))
+    }
+}
+
+/// The left side of AND and OR: takes it away and goes on if it is `undecided`, else keeps it as the result. Null
+/// decides, too.
+fn skip_unless(stack: &mut Vec<Value>, undecided: bool, skip: usize) -> Result<usize, EvalError> {
+    let left = top(stack);
+    if left == Value::Null || to_bool(left)? != undecided {
+        return Ok(skip);
+    }
+    stack.pop();
+    Ok(0)
+}
+
+fn check_logical(right: Value) -> Result<(), EvalError> {
+    if right == Value::Null { Ok(()) } else { to_bool(right).map(drop) }
+}
+
+fn top(stack: &[Value]) -> Value {
+    stack.last().copied().unwrap_or(Value::Null)
+}

@@ -1,0 +1,312 @@
+//! Where SQL statements end and backslash commands begin: psql's rules.
+//!
+//! Only what can hide a semicolon or a backslash is understood: quotes, comments, parentheses and the bodies of
+//! `BEGIN ATOMIC ... END` functions. `standard_conforming_strings` is taken to be on; bytes above 127 are letters.
+
+use crate::number::is_space;
+use crate::symbols::{is_name_part, is_name_start};
+
+/// Reads statements, and hands over to the reader of backslash commands at each of them.
+#[derive(Debug)]
+pub(crate) struct Lexer<'t> {
+    pub(crate) text: &'t [u8],
+    pub(crate) position: usize,
+    parentheses: usize,
+    function: FunctionBody,
+}
+
+/// What ended a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Semicolon,
+    /// The position is behind the backslash.
+    Backslash,
+    End,
+}
+
+/// A statement's text, and where it came from.
+#[derive(Debug)]
+pub(crate) struct RawStatement {
+    /// Empty when there were only blanks and comments.
+    pub(crate) text: Vec<u8>,
+    /// Where its first byte stands.
+    pub(crate) start: usize,
+    /// Statements joined by `\;`.
+    pub(crate) parts: usize,
+    pub(crate) stop: Stop,
+}
+
+impl<'t> Lexer<'t> {
+    pub(crate) fn new(text: &'t [u8]) -> Self {
+        Self { text, position: 0, parentheses: 0, function: FunctionBody::default() }
+    }
+
+    /// The line that a position is in, counted from 1.
+    pub(crate) fn line_of(&self, position: usize) -> usize {
+        1 + self.text[..position].iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    /// Reads up to the end of a statement, or to a backslash command.
+    pub(crate) fn statement(&mut self) -> RawStatement {
+        let mut out = RawStatement { text: Vec::new(), start: self.position, parts: 1, stop: Stop::End };
+        while let Some(&byte) = self.text.get(self.position) {
+            if out.text.is_empty() {
+                out.start = self.position;
+            }
+            if self.at_blank(byte) {
+                let blank = self.position..self.after_blank();
+                self.position = blank.end;
+                if !out.text.is_empty() {
+                    out.text.extend_from_slice(&self.text[blank]);
+                }
+                continue;
+            }
+            if byte == b'\\' {
+                match self.text.get(self.position + 1) {
+                    Some(&forced @ (b';' | b':')) => {
+                        self.position += 2;
+                        out.text.push(forced);
+                        if forced == b';' {
+                            out.parts += 1;
+                            self.function.forget_words();
+                        }
+                        continue;
+                    }
+                    _ => {
+                        self.position += 1;
+                        out.stop = Stop::Backslash;
+                        return out;
+                    }
+                }
+            }
+            let start = self.position;
+            self.position = self.after_token(byte);
+            out.text.extend_from_slice(&self.text[start..self.position]);
+            if byte == b';' && self.parentheses == 0 && !self.function.is_open() {
+                self.function.forget_words();
+                out.stop = Stop::Semicolon;
+                return out;
+            }
+        }
+        out
+    }
+
+    fn at_blank(&self, byte: u8) -> bool {
+        is_space(byte) || self.text[self.position..].starts_with(b"--")
+    }
+
+    /// The position after the blanks or the line comment here.
+    fn after_blank(&self) -> usize {
+        if self.text[self.position] == b'-' {
+            self.end_of(self.position, |byte| !matches!(byte, b'\n' | b'\r'))
+        } else {
+            self.end_of(self.position, is_space)
+        }
+    }
+
+    /// The position after the token here, which is neither blank nor a backslash.
+    fn after_token(&mut self, first: u8) -> usize {
+        let at = self.position;
+        match first {
+            b'\'' => self.after_string(at + 1, false),
+            b'"' => self.after_doubled(at + 1, b'"'),
+            b'$' => self.after_dollar(),
+            b'/' if self.text.get(at + 1) == Some(&b'*') => self.after_comment(),
+            b'e' | b'E' if self.text.get(at + 1) == Some(&b'\'') => self.after_string(at + 2, true),
+            // `b'`, `x'`, `n'` and `u&` are no words of their own, though this only matters for counting words.
+            b'b' | b'B' | b'x' | b'X' | b'n' | b'N' if self.text.get(at + 1) == Some(&b'\'') => at + 1,
+            b'u' | b'U' if self.text.get(at + 1) == Some(&b'&') => at + 1,
+            b'(' => {
+                self.parentheses += 1;
+                at + 1
+            }
+            b')' => {
+                self.parentheses = self.parentheses.saturating_sub(1);
+                at + 1
+            }
+            b'.' if self.text.get(at + 1).is_some_and(u8::is_ascii_digit) => self.after_number(at + 1),
+            b'0'..=b'9' => self.after_number(at),
+            _ if is_name_start(first) => {
+                let end = self.end_of(at, |byte| is_name_part(byte) || byte == b'$');
+                self.function.word(&self.text[at..end], self.parentheses);
+                end
+            }
+            b':' if self.text.get(at + 1) == Some(&b':') => at + 2,
+            // A variable's name is not a word either.
+            b':' => self.end_of(at + 1, is_name_part),
+            _ => at + 1,
+        }
+    }
+
+    /// The end of a '...' string whose inside starts here, with all strings that continue it on later lines.
+    fn after_string(&self, inside: usize, escapes: bool) -> usize {
+        let mut at = inside;
+        loop {
+            match self.text.get(at) {
+                None => return at,
+                Some(b'\\') if escapes => at = (at + 2).min(self.text.len()),
+                Some(b'\'') if self.text.get(at + 1) == Some(&b'\'') => at += 2,
+                Some(b'\'') => match self.continued_string(at + 1) {
+                    Some(inside) => at = inside,
+                    None => return at + 1,
+                },
+                Some(_) => at += 1,
+            }
+        }
+    }
+
+    /// Behind a closing quote: the inside of a string that continues it, after blanks with a line end.
+    fn continued_string(&self, after_quote: usize) -> Option<usize> {
+        let mut at = after_quote;
+        let mut has_line_end = false;
+        loop {
+            match self.text.get(at)? {
+                b'\n' | b'\r' => {
+                    has_line_end = true;
+                    at += 1;
+                }
+                &byte if is_space(byte) => at += 1,
+                b'-' if self.text[at..].starts_with(b"--") => {
+                    at = self.end_of(at, |byte| !matches!(byte, b'\n' | b'\r'));
+                }
+                b'\'' if has_line_end => return Some(at + 1),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The end of a quoted identifier; a doubled quote belongs to it.
+    fn after_doubled(&self, inside: usize, quote: u8) -> usize {
+        let mut at = inside;
+        loop {
+            match self.text.get(at) {
+                None => return at,
+                Some(&byte) if byte == quote => {
+                    if self.text.get(at + 1) != Some(&quote) {
+                        return at + 1;
+                    }
+                    at += 2;
+                }
+                Some(_) => at += 1,
+            }
+        }
+    }
+
+    /// The end of a `$tag$...$tag$` string, or of the lone dollar sign.
+    fn after_dollar(&self) -> usize {
+        let at = self.position;
+        let tag_end = match self.text.get(at + 1) {
+            Some(&byte) if is_name_start(byte) => self.end_of(at + 1, is_name_part),
+            _ => at + 1,
+        };
+        if self.text.get(tag_end) != Some(&b'$') {
+            // A parameter like $1, or nothing.
+            let end = self.end_of(at + 1, |byte| byte.is_ascii_digit());
+            return if end > at + 1 { end + usize::from(self.is_letter(end)) } else { end };
+        }
+        let delimiter = &self.text[at..=tag_end];
+        let inside = tag_end + 1;
+        find(&self.text[inside..], delimiter)
+            .map_or(self.text.len(), |found| inside + found + delimiter.len())
+    }
+
+    /// The end of a number, which swallows one letter that stands directly behind it, and the sign of an exponent
+    /// without digits: what looks like a quote's prefix or a comment there is none.
+    fn after_number(&self, digits: usize) -> usize {
+        let end_of_digits = |at| self.end_of(at, |byte| byte.is_ascii_digit());
+        let mut at = end_of_digits(digits);
+        if self.text.get(at) == Some(&b'.') && self.text.get(at + 1) != Some(&b'.') {
+            at = end_of_digits(at + 1);
+        }
+        if matches!(self.text.get(at), Some(b'e' | b'E')) && matches!(self.text.get(at + 1), Some(b'+' | b'-')) {
+            let end = end_of_digits(at + 2);
+            if end == at + 2 {
+                return end;
+            }
+            at = end;
+        } else if matches!(self.text.get(at), Some(b'e' | b'E')) {
+            let end = end_of_digits(at + 1);
+            if end > at + 1 {
+                at = end;
+            }
+        }
+        at + usize::from(self.is_letter(at))
+    }
+
+    fn is_letter(&self, at: usize) -> bool {
+        self.text.get(at).is_some_and(|&byte| is_name_start(byte))
+    }
+
+    /// The end of a `/* */` comment, which may hold others.
+    fn after_comment(&self) -> usize {
+        let mut at = self.position + 2;
+        let mut depth = 1;
+        while depth > 0 {
+            match self.text.get(at..at + 2) {
+                Some(b"/*") => {
+                    depth += 1;
+                    at += 2;
+                }
+                Some(b"*/") => {
+                    depth -= 1;
+                    at += 2;
+                }
+                Some(_) => at += 1,
+                None => return self.text.len(),
+            }
+        }
+        at
+    }
+
+    fn end_of(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
+        start + self.text[start..].iter().take_while(|byte| belongs(**byte)).count()
+    }
+}
+
+fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
+    text.windows(pattern.len()).position(|window| window == pattern)
+}
+
+/// Follows `CREATE [OR REPLACE] {FUNCTION | PROCEDURE} ... BEGIN ... END`, whose semicolons end no statement.
+#[derive(Debug, Default)]
+struct FunctionBody {
+    /// First letters of the statement's first words, where these words matter.
+    start: [u8; 4],
+    words: usize,
+    /// `BEGIN`s and, inside of them, `CASE`s that are open.
+    open: usize,
+}
+
+impl FunctionBody {
+    fn is_open(&self) -> bool {
+        self.open > 0
+    }
+
+    fn forget_words(&mut self) {
+        self.words = 0;
+    }
+
+    fn word(&mut self, word: &[u8], parentheses: usize) {
+        const OPENING: [&[u8]; 5] = [b"create", b"function", b"procedure", b"or", b"replace"];
+        if self.words == 0 {
+            self.start = [0; 4];
+        }
+        if self.words < self.start.len() && OPENING.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+            self.start[self.words] = word[0].to_ascii_lowercase();
+        }
+        self.words += 1;
+        if parentheses > 0 || !self.creates_function() {
+            return;
+        }
+        let is_case = word.eq_ignore_ascii_case(b"case");
+        if word.eq_ignore_ascii_case(b"begin") || (is_case && self.is_open()) {
+            self.open += 1;
+        } else if word.eq_ignore_ascii_case(b"end") {
+            self.open = self.open.saturating_sub(1);
+        }
+    }
+
+    fn creates_function(&self) -> bool {
+        matches!(self.start, [b'c', b'f' | b'p', ..] | [b'c', b'o', b'r', b'f' | b'p'])
+    }
+}

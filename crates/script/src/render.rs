@@ -1,0 +1,126 @@
+//! SQL statements and how variables get into them.
+
+use std::ops::Range;
+
+use crate::error::ParseError;
+use crate::symbols::{Slot, Symbols, name_len};
+use crate::variables::Variables;
+
+/// Most variable uses in one statement under the extended protocol.
+pub const MAX_PARAMETERS: usize = 255;
+
+/// What happens to the rows of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Capture {
+    /// They are dropped.
+    None,
+    /// `\gset`: the last statement must give exactly one row, stored under this prefix.
+    Gset(Box<[u8]>),
+    /// `\aset`: every statement's last row, if any, is stored under this prefix.
+    Aset(Box<[u8]>),
+}
+
+/// One message of SQL: a statement, or several joined by `\;`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    text: Vec<u8>,
+    /// Every `:name` in `text`, in order.
+    uses: Vec<Use>,
+    extended: Vec<u8>,
+    parameters: Vec<Slot>,
+    /// How many statements `\;` joins; at least 1. Empty ones count.
+    pub parts: usize,
+    /// What becomes of the rows.
+    pub capture: Capture,
+    /// Position among all SQL commands of the run's scripts, from 0; the prepared statement is named `P_<number>`.
+    pub number: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Use {
+    range: Range<usize>,
+    slot: Slot,
+}
+
+impl Statement {
+    /// Finds the variables of a statement.
+    pub(crate) fn new(text: Vec<u8>, parts: usize, symbols: &mut Symbols) -> Self {
+        let uses = find_uses(&text, symbols);
+        let extended = numbered(&text, &uses);
+        let parameters = uses.iter().map(|found| found.slot).collect();
+        Self { text, uses, extended, parameters, parts, capture: Capture::None, number: 0 }
+    }
+
+    /// The statement as written, without leading blanks and comments.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The statement with `$1`, `$2`... in place of its variables, each use with its own number.
+    pub fn extended_text(&self) -> &[u8] {
+        &self.extended
+    }
+
+    /// The variables that `$1`, `$2`... stand for.
+    pub fn parameters(&self) -> &[Slot] {
+        &self.parameters
+    }
+
+    /// Checks that the statement can be sent by the extended protocol.
+    ///
+    /// # Errors
+    /// It has more than [`MAX_PARAMETERS`] variables.
+    pub fn check_parameters(&self) -> Result<(), ParseError> {
+        if self.parameters.len() > MAX_PARAMETERS {
+            return Err(ParseError::TooManyVariables {
+                statement: String::from_utf8_lossy(&self.text).into_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Appends the statement with the text of its variables pasted in; unset ones stay as written.
+    #[inline]
+    pub fn append_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
+        let mut copied = 0;
+        for found in &self.uses {
+            out.extend_from_slice(&self.text[copied..found.range.start]);
+            copied = found.range.end;
+            if !variables.append_text(found.slot, out) {
+                out.extend_from_slice(&self.text[found.range.clone()]);
+            }
+        }
+        out.extend_from_slice(&self.text[copied..]);
+    }
+}
+
+/// Every `:name` of a text, also inside quotes and comments. After a colon that starts no name, all colons that follow
+/// it are passed over, so that `::type` is left alone.
+fn find_uses(text: &[u8], symbols: &mut Symbols) -> Vec<Use> {
+    let mut uses = Vec::new();
+    let mut at = 0;
+    while let Some(found) = text[at..].iter().position(|&byte| byte == b':') {
+        let colon = at + found;
+        let len = name_len(&text[colon + 1..]);
+        if len == 0 {
+            at = colon + text[colon..].iter().take_while(|&&byte| byte == b':').count();
+        } else {
+            at = colon + 1 + len;
+            uses.push(Use { range: colon..at, slot: symbols.intern(&text[colon + 1..at]) });
+        }
+    }
+    uses
+}
+
+fn numbered(text: &[u8], uses: &[Use]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut copied = 0;
+    for (index, found) in uses.iter().enumerate() {
+        out.extend_from_slice(&text[copied..found.range.start]);
+        out.push(b'$');
+        crate::number::append_int(index as i64 + 1, &mut out);
+        copied = found.range.end;
+    }
+    out.extend_from_slice(&text[copied..]);
+    out
+}

@@ -1,0 +1,229 @@
+//! Scripts as lists of commands.
+
+use crate::error::{ConditionProblem, ParseError, SyntaxError};
+use crate::expression::Expression;
+use crate::lexer::{Lexer, Stop};
+use crate::meta::{self, Meta};
+use crate::render::{Capture, Statement};
+use crate::shell::Shell;
+use crate::sleep::Sleep;
+use crate::symbols::{Slot, Symbols};
+
+/// Longest text of a statement shown in reports, in bytes.
+const FIRST_LINE_LEN: usize = 127;
+
+/// A parsed script; it has at least one command, and its conditions match.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// Its name: the file as given, or a builtin's description.
+    pub name: String,
+    /// Its commands. `\gset` and `\aset` belong to the statement before them.
+    pub commands: Vec<Command>,
+}
+
+/// One command of a script.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Command {
+    /// Line it starts in, counted from 1.
+    pub line: usize,
+    /// What reports show: a statement's first line (at most 127 bytes), or a whole backslash command.
+    pub summary: String,
+    /// A backslash command's words as far as they are words, without the backslash: all of them, or, before an
+    /// expression, the name and `\set`'s variable. Empty for SQL.
+    pub words: Vec<String>,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a command does. Positions are indexes into [`Script::commands`]; [`crate::Cursor`] follows them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Sends SQL.
+    Sql(Statement),
+    /// Stores an expression's value.
+    Set {
+        /// Where to.
+        target: Target,
+        /// What.
+        expression: Expression,
+    },
+    /// Pauses.
+    Sleep(Sleep),
+    /// Tests a condition.
+    If {
+        /// The condition.
+        condition: Expression,
+        /// Where to go on when it does not hold: at the `\elif` to test next, or behind `\else` or `\endif`.
+        otherwise: usize,
+    },
+    /// Tests a condition if no branch was taken before, else ends the branch.
+    Elif {
+        /// The condition.
+        condition: Expression,
+        /// As in `If`.
+        otherwise: usize,
+        /// Behind the `\endif`.
+        end: usize,
+    },
+    /// Ends the branch before it.
+    Else {
+        /// Behind the `\endif`.
+        end: usize,
+    },
+    /// Ends an `\if`.
+    Endif,
+    /// Runs a shell command.
+    Shell(Shell),
+    /// Runs a shell command and stores the integer it prints.
+    SetShell {
+        /// Where to.
+        target: Target,
+        /// The command.
+        shell: Shell,
+    },
+    /// Begins a pipeline.
+    StartPipeline,
+    /// Sends a Sync inside a pipeline.
+    SyncPipeline,
+    /// Ends a pipeline.
+    EndPipeline,
+}
+
+/// Where a value is to be stored. Whether the name is allowed only matters when the command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A variable.
+    Variable(Slot),
+    /// A name no variable may have; storing fails with [`crate::EvalError::BadName`].
+    BadName(String),
+}
+
+impl Script {
+    /// Parses a script. Its variables are numbered in `symbols`, which all scripts of a run share.
+    ///
+    /// # Errors
+    /// A backslash command is wrong, conditions do not match, or there is no command. SQL is not looked at.
+    pub fn parse(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Self, ParseError> {
+        // pgbench works on C strings.
+        let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+        let mut commands = parse_commands(name, text, symbols)?;
+        if commands.is_empty() {
+            return Err(ParseError::Empty { script: name.into() });
+        }
+        link_conditions(name, &mut commands)?;
+        Ok(Self { name: name.into(), commands })
+    }
+}
+
+fn parse_commands(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Vec<Command>, ParseError> {
+    let mut lexer = Lexer::new(text);
+    let mut commands: Vec<Command> = Vec::new();
+    loop {
+        let raw = lexer.statement();
+        let stop = raw.stop;
+        if !raw.text.is_empty() {
+            commands.push(Command {
+                line: lexer.line_of(raw.start),
+                summary: first_line(&raw.text),
+                words: Vec::new(),
+                action: Action::Sql(Statement::new(raw.text, raw.parts, symbols)),
+            });
+        }
+        match stop {
+            Stop::Semicolon => {}
+            Stop::End => return Ok(commands),
+            Stop::Backslash => match meta::parse(name, &mut lexer, symbols)? {
+                None => {}
+                Some(Meta::Command(command)) => commands.push(*command),
+                Some(Meta::Capture { capture, line }) => attach(name, commands.last_mut(), capture, line)?,
+            },
+        }
+    }
+}
+
+/// Gives the last command, which must be a statement without one, a capture.
+fn attach(script: &str, last: Option<&mut Command>, capture: Capture, line: usize) -> Result<(), ParseError> {
+    let detail = match last {
+        Some(Command { action: Action::Sql(statement), .. }) if statement.capture == Capture::None => {
+            statement.capture = capture;
+            return Ok(());
+        }
+        Some(command) if !matches!(command.action, Action::Sql(_)) => Some(command.summary.clone()),
+        _ => None,
+    };
+    let message = "\\gset must follow an SQL command";
+    Err(SyntaxError { script: script.into(), line, message, detail, command: None, text: None, column: None }
+        .into())
+}
+
+fn first_line(text: &[u8]) -> String {
+    let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    String::from_utf8_lossy(&line[..line.len().min(FIRST_LINE_LEN)]).into_owned()
+}
+
+/// An `\if` that waits for its `\endif`.
+struct Open {
+    /// The `\if` or `\elif` whose condition still needs a place to go on at.
+    untested: Option<usize>,
+    /// `\elif`s and the `\else` that jump behind the `\endif`.
+    to_end: Vec<usize>,
+    has_else: bool,
+}
+
+/// Checks that conditions match and fills in where they lead.
+fn link_conditions(script: &str, commands: &mut [Command]) -> Result<(), ParseError> {
+    let mut open: Vec<Open> = Vec::new();
+    for index in 0..commands.len() {
+        let condition_error =
+            |problem| ParseError::Condition { script: script.into(), command: index + 1, problem };
+        match commands[index].action {
+            Action::If { .. } => {
+                open.push(Open { untested: Some(index), to_end: Vec::new(), has_else: false })
+            }
+            Action::Elif { .. } => {
+                let top = open.last_mut().ok_or_else(|| condition_error(ConditionProblem::ElifWithoutIf))?;
+                if top.has_else {
+                    return Err(condition_error(ConditionProblem::ElifAfterElse));
+                }
+                set_otherwise(commands, top.untested.replace(index), index);
+                top.to_end.push(index);
+            }
+            Action::Else { .. } => {
+                let top = open.last_mut().ok_or_else(|| condition_error(ConditionProblem::ElseWithoutIf))?;
+                if top.has_else {
+                    return Err(condition_error(ConditionProblem::ElseAfterElse));
+                }
+                top.has_else = true;
+                set_otherwise(commands, top.untested.take(), index + 1);
+                top.to_end.push(index);
+            }
+            Action::Endif => {
+                let top = open.pop().ok_or_else(|| condition_error(ConditionProblem::EndifWithoutIf))?;
+                set_otherwise(commands, top.untested, index + 1);
+                for from in top.to_end {
+                    set_end(&mut commands[from].action, index + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    let problem = ConditionProblem::IfWithoutEndif;
+    Err(ParseError::Condition { script: script.into(), command: commands.len() + 1, problem })
+}
+
+fn set_otherwise(commands: &mut [Command], from: Option<usize>, to: usize) {
+    if let Some(Action::If { otherwise, .. } | Action::Elif { otherwise, .. }) =
+        from.map(|index| &mut commands[index].action)
+    {
+        *otherwise = to;
+    }
+}
+
+fn set_end(action: &mut Action, to: usize) {
+    if let Action::Elif { end, .. } | Action::Else { end } = action {
+        *end = to;
+    }
+}

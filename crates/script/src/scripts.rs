@@ -1,0 +1,102 @@
+//! The scripts of a run with their weights.
+
+use crate::builtin::Builtin;
+use crate::error::ParseError;
+use crate::script::{Action, Script};
+use crate::streams::ScriptChooser;
+use crate::symbols::Symbols;
+
+/// Most scripts in a run.
+pub const MAX_SCRIPTS: usize = 128;
+
+/// The scripts of a run: they share one numbering of variables and one of statements.
+#[derive(Debug, Clone, Default)]
+pub struct Scripts {
+    scripts: Vec<Script>,
+    weights: Vec<u32>,
+    symbols: Symbols,
+    statements: usize,
+}
+
+impl Scripts {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Parses a script and adds it with its weight (at most 2^31 - 1).
+    ///
+    /// # Errors
+    /// The script is wrong, or one too many.
+    pub fn add(&mut self, name: &str, text: &[u8], weight: u32) -> Result<(), ParseError> {
+        let mut script = Script::parse(name, text, &mut self.symbols)?;
+        if self.scripts.len() >= MAX_SCRIPTS {
+            return Err(ParseError::TooManyScripts);
+        }
+        for command in &mut script.commands {
+            if let Action::Sql(statement) = &mut command.action {
+                statement.number = self.statements;
+                self.statements += 1;
+            }
+        }
+        self.scripts.push(script);
+        self.weights.push(weight);
+        Ok(())
+    }
+
+    /// Adds a builtin script under its description.
+    ///
+    /// # Errors
+    /// It is one too many.
+    pub fn add_builtin(&mut self, builtin: &Builtin, weight: u32) -> Result<(), ParseError> {
+        self.add(builtin.description, builtin.text.as_bytes(), weight)
+    }
+
+    /// Checks what can only be said when all scripts are known; `extended` when variables travel as parameters.
+    ///
+    /// # Errors
+    /// A statement has too many variables, or all weights are 0.
+    pub fn check(&self, extended: bool) -> Result<(), ParseError> {
+        if extended {
+            for command in self.scripts.iter().flat_map(|script| &script.commands) {
+                if let Action::Sql(statement) = &command.action {
+                    statement.check_parameters()?;
+                }
+            }
+        }
+        if self.weights.iter().all(|&weight| weight == 0) {
+            return Err(ParseError::ZeroWeight);
+        }
+        Ok(())
+    }
+
+    /// The scripts in the order they were added.
+    pub fn scripts(&self) -> &[Script] {
+        &self.scripts
+    }
+
+    /// Their weights.
+    pub fn weights(&self) -> &[u32] {
+        &self.weights
+    }
+
+    /// Sum of the weights.
+    pub fn total_weight(&self) -> u64 {
+        self.weights.iter().map(|&weight| u64::from(weight)).sum()
+    }
+
+    /// The names of variables that any of them mentions.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Number of SQL commands over all scripts: statement numbers are below it.
+    pub fn statements(&self) -> usize {
+        self.statements
+    }
+
+    /// Chooses among them.
+    pub fn chooser(&self) -> ScriptChooser {
+        ScriptChooser::new(self.weights.iter().copied())
+    }
+}

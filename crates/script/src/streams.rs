@@ -1,0 +1,84 @@
+//! How one seed gives every client and thread of a run its own stream, and how a thread chooses scripts.
+
+use crate::random::Random;
+
+/// All streams of a run.
+///
+/// A base generator started from the run's seed hands out one 64-bit seed after another: to every client in order, then
+/// `default_seed` if it is needed, then per thread to its three streams. Adding threads therefore changes no client's
+/// numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Streams {
+    /// For each client, the stream its random functions draw from.
+    pub clients: Vec<Random>,
+    /// Value of `:default_seed`; `None` when the user set the variable.
+    pub default_seed: Option<i64>,
+    /// For each thread, its own streams.
+    pub threads: Vec<ThreadRandom>,
+}
+
+/// The streams of one thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadRandom {
+    /// Which script comes next; shared by the thread's clients.
+    pub choose: Random,
+    /// Gaps between the starts of transactions under a rate.
+    pub throttle: Random,
+    /// Which transactions are logged when only a sample is.
+    pub sample: Random,
+}
+
+impl Streams {
+    /// Streams for `clients` clients on `threads` threads. `default_seed_given` says that the user set `:default_seed`,
+    /// so that none is drawn for it.
+    pub fn new(seed: u64, clients: usize, threads: usize, default_seed_given: bool) -> Self {
+        let mut base = Random::new(seed);
+        Self {
+            clients: (0..clients).map(|_| derive(&mut base)).collect(),
+            default_seed: (!default_seed_given).then(|| base.next_u64() as i64),
+            threads: (0..threads)
+                .map(|_| ThreadRandom {
+                    choose: derive(&mut base),
+                    throttle: derive(&mut base),
+                    sample: derive(&mut base),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn derive(base: &mut Random) -> Random {
+    Random::new(base.next_u64())
+}
+
+/// Chooses scripts by their weights.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptChooser {
+    weights: Vec<u32>,
+    total: u64,
+}
+
+impl ScriptChooser {
+    /// A chooser over scripts 0.. with these weights, of which at least one should be above 0.
+    pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
+        let weights: Vec<u32> = weights.into_iter().collect();
+        let total = weights.iter().map(|&weight| u64::from(weight)).sum();
+        Self { weights, total }
+    }
+
+    /// The index of the next script. Draws only if there is a choice.
+    #[inline]
+    pub fn choose(&self, random: &mut Random) -> usize {
+        if self.weights.len() <= 1 {
+            return 0;
+        }
+        let mut rest = random.up_to(self.total.saturating_sub(1));
+        for (script, &weight) in self.weights.iter().enumerate() {
+            match rest.checked_sub(u64::from(weight)) {
+                Some(left) => rest = left,
+                None => return script,
+            }
+        }
+        0
+    }
+}

@@ -1,0 +1,77 @@
+//! Values of expressions and variables.
+
+use std::fmt;
+
+use crate::number;
+
+/// What an expression yields and a variable holds once it is typed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// No value; most functions of it are null too.
+    Null,
+    /// True or false; never converts to a number.
+    Bool(bool),
+    /// 64-bit signed integer.
+    Int(i64),
+    /// Double precision; may be infinite or not a number.
+    Double(f64),
+}
+
+impl Value {
+    /// The truth of a condition (`\if`, `CASE WHEN`): true, or a number other than zero.
+    #[inline]
+    pub fn truth(self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(value) => value,
+            Value::Int(value) => value != 0,
+            Value::Double(value) => value != 0.0,
+        }
+    }
+
+    /// The name of its type in messages.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Int(_) => "int",
+            Value::Double(_) => "double",
+        }
+    }
+
+    /// Appends the value as it is pasted into SQL or sent as a parameter: `NULL`, `true`, digits, or `%.15g`.
+    pub fn append_text(self, out: &mut Vec<u8>) {
+        match self {
+            Value::Null => out.extend_from_slice(b"NULL"),
+            Value::Bool(true) => out.extend_from_slice(b"true"),
+            Value::Bool(false) => out.extend_from_slice(b"false"),
+            Value::Int(value) => number::append_int(value, out),
+            Value::Double(value) => number::append_double(value, out),
+        }
+    }
+}
+
+/// The line that `debug(value)` prints, without its line end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DebugLine {
+    /// Script, counted from 0.
+    pub script: usize,
+    /// Command in the script, counted from 0 (the printed one counts from 1).
+    pub command: usize,
+    /// The value shown.
+    pub value: Value,
+}
+
+impl fmt::Display for DebugLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "debug(script={},command={}): ", self.script, self.command + 1)?;
+        match self.value {
+            Value::Null => f.write_str("null"),
+            value => {
+                let mut text = Vec::with_capacity(32);
+                value.append_text(&mut text);
+                write!(f, "{} {}", value.type_name(), String::from_utf8_lossy(&text))
+            }
+        }
+    }
+}

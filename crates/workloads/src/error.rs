@@ -1,0 +1,106 @@
+//! Why a workload cannot run.
+
+use std::path::PathBuf;
+
+use crate::sql::SqlError;
+
+/// Why a workload cannot run: what, where, and what to try.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// An option of the workload is out of range or unknown.
+    #[error("{key}: {problem}")]
+    Option {
+        /// The key as written in the experiment file, e.g. `tiles.zooms`.
+        key: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// A script does not parse or cannot be run.
+    #[error("{0}")]
+    Script(String),
+    /// The first execution of a script failed.
+    #[error("{file}, line {line}: the first execution failed\n{problem}\nstatement: {statement}")]
+    FirstExecution {
+        /// File or builtin script.
+        file: String,
+        /// Line of the command in it, from 1.
+        line: usize,
+        /// The statement or meta-command.
+        statement: String,
+        /// What the server (or the evaluation) said.
+        problem: String,
+    },
+    /// Something the workload needs is not on the target.
+    #[error("{what}; {hint}")]
+    Missing {
+        /// What is not there.
+        what: String,
+        /// What to try.
+        hint: String,
+    },
+    /// Geometry is in a coordinate system in which tile queries silently return nothing.
+    #[error(
+        "column {column} of table {table} has SRID {srid}, tiles need 3857 (with another one a tile query finds \
+         nothing, without an error); load with osm2pgsql's default projection, or transform the column"
+    )]
+    WrongSrid {
+        /// The table.
+        table: String,
+        /// Its geometry column.
+        column: String,
+        /// What it has.
+        srid: i64,
+    },
+    /// A statement on the control connection failed.
+    #[error("while {doing}: {error}")]
+    Sql {
+        /// What was being done.
+        doing: String,
+        /// What the server said.
+        error: SqlError,
+    },
+    /// Redis could not be reached or answered with an error.
+    #[error("Redis, while {doing}: {problem}")]
+    Redis {
+        /// What was being done.
+        doing: String,
+        /// What it (or the system) said.
+        problem: String,
+    },
+    /// A file could not be read.
+    #[error("{path}: {problem}", path = path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it, and what to try.
+        problem: String,
+    },
+    /// A program could not be run or failed.
+    #[error("{program} failed: {problem}")]
+    Program {
+        /// Which.
+        program: String,
+        /// Its own last words, or what the system said.
+        problem: String,
+    },
+    /// The target has no server of the kind the workload asks.
+    #[error("this workload needs a {kind} server, and the target has none; name one in [target]")]
+    NoServer {
+        /// `PostgreSQL` or `Redis`.
+        kind: &'static str,
+    },
+}
+
+impl WorkloadError {
+    /// Wraps an error of the control connection.
+    pub(crate) fn sql(doing: impl Into<String>) -> impl FnOnce(SqlError) -> Self {
+        let doing = doing.into();
+        move |error| Self::Sql { doing, error }
+    }
+
+    /// An option that is out of range.
+    pub(crate) fn option(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Option { key: key.into(), problem: problem.into() }
+    }
+}

@@ -1,0 +1,82 @@
+//! Phases of a job.
+
+use std::collections::BTreeMap;
+
+/// One phase of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobPhase {
+    /// What: `node`, `way`, `relation`, `cluster`, `index`, `analyze`, `drop tables`, …
+    pub name: String,
+    /// On what: a table or index; empty for the whole.
+    pub item: String,
+    /// µs since the job's start.
+    pub start_us: u64,
+    /// Duration, µs.
+    pub duration_us: u64,
+    /// Objects processed, where counted.
+    pub count: Option<u64>,
+    /// How it was timed: `stamped` (our clock), `reported` (the program's own figure).
+    pub source: &'static str,
+}
+
+/// What a job gives back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JobReport {
+    /// Phases in the order they started.
+    pub phases: Vec<JobPhase>,
+    /// From start to end, µs.
+    pub elapsed_us: u64,
+    /// Single figures by name with unit last, e.g. `child_user_cpu_s`, `peak_memory_bytes`.
+    pub figures: BTreeMap<String, f64>,
+    /// Versions of programs that took part, by name.
+    pub versions: BTreeMap<String, String>,
+    /// The program's output (bounded), for the record.
+    pub log: String,
+}
+
+/// Times successive phases with a clock that is handed in.
+pub struct PhaseTimer<'a> {
+    clock: &'a mut dyn FnMut() -> u64,
+    start_us: u64,
+    phases: Vec<JobPhase>,
+}
+
+impl<'a> PhaseTimer<'a> {
+    /// Starts now; `clock` gives µs on the monotonic clock.
+    pub fn new(clock: &'a mut dyn FnMut() -> u64) -> Self {
+        let start_us = clock();
+        Self { clock, start_us, phases: Vec::new() }
+    }
+
+    /// µs since the start.
+    pub fn now_us(&mut self) -> u64 {
+        (self.clock)().saturating_sub(self.start_us)
+    }
+
+    /// Records a phase that began at `start_us` (since the job's start) and ends now; gives its duration in µs.
+    pub fn end(&mut self, name: &str, item: &str, start_us: u64, count: Option<u64>) -> u64 {
+        let duration_us = self.now_us().saturating_sub(start_us);
+        self.phases.push(JobPhase {
+            name: name.to_owned(),
+            item: item.to_owned(),
+            start_us,
+            duration_us,
+            count,
+            source: "stamped",
+        });
+        duration_us
+    }
+
+    /// The report, ending now.
+    #[must_use]
+    pub fn finish(mut self) -> JobReport {
+        let elapsed_us = self.now_us();
+        JobReport { phases: self.phases, elapsed_us, ..JobReport::default() }
+    }
+}
+
+impl std::fmt::Debug for PhaseTimer<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("PhaseTimer").field("phases", &self.phases).finish_non_exhaustive()
+    }
+}

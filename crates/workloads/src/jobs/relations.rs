@@ -1,0 +1,54 @@
+//! Sizes of tables and indexes.
+
+use crate::error::WorkloadError;
+use crate::sql::Sql;
+
+/// Size of a table or an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelationSize {
+    /// Name, with its schema unless that is `public`.
+    pub name: String,
+    /// `table` or `index`.
+    pub kind: String,
+    /// The table an index belongs to; the name itself for tables.
+    pub table: String,
+    /// Bytes on disk: a table with TOAST and without its indexes, or an index.
+    pub bytes: u64,
+    /// Estimated rows (`reltuples`); 0 when never analyzed.
+    pub rows: u64,
+}
+
+/// Ordinary tables and their indexes outside the system's schemas and extensions, largest table first.
+const SIZES: &str = "\
+WITH relation AS (
+  SELECT c.oid, c.relkind, c.reltuples, coalesce(i.indrelid, c.oid) AS table_oid,
+         CASE WHEN n.nspname = 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END AS name,
+         CASE WHEN c.relkind = 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END AS bytes
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_index i ON i.indexrelid = c.oid
+  WHERE c.relkind IN ('r', 'm', 'i') AND c.relpersistence <> 't'
+    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
+    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = coalesce(i.indrelid, c.oid) AND d.deptype = 'e')
+)
+SELECT r.name, CASE WHEN r.relkind = 'i' THEN 'index' ELSE 'table' END, t.name, r.bytes,
+       greatest(r.reltuples, 0)::bigint
+FROM relation r JOIN relation t ON t.oid = r.table_oid
+ORDER BY t.bytes DESC, t.name, r.relkind DESC, r.bytes DESC, r.name";
+
+/// Sizes of all users' tables and their indexes.
+///
+/// # Errors
+/// When the server refuses.
+pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<RelationSize>, WorkloadError> {
+    let rows = sql.rows(SIZES).map_err(WorkloadError::sql("reading the sizes of tables and indexes"))?;
+    let text = |value: Option<&Option<String>>| value.cloned().flatten().unwrap_or_default();
+    let size = |row: Vec<Option<String>>| RelationSize {
+        name: text(row.first()),
+        kind: text(row.get(1)),
+        table: text(row.get(2)),
+        bytes: text(row.get(3)).parse().unwrap_or(0),
+        rows: text(row.get(4)).parse().unwrap_or(0),
+    };
+    Ok(rows.into_iter().map(size).collect())
+}

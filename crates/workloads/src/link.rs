@@ -1,0 +1,184 @@
+//! A PostgreSQL link of a client: from the open connection to a session that takes queries.
+
+use std::sync::Arc;
+
+use engine::{Address, Io, Link, Step};
+use protocol::postgres::{Handshake, Session};
+
+use crate::place::Connect;
+
+/// How far a link has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Answer this to the engine.
+    Step(Step),
+    /// The session takes queries.
+    Up,
+}
+
+/// A connection and its session.
+#[derive(Debug)]
+pub(crate) struct PgLink {
+    pub(crate) session: Session,
+    connect: Connect,
+    link: Link,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Not open, or open and logging in.
+    Down,
+    /// TLS is coming up.
+    Securing,
+    Up,
+}
+
+impl PgLink {
+    pub(crate) fn new(connect: &Connect, link: Link) -> Self {
+        let session = Session::new(Arc::clone(&connect.login));
+        Self { session, connect: connect.clone(), link, stage: Stage::Down }
+    }
+
+    pub(crate) fn connect(&self) -> &Connect {
+        &self.connect
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.stage == Stage::Up
+    }
+
+    /// The connection is open.
+    ///
+    /// # Errors
+    /// In words, as libpq has them; so for all of these functions.
+    pub(crate) fn opened(&mut self, io: &mut Io<'_>) -> Result<Progress, String> {
+        self.stage = Stage::Down;
+        let handshake = self.session.start(io.out(self.link));
+        self.progress(handshake)
+    }
+
+    /// TLS is up.
+    pub(crate) fn secured(
+        &mut self,
+        certificate: Option<&[u8]>,
+        io: &mut Io<'_>,
+    ) -> Result<Progress, String> {
+        self.stage = Stage::Down;
+        let handshake = self.session.secured(certificate, io.out(self.link));
+        self.progress(handshake)
+    }
+
+    /// Bytes came while logging in.
+    pub(crate) fn bytes(
+        &mut self,
+        data: &[u8],
+        used: &mut usize,
+        io: &mut Io<'_>,
+    ) -> Result<Progress, String> {
+        match self.session.handshake(data, used, io.out(self.link)) {
+            Ok(handshake) => self.progress(handshake),
+            Err(error) => Err(self.failure(&error.to_string())),
+        }
+    }
+
+    /// The connection was closed. While TLS was coming up there may be a second try without it.
+    pub(crate) fn closed(&mut self, error: Option<&std::io::Error>) -> Result<Progress, String> {
+        let securing = self.stage == Stage::Securing;
+        let up = self.stage == Stage::Up;
+        self.stage = Stage::Down;
+        if securing && self.session.tls_failed() {
+            return Ok(Progress::Step(Step::Reconnect(self.link)));
+        }
+        let reason = match error {
+            None => "server closed the connection unexpectedly".to_owned(),
+            Some(error) if !up => format!("{}{}", system_words(error), self.advice(error)),
+            Some(error) => system_words(error),
+        };
+        Err(if up { reason } else { self.failure(&reason) })
+    }
+
+    fn progress(&mut self, handshake: Handshake) -> Result<Progress, String> {
+        Ok(match handshake {
+            Handshake::NeedMore => Progress::Step(Step::Wait),
+            Handshake::StartTls if self.connect.endpoint.tls.is_none() => {
+                return Err(self.failure("TLS is wanted, but was not set up for this server"));
+            }
+            Handshake::StartTls => {
+                self.stage = Stage::Securing;
+                Progress::Step(Step::StartTls(self.link))
+            }
+            Handshake::Reconnect => Progress::Step(Step::Reconnect(self.link)),
+            Handshake::Ready => {
+                self.stage = Stage::Up;
+                Progress::Up
+            }
+        })
+    }
+
+    fn failure(&self, reason: &str) -> String {
+        format!("connection to server {} failed: {reason}", place(&self.connect.endpoint.address))
+    }
+
+    /// What libpq asks when nobody answers.
+    fn advice(&self, error: &std::io::Error) -> &'static str {
+        use std::io::ErrorKind::{ConnectionRefused, NotFound};
+        match (&self.connect.endpoint.address, error.kind()) {
+            (Address::Unix(_), ConnectionRefused | NotFound) => {
+                "\n\tIs the server running locally and accepting connections on that socket?"
+            }
+            (Address::Tcp(_), ConnectionRefused) => {
+                "\n\tIs the server running on that host and accepting TCP/IP connections?"
+            }
+            _ => "",
+        }
+    }
+}
+
+/// An address as libpq's messages have it.
+pub(crate) fn place(address: &Address) -> String {
+    match address {
+        Address::Unix(path) => format!("on socket \"{}\"", path.display()),
+        Address::Tcp(address) => format!("at \"{}\", port {}", address.ip(), address.port()),
+    }
+}
+
+/// An error of the system without its number.
+pub(crate) fn system_words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Endpoint;
+    use protocol::postgres::Login;
+
+    use super::*;
+
+    #[test]
+    fn refusals_read_as_libpq_has_them() {
+        let unix = Address::Unix("/tmp/.s.PGSQL.5432".into());
+        let tcp = Address::Tcp("127.0.0.1:5433".parse().unwrap());
+        for (address, code, wanted) in [
+            (
+                unix,
+                2,
+                "connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: No such file or directory\n\tIs the \
+                 server running locally and accepting connections on that socket?",
+            ),
+            (
+                tcp,
+                111,
+                "connection to server at \"127.0.0.1\", port 5433 failed: Connection refused\n\tIs the server \
+                 running on that host and accepting TCP/IP connections?",
+            ),
+        ] {
+            let endpoint = Endpoint { address, tls: None };
+            let connect = Connect { endpoint, login: Arc::new(Login::new("me", "db")) };
+            let mut link = PgLink::new(&connect, 0);
+            let error = std::io::Error::from_raw_os_error(code);
+            assert_eq!(link.closed(Some(&error)).unwrap_err(), wanted);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! One load: the command, its run, and what it left.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::check::{Osm2pgsql, check_extract, find_version};
+use super::log::LogParser;
+use super::options::{Database, Options};
+use crate::error::WorkloadError;
+use crate::jobs::{ChildEnd, ChildOrder, JobReport, RunChild};
+
+/// Extracts up to this size are loaded with the log of statements on, which gives the ends of reading nodes, ways and
+/// relations in milliseconds. Above it osm2pgsql's whole seconds are exact enough, and the log (a line for each
+/// relation) would be long.
+const SQL_LOG_UP_TO: u64 = 256 << 20;
+
+/// Loads an extract and gives its phases.
+///
+/// `folder` is where relative file names start from; `cpus` how many processes to use unless the options say. The
+/// password travels in the child's environment only.
+///
+/// # Errors
+/// When the extract is not whole, or osm2pgsql is not there or fails; its own last error line is quoted.
+pub fn load(
+    options: &Options,
+    database: &Database,
+    folder: &Path,
+    cpus: u32,
+    run: &mut dyn RunChild,
+) -> Result<JobReport, WorkloadError> {
+    options.validate()?;
+    let extract = folder.join(&options.extract);
+    check_extract(&extract)?;
+    let program = find_version(options.program.as_deref().unwrap_or(Path::new("osm2pgsql")), run)?;
+    let bytes = std::fs::metadata(&extract).map_or(0, |data| data.len());
+    let job = Job { options, database, folder, extract, bytes, cpus, program };
+    let order = job.order();
+
+    let mut parser = LogParser::new();
+    let end = run.run(&order, &mut |_, at_us, line| parser.line(at_us, line));
+    let failed = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
+    let end = end.map_err(&failed)?;
+    let told = parser.finish(end.wall_us);
+    if !end.success() {
+        return Err(failed(told.error.unwrap_or_else(|| how_it_ended(&end))));
+    }
+    let mut report =
+        JobReport { phases: told.phases, elapsed_us: end.wall_us, log: told.text, ..JobReport::default() };
+    report.versions.insert("osm2pgsql".to_owned(), told.version.unwrap_or(job.program.version));
+    let figures = [
+        ("child_user_cpu_s", Some(seconds(end.user_us))),
+        ("child_system_cpu_s", Some(seconds(end.system_us))),
+        ("child_max_rss_bytes", Some(end.max_rss_bytes as f64)),
+        ("child_peak_memory_bytes", told.peak_memory_bytes.map(|bytes| bytes as f64)),
+        ("child_reported_s", told.overall_s.map(|seconds| seconds as f64)),
+        ("extract_bytes", Some(bytes as f64)),
+    ];
+    let known = figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    report.figures.extend(known);
+    Ok(report)
+}
+
+fn seconds(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}
+
+fn how_it_ended(end: &ChildEnd) -> String {
+    match (end.code, end.signal) {
+        (Some(code), _) => format!("it ended with code {code} and gave no reason"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => "it was stopped".to_owned(),
+    }
+}
+
+/// A load with all that its command line depends on.
+struct Job<'a> {
+    options: &'a Options,
+    database: &'a Database,
+    folder: &'a Path,
+    extract: PathBuf,
+    bytes: u64,
+    cpus: u32,
+    program: Osm2pgsql,
+}
+
+impl Job<'_> {
+    fn order(&self) -> ChildOrder {
+        let mut args: Vec<OsString> = vec!["--create".into()];
+        let mut flag = |wanted: bool, name: &str| {
+            if wanted {
+                args.push(name.into());
+            }
+        };
+        flag(self.options.slim, "--slim");
+        flag(self.options.drop, "--drop");
+        flag(self.options.hstore, "--hstore");
+        // The options for the log came with 1.4.
+        let logs = self.program.at_least(1, 4);
+        flag(logs, "--log-level=debug");
+        flag(logs, "--log-progress=false");
+        flag(logs && self.options.slim && self.bytes <= SQL_LOG_UP_TO, "--log-sql");
+        let mut option = |name: &str, value: OsString| {
+            if !value.is_empty() {
+                args.extend([name.into(), value]);
+            }
+        };
+        option("--cache", self.cache_mb().to_string().into());
+        option("--number-processes", self.processes().to_string().into());
+        option("--prefix", self.options.prefix.clone().into());
+        option("--output", self.options.output.clone().unwrap_or_default().into());
+        option("--style", self.style());
+        option("-H", self.database.host.clone().into());
+        option("-P", port(self.database.port).into());
+        option("-U", self.database.user.clone().into());
+        option("-d", self.database.dbname.clone().into());
+        args.push(self.extract.clone().into());
+        let password = self.database.password.iter();
+        let env = password.map(|password| ("PGPASSWORD".into(), password.into())).collect();
+        ChildOrder { program: self.program.program.clone(), args, env }
+    }
+
+    /// Node locations take 8 bytes each in memory; a node takes about as much of an extract.
+    fn cache_mb(&self) -> u64 {
+        let sized = (self.bytes >> 20).saturating_mul(7) / 4;
+        self.options.cache_mb.map_or(sized.clamp(128, 16_384), u64::from)
+    }
+
+    fn processes(&self) -> u32 {
+        self.options.processes.unwrap_or(self.cpus.clamp(1, 8))
+    }
+
+    fn style(&self) -> OsString {
+        self.options.style.as_ref().map(|style| self.folder.join(style).into()).unwrap_or_default()
+    }
+}
+
+fn port(port: u16) -> String {
+    if port == 0 { String::new() } else { port.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::Output;
+
+    /// Answers with lines instead of running anything.
+    struct Played {
+        lines: Vec<&'static str>,
+        end: ChildEnd,
+        orders: Vec<ChildOrder>,
+    }
+
+    impl RunChild for Played {
+        fn run(
+            &mut self,
+            order: &ChildOrder,
+            on_line: &mut dyn FnMut(Output, u64, &str),
+        ) -> Result<ChildEnd, String> {
+            self.orders.push(order.clone());
+            if order.args == ["--version"] {
+                on_line(Output::Stderr, 1000, "2026-11-21 02:44:37  osm2pgsql version 1.8.0");
+                return Ok(ChildEnd { code: Some(0), ..ChildEnd::default() });
+            }
+            for (number, line) in (1..).zip(&self.lines) {
+                on_line(Output::Stderr, number * 1000, line);
+            }
+            Ok(self.end)
+        }
+    }
+
+    fn extract() -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let header = b"\x00\x00\x00\x0d\x0a\x09OSMHeader\x18\x00";
+        std::fs::write(file.path(), header).unwrap();
+        file
+    }
+
+    fn database() -> Database {
+        Database {
+            host: "/run/pg".into(),
+            port: 5433,
+            user: "me".into(),
+            dbname: "osm".into(),
+            password: Some("hush".into()),
+        }
+    }
+
+    #[test]
+    fn the_password_is_in_the_environment_only() {
+        let file = extract();
+        let end = ChildEnd { code: Some(0), wall_us: 9000, ..ChildEnd::default() };
+        let mut run = Played { lines: Vec::new(), end, orders: Vec::new() };
+        load(&Options::new(file.path()), &database(), Path::new("."), 2, &mut run).unwrap();
+        let order = run.orders.last().unwrap();
+        let args: Vec<_> = order.args.iter().map(|arg| arg.to_string_lossy()).collect();
+        let shown = args[..args.len() - 1].join(" ");
+        insta::assert_snapshot!(shown, @"--create --slim --log-level=debug --log-progress=false --log-sql --cache 128 --number-processes 2 --prefix planet_osm -H /run/pg -P 5433 -U me -d osm");
+        assert_eq!(order.env, [("PGPASSWORD".into(), "hush".into())]);
+    }
+
+    #[test]
+    fn its_own_last_error_is_quoted() {
+        let file = extract();
+        let end = ChildEnd { code: Some(1), ..ChildEnd::default() };
+        let lines = vec!["2026-11-21 02:44:37  [0] ERROR: Connecting to database failed."];
+        let mut run = Played { lines, end, orders: Vec::new() };
+        let result = load(&Options::new(file.path()), &database(), Path::new("."), 2, &mut run);
+        let message = result.unwrap_err().to_string();
+        assert_eq!(message, "osm2pgsql failed: ERROR: Connecting to database failed.");
+    }
+}

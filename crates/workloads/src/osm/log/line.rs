@@ -1,0 +1,100 @@
+//! One line of osm2pgsql, cut into its parts.
+
+/// A line without its time stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// Whether it began with date and time (1.4 and later).
+    pub(super) stamped: bool,
+    /// Number of the thread, where `--log-level=debug` shows it.
+    pub(super) thread: Option<u32>,
+    /// The rest, without blanks around it.
+    pub(super) text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn parse(raw: &'a str) -> Self {
+        let raw = raw.trim();
+        let Some(rest) = without_stamp(raw) else {
+            return Self { stamped: false, thread: None, text: raw };
+        };
+        let rest = rest.trim_start();
+        match thread_number(rest) {
+            Some((thread, text)) => Self { stamped: true, thread: Some(thread), text: text.trim_start() },
+            None => Self { stamped: true, thread: None, text: rest },
+        }
+    }
+
+    /// The number that follows `words` in the text: of `took 95s (1m 35s) overall` it is 95.
+    pub(super) fn number_after(&self, words: &str) -> Option<u64> {
+        let (_, rest) = self.text.split_once(words)?;
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        rest[..digits].parse().ok()
+    }
+
+    /// The name between the first pair of `'` after `words` at the start of the text.
+    pub(super) fn quoted_after(&self, words: &str) -> Option<&'a str> {
+        let rest = self.text.strip_prefix(words)?.strip_prefix('\'')?;
+        rest.split_once('\'').map(|(name, _)| name)
+    }
+
+    /// The table that an `ANALYZE "table"` in the log of statements (`--log-sql`) names.
+    pub(super) fn analyzed(&self) -> Option<&'a str> {
+        let (_, rest) = self.text.strip_prefix("SQL: ")?.split_once("ANALYZE ")?;
+        let name = rest.trim().trim_end_matches(';');
+        Some(name.rsplit('.').next().unwrap_or(name).trim_matches('"'))
+    }
+
+    /// Whether a logged statement begins to copy data.
+    pub(super) fn copies(&self) -> bool {
+        self.text.starts_with("SQL: ") && self.text.contains(") COPY ")
+    }
+}
+
+/// What follows `YYYY-MM-DD HH:MM:SS`.
+fn without_stamp(raw: &str) -> Option<&str> {
+    const FORM: &[u8] = b"0000-00-00 00:00:00";
+    let stamp = raw.as_bytes().get(..FORM.len())?;
+    let fits = |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    stamp.iter().zip(FORM).all(fits).then(|| &raw[FORM.len()..])
+}
+
+fn thread_number(text: &str) -> Option<(u32, &str)> {
+    let (number, rest) = text.strip_prefix('[')?.split_once(']')?;
+    Some((number.parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_into_parts() {
+        let cases = [
+            ("2026-11-21 02:44:40  [2] Starting task...", (true, Some(2), "Starting task...")),
+            ("2026-11-21 02:44:40  [02]   Processed 1 nodes", (true, Some(2), "Processed 1 nodes")),
+            ("2026-11-21 02:44:40    Processed 1 nodes", (true, None, "Processed 1 nodes")),
+            ("Node stats: total(3), max(4) in 27s", (false, None, "Node stats: total(3), max(4) in 27s")),
+            ("2026-11-21 02:44", (false, None, "2026-11-21 02:44")),
+            ("", (false, None, "")),
+        ];
+        for (raw, (stamped, thread, text)) in cases {
+            assert_eq!(Line::parse(raw), Line { stamped, thread, text });
+        }
+    }
+
+    #[test]
+    fn statements_name_their_table() {
+        let line = Line::parse("2026-11-21 05:41:09  [0] SQL: (C1) ANALYZE \"planet_osm_nodes\"");
+        assert_eq!(line.analyzed(), Some("planet_osm_nodes"));
+        let line = Line::parse("2026-11-21 05:41:09  [0] SQL: (C1) ANALYZE \"public\".\"planet_osm_nodes\";");
+        assert_eq!(line.analyzed(), Some("planet_osm_nodes"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_survived(raw in "\\PC*") {
+            let line = Line::parse(&raw);
+            let _ = (line.number_after("in "), line.quoted_after("table "), line.analyzed());
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! OSM loads: a real osm2pgsql, run once, with every phase timed in milliseconds.
+
+mod check;
+mod job;
+mod log;
+mod options;
+
+pub use check::{Osm2pgsql, check_extract, find_version};
+pub use job::load;
+pub use log::LogParser;
+pub use options::{Database, Options};

@@ -1,0 +1,140 @@
+//! The first execution of each script, outside the timed part, so that what is wrong is shown with file, line and
+//! statement instead of as a count of failures.
+
+use std::sync::Arc;
+
+use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Streams, Target, Variables};
+
+use super::prepare::Program;
+use super::variables::{Automatic, default_seed_given, starting};
+use crate::error::WorkloadError;
+use crate::sql::{ResultSet, Sql};
+use crate::workload::Guarded;
+
+/// Runs every script that can be chosen once, by the simple protocol and without its pauses.
+///
+/// # Errors
+/// [`WorkloadError::FirstExecution`] with the place and the server's own words.
+pub(super) fn first_execution(
+    program: &Program,
+    sql: &mut dyn Sql,
+    scale: u64,
+    seed: u64,
+) -> Result<Guarded, WorkloadError> {
+    let symbols = Arc::new(program.scripts.symbols().clone());
+    let streams = Streams::new(seed, 1, 1, default_seed_given(program));
+    let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
+    let mut guarded = Guarded::default();
+    for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
+        if *weight == 0 {
+            continue;
+        }
+        let mut trial = Trial {
+            variables: starting(program, &symbols, automatic),
+            random: streams.clients[0].clone(),
+            guarded: &mut guarded,
+        };
+        if let Err(failed) = trial.run(script, sql) {
+            // Leaves no transaction open for what comes next; outside of one it only draws a warning.
+            let _ = sql.execute("ROLLBACK");
+            return Err(failed);
+        }
+    }
+    guarded.figures.insert("first_execution_rows".to_owned(), guarded.rows as f64);
+    Ok(guarded)
+}
+
+struct Trial<'a> {
+    variables: Variables,
+    random: Random,
+    guarded: &'a mut Guarded,
+}
+
+impl Trial<'_> {
+    fn run(&mut self, script: &Script, sql: &mut dyn Sql) -> Result<(), WorkloadError> {
+        let mut cursor = Cursor::start();
+        while let Some(command) = script.commands.get(cursor.command()) {
+            let truth = self
+                .command(cursor, script, command, sql)
+                .map_err(|problem| failed(script, command, problem))?;
+            cursor = cursor.next(script, truth);
+        }
+        Ok(())
+    }
+
+    /// Runs a command; gives the truth of its condition, if it is one.
+    fn command(
+        &mut self,
+        cursor: Cursor,
+        script: &Script,
+        command: &Command,
+        sql: &mut dyn Sql,
+    ) -> Result<bool, String> {
+        if let Some(condition) = cursor.condition(script) {
+            let value = condition.eval(&mut self.variables, &mut self.random, &mut |_| ());
+            return value.map(|value| value.truth()).map_err(|error| error.to_string());
+        }
+        match &command.action {
+            Action::Sql(statement) => self.statement(statement, sql)?,
+            Action::Set { target, expression } => {
+                let value = expression.eval(&mut self.variables, &mut self.random, &mut |_| ());
+                let value = value.map_err(|error| error.to_string())?;
+                match target {
+                    Target::Variable(slot) => self.variables.set(*slot, value),
+                    Target::BadName(name) => {
+                        let stored = self.variables.define("set", name.as_bytes(), b"");
+                        stored.map_err(|error| error.to_string())?;
+                    }
+                }
+            }
+            Action::Sleep(sleep) => {
+                sleep.duration(&self.variables).map_err(|error| error.to_string())?;
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn statement(&mut self, statement: &Statement, sql: &mut dyn Sql) -> Result<(), String> {
+        let mut text = Vec::new();
+        statement.append_simple(&self.variables, &mut text);
+        let results = sql.query(&String::from_utf8_lossy(&text)).map_err(|error| error.to_string())?;
+        for result in &results {
+            self.guarded.rows += result.rows.len() as u64;
+            let values = result.rows.iter().flatten().flatten();
+            self.guarded.bytes += values.map(|value| value.len() as u64).sum::<u64>();
+        }
+        match &statement.capture {
+            Capture::None => Ok(()),
+            Capture::Gset(prefix) => {
+                let last = results.last().cloned().unwrap_or_default();
+                match last.rows.len() {
+                    1 => self.store("gset", prefix, &last),
+                    count => Err(format!("expected one row, got {count}")),
+                }
+            }
+            Capture::Aset(prefix) => results.iter().try_for_each(|result| self.store("aset", prefix, result)),
+        }
+    }
+
+    /// Stores the last row of a result, if it has one.
+    fn store(&mut self, command: &'static str, prefix: &[u8], result: &ResultSet) -> Result<(), String> {
+        let Some(row) = result.rows.last() else { return Ok(()) };
+        for (column, value) in result.columns.iter().zip(row) {
+            let value = value.as_ref().map(String::as_bytes);
+            self.variables
+                .store_column(command, prefix, column.as_bytes(), value)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(script: &Script, command: &Command, problem: String) -> WorkloadError {
+    WorkloadError::FirstExecution {
+        file: script.name.clone(),
+        line: command.line,
+        statement: command.summary.clone(),
+        problem,
+    }
+}

@@ -1,0 +1,174 @@
+//! What a user may write about pgbench scripts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::error::WorkloadError;
+use crate::words::unknown_word;
+
+/// `pgbench = { builtin = "tpcb-like" }`, `pgbench = { files = ["a.sql@3", "b.sql"], mode = "prepared" }`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Built-in scripts, each with a weight after `@` if wanted; any unambiguous prefix of a name will do.
+    /// Without any script it is `tpcb-like`, as in pgbench.
+    #[serde(deserialize_with = "one_or_many")]
+    pub builtin: Vec<String>,
+    /// Script files, each with a weight after the last `@` if wanted; relative to the experiment file.
+    #[serde(deserialize_with = "one_or_many")]
+    pub files: Vec<String>,
+    /// How statements are sent.
+    pub mode: Mode,
+    /// Variables set before the first script, as with `-D`.
+    #[serde(deserialize_with = "texts")]
+    pub define: BTreeMap<String, String>,
+    /// Value of `:scale` for scripts of one's own; with a built-in script it is counted from `pgbench_branches`.
+    pub scale: Option<u32>,
+    /// Tries of a transaction that fails by serialization or deadlock; 0 means no bound but the run's end.
+    pub max_tries: u32,
+    /// Connect anew for each transaction.
+    pub reconnect: bool,
+    /// Count a failed statement as a failed transaction and go on, instead of giving the client up.
+    pub continue_on_error: bool,
+    /// Vacuum branches and tellers and empty the history before each run, as pgbench does without `-n`.
+    pub vacuum: bool,
+    /// Do not retry a transaction that has taken longer than this, in milliseconds (pgbench's `-L`).
+    pub latency_limit_ms: Option<f64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            builtin: Vec::new(),
+            files: Vec::new(),
+            mode: Mode::Simple,
+            define: BTreeMap::new(),
+            scale: None,
+            max_tries: 1,
+            reconnect: false,
+            continue_on_error: false,
+            vacuum: true,
+            latency_limit_ms: None,
+        }
+    }
+}
+
+/// How statements are sent: pgbench's `-M`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Variables pasted into the text, one Query message.
+    #[default]
+    Simple,
+    /// Variables as parameters; parsed at each execution.
+    Extended,
+    /// Variables as parameters; parsed once per connection.
+    Prepared,
+}
+
+impl Mode {
+    /// All, as written.
+    pub const NAMES: [&'static str; 3] = ["simple", "extended", "prepared"];
+
+    /// As written in files and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+impl std::str::FromStr for Mode {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "simple" => Ok(Self::Simple),
+            "extended" => Ok(Self::Extended),
+            "prepared" => Ok(Self::Prepared),
+            _ => Err(unknown_word("mode", word, &Self::NAMES)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Mode {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        String::deserialize(source)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// One script of a run, in the order it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScriptSource {
+    /// A built-in script by name (or a prefix of it), with its weight after `@` if it has one.
+    Builtin(String),
+    /// A file; `shown` is the name in reports.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// As the user gave it.
+        shown: String,
+        /// Relative frequency.
+        weight: u32,
+    },
+    /// A text that is no file, such as standard input.
+    Text {
+        /// Name in reports.
+        name: String,
+        /// The script.
+        text: Vec<u8>,
+        /// Relative frequency.
+        weight: u32,
+    },
+}
+
+impl Options {
+    /// Checks ranges and words.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`].
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        if self.scale == Some(0) {
+            return Err(WorkloadError::option("pgbench.scale", "must be at least 1"));
+        }
+        if self.latency_limit_ms.is_some_and(|limit| !(limit > 0.0 && limit.is_finite())) {
+            return Err(WorkloadError::option("pgbench.latency_limit_ms", "must be above 0"));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a text or a list of texts")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+fn one_or_many<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<String>, D::Error> {
+    Ok(match OneOrMany::deserialize(source)? {
+        OneOrMany::One(word) => vec![word],
+        OneOrMany::Many(words) => words,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a text, a number, true or false")]
+enum Scalar {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+fn texts<'de, D: Deserializer<'de>>(source: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let values: BTreeMap<String, Scalar> = BTreeMap::deserialize(source)?;
+    let text = |value| match value {
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::Float(value) => value.to_string(),
+        Scalar::Text(value) => value,
+    };
+    Ok(values.into_iter().map(|(name, value)| (name, text(value))).collect())
+}

@@ -1,0 +1,96 @@
+//! The workload as `lab` sees it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::Client;
+
+use super::check::{tables, vacuum};
+use super::client::crew;
+use super::guard::first_execution;
+use super::options::{Options, ScriptSource};
+use super::prepare::{Program, weighted};
+use crate::error::WorkloadError;
+use crate::place::{Places, Site};
+use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};
+
+/// pgbench scripts.
+#[derive(Debug)]
+pub struct Pgbench {
+    program: Arc<Program>,
+    vacuum: bool,
+    /// Value of `:scale`; counted by `check` when a built-in script is used.
+    scale: u64,
+}
+
+impl Pgbench {
+    /// Reads the scripts that `options` names: built-in ones first, then files (relative ones from `folder`);
+    /// `tpcb-like` when none is named.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or a script does not parse or uses what is not supported.
+    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+        let mut sources: Vec<_> = options.builtin.iter().cloned().map(ScriptSource::Builtin).collect();
+        for word in &options.files {
+            let file = weighted("files", word)?;
+            let path = folder.join(&file.name);
+            sources.push(ScriptSource::File { path, shown: file.name, weight: file.weight });
+        }
+        if sources.is_empty() {
+            sources.push(ScriptSource::Builtin("tpcb-like".to_owned()));
+        }
+        Self::with_scripts(options, &sources)
+    }
+
+    /// Runs these scripts, in this order, instead of those named in `options`.
+    ///
+    /// # Errors
+    /// As [`Pgbench::open`].
+    pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
+        let program = Arc::new(Program::load(options, sources)?);
+        Ok(Self { program, vacuum: options.vacuum, scale: options.scale.map_or(1, u64::from) })
+    }
+
+    /// Value of `:scale`: counted from pgbench's tables once `check` found them.
+    #[must_use]
+    pub fn scale(&self) -> u64 {
+        self.scale
+    }
+}
+
+impl ClientWorkload for Pgbench {
+    fn scripts(&self) -> Vec<ScriptInfo> {
+        self.program.infos()
+    }
+
+    fn statements(&self) -> Vec<StatementInfo> {
+        self.program.statements()
+    }
+
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        if self.program.builtin {
+            self.scale = tables(site.sql()?)?.scale;
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+        Ok(self.program.prepared())
+    }
+
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+        if self.vacuum { vacuum(site.sql()?) } else { Ok(Vec::new()) }
+    }
+
+    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
+        first_execution(&self.program, site.sql()?, self.scale, seed)
+    }
+
+    fn clients(&self, places: &Places, crew_wanted: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        Ok(crew(&self.program, places.postgres()?, self.scale, crew_wanted))
+    }
+
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+        Ok(Vec::new())
+    }
+}

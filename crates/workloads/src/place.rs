@@ -1,0 +1,93 @@
+//! Where a workload's clients and checks go: resolved places, no names to look up any more.
+
+use std::sync::Arc;
+
+use engine::Endpoint;
+use protocol::postgres::Login;
+
+use crate::error::WorkloadError;
+use crate::sql::Sql;
+
+/// One PostgreSQL server, resolved and ready to connect to; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Connect {
+    /// Address, and what TLS needs.
+    pub endpoint: Endpoint,
+    /// User, database, password, TLS policy and parameters sent at startup (session settings among them).
+    pub login: Arc<Login>,
+}
+
+/// One Redis server.
+#[derive(Debug, Clone)]
+pub struct RedisPlace {
+    /// Its address.
+    pub endpoint: Endpoint,
+}
+
+/// Where clients connect.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// The PostgreSQL server measured.
+    pub postgres: Option<Connect>,
+    /// The Redis server measured.
+    pub redis: Option<RedisPlace>,
+}
+
+impl Places {
+    /// The PostgreSQL server.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoServer`].
+    pub fn postgres(&self) -> Result<&Connect, WorkloadError> {
+        self.postgres.as_ref().ok_or(WorkloadError::NoServer { kind: "PostgreSQL" })
+    }
+
+    /// The Redis server.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoServer`].
+    pub fn redis(&self) -> Result<&RedisPlace, WorkloadError> {
+        self.redis.as_ref().ok_or(WorkloadError::NoServer { kind: "Redis" })
+    }
+}
+
+/// What a workload is lent outside the timed part of a run.
+#[derive(Default)]
+pub struct Site<'a> {
+    /// A control connection to the PostgreSQL server.
+    pub sql: Option<&'a mut dyn Sql>,
+    /// The Redis server.
+    pub redis: Option<&'a RedisPlace>,
+}
+
+impl<'a> Site<'a> {
+    /// A site with PostgreSQL only.
+    pub fn postgres(sql: &'a mut dyn Sql) -> Self {
+        Self { sql: Some(sql), redis: None }
+    }
+
+    /// The control connection.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoServer`].
+    pub fn sql(&mut self) -> Result<&mut (dyn Sql + 'a), WorkloadError> {
+        match self.sql.as_mut() {
+            Some(sql) => Ok(&mut **sql),
+            None => Err(WorkloadError::NoServer { kind: "PostgreSQL" }),
+        }
+    }
+
+    /// The Redis server.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoServer`].
+    pub fn redis(&self) -> Result<&'a RedisPlace, WorkloadError> {
+        self.redis.ok_or(WorkloadError::NoServer { kind: "Redis" })
+    }
+}
+
+impl std::fmt::Debug for Site<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Site").field("sql", &self.sql.is_some()).field("redis", &self.redis).finish()
+    }
+}

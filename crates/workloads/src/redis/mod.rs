@@ -1,0 +1,14 @@
+//! Redis commands: SET and GET of values of one size over a range of keys, the cache beside a tile server.
+//!
+//! A reply that is an error, no value, or a value of another size counts as a failure.
+
+mod client;
+mod control;
+mod guard;
+mod keys;
+mod options;
+mod prepare;
+mod workload;
+
+pub use options::{Command, Options};
+pub use workload::Redis;

@@ -1,0 +1,116 @@
+//! The control connection a workload is lent: blocking, simple protocol, text values.
+
+use std::fmt;
+
+#[cfg(test)]
+pub(crate) mod fake;
+
+/// Rows and tag of one statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultSet {
+    /// Column names; empty for a statement that returns no rows.
+    pub columns: Vec<String>,
+    /// Values as text, NULL as `None`.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// Command tag, e.g. `SELECT 3`; empty for an empty statement.
+    pub tag: String,
+}
+
+/// What the server, or the connection, said against a statement.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SqlError {
+    /// SQLSTATE; `None` when the connection itself failed.
+    pub sqlstate: Option<String>,
+    /// As libpq prints it, several lines without a final newline: `ERROR:  relation "x" does not exist` …
+    pub text: String,
+}
+
+impl SqlError {
+    /// Whether the server answered with this SQLSTATE.
+    #[must_use]
+    pub fn is(&self, sqlstate: &str) -> bool {
+        self.sqlstate.as_deref() == Some(sqlstate)
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+/// A blocking control connection.
+///
+/// Called by workloads outside the timed part of a run; an error leaves the connection usable unless it has no
+/// SQLSTATE.
+pub trait Sql {
+    /// Runs one or more statements and gives the results in order.
+    ///
+    /// # Errors
+    /// The first error; the statements after it were not run.
+    fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError>;
+
+    /// Runs a `COPY … FROM STDIN`. `fill` appends data to the (empty) buffer and answers whether more will come.
+    /// Gives the number of rows copied.
+    ///
+    /// # Errors
+    /// When the server refuses the command or the data.
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, SqlError>;
+
+    /// Rows of the last statement that returned any.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let results = self.query(sql)?;
+        let last = results.into_iter().rev().find(|set| !set.columns.is_empty());
+        Ok(last.map(|set| set.rows).unwrap_or_default())
+    }
+
+    /// First value of the first row; `None` without rows or for NULL.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    fn scalar(&mut self, sql: &str) -> Result<Option<String>, SqlError> {
+        Ok(self.rows(sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+    }
+
+    /// Runs statements whose results do not matter.
+    ///
+    /// # Errors
+    /// As [`Sql::query`].
+    fn execute(&mut self, sql: &str) -> Result<(), SqlError> {
+        self.query(sql).map(|_| ())
+    }
+}
+
+/// An identifier, quoted.
+#[must_use]
+pub fn quote_identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A string literal, quoted so that it means the same whatever `standard_conforming_strings` says.
+#[must_use]
+pub fn quote_literal(value: &str) -> String {
+    let quoted = value.replace('\'', "''");
+    if quoted.contains('\\') {
+        format!(" E'{}'", quoted.replace('\\', "\\\\"))
+    } else {
+        format!("'{quoted}'")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoting() {
+        assert_eq!(quote_identifier("a\"b"), "\"a\"\"b\"");
+        assert_eq!(quote_literal("it's"), "'it''s'");
+        assert_eq!(quote_literal("a\\'b"), " E'a\\\\''b'");
+    }
+}

@@ -1,0 +1,151 @@
+//! The workload as `lab` sees it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::Client;
+use script::Streams;
+
+use super::check::{Layer, layers};
+use super::client::{Atlas, AtlasLayer, TileClient};
+use super::grid::Tile;
+use super::guard::probe;
+use super::options::{Options, Picker};
+use super::prepare::{Picked, pick, read_trace};
+use super::query::{Style, prepared};
+use super::samples::samples;
+use crate::error::WorkloadError;
+use crate::hash::sha256_hex;
+use crate::link::PgLink;
+use crate::place::{Places, Site};
+use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo};
+
+/// Map tiles.
+#[derive(Debug)]
+pub struct Tiles {
+    options: Options,
+    style: Style,
+    trace: Vec<Tile>,
+    /// Found by `check`.
+    layers: Vec<Layer>,
+    /// Chosen by `prepare`, as many as `layers`.
+    picked: Vec<(Layer, Picked)>,
+}
+
+impl Tiles {
+    /// A workload with these options; a list of tiles is read here, a relative one from `folder`.
+    ///
+    /// # Errors
+    /// When options are out of range or the list cannot be read.
+    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+        options.validate()?;
+        let trace = match &options.picker {
+            Picker::Trace(path) => read_trace(&folder.join(path))?,
+            Picker::Data | Picker::Uniform => Vec::new(),
+        };
+        let style = Style { variant: options.variant, min_pixels: options.min_pixels };
+        Ok(Self { options: options.clone(), style, trace, layers: Vec::new(), picked: Vec::new() })
+    }
+
+    fn atlas(&self) -> Atlas {
+        let layers = self.picked.iter().enumerate();
+        Atlas {
+            layers: layers.map(|(number, (layer, picked))| self.atlas_layer(number, layer, picked)).collect(),
+        }
+    }
+
+    /// One statement for each zoom: the size filter differs.
+    fn atlas_layer(&self, number: usize, layer: &Layer, picked: &Picked) -> AtlasLayer {
+        let mut used: Vec<u8> = picked.zooms.iter().flatten().map(|tile| tile.z).collect();
+        used.sort_unstable();
+        used.dedup();
+        let statement = |z: &u8| (format!("layer{number}_z{z}"), prepared(layer, *z, self.style));
+        let with_statement = |tile: &Tile| {
+            let place = used.binary_search(&tile.z).unwrap_or_default();
+            (*tile, place as u16)
+        };
+        AtlasLayer {
+            statements: used.iter().map(statement).collect(),
+            zooms: picked.zooms.iter().map(|tiles| tiles.iter().map(with_statement).collect()).collect(),
+        }
+    }
+
+    fn not_prepared() -> WorkloadError {
+        WorkloadError::Missing {
+            what: "no tiles are picked yet".to_owned(),
+            hint: "prepare the workload first".to_owned(),
+        }
+    }
+}
+
+impl ClientWorkload for Tiles {
+    fn scripts(&self) -> Vec<ScriptInfo> {
+        let Options { zooms, variant, min_pixels, .. } = &self.options;
+        let tables = self.options.table_names().into_iter();
+        tables
+            .map(|table| {
+                let text = format!("{table} {zooms:?} {variant:?} {min_pixels}");
+                ScriptInfo { name: table.to_owned(), text_hash: sha256_hex(text.as_bytes()), weight: 1 }
+            })
+            .collect()
+    }
+
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        self.layers = layers(site.sql()?, &self.options.table_names())?;
+        Ok(())
+    }
+
+    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError> {
+        if self.layers.is_empty() {
+            self.check(site)?;
+        }
+        let sql = site.sql()?;
+        self.picked.clear();
+        for layer in &self.layers {
+            let picked = pick(sql, layer, &self.options, &self.trace, seed)?;
+            self.picked.push((layer.clone(), picked));
+        }
+        let picked: Vec<&Picked> = self.picked.iter().map(|(_, picked)| picked).collect();
+        let json = serde_json::json!({ "seed": seed, "layers": picked }).to_string();
+        let count: usize = picked.iter().flat_map(|picked| &picked.zooms).map(Vec::len).sum();
+        let [low, high] = self.options.zooms;
+        let tables = self.options.table_names().join(", ");
+        let zooms = match self.options.picker {
+            Picker::Trace(_) => "from a trace".to_owned(),
+            Picker::Data | Picker::Uniform => format!("z{low}-z{high}"),
+        };
+        let summary = format!("{count} tiles of {tables}, {zooms}");
+        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
+    }
+
+    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+        Ok(Vec::new())
+    }
+
+    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+        if self.picked.is_empty() {
+            return Err(Self::not_prepared());
+        }
+        probe(site.sql()?, &self.picked, self.style)
+    }
+
+    fn clients(&self, places: &Places, crew: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        if self.picked.is_empty() {
+            return Err(Self::not_prepared());
+        }
+        let connect = places.postgres()?;
+        let atlas = Arc::new(self.atlas());
+        let streams = Streams::new(crew.seed, crew.clients.max(1), 1, true);
+        let members = streams.clients.into_iter().enumerate();
+        Ok(members
+            .map(|(number, random)| {
+                let link = PgLink::new(connect, 0);
+                Box::new(TileClient::new(Arc::clone(&atlas), number, link, random)) as Box<dyn Client>
+            })
+            .collect())
+    }
+
+    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+        samples(site.sql()?, &self.picked, self.style)
+    }
+}

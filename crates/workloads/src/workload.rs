@@ -1,0 +1,131 @@
+//! The seam between `lab` and a workload that clients carry out.
+
+use std::collections::BTreeMap;
+
+use engine::Client;
+
+use crate::error::WorkloadError;
+use crate::place::{Places, Site};
+
+/// One script, layer or command, as counted in `Outcome::script`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptInfo {
+    /// File as given, `<builtin: …>` as pgbench names it, table or command.
+    pub name: String,
+    /// SHA-256 of its text, hex.
+    pub text_hash: String,
+    /// Relative frequency; with one script it means nothing.
+    pub weight: u32,
+}
+
+/// One command of a script, for latencies per statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementInfo {
+    /// Index into [`ClientWorkload::scripts`].
+    pub script: usize,
+    /// First line of its text.
+    pub text: String,
+}
+
+/// What `prepare` chose; plain data, the same for every arm.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prepared {
+    /// SHA-256 of `json`, hex.
+    pub hash: String,
+    /// The data.
+    pub json: String,
+    /// In words, e.g. `400 tiles of planet_osm_polygon, z12-z16`.
+    pub summary: String,
+}
+
+/// What the guard found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Guarded {
+    /// Rows that came back.
+    pub rows: u64,
+    /// Payload bytes that came back.
+    pub bytes: u64,
+    /// Facts by name with unit last, e.g. `probe_tiles`, `empty_tiles_pct`, `tile_bytes_mean`.
+    pub figures: BTreeMap<String, f64>,
+    /// Why every figure of such a run would be meaningless; `None` when the workload does something.
+    pub empty: Option<String>,
+    /// Remarks for the user.
+    pub notes: Vec<String>,
+}
+
+/// A file kept with a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// Name, e.g. `tile/14/8851/6439`.
+    pub name: String,
+    /// MIME type.
+    pub media_type: String,
+    /// What it shows, in words.
+    pub caption: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// How many clients, in what order of seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crew {
+    /// Clients; at least 1.
+    pub clients: usize,
+    /// Threads the engine will use; the first clients go to the first thread, as evenly as possible.
+    pub threads: usize,
+    /// Seed of this run's randomness.
+    pub seed: u64,
+    /// Whether clients report the latency of each statement.
+    pub statements: bool,
+}
+
+/// A workload that clients of the engine carry out.
+///
+/// `lab` calls, per experiment: `check`, `prepare`; per run: `reset`, `guard` (once per arm is enough), `clients`; after
+/// the runs: `artifacts`. `scripts` and `statements` never change.
+pub trait ClientWorkload: Send {
+    /// What is counted apart, in the order of `Outcome::script`.
+    fn scripts(&self) -> Vec<ScriptInfo>;
+
+    /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
+    fn statements(&self) -> Vec<StatementInfo> {
+        Vec::new()
+    }
+
+    /// Whether the target has what the workload needs.
+    ///
+    /// # Errors
+    /// What is missing, and what to try.
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError>;
+
+    /// Chooses what will be asked. The same data and seed give the same choice.
+    ///
+    /// # Errors
+    /// When nothing can be chosen or the server refuses.
+    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError>;
+
+    /// Puts the workload's own data into the state every run starts from; gives remarks (as pgbench, which goes on
+    /// when its tables cannot be vacuumed).
+    ///
+    /// # Errors
+    /// When the connection fails.
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError>;
+
+    /// Proves, on the control connection and outside the timed part, that the workload does something.
+    ///
+    /// # Errors
+    /// When the first execution fails.
+    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError>;
+
+    /// The clients of one run; call it after `prepare`.
+    ///
+    /// # Errors
+    /// When the workload's server is not among `places`.
+    fn clients(&self, places: &Places, crew: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError>;
+
+    /// Files to keep with the experiment, such as sample tiles.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError>;
+}

@@ -1,0 +1,1 @@
+//! Only a manifest: see Cargo.toml.
