@@ -3,7 +3,7 @@
 use crate::client::Time;
 use crate::measured::Second;
 
-/// Told of a run's progress, on the thread that called [`crate::run`].
+/// Told of a run's progress, on the thread that called [`crate::run()`].
 ///
 /// Calls come in order: `loading` once, the seconds of warm-up, `measuring` once, the measured seconds. Neither
 /// blocks the load: threads go on while an observer works.

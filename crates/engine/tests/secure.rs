@@ -38,7 +38,7 @@ fn askers(
     request: &[u8],
 ) -> Vec<Box<dyn Client>> {
     let mut roots = RootCertStore::empty();
-    root.map(|certificate| roots.add(certificate.clone()).unwrap());
+    roots.add_parsable_certificates(root.cloned());
     let config = Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth());
     let tls = Tls { config, name: ServerName::try_from("localhost").unwrap() };
     let mut asker = Asker {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// A dynamometer for PostgreSQL and PostGIS: drives a database with a known load, keeps every measurement, and
 /// says, with an interval and a verdict, what is faster and by how much.
@@ -181,6 +181,9 @@ pub(crate) struct Bench {
     /// Same as -b simple-update
     #[arg(short = 'N', long)]
     pub(crate) skip_some_updates: bool,
+    /// All of -f, -b, -S and -N in the order they were given: scripts are numbered by it.
+    #[arg(skip)]
+    pub(crate) scripts: Vec<ScriptArgument>,
     /// Query protocol
     #[arg(short = 'M', long = "protocol", value_enum, default_value_t, value_name = "MODE")]
     pub(crate) mode: Mode,
@@ -370,10 +373,71 @@ pub(crate) struct TargetStatus {
     pub(crate) format: FormatOption,
 }
 
+/// One script as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ScriptArgument {
+    /// `-f`, with its weight.
+    File(String),
+    /// `-b` and its short forms, with its weight.
+    Builtin(String),
+}
+
 /// Reads the arguments of the process.
 ///
 /// # Errors
 /// clap's, for help, version and wrong usage.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    Cli::try_parse()
+    parse_from(std::env::args_os())
+}
+
+fn parse_from(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches_from(args)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let (Command::Bench(bench), Some(given)) = (&mut cli.command, matches.subcommand_matches("bench")) {
+        bench.scripts = in_order(bench, given);
+    }
+    Ok(cli)
+}
+
+/// clap keeps each option's values apart; the places on the command line put them in order again.
+fn in_order(bench: &Bench, given: &ArgMatches) -> Vec<ScriptArgument> {
+    let places = |id: &str| given.indices_of(id).into_iter().flatten().collect::<Vec<_>>();
+    let mut scripts: Vec<(usize, ScriptArgument)> = Vec::new();
+    scripts.extend(places("files").into_iter().zip(bench.files.iter().cloned().map(ScriptArgument::File)));
+    scripts.extend(places("builtins").into_iter().zip(bench.builtins.iter().cloned().map(ScriptArgument::Builtin)));
+    for (wanted, id, name) in [
+        (bench.select_only, "select_only", "select-only"),
+        (bench.skip_some_updates, "skip_some_updates", "simple-update"),
+    ] {
+        if wanted {
+            scripts.extend(places(id).first().map(|&place| (place, ScriptArgument::Builtin(name.to_owned()))));
+        }
+    }
+    scripts.sort_by_key(|(place, _)| *place);
+    scripts.into_iter().map(|(_, script)| script).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn scripts_keep_the_order_they_were_given_in() {
+        let args = ["pgdyno", "bench", "-f", "a.sql@2", "-S", "-b", "tpcb", "-f", "b.sql", "-N", "db"];
+        let cli = parse_from(args.map(Into::into)).expect("valid");
+        let Command::Bench(bench) = cli.command else { panic!("bench") };
+        let names: Vec<String> = bench
+            .scripts
+            .iter()
+            .map(|script| match script {
+                ScriptArgument::File(name) | ScriptArgument::Builtin(name) => name.clone(),
+            })
+            .collect();
+        assert_eq!(names, ["a.sql@2", "select-only", "tpcb", "b.sql", "simple-update"]);
+    }
 }

@@ -37,7 +37,8 @@ impl ReportData {
     pub fn new(experiment: Experiment, host: Host, target: Target, mut runs: Vec<Run>) -> Self {
         runs.sort_by_key(|run| run.sequence);
         let comparison = |metric| {
-            Comparison::of(&experiment, &runs, metric).filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
+            Comparison::of(&experiment, &runs, metric)
+                .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
         };
         let (throughput, latency) = (comparison(Metric::Tps), comparison(Metric::P99));
         Self { experiment, host, target, runs, throughput, latency }
@@ -112,7 +113,9 @@ impl ReportData {
         let names: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.factors.keys()).collect();
         names
             .into_iter()
-            .filter(|name| cells.iter().map(|cell| cell.factors.get(*name)).collect::<BTreeSet<_>>().len() > 1)
+            .filter(|name| {
+                cells.iter().map(|cell| cell.factors.get(*name)).collect::<BTreeSet<_>>().len() > 1
+            })
             .cloned()
             .collect()
     }
@@ -120,15 +123,19 @@ impl ReportData {
     /// Runs of a workload that can be believed, split by every factor but arm and clients: one scaling curve each.
     #[must_use]
     pub fn curves(&self, workload: &str) -> Vec<Curve<'_>> {
-        let runs: Vec<&Run> =
-            self.grid_runs().filter(|run| run.workload == workload && run.validity != Validity::Invalid).collect();
+        let runs: Vec<&Run> = self
+            .grid_runs()
+            .filter(|run| run.workload == workload && run.validity != Validity::Invalid)
+            .collect();
         let cells = Self::cells(runs.iter().copied());
-        let varying: Vec<String> = Self::varying(&cells).into_iter().filter(|name| name != "clients").collect();
+        let varying: Vec<String> =
+            Self::varying(&cells).into_iter().filter(|name| name != "clients").collect();
         let mut curves: Vec<Curve<'_>> = Vec::new();
         for cell in &cells {
             let name = cell_label(cell, &varying);
             if !curves.iter().any(|curve| curve.name == name) {
-                let own = runs.iter().copied().filter(|run| cell_label(&Cell::of(run), &varying) == name).collect();
+                let own =
+                    runs.iter().copied().filter(|run| cell_label(&Cell::of(run), &varying) == name).collect();
                 curves.push(Curve { name, runs: own });
             }
         }

@@ -147,10 +147,7 @@ mod tests {
         out.tag("p").attr("title", "\"><script>").class("").with(|p| {
             p.text("a < b & 'c'").tag("br").empty();
         });
-        assert_eq!(
-            out.as_str(),
-            "<p title=\"&quot;&gt;&lt;script&gt;\">a &lt; b &amp; &#39;c&#39;<br/></p>"
-        );
+        assert_eq!(out.as_str(), "<p title=\"&quot;&gt;&lt;script&gt;\">a &lt; b &amp; &#39;c&#39;<br/></p>");
     }
 
     #[test]

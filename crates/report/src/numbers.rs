@@ -37,7 +37,16 @@ pub fn tps(per_second: f64) -> String {
 /// A figure for the tick of an axis: at most two decimals, none that are nought.
 #[must_use]
 pub fn figure_short(value: f64) -> String {
-    let text = fixed(value, if value.abs() < 10.0 { 2 } else if value.abs() < 100.0 { 1 } else { 0 });
+    let text = fixed(
+        value,
+        if value.abs() < 10.0 {
+            2
+        } else if value.abs() < 100.0 {
+            1
+        } else {
+            0
+        },
+    );
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 

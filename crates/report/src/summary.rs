@@ -3,6 +3,9 @@
 use crate::data::ReportData;
 use crate::words;
 
+/// Width of a line, in characters.
+const WIDTH: usize = 80;
+
 /// Question, answer with interval, answers per workload and what is to be believed; ends with a line break.
 ///
 /// Control characters in foreign text are replaced, so that nothing in it can drive a terminal.
@@ -30,5 +33,30 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  A taste, not a measurement: {taste}"));
     }
     lines.push(format!("  {}", words::validity(data)));
-    lines.iter().map(|line| line.chars().map(crate::format::printable).collect::<String>() + "\n").collect()
+    lines
+        .iter()
+        .map(|line| wrapped(&line.chars().map(crate::format::printable).collect::<String>()))
+        .collect()
+}
+
+/// Breaks a line between words, so that it fits a terminal; what follows is indented further.
+fn wrapped(line: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let mut out = " ".repeat(indent);
+    let mut width = indent;
+    for (position, word) in line.split_whitespace().enumerate() {
+        let length = word.chars().count();
+        if position > 0 && width + 1 + length > WIDTH {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent + 2));
+            width = indent + 2;
+        } else if position > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+    out.push('\n');
+    out
 }

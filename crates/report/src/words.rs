@@ -152,7 +152,8 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
         let cells: Vec<String> = against
             .iter()
             .map(|cell| {
-                let change = cell.estimate.map_or(numbers::ABSENT.to_owned(), |e| numbers::change(e.change_pct()));
+                let change =
+                    cell.estimate.map_or(numbers::ABSENT.to_owned(), |e| numbers::change(e.change_pct()));
                 format!("{} ({change})", cell_text(&cell.cell))
             })
             .collect();
@@ -228,7 +229,8 @@ fn reasons(data: &ReportData, validity: Validity) -> String {
     if counts.is_empty() {
         return "no reason stored".to_owned();
     }
-    let listed: Vec<String> = counts.iter().map(|(reason, count)| format!("{} {count}", reason.text())).collect();
+    let listed: Vec<String> =
+        counts.iter().map(|(reason, count)| format!("{} {count}", reason.text())).collect();
     listed.join(", ")
 }
 

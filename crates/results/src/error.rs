@@ -77,10 +77,22 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Sorts an error of the operating system.
+    pub(crate) fn from_io(path: &Path, error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull => Self::Full { path: path.to_owned() },
+            _ => Self::Unusable { path: path.to_owned(), detail: error.to_string() },
+        }
+    }
+
     /// Sorts an SQLite error.
     pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode as Code;
         let path = path.to_owned();
+        // A full disk met while making the index of the log is an I/O error to SQLite.
+        if error.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
+            return Self::Full { path };
+        }
         match error.sqlite_error_code() {
             Some(Code::DiskFull) => Self::Full { path },
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { path },

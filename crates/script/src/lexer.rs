@@ -127,7 +127,7 @@ impl<'t> Lexer<'t> {
             b'.' if self.text.get(at + 1).is_some_and(u8::is_ascii_digit) => self.after_number(at + 1),
             b'0'..=b'9' => self.after_number(at),
             _ if is_name_start(first) => {
-                let end = self.end_of(at, |byte| is_name_part(byte) || byte == b'$');
+                let end = self.after_word(at);
                 self.function.word(&self.text[at..end], self.parentheses);
                 end
             }
@@ -202,7 +202,7 @@ impl<'t> Lexer<'t> {
         if self.text.get(tag_end) != Some(&b'$') {
             // A parameter like $1, or nothing.
             let end = self.end_of(at + 1, |byte| byte.is_ascii_digit());
-            return if end > at + 1 { end + usize::from(self.is_letter(end)) } else { end };
+            return if end > at + 1 { self.after_word(end) } else { end };
         }
         let delimiter = &self.text[at..=tag_end];
         let inside = tag_end + 1;
@@ -210,8 +210,8 @@ impl<'t> Lexer<'t> {
             .map_or(self.text.len(), |found| inside + found + delimiter.len())
     }
 
-    /// The end of a number, which swallows one letter that stands directly behind it, and the sign of an exponent
-    /// without digits: what looks like a quote's prefix or a comment there is none.
+    /// The end of a number, which swallows a word that stands directly behind it, and the sign of an exponent without
+    /// digits: what looks like a quote's prefix or a comment there is none.
     fn after_number(&self, digits: usize) -> usize {
         let end_of_digits = |at| self.end_of(at, |byte| byte.is_ascii_digit());
         let mut at = end_of_digits(digits);
@@ -230,11 +230,15 @@ impl<'t> Lexer<'t> {
                 at = end;
             }
         }
-        at + usize::from(self.is_letter(at))
+        self.after_word(at)
     }
 
-    fn is_letter(&self, at: usize) -> bool {
-        self.text.get(at).is_some_and(|&byte| is_name_start(byte))
+    /// The end of the word that starts here; this position when none does.
+    fn after_word(&self, at: usize) -> usize {
+        match self.text.get(at) {
+            Some(&byte) if is_name_start(byte) => self.end_of(at, |byte| is_name_part(byte) || byte == b'$'),
+            _ => at,
+        }
     }
 
     /// The end of a `/* */` comment, which may hold others.

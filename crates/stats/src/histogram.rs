@@ -170,10 +170,13 @@ impl Histogram {
     /// HdrHistogram's V2 compressed encoding, which other tools read too.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut whole = self.clone();
-        whole.make_room();
+        if self.inner.high() < HIGHEST_NS {
+            let mut whole = self.clone();
+            whole.make_room();
+            return whole.encode();
+        }
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&whole.inner, &mut bytes).expect("writing to memory cannot fail");
+        V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).expect("writing to memory cannot fail");
         bytes
     }
 

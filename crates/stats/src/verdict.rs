@@ -47,12 +47,20 @@ pub fn verdict(estimate: &Estimate, margin: f64, better: Better) -> Verdict {
 }
 
 /// More pairs until the half-width of the 95 % interval is the margin, from this estimate's spread; at least 1.
+///
+/// Where it is as narrow already and still nothing is decided, the change lies between 0 and the margin: then half the
+/// margin is asked for, since from any change either 0 or the margin is at least that far away.
 fn more_pairs(estimate: &Estimate, margin: f64) -> Option<u32> {
     if estimate.n < 3 || margin <= 0.0 {
         return None;
     }
-    let wanted = stein_pairs(estimate.deviation()?, estimate.n, margin.ln_1p());
-    Some(u32::try_from(wanted.saturating_sub(estimate.n)).unwrap_or(u32::MAX).max(1))
+    let deviation = estimate.deviation()?;
+    let wanted = [margin, margin / 2.0]
+        .map(|width| stein_pairs(deviation, estimate.n, width.ln_1p()))
+        .into_iter()
+        .find(|&pairs| pairs > estimate.n)
+        .unwrap_or(estimate.n);
+    Some(u32::try_from(wanted - estimate.n).unwrap_or(u32::MAX).max(1))
 }
 
 /// Stein's two-stage size (Ann. Math. Stat. 1945): N = max(n0, ceil(t²(.975, n0 - 1) s0² / w²)) for a 95 % interval of
@@ -81,6 +89,22 @@ pub fn pairs_for_power(effect: f64, deviation: f64, wanted: f64) -> Option<usize
     (2..=10_000).find(|&n| power(effect, deviation, n) >= wanted)
 }
 
+/// Smallest gain (a share: 0.02 = 2 %) that `n` >= 2 pairs see with at least this power (0..1, above 0.05).
+#[must_use]
+pub fn smallest_gain(n: usize, deviation: f64, wanted: f64) -> f64 {
+    // Power rises with the effect; 20 standard errors are enough even for n = 2.
+    let (mut low, mut high) = (0.0, deviation * 20.0);
+    for _ in 0..24 {
+        let middle = (low + high) / 2.0;
+        if power(middle, deviation, n) < wanted {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high.exp_m1()
+}
+
 /// P(T <= t) of the non-central t: the normal probability averaged over the chi-squared distribution of the variance.
 fn noncentral_t_cdf(t: f64, df: f64, shift: f64) -> f64 {
     let chi = ChiSquared::new(df).expect("positive degrees of freedom");
@@ -102,10 +126,11 @@ mod tests {
     use super::*;
     use crate::paired::paired;
 
-    /// Power to see +3 % by a paired t test, from R's `power.t.test(type = "paired")`-like exact computation.
+    /// Power to see +3 % by a paired t test, computed once by another program from the non-central t.
     #[test]
     fn power_is_the_published_one() {
         let published: &[(f64, [f64; 5])] = &[
+            (0.01, [0.74, 1.0, 1.0, 1.0, 1.0]),
             (0.02, [0.31, 0.70, 0.95, 0.99, 1.0]),
             (0.03, [0.18, 0.39, 0.67, 0.79, 0.94]),
             (0.05, [0.10, 0.18, 0.30, 0.39, 0.57]),
@@ -126,6 +151,33 @@ mod tests {
                 assert!(got.abs_diff(pairs) <= 1, "s {deviation}, power {wanted}: {got}, published {pairs}");
             }
         }
+    }
+
+    #[test]
+    fn smallest_gains_are_the_published_ones() {
+        for (deviation, row) in [
+            (0.01, [3.3, 1.7, 1.2, 1.0, 0.8]),
+            (0.02, [6.7, 3.4, 2.3, 2.0, 1.6]),
+            (0.03, [10.3, 5.2, 3.5, 3.0, 2.4]),
+            (0.05, [17.7, 8.8, 6.0, 5.1, 4.0]),
+        ] {
+            for (n, percent) in [3, 5, 8, 10, 15].into_iter().zip(row) {
+                let got = 100.0 * smallest_gain(n, deviation, 0.8);
+                assert!((got - percent).abs() <= 0.06, "s {deviation}, n {n}: {got}, published {percent}");
+            }
+        }
+    }
+
+    /// Inconclusive with an interval already narrower than the margin: more pairs are still asked for, in earnest.
+    #[test]
+    fn a_change_between_nothing_and_the_margin_needs_half_its_width() {
+        let values: Vec<f64> = (0..8).map(|i| 0.02 + if i % 2 == 0 { 0.027 } else { -0.027 }).collect();
+        let estimate = paired(&values).unwrap();
+        let Verdict::Inconclusive { more_pairs: Some(more) } = verdict(&estimate, 0.03, Better::Larger) else {
+            panic!("neither inside 3 % nor apart from 0")
+        };
+        // s = 0.02886: (2.365 · 0.02886 / ln 1.015)² = 21.01, rounded up, of which there are 8.
+        assert_eq!(more, 14);
     }
 
     #[test]

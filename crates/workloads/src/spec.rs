@@ -68,3 +68,93 @@ impl Spec {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Spec, String> {
+        let spec: Spec = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        spec.validate().map_err(|error| error.to_string())?;
+        Ok(spec)
+    }
+
+    #[test]
+    fn the_shortest_forms_are_enough() {
+        for text in [
+            r#"{"pgbench": {}}"#,
+            r#"{"pgbench": {"builtin": "tpcb-like"}}"#,
+            r#"{"pgbench": {"files": ["a.sql@3"], "mode": "prepared", "define": {"a": 1, "b": true, "c": "x", "d": 1.5}}}"#,
+            r#"{"tiles": {"table": "planet_osm_polygon"}}"#,
+            r#"{"tiles": {"tables": ["a", "b"], "zooms": [10, 10], "picker": {"trace": "t.txt"}, "variant": "unfiltered"}}"#,
+            r#"{"redis": {"command": "set"}}"#,
+            r#"{"redis": {"command": "get", "value_bytes": 1, "keys": 1}}"#,
+        ] {
+            let spec = read(text).unwrap();
+            let again = serde_json::to_string(&spec).unwrap();
+            assert_eq!(read(&again).unwrap(), spec, "{again}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_with_the_nearest_right_word() {
+        let cases = [
+            (r#"{"pgbench": {"builtins": "x"}}"#, "unknown field `builtins`"),
+            (r#"{"pgbench": {"mode": "prepare"}}"#, "did you mean \"prepared\"?"),
+            (r#"{"pgbench": {"scale": 0}}"#, "pgbench.scale: must be at least 1"),
+            (r#"{"tiles": {}}"#, "tiles.table: is missing"),
+            (r#"{"tiles": {"table": "a", "tables": ["b"]}}"#, "tiles.tables: give table or tables"),
+            (r#"{"tiles": {"table": "a", "zooms": [16, 12]}}"#, "tiles.zooms: [16, 12] is no range"),
+            (r#"{"tiles": {"table": "a", "zooms": [12, 23]}}"#, "tiles.zooms"),
+            (r#"{"tiles": {"table": "a", "picker": "dat"}}"#, "did you mean \"data\"?"),
+            (r#"{"tiles": {"table": "a", "picker": "trace"}}"#, "picker trace needs a file"),
+            (r#"{"tiles": {"table": "a", "variant": "morden"}}"#, "did you mean \"modern\"?"),
+            (r#"{"tiles": {"table": "a", "min_pixels": -1}}"#, "tiles.min_pixels"),
+            (r#"{"redis": {}}"#, "missing field `command`"),
+            (r#"{"redis": {"command": "del"}}"#, "unknown command \"del\""),
+            (r#"{"redis": {"command": "get", "keys": 0}}"#, "redis.keys: 0 is not within"),
+            (r#"{"redis": {"command": "get", "value_bytes": 0}}"#, "redis.value_bytes: 0 is not within"),
+            (r#"{"tile": {}}"#, "unknown variant `tile`"),
+        ];
+        for (text, wanted) in cases {
+            let message = read(text).unwrap_err();
+            assert!(message.contains(wanted), "{message} for {text}");
+        }
+    }
+
+    #[test]
+    fn scripts_are_read_with_their_weights() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.sql"), "select 1;").unwrap();
+        let open = |text: &str| read(text).unwrap().open(folder.path()).map_err(|error| error.to_string());
+        let workload = open(r#"{"pgbench": {"builtin": "select@2", "files": "a.sql@3"}}"#).unwrap();
+        let scripts: Vec<_> =
+            workload.scripts().into_iter().map(|script| (script.name, script.weight)).collect();
+        assert_eq!(scripts, [("<builtin: select only>".to_owned(), 2), ("a.sql".to_owned(), 3)]);
+        let statements: Vec<_> = workload.statements().into_iter().map(|statement| statement.text).collect();
+        assert_eq!(statements.last().map(String::as_str), Some("select 1;"));
+    }
+
+    #[test]
+    fn scripts_that_cannot_run_say_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let cases: [(&[u8], &str); 6] = [
+            (b"", "empty command list for script \"a.sql\""),
+            (b"select 1;\n\\shell rm x\n", "a.sql:2: \\shell is not supported yet"),
+            (b"\\frob\n", "a.sql:1: invalid command"),
+            (b"\\if true\nselect 1;", "\\if without matching \\endif"),
+            (b"select '\xff';", "script \"a.sql\" is not UTF-8 text"),
+            (b"\\set x 1 +\nselect 1;", "a.sql:1: syntax error"),
+        ];
+        for (script, wanted) in cases {
+            std::fs::write(folder.path().join("a.sql"), script).unwrap();
+            let result = read(r#"{"pgbench": {"files": ["a.sql"]}}"#).unwrap().open(folder.path());
+            let message = result.err().unwrap().to_string();
+            assert!(message.contains(wanted), "{message} for {wanted}");
+        }
+        let missing = read(r#"{"pgbench": {"files": ["b.sql"]}}"#).unwrap().open(folder.path());
+        assert!(missing.err().unwrap().to_string().contains("b.sql: cannot be read"));
+        let unknown = read(r#"{"pgbench": {"builtin": "selekt-only"}}"#).unwrap().open(folder.path());
+        assert!(unknown.err().unwrap().to_string().contains("did you mean \"select-only\"?"));
+    }
+}

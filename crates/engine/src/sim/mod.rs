@@ -34,11 +34,11 @@ const LEAD: Time = 1_000_000;
 
 /// Runs `plan` in simulated time against `server`.
 ///
-/// [`crate::run`] with another driver: the same client loop, schedule and recorder, with `plan.threads` threads
+/// [`crate::run()`] with another driver: the same client loop, schedule and recorder, with `plan.threads` threads
 /// taken in turn. The engine's own CPU is reported as 0.
 ///
 /// # Errors
-/// As [`crate::run`], without the system's refusals.
+/// As [`crate::run()`], without the system's refusals.
 pub fn simulate(
     plan: &Plan,
     clients: Vec<Box<dyn Client>>,

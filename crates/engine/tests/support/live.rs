@@ -32,9 +32,12 @@ pub struct Live {
     pub address: Address,
     pub replies: Arc<AtomicU64>,
     dead: Arc<AtomicBool>,
-    links: Arc<Mutex<Vec<Box<dyn Fn() + Send>>>>,
+    links: Arc<Mutex<Vec<Cut>>>,
     _folder: Option<tempfile::TempDir>,
 }
+
+/// Cuts one connection, whoever still holds it.
+type Cut = Arc<dyn Fn() + Send + Sync>;
 
 /// A connection's two directions, as the server needs them.
 pub trait Stream: Read + Write + Send {}
@@ -52,7 +55,7 @@ impl Live {
             for stream in listener.incoming() {
                 let stream = stream.unwrap();
                 let handle = stream.try_clone().unwrap();
-                let cut = Box::new(move || drop(handle.shutdown(std::net::Shutdown::Both)));
+                let cut = Arc::new(move || drop(handle.shutdown(std::net::Shutdown::Both)));
                 if !parts.welcome(cut, manners, move || Ok(Box::new(stream))) {
                     return;
                 }
@@ -73,7 +76,7 @@ impl Live {
                 let stream = stream.unwrap();
                 stream.set_nodelay(true).unwrap();
                 let handle = stream.try_clone().unwrap();
-                let cut = Box::new(move || drop(handle.shutdown(std::net::Shutdown::Both)));
+                let cut = Arc::new(move || drop(handle.shutdown(std::net::Shutdown::Both)));
                 let dress = dress.clone();
                 if !parts.welcome(cut, manners, move || dress(stream)) {
                     return;
@@ -99,21 +102,24 @@ impl Live {
 struct Parts {
     replies: Arc<AtomicU64>,
     dead: Arc<AtomicBool>,
-    links: Arc<Mutex<Vec<Box<dyn Fn() + Send>>>>,
+    links: Arc<Mutex<Vec<Cut>>>,
 }
 
 impl Parts {
-    fn welcome<F>(&self, cut: Box<dyn Fn() + Send>, manners: Manners, open: F) -> bool
+    fn welcome<F>(&self, cut: Cut, manners: Manners, open: F) -> bool
     where
         F: FnOnce() -> io::Result<Box<dyn Stream>> + Send + 'static,
     {
         if self.dead.load(Ordering::SeqCst) {
             return false;
         }
-        self.links.lock().unwrap().push(cut);
+        self.links.lock().unwrap().push(Arc::clone(&cut));
         let replies = self.replies.clone();
         // A connection that breaks ends its thread.
-        thread::spawn(move || open().and_then(|mut stream| serve(&mut stream, manners, &replies)));
+        thread::spawn(move || {
+            let _ = open().and_then(|mut stream| serve(&mut stream, manners, &replies));
+            cut();
+        });
         true
     }
 }

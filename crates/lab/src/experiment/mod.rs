@@ -77,3 +77,6 @@ impl ExperimentFile {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,20 +2,30 @@
 
 use std::time::Duration;
 
-/// Reads `500ms`, `10s`, `2min`, `1.5h`; `None` when it is nothing of that kind.
-#[must_use]
+/// Reads `500ms`, `10s`, `1.5h`, `4min 30s`; `None` when it is nothing of that kind.
 pub(super) fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let number: f64 = text[..split].trim().parse().ok()?;
-    let seconds = match &text[split..] {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "min" => 60.0,
-        "h" => 3600.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(number * seconds).ok()
+    let mut sum = None;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let unit = rest.find(|c: char| c.is_ascii_alphabetic())?;
+        let end = rest[unit..].find(|c: char| !c.is_ascii_alphabetic()).map_or(rest.len(), |length| unit + length);
+        let seconds = seconds_in(&rest[unit..end])?;
+        let number: f64 = rest[..unit].trim().parse().ok()?;
+        let part = Duration::try_from_secs_f64(number * seconds).ok()?;
+        sum = Some(sum.unwrap_or(Duration::ZERO).checked_add(part)?);
+        rest = rest[end..].trim_start();
+    }
+    sum
+}
+
+fn seconds_in(unit: &str) -> Option<f64> {
+    match unit {
+        "ms" => Some(0.001),
+        "s" => Some(1.0),
+        "min" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    }
 }
 
 /// Puts variables' values in place of `$NAME` and `${NAME}`; `$$` is a dollar. The error is the first unset name.
@@ -116,6 +126,9 @@ mod tests {
             ("2min", Some(120_000)),
             ("1.5h", Some(5_400_000)),
             (" 3 s ", Some(3_000)),
+            ("4min 30s", Some(270_000)),
+            ("4min30s", Some(270_000)),
+            ("4min 30", None),
             ("10", None),
             ("10m", None),
             ("-1s", None),

@@ -55,6 +55,21 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
     (message.to_owned(), None)
 }
 
+/// Keys that a workload's table may have, as its own reader lists them when it meets another one.
+#[cfg(test)]
+pub(super) fn keys_of(table: &str, text: &toml::Table) -> Vec<String> {
+    let message = match table {
+        "prepare.osm" => text["prepare"]["osm"].clone().try_into::<workloads::osm::Options>().map(drop),
+        "prepare.pgbench" => {
+            text["prepare"]["pgbench"].clone().try_into::<workloads::pgbench::init::InitOptions>().map(drop)
+        }
+        _ => text["workload"]["w"].clone().try_into::<workloads::Spec>().map(drop),
+    };
+    let message = message.err().map(|error| error.to_string()).unwrap_or_default();
+    let listed = message.split("expected").nth(1).unwrap_or_default();
+    listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,7 +94,7 @@ pub(super) fn arms_need_restart(arms: &[PlannedArm]) -> bool {
 
 /// Connecting, counters, a checkpoint and storing, before and after a run, in seconds; measured on two cores and an
 /// ordinary disk. Only an estimate hangs on it, and the length of runs that are sized by a budget.
-pub(super) const AROUND_RUN_S: f64 = 0.45;
+pub(super) const AROUND_RUN_S: f64 = 0.35;
 /// A restart with what it writes and reads, seconds.
 pub(super) const RESTART_S: f64 = 1.5;
 
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn a_budget_is_shared_out() {
-        assert_eq!(sized(100.0, 0.55, 20, 0, 1.0, 10.0), 4.0);
-        assert_eq!(sized(103.0, 0.55, 20, 2, 1.0, 10.0), 4.0);
-        assert_eq!(sized(10.0, 0.55, 20, 0, 1.0, 10.0), 1.0);
-        assert_eq!(sized(1000.0, 0.55, 20, 0, 1.0, 10.0), 10.0);
+        assert_eq!(sized(100.0, 0.65, 20, 0, 1.0, 10.0), 4.0);
+        assert_eq!(sized(103.0, 0.65, 20, 2, 1.0, 10.0), 4.0);
+        assert_eq!(sized(10.0, 0.65, 20, 0, 1.0, 10.0), 1.0);
+        assert_eq!(sized(1000.0, 0.65, 20, 0, 1.0, 10.0), 10.0);
     }
 
     #[test]

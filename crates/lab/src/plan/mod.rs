@@ -225,3 +225,6 @@ impl Plan {
         self.runs.iter().filter(|run| !done.contains(&run.key())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,6 +95,7 @@ pub struct Target {
     applied: Applied,
     /// Something was set for the whole server.
     changed: bool,
+    recovered: Vec<Recovered>,
 }
 
 impl Target {
@@ -111,7 +112,8 @@ impl Target {
         stop: &engine::Stop,
     ) -> Result<Self, TargetError> {
         let cluster = Cluster::ensure(home, name, options, watchdog, stop)?;
-        let mut target = Self::over(Server::Managed(Box::new(cluster)), MANAGED_DATABASE.to_owned());
+        let recovered = url::recover_earlier(home);
+        let mut target = Self::over(Server::Managed(Box::new(cluster)), MANAGED_DATABASE, recovered);
         target.ensure_database(MANAGED_DATABASE)?;
         for extension in extensions {
             target.ensure_extension(extension)?;
@@ -129,17 +131,18 @@ impl Target {
         extensions: &[String],
         home: &Home,
     ) -> Result<Self, TargetError> {
-        let server = UrlServer::open(dsn, change_server, home)?;
+        let mut server = UrlServer::open(dsn, change_server, home)?;
         let database = server.config().dbname.clone();
-        let mut target = Self::over(Server::Url(Box::new(server)), database);
+        let recovered = server.take_recovered();
+        let mut target = Self::over(Server::Url(Box::new(server)), &database, recovered);
         for extension in extensions {
             target.ensure_extension(extension)?;
         }
         Ok(target)
     }
 
-    fn over(server: Server, database: String) -> Self {
-        Self { server, database, applied: Applied::default(), changed: false }
+    fn over(server: Server, database: &str, recovered: Vec<Recovered>) -> Self {
+        Self { server, database: database.to_owned(), applied: Applied::default(), changed: false, recovered }
     }
 
     /// `managed` or `url`.
@@ -249,10 +252,7 @@ impl Target {
     /// What was put back on servers that an earlier, killed pgdyno had changed, or is still to be.
     #[must_use]
     pub fn recovered(&self) -> &[Recovered] {
-        match &self.server {
-            Server::Managed(_) => &[],
-            Server::Url(server) => server.recovered(),
-        }
+        &self.recovered
     }
 
     /// Whether the server is still there, where that can be seen without asking it.

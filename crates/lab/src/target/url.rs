@@ -1,6 +1,7 @@
 //! A server given by a connection string: never more than SQL.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use protocol::postgres::conninfo::{Env, RootCertificates};
 use protocol::postgres::{Config, Host, SslMode};
@@ -35,8 +36,7 @@ impl UrlServer {
         let control = connect(&config)?;
         let place = control.place().clone();
         drop(control);
-        // Only a home that is there can hold a journal; a run without changes needs none.
-        let recovered = recover(home, &mut |entry| reach(&entry.dsn, &config));
+        let recovered = recover(home, &mut |entry| reach(&entry.dsn, Some(&config)));
         let journal = if change_server {
             home.prepare(crate::child::Account::unprivileged()?.as_ref())?;
             Some(Journal::new(home, &config.redacted()))
@@ -65,9 +65,8 @@ impl UrlServer {
     }
 
     /// What was found to be undone from earlier experiments, on any server.
-    #[must_use]
-    pub fn recovered(&self) -> &[Recovered] {
-        &self.recovered
+    pub(super) fn take_recovered(&mut self) -> Vec<Recovered> {
+        std::mem::take(&mut self.recovered)
     }
 
     /// The connection without secrets, for records and messages.
@@ -116,11 +115,22 @@ impl UrlServer {
     }
 }
 
+/// Undoes what killed pgdynos left on servers that are not ours, as far as the environment and the passfile let us
+/// connect there.
+pub fn recover_earlier(home: &Home) -> Vec<Recovered> {
+    recover(home, &mut |entry| reach(&entry.dsn, None))
+}
+
+/// Patience with a server that only needs to be mended.
+const RECOVERY_BOUND: Duration = Duration::from_secs(5);
+
 /// Connects to the server of a journal: the one just described (whose password we know), or another one.
-fn reach(dsn: &str, described: &Config) -> Result<Control, String> {
-    if dsn == described.redacted() {
-        return connect(described).map_err(|error| error.to_string());
-    }
-    let config = Config::parse(Some(dsn), &Env::process()).map_err(|error| error.to_string())?;
+fn reach(dsn: &str, described: Option<&Config>) -> Result<Control, String> {
+    let mut config = match described.filter(|config| config.redacted() == dsn) {
+        Some(config) => config.clone(),
+        None => Config::parse(Some(dsn), &Env::process()).map_err(|error| error.to_string())?,
+    };
+    config.connect_timeout =
+        Some(config.connect_timeout.map_or(RECOVERY_BOUND, |own| own.min(RECOVERY_BOUND)));
     connect(&config).map_err(|error| error.to_string())
 }

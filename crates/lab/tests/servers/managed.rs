@@ -63,6 +63,9 @@ fn a_killed_watchdog_and_a_killed_server_are_survived() {
     // Without its watchdog the kernel stops the server.
     kill(parent(pid));
     eventually(Duration::from_secs(10), "server stops", || !is_alive(pid));
+    assert!(server.check().is_err());
+    server.start().unwrap();
+    server.check().unwrap();
     drop(server);
     let server = ensure(&place, &Options::default()).unwrap();
     assert_eq!(server.connect("postgres").unwrap().scalar("SELECT 1").unwrap().as_deref(), Some("1"));

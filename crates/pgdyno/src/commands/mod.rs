@@ -1,8 +1,8 @@
 //! One file per command; this one only chooses.
 
-//mod bench;
+mod bench;
 mod compare;
-//mod osm;
+mod osm;
 mod report;
 mod run;
 mod signals;
@@ -24,12 +24,12 @@ use crate::exit::Outcome;
 pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Run(args) => run::run(&args),
-        Command::Bench(_) => Ok(0),
+        Command::Bench(args) => bench::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Sql(args) => sql::run(&args),
-        Command::Osm(_) => Ok(0),
+        Command::Osm(args) => osm::run(&args),
         Command::Target(args) => target::run(&args),
     }
 }

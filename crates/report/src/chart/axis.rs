@@ -90,7 +90,8 @@ pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
 pub(crate) fn without_overlap(ticks: Vec<Tick>, scale: &Scale) -> Vec<Tick> {
     const GAP: f64 = 8.0;
     let touch = |a: &Tick, b: &Tick| {
-        (scale.at(b.value) - scale.at(a.value)).abs() < (text_width(&a.label) + text_width(&b.label)) / 2.0 + GAP
+        (scale.at(b.value) - scale.at(a.value)).abs()
+            < (text_width(&a.label) + text_width(&b.label)) / 2.0 + GAP
     };
     let mut kept: Vec<Tick> = Vec::new();
     let count = ticks.len();

@@ -89,7 +89,8 @@ fn place(clients: u32) -> f64 {
 fn point(curve: &Curve<'_>, arm: Option<&str>, clients: u32, metric: Metric) -> Option<Point> {
     let values: Vec<f64> =
         curve.of_arm(arm).filter(|run| run.clients == clients).filter_map(|run| metric.of(run)).collect();
-    let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+    let (low, high) =
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
     (!values.is_empty()).then(|| Point {
         x: place(clients),
         y: values.iter().sum::<f64>() / values.len() as f64,
@@ -121,13 +122,18 @@ fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Sheet {
         .numbers(series.iter().map(name));
     for &n in clients {
         let mut row: Vec<Cell> = vec![numbers::count(n.into()).into()];
-        row.extend(series.iter().map(|series| match series.points.iter().find(|point| point.x == place(n)) {
-            Some(Point { y, range: Some((low, high)), .. }) => {
-                format!("{} ({} to {})", (drawn.value)(*y), (drawn.value)(*low), (drawn.value)(*high)).into()
-            }
-            Some(Point { y, .. }) => (drawn.value)(*y).into(),
-            None => numbers::ABSENT.into(),
-        }));
+        row.extend(series.iter().map(
+            |series| {
+                match series.points.iter().find(|point| point.x == place(n)) {
+                    Some(Point { y, range: Some((low, high)), .. }) => {
+                        format!("{} ({} to {})", (drawn.value)(*y), (drawn.value)(*low), (drawn.value)(*high))
+                            .into()
+                    }
+                    Some(Point { y, .. }) => (drawn.value)(*y).into(),
+                    None => numbers::ABSENT.into(),
+                }
+            },
+        ));
         sheet.row(row);
     }
     sheet

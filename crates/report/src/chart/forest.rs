@@ -61,7 +61,13 @@ impl Forest {
             label(&mut drawing, right + 14.0, middle + FONT * 0.35, START, weight(row), figure);
             draw(&mut drawing, row, &x, middle);
         }
-        Some(Figure { title: self.title, caption: self.caption, height: bottom + 46.0, drawing, data: self.data })
+        Some(Figure {
+            title: self.title,
+            caption: self.caption,
+            height: bottom + 46.0,
+            drawing,
+            data: self.data,
+        })
     }
 
     fn axis(
@@ -72,7 +78,8 @@ impl Forest {
         (top, bottom): (f64, f64),
         (left, right): (f64, f64),
     ) {
-        let named = ticks.into_iter().map(|value| Tick { value, label: numbers::figure_short(value) }).collect();
+        let named =
+            ticks.into_iter().map(|value| Tick { value, label: numbers::figure_short(value) }).collect();
         for tick in without_overlap(named, x) {
             let at = x.at(tick.value);
             rule(out, if tick.value == 0.0 { "base" } else { "grid" }, (at, top), (at, bottom));

@@ -108,7 +108,8 @@ fn caption(arms: &[(String, Histogram)]) -> String {
 }
 
 fn sheet(arms: &[(String, Histogram)]) -> Sheet {
-    let name = |(name, _): &(String, Histogram)| if name.is_empty() { "all".to_owned() } else { name.clone() };
+    let name =
+        |(name, _): &(String, Histogram)| if name.is_empty() { "all".to_owned() } else { name.clone() };
     let mut sheet =
         Sheet::new("Response time by percentile").text(["percentile"]).numbers(arms.iter().map(name));
     let most = arms.iter().map(|(_, histogram)| histogram.count()).max().unwrap_or(0);

@@ -42,19 +42,21 @@ impl Figure {
     pub(crate) fn write(&self, out: &mut Markup) {
         out.tag("figure").class("chart").with(|out| {
             out.tag("h4").text(&self.title);
-            out.tag("svg")
-                .attr("viewBox", format_args!("0 0 {WIDTH} {}", coordinate(self.height)))
-                .attr("role", "img")
-                .with(|out| {
-                    out.tag("title").text(&self.title);
-                    out.tag("desc").text(&self.caption);
-                    out.append(&self.drawing);
-                });
+            out.tag("div").class("drawing").with(|out| self.draw(out));
             out.tag("figcaption").text(&self.caption);
             out.tag("details").with(|out| {
                 out.tag("summary").text("Data of this chart");
                 self.data.write(out);
             });
+        });
+    }
+
+    fn draw(&self, out: &mut Markup) {
+        let view = format!("0 0 {WIDTH} {}", coordinate(self.height));
+        out.tag("svg").attr("viewBox", view).attr("role", "img").with(|out| {
+            out.tag("title").text(&self.title);
+            out.tag("desc").text(&self.caption);
+            out.append(&self.drawing);
         });
     }
 }

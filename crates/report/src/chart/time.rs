@@ -23,7 +23,8 @@ pub(crate) fn figure(data: &ReportData, title: &str, curve: &Curve<'_>) -> Optio
         .map(|arm| (arm.unwrap_or_default().to_owned(), mean_by_second(curve.of_arm(arm))))
         .filter(|(_, seconds)| seconds.len() >= 3)
         .collect();
-    let end = seconds.iter().flat_map(|(_, seconds)| seconds.last()).map(|(t, _)| t + 1.0).fold(0.0, f64::max);
+    let end =
+        seconds.iter().flat_map(|(_, seconds)| seconds.last()).map(|(t, _)| t + 1.0).fold(0.0, f64::max);
     if seconds.is_empty() {
         return None;
     }
@@ -95,7 +96,8 @@ fn caption(arms: &[(String, Vec<(f64, f64)>)]) -> String {
 }
 
 fn sheet(arms: &[(String, Vec<(f64, f64)>)]) -> Sheet {
-    let name = |(name, _): &(String, Vec<(f64, f64)>)| if name.is_empty() { "tps".into() } else { name.clone() };
+    let name =
+        |(name, _): &(String, Vec<(f64, f64)>)| if name.is_empty() { "tps".into() } else { name.clone() };
     let mut sheet = Sheet::new("Transactions per second, by second of the run")
         .numbers(["from second"])
         .numbers(arms.iter().map(name));

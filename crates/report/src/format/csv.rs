@@ -25,7 +25,13 @@ fn field(value: &Value) -> String {
         Value::Null => String::new(),
         Value::Int(number) => number.to_string(),
         // What is not a number is an empty field, which spreadsheets and pandas read as missing.
-        Value::Real(number) => if number.is_finite() { number.to_string() } else { String::new() },
+        Value::Real(number) => {
+            if number.is_finite() {
+                number.to_string()
+            } else {
+                String::new()
+            }
+        }
         Value::Text(text) => quoted(text),
         Value::Blob(bytes) => hex(bytes),
     }

@@ -27,7 +27,9 @@ fn json(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Int(number) => number.to_string(),
         // JSON has no NaN: absent instead.
-        Value::Real(number) => serde_json::Number::from_f64(*number).map_or("null".to_owned(), |n| n.to_string()),
+        Value::Real(number) => {
+            serde_json::Number::from_f64(*number).map_or("null".to_owned(), |n| n.to_string())
+        }
         Value::Text(text) => string(text),
         Value::Blob(bytes) => string(&hex(bytes)),
     }

@@ -9,9 +9,10 @@ pub(super) struct Markdown;
 impl Printer for Markdown {
     fn print(&self, table: &Table) -> String {
         let mut out = line(table.columns.iter().map(|name| escaped(name)));
-        out.push_str(&line((0..table.columns.len()).map(|column| {
-            if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }
-        })));
+        out.push_str(&line(
+            (0..table.columns.len())
+                .map(|column| if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }),
+        ));
         let decimals: Vec<usize> = (0..table.columns.len()).map(|column| decimals(table, column)).collect();
         for row in &table.rows {
             out.push_str(&line(row.iter().zip(&decimals).map(|(v, &d)| escaped(&readable(v, d)))));

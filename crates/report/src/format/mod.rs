@@ -66,11 +66,12 @@ pub fn print(table: &Table, format: Format) -> String {
 
 /// Whether every value of a column is a number or absent, and one is a number.
 fn is_numeric(table: &Table, column: usize) -> bool {
-    let mut values = table.rows.iter().filter_map(|row| row.get(column)).filter(|v| **v != Value::Null).peekable();
+    let mut values =
+        table.rows.iter().filter_map(|row| row.get(column)).filter(|v| **v != Value::Null).peekable();
     values.peek().is_some() && values.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
 }
 
-/// Decimals that suit a column of real numbers: four digits for its largest.
+/// Decimals that suit a column of real numbers: four digits for its largest; one for percent.
 fn decimals(table: &Table, column: usize) -> usize {
     let largest = table
         .rows
@@ -80,6 +81,9 @@ fn decimals(table: &Table, column: usize) -> usize {
             _ => None,
         })
         .fold(0.0, f64::max);
+    if table.columns.get(column).is_some_and(|name| name.ends_with("_pct")) {
+        return 1;
+    }
     match largest {
         size if size >= 1000.0 => 0,
         size if size >= 100.0 => 1,
@@ -121,7 +125,12 @@ mod tests {
     fn sample() -> Table {
         let mut table = Table::new(&["workload", "clients", "tps", "doubt"]);
         table.push(vec!["polygons".into(), 4_i64.into(), 17.332_67.into(), Value::Null]);
-        table.push(vec!["tpcb, \"own\"\u{1b}[2J|x".into(), 16_i64.into(), 885.33.into(), "client\nbusy".into()]);
+        table.push(vec![
+            "tpcb, \"own\"\u{1b}[2J|x".into(),
+            16_i64.into(),
+            885.33.into(),
+            "client\nbusy".into(),
+        ]);
         table.push(vec!["".into(), Value::Null, f64::NAN.into(), Value::Blob(vec![0, 255])]);
         table
     }

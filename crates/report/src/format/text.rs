@@ -1,35 +1,123 @@
 //! Aligned columns for a terminal; nothing depends on colour.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table as Grid, presets};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle, LineStyle, Table as Grid,
+    TableStyle, Width,
+};
 use results::Table;
 
 use super::{Printer, decimals, is_numeric, readable};
 
-/// Width of the table, in characters.
-const WIDTH: u16 = 80;
+/// Width of a table, in characters, where its columns can be made to fit.
+const WIDTH: usize = 80;
+/// Blanks between columns: one of padding, one that the style puts there.
+const GAP: usize = 2;
+const PADDING: u16 = 1;
+/// Longer words are broken.
+const LONGEST_WORD: usize = 28;
+
+/// Columns parted by blanks, a rule under the header.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none())
+    .header_separator(LineStyle::none().fill('-').junction('-'))
+    .content_lines(ContentLineStyle::none());
 
 pub(super) struct Text;
 
 impl Printer for Text {
     fn print(&self, table: &Table) -> String {
-        let columns = table.columns.len();
+        let columns: Vec<Column> = (0..table.columns.len()).map(|at| Column::of(table, at)).collect();
+        let widths = widths(&columns);
         let mut grid = Grid::new();
-        grid.load_style(presets::ASCII_MARKDOWN)
-            .set_width(WIDTH)
-            .set_content_arrangement(ContentArrangement::Dynamic);
-        let numeric: Vec<bool> = (0..columns).map(|column| is_numeric(table, column)).collect();
-        let decimals: Vec<usize> = (0..columns).map(|column| decimals(table, column)).collect();
-        grid.set_header(table.columns.iter().zip(&numeric).map(|(name, &right)| cell(name.clone(), right)));
-        for row in &table.rows {
-            let cells = row.iter().zip(&numeric).zip(&decimals);
-            grid.add_row(cells.map(|((value, &right), &decimals)| cell(readable(value, decimals), right)));
+        grid.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
+        grid.set_width((total(&widths) + GAP) as u16);
+        grid.set_header(columns.iter().zip(&widths).map(|(column, &width)| column.cell(&column.head(width))));
+        for row in 0..table.rows.len() {
+            grid.add_row(columns.iter().map(|column| column.cell(&column.texts[row])));
+        }
+        for (at, width) in widths.iter().enumerate() {
+            if let Some(column) = grid.column_mut(at) {
+                column.set_padding((0, PADDING));
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(*width as u16 + PADDING)));
+            }
         }
         let rows = if table.rows.is_empty() { "(0 rows)\n" } else { "" };
-        format!("{}\n{rows}", grid.trim_fmt())
+        let lines: Vec<String> = grid.lines().map(|line| line.trim_end().to_owned()).collect();
+        format!("{}\n{rows}", lines.join("\n"))
     }
 }
 
-fn cell(text: String, right: bool) -> Cell {
-    let alignment = if right { CellAlignment::Right } else { CellAlignment::Left };
-    Cell::new(text).set_alignment(alignment)
+/// A column as it will be printed.
+struct Column {
+    name: String,
+    texts: Vec<String>,
+    numeric: bool,
+}
+
+impl Column {
+    fn of(table: &Table, at: usize) -> Self {
+        let decimals = decimals(table, at);
+        let text =
+            |row: &Vec<results::Value>| row.get(at).map_or(String::new(), |value| readable(value, decimals));
+        Self {
+            name: table.columns[at].clone(),
+            texts: table.rows.iter().map(text).collect(),
+            numeric: is_numeric(table, at),
+        }
+    }
+
+    /// Width that breaks nothing.
+    fn natural(&self) -> usize {
+        let texts = self.texts.iter().map(|text| text.chars().count());
+        texts.chain([self.name.chars().count()]).max().unwrap_or(0)
+    }
+
+    /// Least width: numbers whole, text in words, the name broken after underscores.
+    fn least(&self) -> usize {
+        let pieces = self.name.split_inclusive('_').map(|piece| piece.chars().count()).max().unwrap_or(0);
+        let words = |text: &String| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
+        let texts = self
+            .texts
+            .iter()
+            .map(|text| if self.numeric { text.chars().count() } else { words(text).min(LONGEST_WORD) });
+        texts.chain([pieces]).max().unwrap_or(0)
+    }
+
+    /// The name, broken after underscores where it is wider than the column.
+    fn head(&self, width: usize) -> String {
+        if self.name.chars().count() <= width {
+            return self.name.clone();
+        }
+        let mut lines = vec![String::new()];
+        for piece in self.name.split_inclusive('_') {
+            let last = lines.last_mut().filter(|line| line.chars().count() + piece.chars().count() <= width);
+            match last {
+                Some(line) => line.push_str(piece),
+                None => lines.push(piece.to_owned()),
+            }
+        }
+        lines.join("\n").trim_start().to_owned()
+    }
+
+    fn cell(&self, text: &str) -> Cell {
+        Cell::new(text).set_alignment(if self.numeric { CellAlignment::Right } else { CellAlignment::Left })
+    }
+}
+
+/// Natural widths, the widest narrowed first until the table fits or nothing can give any more.
+fn widths(columns: &[Column]) -> Vec<usize> {
+    let least: Vec<usize> = columns.iter().map(Column::least).collect();
+    let mut widths: Vec<usize> = columns.iter().map(Column::natural).collect();
+    // What is wider than any terminal needs no counting down from.
+    widths.iter_mut().zip(&least).for_each(|(width, least)| *width = (*width).min(WIDTH).max(*least));
+    while total(&widths) > WIDTH {
+        let widest = (0..widths.len()).filter(|&at| widths[at] > least[at]).max_by_key(|&at| widths[at]);
+        let Some(widest) = widest else { break };
+        widths[widest] -= 1;
+    }
+    widths
+}
+
+fn total(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
 }

@@ -106,15 +106,16 @@ pub(super) fn strong(found: &Comparison) -> f64 {
 fn cells_in_words(found: &Comparison, arm: &ArmComparison) -> String {
     let cells = numbers::counted(arm.cells.len(), "cell", "cells");
     let tally = words::tally(arm);
-    let range = arm.extremes(found.metric.better()).filter(|_| arm.cells.len() > 1).and_then(|(best, worst)| {
-        let (best_change, worst_change) = (best.estimate?.change_pct(), worst.estimate?.change_pct());
-        Some(format!(
-            " Best: {} ({}); worst: {} ({}).",
-            cell_text(&best.cell),
-            numbers::change(best_change),
-            cell_text(&worst.cell),
-            numbers::change(worst_change)
-        ))
-    });
+    let range =
+        arm.extremes(found.metric.better()).filter(|_| arm.cells.len() > 1).and_then(|(best, worst)| {
+            let (best_change, worst_change) = (best.estimate?.change_pct(), worst.estimate?.change_pct());
+            Some(format!(
+                " Best: {} ({}); worst: {} ({}).",
+                cell_text(&best.cell),
+                numbers::change(best_change),
+                cell_text(&worst.cell),
+                numbers::change(worst_change)
+            ))
+        });
     format!("Of {cells}: {tally}.{}", range.unwrap_or_default())
 }

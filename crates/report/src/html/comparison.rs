@@ -54,8 +54,15 @@ fn forest(found: &Comparison, arm: &ArmComparison) -> Option<crate::chart::Figur
         .numbers(["change", "interval"])
         .text(["verdict"]);
     for (row, verdict) in rows.iter().zip(verdicts(found, arm)) {
-        let interval = row.interval.map_or(numbers::ABSENT.to_owned(), |(low, high)| numbers::change_interval(low, high));
-        data.row(vec![row.label.clone().into(), numbers::change(row.change).into(), interval.into(), verdict.into()]);
+        let interval = row
+            .interval
+            .map_or(numbers::ABSENT.to_owned(), |(low, high)| numbers::change_interval(low, high));
+        data.row(vec![
+            row.label.clone().into(),
+            numbers::change(row.change).into(),
+            interval.into(),
+            verdict.into(),
+        ]);
     }
     Forest {
         title: format!("{} against {}: change of throughput", arm.arm, found.base),
@@ -76,7 +83,10 @@ fn forest(found: &Comparison, arm: &ArmComparison) -> Option<crate::chart::Figur
 /// Verdicts of the rows that are drawn, in the same order.
 fn verdicts(found: &Comparison, arm: &ArmComparison) -> Vec<String> {
     let cells = arm.cells.iter().filter(|cell| cell.estimate.is_some()).map(|cell| cell.verdict);
-    cells.chain(arm.grid.iter().map(|figure| figure.verdict)).map(|v| words::verdict(v, found.margin)).collect()
+    cells
+        .chain(arm.grid.iter().map(|figure| figure.verdict))
+        .map(|v| words::verdict(v, found.margin))
+        .collect()
 }
 
 fn table(found: &Comparison, arm: &ArmComparison) -> Sheet {
@@ -107,11 +117,9 @@ fn table(found: &Comparison, arm: &ArmComparison) -> Sheet {
 fn verdict(found: &Comparison, cell: &CellComparison) -> String {
     let verdict = words::verdict_with_advice(cell.verdict, found.margin);
     match cell.second_opinion {
-        Some(other) => format!(
-            "{verdict}; by ranks {} (p {})",
-            numbers::change(other.change_pct),
-            probability(other.p)
-        ),
+        Some(other) => {
+            format!("{verdict}; by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p))
+        }
         None => verdict,
     }
 }
@@ -133,11 +141,17 @@ fn excluded(arm: &ArmComparison, out: &mut Markup) {
         return;
     }
     out.tag("details").with(|out| {
-        out.tag("summary").text(format_args!("{} left out", numbers::counted(arm.excluded(), "pair", "pairs")));
+        out.tag("summary")
+            .text(format_args!("{} left out", numbers::counted(arm.excluded(), "pair", "pairs")));
         out.tag("ul").with(|out| {
             for cell in &arm.cells {
                 for pair in &cell.excluded {
-                    out.tag("li").text(format_args!("{}, round {}: {}", cell_text(&cell.cell), pair.round, pair.why));
+                    out.tag("li").text(format_args!(
+                        "{}, round {}: {}",
+                        cell_text(&cell.cell),
+                        pair.round,
+                        pair.why
+                    ));
                 }
             }
         });

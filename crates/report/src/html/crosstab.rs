@@ -1,61 +1,71 @@
-//! Crosstabs: a factor down, arms across, mean and maximum, and the change against the base.
+//! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
 use results::comparison::Crosstab;
 
-use crate::data::{ReportData, level_in_words};
+use crate::data::ReportData;
 use crate::markup::Markup;
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
 use crate::tables::{Show, changes, of_grid};
 
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
-    let tabs = of_grid(data);
-    if tabs.iter().all(|tab| tab.rows.is_empty()) {
+    let tabs: Vec<Crosstab> = of_grid(data).into_iter().filter(|tab| !tab.rows.is_empty()).collect();
+    if tabs.is_empty() {
         return;
     }
-    out.tag("p").text(
-        "Plain means and maxima as a spreadsheet would give them. They do not know which runs belong together: the \
-         verdicts above do.",
-    );
+    out.tag("p").text("Plain means and maxima, as a spreadsheet would give them.");
+    if data.compares() {
+        out.tag("p").text("They do not know which runs belong together; the verdicts above do.");
+    }
     out.tag("div").class("pair").with(|out| {
-        for tab in tabs.iter().filter(|tab| !tab.rows.is_empty()) {
-            sheet(tab, Show::Mean).write(out);
-            sheet(tab, Show::Max).write(out);
+        for tab in &tabs {
+            sheet(tab).write(out);
         }
     });
 }
 
-fn sheet(tab: &Crosstab, show: Show) -> Sheet {
-    let caption = format!(
-        "{}: {} of transactions per second, {} down, over {}",
-        tab.workload,
-        show.word(),
-        tab.factor,
-        tab.over
-    );
-    let names = tab.columns.iter().map(|arm| if arm.is_empty() { "tps" } else { arm.as_str() });
-    let mut sheet = Sheet::new(caption)
-        .text([tab.factor.as_str()])
-        .numbers(names)
-        .numbers(tab.columns.iter().skip(1).map(|arm| format!("{arm} change")));
-    for row in &tab.rows {
-        let values: Vec<Option<f64>> =
-            row.cells.iter().map(|cell| cell.as_ref().and_then(|summary| show.of(summary))).collect();
-        sheet.row(cells(level_in_words(&tab.factor, &row.level), &values));
-    }
-    if tab.rows.len() > 1 {
-        let means = tab.geometric_means(|summary| show.of(summary));
-        sheet.row(cells("geometric mean".to_owned(), &means));
+fn sheet(tab: &Crosstab) -> Sheet {
+    let mut sheet = Sheet::new(format_args!(
+        "{}: transactions per second by {}; mean and maximum over {}",
+        tab.workload, tab.factor, tab.over
+    ))
+    .text([tab.factor.as_str()])
+    .numbers(tab.rows.iter().map(|row| row.level.as_str()))
+    .numbers((tab.rows.len() > 1).then_some("geometric mean"));
+    for show in [Show::Mean, Show::Max] {
+        add(&mut sheet, tab, show);
     }
     sheet
 }
 
-fn cells(level: String, values: &[Option<f64>]) -> Vec<Cell> {
-    let or_absent = |value: &Option<f64>, written: fn(f64) -> String| -> Cell {
-        value.map_or(numbers::ABSENT.to_owned(), written).into()
-    };
-    let mut row: Vec<Cell> = vec![level.into()];
-    row.extend(values.iter().map(|value| or_absent(value, numbers::tps)));
-    row.extend(changes(values).iter().map(|change| or_absent(change, numbers::change)));
-    row
+/// A row per arm, then a row of changes per arm but the base.
+fn add(sheet: &mut Sheet, tab: &Crosstab, show: Show) {
+    let mut by_level: Vec<Vec<Option<f64>>> = tab
+        .rows
+        .iter()
+        .map(|row| row.cells.iter().map(|cell| cell.as_ref().and_then(|summary| show.of(summary))).collect())
+        .collect();
+    if tab.rows.len() > 1 {
+        by_level.push(tab.geometric_means(|summary| show.of(summary)));
+    }
+    for (column, arm) in tab.columns.iter().enumerate() {
+        let name = if arm.is_empty() { show.word().to_owned() } else { format!("{arm}, {}", show.word()) };
+        let values = by_level.iter().map(|values| values.get(column).copied().flatten());
+        sheet.row(row(name, values, numbers::tps, ""));
+    }
+    let changed: Vec<Vec<Option<f64>>> = by_level.iter().map(|values| changes(values)).collect();
+    for (column, arm) in tab.columns.iter().skip(1).enumerate() {
+        let values = changed.iter().map(|values| values.get(column).copied().flatten());
+        sheet.row(row(format!("{arm}, change of {}", show.word()), values, numbers::change, "strong"));
+    }
+}
+
+fn row(
+    name: String,
+    values: impl Iterator<Item = Option<f64>>,
+    written: fn(f64) -> String,
+    class: &'static str,
+) -> Vec<Cell> {
+    let cells = values.map(|value| Cell::classed(value.map_or(numbers::ABSENT.to_owned(), written), class));
+    std::iter::once(name.into()).chain(cells).collect()
 }

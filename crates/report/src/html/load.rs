@@ -103,8 +103,7 @@ fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Sheet {
 }
 
 fn index_sizes(indexes: &[&Relation]) -> Sheet {
-    let mut sheet =
-        Sheet::new("Indexes: bytes on disk").text(["index", "table"]).numbers(["size"]);
+    let mut sheet = Sheet::new("Indexes: bytes on disk").text(["index", "table"]).numbers(["size"]);
     for index in indexes {
         sheet.row(vec![
             index.name.clone().into(),

@@ -6,7 +6,8 @@ use crate::markup::Markup;
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
     let experiment = &data.experiment;
     if experiment.file_text.trim().is_empty() {
-        out.tag("p").text("This was measured from the command line, without an experiment file; its plan is below.");
+        out.tag("p")
+            .text("This was measured from the command line, without an experiment file; its plan is below.");
     } else {
         out.tag("p").with(|out| {
             out.text("Save the text below as ");

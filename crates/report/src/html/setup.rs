@@ -76,7 +76,7 @@ fn experiment(data: &ReportData) -> Facts {
         ("run length", lengths.into_iter().collect::<Vec<_>>().join(", ")),
         ("invocations", sessions.len().to_string()),
         ("seed", experiment.seed.to_string()),
-        ("plan", experiment.hash.clone()),
+        ("plan", experiment.hash.chars().take(16).collect()),
     ];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -120,12 +120,15 @@ fn in_force(data: &ReportData, out: &mut Markup) {
         .collect();
     let names: BTreeSet<&str> = sets.iter().flat_map(|(_, set)| set.keys().copied()).collect();
     let differs = |name: &str| {
-        sets.iter().map(|(_, set)| set.get(name).map(|setting| &setting.value)).collect::<BTreeSet<_>>().len() > 1
+        sets.iter().map(|(_, set)| set.get(name).map(|setting| &setting.value)).collect::<BTreeSet<_>>().len()
+            > 1
     };
     let (different, alike): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| differs(name));
     let changed: Vec<&str> = alike
         .into_iter()
-        .filter(|name| sets.iter().any(|(_, set)| set.get(name).is_some_and(|setting| setting.source != "default")))
+        .filter(|name| {
+            sets.iter().any(|(_, set)| set.get(name).is_some_and(|setting| setting.source != "default"))
+        })
         .collect();
     if !different.is_empty() {
         let caption = "In force, as the server reported it: settings that differ between arms";
@@ -133,8 +136,10 @@ fn in_force(data: &ReportData, out: &mut Markup) {
     }
     if !changed.is_empty() {
         out.tag("details").with(|out| {
-            out.tag("summary").text(format_args!("{} alike in all arms and not at their default",
-                numbers::counted(changed.len(), "setting", "settings")));
+            out.tag("summary").text(format_args!(
+                "{} alike in all arms and not at their default",
+                numbers::counted(changed.len(), "setting", "settings")
+            ));
             let caption = "In force in all arms, and not at their default";
             settings_sheet(caption, &changed, &sets[..1], "").write(out);
         });

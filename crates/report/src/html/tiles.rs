@@ -31,7 +31,8 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     if samples.is_empty() {
         return;
     }
-    out.tag("p").text("What the server sent, drawn from the stored bytes and simplified to what a screen can show.");
+    out.tag("p")
+        .text("What the server sent, drawn from the stored bytes and simplified to what a screen can show.");
     out.tag("div").class("tiles").with(|out| {
         for sample in samples.iter().take(MOST) {
             tile::write(sample, out);

@@ -32,8 +32,11 @@ fn charts(data: &ReportData, workload: &str, curves: &[Curve<'_>], out: &mut Mar
     let drawn: Vec<Figure> = curves
         .iter()
         .flat_map(|curve| {
-            let title =
-                if curve.name.is_empty() { workload.to_owned() } else { format!("{workload}, {}", curve.name) };
+            let title = if curve.name.is_empty() {
+                workload.to_owned()
+            } else {
+                format!("{workload}, {}", curve.name)
+            };
             [
                 clients::throughput(data, &title, curve),
                 clients::response(data, &title, curve),
@@ -54,10 +57,7 @@ fn charts(data: &ReportData, workload: &str, curves: &[Curve<'_>], out: &mut Mar
 }
 
 /// Throughput and response times per cell and arm.
-pub(super) fn figures<'a>(
-    runs: impl Iterator<Item = &'a Run>,
-    arms: &[Option<&'a str>],
-) -> Sheet {
+pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'a str>]) -> Sheet {
     let figures = CellFigures::of(runs, arms);
     let cells: Vec<_> = figures.iter().map(|figures| figures.cell.clone()).collect();
     let mut factors = ReportData::varying(&cells);

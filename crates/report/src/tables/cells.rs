@@ -25,8 +25,11 @@ impl<'a> CellFigures<'a> {
         let runs: Vec<&Run> = runs.filter(|run| run.validity != Validity::Invalid).collect();
         let cells = ReportData::cells(runs.iter().copied());
         let one = |cell: &Cell, arm: Option<&'a str>| {
-            let own: Vec<&Run> =
-                runs.iter().copied().filter(|run| run.arm.as_deref() == arm && Cell::of(run) == *cell).collect();
+            let own: Vec<&Run> = runs
+                .iter()
+                .copied()
+                .filter(|run| run.arm.as_deref() == arm && Cell::of(run) == *cell)
+                .collect();
             (!own.is_empty()).then(|| Self::gathered(cell.clone(), arm, &own))
         };
         cells.iter().flat_map(|cell| arms.iter().filter_map(|arm| one(cell, *arm))).collect()
@@ -56,12 +59,11 @@ impl<'a> CellFigures<'a> {
     }
 }
 
-/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together.
+/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together (more of them in the view `v_cell`).
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
-        "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p95_us", "p99_us", "failed",
-    ]);
+    let mut table =
+        Table::new(&["workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "failed"]);
     let mut add = |figures: CellFigures<'_>| {
         let micros = |q| real(figures.quantile_ns(q).map(|ns| ns / 1e3));
         table.push(vec![
@@ -72,7 +74,6 @@ pub fn cells(data: &ReportData) -> Table {
             real(figures.tps.mean()),
             real(figures.tps.max()),
             micros(0.5),
-            micros(0.95),
             micros(0.99),
             figures.failed.into(),
         ]);

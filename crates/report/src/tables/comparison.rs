@@ -19,7 +19,17 @@ pub fn comparison(found: &Comparison) -> Table {
     };
     let base = format!("base_{unit}");
     let mut table = Table::new(&[
-        "arm", "workload", "cell", &base, unit, "change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict",
+        "arm",
+        "workload",
+        "cell",
+        &base,
+        unit,
+        "change_pct",
+        "low_pct",
+        "high_pct",
+        "p_holm",
+        "n",
+        "verdict",
     ]);
     for arm in &found.arms {
         add_arm(&mut table, found, arm);
@@ -31,7 +41,13 @@ fn add_arm(table: &mut Table, found: &Comparison, arm: &ArmComparison) {
     for cell in &arm.cells {
         let means = [real(cell.base.mean()), real(cell.new.mean())];
         let head = [arm.arm.clone().into(), cell.cell.workload.clone().into(), levels(&cell.cell)];
-        table.push(row(head, means, cell.estimate.as_ref(), cell.holm_p, words::verdict(cell.verdict, found.margin)));
+        table.push(row(
+            head,
+            means,
+            cell.estimate.as_ref(),
+            cell.holm_p,
+            words::verdict(cell.verdict, found.margin),
+        ));
     }
     let workloads = arm.workloads.iter().map(|(name, figure)| (name.as_str(), figure));
     let grid = arm.grid.iter().map(|figure| ("whole grid", figure));

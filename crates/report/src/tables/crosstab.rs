@@ -70,7 +70,8 @@ fn add(table: &mut Table, tab: &Crosstab, show: Show) {
         table.push(row);
     };
     for row in &tab.rows {
-        let values = row.cells.iter().map(|cell| cell.as_ref().and_then(|summary| show.of(summary))).collect();
+        let values =
+            row.cells.iter().map(|cell| cell.as_ref().and_then(|summary| show.of(summary))).collect();
         push(format!("{} {}", tab.factor, row.level), values);
     }
     push("geometric mean".to_owned(), tab.geometric_means(|summary| show.of(summary)));

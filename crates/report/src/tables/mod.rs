@@ -7,16 +7,16 @@ mod phases;
 mod runs;
 mod sizes;
 
-pub use cells::cells;
 pub(crate) use cells::CellFigures;
+pub use cells::cells;
 pub use comparison::comparison;
 pub use crosstab::crosstab;
 pub(crate) use crosstab::{Show, changes, of_grid};
 pub use phases::phases;
 pub use runs::runs;
 pub(crate) use runs::{doubts, validity};
-pub use sizes::sizes;
 pub(crate) use sizes::relations;
+pub use sizes::sizes;
 
 use results::Value;
 use results::comparison::Cell;
@@ -28,6 +28,7 @@ fn real(value: Option<f64>) -> Value {
 
 /// All factors of a cell but the workload: `clients 4, zoom 14`.
 fn levels(cell: &Cell) -> Value {
-    let levels: Vec<String> = cell.factors.iter().map(|(name, level)| format!("{name} {}", level.0)).collect();
+    let levels: Vec<String> =
+        cell.factors.iter().map(|(name, level)| format!("{name} {}", level.0)).collect();
     levels.join(", ").into()
 }

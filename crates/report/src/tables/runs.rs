@@ -7,12 +7,9 @@ use crate::data::ReportData;
 /// Every run in order of execution, with its validity and doubts. Response times in µs.
 #[must_use]
 pub fn runs(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
-        "run", "round", "workload", "cell", "arm", "tps", "p50_us", "p99_us", "failed", "validity", "doubts",
-    ]);
+    let mut table =
+        Table::new(&["run", "round", "workload", "cell", "arm", "tps", "p99_us", "validity", "doubts"]);
     for run in &data.runs {
-        let response = run.response();
-        let micros = |q| real(response.quantile_ns(q).map(|ns| ns as f64 / 1e3));
         table.push(vec![
             run.sequence.into(),
             run.round.into(),
@@ -20,9 +17,7 @@ pub fn runs(data: &ReportData) -> Table {
             levels(&Cell::of(run)),
             run.arm.clone().into(),
             real(run.tps()),
-            micros(0.5),
-            micros(0.99),
-            run.count("failed").into(),
+            real(run.response_us(0.99)),
             validity(run.validity).into(),
             doubts(run).into(),
         ]);

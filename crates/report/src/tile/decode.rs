@@ -196,8 +196,12 @@ mod tests {
         assert_eq!(layers.len(), metadata.len());
         for (index, layer) in layers.iter().enumerate() {
             assert_eq!(layer.extent, metadata[index].extent);
-            let theirs: Vec<usize> =
-                reader.get_features(index).unwrap().iter().map(|feature| points_of(&feature.geometry)).collect();
+            let theirs: Vec<usize> = reader
+                .get_features(index)
+                .unwrap()
+                .iter()
+                .map(|feature| points_of(&feature.geometry))
+                .collect();
             let ours: Vec<usize> =
                 layer.features.iter().map(|feature| feature.parts.iter().map(Vec::len).sum()).collect();
             assert_eq!(ours, theirs);

@@ -105,7 +105,8 @@ fn simplified(part: &[(i32, i32)], extent: u32, detail: f64) -> Vec<(i32, i32)> 
     let mut kept: Vec<(i32, i32)> = Vec::with_capacity(part.len());
     for (position, &(x, y)) in part.iter().enumerate() {
         // Far outside is as good as a little outside, and keeps differences small.
-        let place = |v: i32| (f64::from(v) * scale).round().clamp(-f64::from(GRID), 2.0 * f64::from(GRID)) as i32;
+        let place =
+            |v: i32| (f64::from(v) * scale).round().clamp(-f64::from(GRID), 2.0 * f64::from(GRID)) as i32;
         let point = (place(x), place(y));
         let near = kept
             .last()

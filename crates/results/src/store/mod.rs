@@ -35,10 +35,7 @@ impl Store {
     /// # Errors
     /// When it is something else, newer, locked, or cannot be written.
     pub fn create_or_open(path: &Path) -> Result<Self, StoreError> {
-        let unusable = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::StorageFull => StoreError::Full { path: path.to_owned() },
-            _ => StoreError::Unusable { path: path.to_owned(), detail: error.to_string() },
-        };
+        let unusable = |error: std::io::Error| StoreError::from_io(path, &error);
         // SQLite gives its companions (-wal, -shm) the rights of the file itself.
         let mut options = std::fs::OpenOptions::new();
         let file =
@@ -49,7 +46,7 @@ impl Store {
             let _ = file.set_permissions(std::fs::Permissions::from_mode(0o600));
         }
         let mut store = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        store.set_up(metadata.len() == 0)?;
+        store.set_up()?;
         Ok(store)
     }
 
@@ -72,6 +69,7 @@ impl Store {
             0 => return Err(StoreError::NotResults { path: path.to_owned() }),
             _ => return Self::create_or_open(path).and_then(Self::reading),
         }
+        migrate::refuse_foreign(&store.connection, path)?;
         store.reading()
     }
 
@@ -83,13 +81,11 @@ impl Store {
         Ok(Self { connection, path: path.to_owned() })
     }
 
-    fn set_up(&mut self, new: bool) -> Result<(), StoreError> {
+    fn set_up(&mut self) -> Result<(), StoreError> {
+        migrate::refuse_foreign(&self.connection, &self.path)?;
         let found = migrate::version(&self.connection, &self.path)?;
         if found > migrate::NEWEST {
             return Err(StoreError::Newer { path: self.path.clone(), found, known: migrate::NEWEST });
-        }
-        if !new && found == 0 && !migrate::is_empty(&self.connection, &self.path)? {
-            return Err(StoreError::NotResults { path: self.path.clone() });
         }
         self.sql("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         migrate::to_newest(&mut self.connection, &self.path)

@@ -95,7 +95,8 @@ fn questions_may_only_read() {
     let table = store.query("SELECT workload, tps_max, runs FROM v_cell ORDER BY arm").unwrap();
     assert_eq!(table.columns, ["workload", "tps_max", "runs"]);
     assert_eq!(table.rows[1], [Value::from("reads"), Value::Real(1000.0), Value::Int(2)]);
-    for wrong in ["DELETE FROM run", "SELEC 1", "DROP VIEW v_run", "SELECT 1; SELECT 2"] {
+    let attach = format!("ATTACH '{}' AS other", path.display());
+    for wrong in ["DELETE FROM run", "SELEC 1", "DROP VIEW v_run", "SELECT 1; SELECT 2", "BEGIN", &attach, " "] {
         assert!(matches!(store.query(wrong), Err(StoreError::Query { .. })), "{wrong}");
     }
 }
@@ -113,6 +114,9 @@ fn other_files_are_refused_and_left_alone() {
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("a shopping list"));
     let other = folder.path().join("other.sqlite");
     rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
+    assert!(matches!(Store::create_or_open(&other), Err(StoreError::NotResults { .. })));
+    assert!(matches!(Store::open_read_only(&other), Err(StoreError::NotResults { .. })));
+    rusqlite::Connection::open(&other).unwrap().pragma_update(None, "user_version", 1).unwrap();
     assert!(matches!(Store::create_or_open(&other), Err(StoreError::NotResults { .. })));
     assert!(matches!(Store::open_read_only(&other), Err(StoreError::NotResults { .. })));
     let newer = folder.path().join("newer.sqlite");
@@ -146,5 +150,66 @@ fn every_table_and_view_is_on_the_schema_page() {
     for row in tables.rows {
         let [Value::Text(name)] = &row[..] else { panic!("a name") };
         assert!(page.contains(&format!("`{name}`")), "docs/schema.md lacks {name}");
+    }
+}
+
+#[test]
+fn a_full_disk_loses_nothing_stored_before() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    store.sql("PRAGMA max_page_count = 1").unwrap(); // as it is: no more than now
+    let mut large = run("reads", 4, Some("A"), 9, 1000.0);
+    large.artifacts[0].bytes = vec![7; 1 << 20];
+    let error = store.store_run(id, &large).unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    assert!(error.to_string().contains("results.sqlite: the disk is full"));
+    assert_eq!(store.runs(id).unwrap().len(), 3);
+    store.sql("PRAGMA max_page_count = 100000").unwrap();
+    store.store_run(id, &large).unwrap();
+}
+
+#[test]
+fn another_writer_is_named() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.connection.busy_timeout(Duration::ZERO).unwrap();
+    let found = store.store_run(id, &run("reads", 4, Some("A"), 9, 1000.0));
+    assert!(matches!(found, Err(StoreError::Locked { .. })));
+    other.execute_batch("COMMIT").unwrap();
+    store.store_run(id, &run("reads", 4, Some("A"), 9, 1000.0)).unwrap();
+}
+
+/// What a kill leaves: the file and its log as they stood in the middle of storing a run.
+#[test]
+fn a_file_copied_in_the_middle_of_a_run_opens_without_it() {
+    let (folder, path) = place();
+    let (store, id) = filled(&path);
+    store.sql("PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE run SET round = 99; DELETE FROM hist").unwrap();
+    let copy = folder.path().join("copy.sqlite");
+    std::fs::copy(&path, &copy).unwrap();
+    std::fs::copy(folder.path().join("results.sqlite-wal"), folder.path().join("copy.sqlite-wal")).unwrap();
+    let after = Store::create_or_open(&copy).unwrap();
+    let runs = after.runs(id).unwrap();
+    assert_eq!(runs.iter().map(|run| run.round).collect::<Vec<_>>(), [1, 1, 2]);
+    assert!(!runs[0].response().is_empty());
+}
+
+#[test]
+fn damaged_content_is_an_error() {
+    let (_folder, path) = place();
+    let (store, id) = filled(&path);
+    for damage in [
+        "UPDATE hist SET min_ns = NULL, max_ns = NULL WHERE kind = 'response'",
+        "UPDATE hist SET v2 = x'00ff'",
+        "UPDATE cell SET factors = '{'",
+        "UPDATE run SET validity = 'perhaps'",
+        "UPDATE run SET seed = 'x'",
+    ] {
+        store.sql(&format!("BEGIN; {damage}")).unwrap();
+        let found = store.runs(id);
+        assert!(matches!(found, Err(StoreError::Damaged { .. })), "{damage}: {found:?}");
+        store.sql("ROLLBACK").unwrap();
     }
 }

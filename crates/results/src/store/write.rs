@@ -1,6 +1,6 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use stats::Histogram;
 
@@ -28,7 +28,7 @@ impl Store {
     ) -> Result<(ExperimentId, u32), StoreError> {
         let path = self.path.clone();
         let begin = |connection: &mut rusqlite::Connection| -> Sqlite<_> {
-            let transaction = connection.transaction()?;
+            let transaction = begin_writing(connection)?;
             let known =
                 (!again).then(|| newest_with_hash(&transaction, &experiment.hash)).transpose()?.flatten();
             let id = match known {
@@ -60,7 +60,7 @@ impl Store {
     pub fn store_run(&mut self, experiment: ExperimentId, run: &Run) -> Result<i64, StoreError> {
         let path = self.path.clone();
         let store = |connection: &mut rusqlite::Connection| -> Sqlite<i64> {
-            let transaction = connection.transaction()?;
+            let transaction = begin_writing(connection)?;
             let id = insert_run(&transaction, experiment, run)?;
             insert_details(&transaction, id, run)?;
             for (position, script) in run.scripts.iter().enumerate() {
@@ -73,6 +73,11 @@ impl Store {
         };
         store(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
     }
+}
+
+/// A transaction that waits for another writer at its start; one that first reads cannot wait later, and fails.
+fn begin_writing(connection: &mut rusqlite::Connection) -> Sqlite<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
 fn newest_with_hash(transaction: &Transaction<'_>, hash: &str) -> Sqlite<Option<i64>> {

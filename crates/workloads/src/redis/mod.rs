@@ -8,6 +8,8 @@ mod guard;
 mod keys;
 mod options;
 mod prepare;
+#[cfg(test)]
+mod tests;
 mod workload;
 
 pub use options::{Command, Options};

@@ -27,6 +27,11 @@ impl FakeSql {
         self.answers.push((part.to_owned(), Ok(set)));
     }
 
+    /// Takes another's answers too, behind its own.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.answers.append(&mut other.answers);
+    }
+
     /// Statements that contain `part` fail.
     pub(crate) fn refuse(&mut self, part: &str, sqlstate: &str, text: &str) {
         let error = SqlError { sqlstate: Some(sqlstate.to_owned()), text: text.to_owned() };

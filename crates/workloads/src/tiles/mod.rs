@@ -11,6 +11,8 @@ mod options;
 mod prepare;
 mod query;
 mod samples;
+#[cfg(test)]
+mod tests;
 mod workload;
 
 pub use grid::Tile;

@@ -88,7 +88,7 @@ impl Installation {
         }
         let version = ask(&bin.join("postgres"), "--version")?;
         let (major, version) = parse_version(&version)?;
-        Some(Self { bin: bin.to_owned(), major, version })
+        Some(Self { bin: real_folder(bin), major, version })
     }
 
     /// Path of one of its programs.
@@ -96,6 +96,13 @@ impl Installation {
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)
     }
+}
+
+/// The folder that links in `bin` lead to, where all programs are.
+fn real_folder(bin: &Path) -> PathBuf {
+    let real = bin.join("postgres").canonicalize().ok();
+    let folder = real.as_deref().and_then(Path::parent).filter(|folder| folder.join("initdb").is_file());
+    folder.unwrap_or(bin).to_owned()
 }
 
 fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation, FindError> {

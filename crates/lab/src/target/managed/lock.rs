@@ -4,8 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
+
+/// How long a glance at a lock may hold it.
+const GLANCE: Duration = Duration::from_millis(200);
 
 /// Held while a cluster is in use; the kernel lets go of it when we end, however that happens.
 #[derive(Debug)]
@@ -32,10 +36,17 @@ impl Lock {
             .mode(0o600)
             .open(folder.join("lock"))
             .map_err(LockError::File)?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Held(holder(&mut file))),
-            Err(error) => return Err(LockError::File(error.into())),
+        // Somebody who only looks whether it is held holds it for a moment.
+        let start = Instant::now();
+        loop {
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < GLANCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Held(holder(&mut file))),
+                Err(error) => return Err(LockError::File(error.into())),
+            }
         }
         let write = |file: &mut File| {
             file.set_len(0)?;
@@ -45,6 +56,15 @@ impl Lock {
         // A full disk must not keep us from stopping a server: the pid only helps the next one's message.
         let _ = write(&mut file);
         Ok(Self { _file: file })
+    }
+
+    /// Whether somebody has it, and who (0 where that cannot be read).
+    pub(super) fn held_by(folder: &Path) -> Option<u32> {
+        let mut file = File::open(folder.join("lock")).ok()?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(rustix::io::Errno::WOULDBLOCK) => Some(holder(&mut file).unwrap_or(0)),
+            _ => None,
+        }
     }
 }
 
@@ -66,7 +86,9 @@ mod tests {
             Err(LockError::Held(pid)) => assert_eq!(pid, Some(std::process::id())),
             other => panic!("{other:?}"),
         }
+        assert_eq!(Lock::held_by(folder.path()), Some(std::process::id()));
         drop(first);
+        assert_eq!(Lock::held_by(folder.path()), None);
         assert!(Lock::take(folder.path()).is_ok());
     }
 }

@@ -254,9 +254,10 @@ impl Cluster {
 
     /// Runs initdb, unless an earlier one came to its end.
     fn make_data(&mut self) -> Result<(), ManagedError> {
-        if self.marker.complete {
+        if self.marker.complete && self.data().join("PG_VERSION").exists() {
             return Ok(());
         }
+        self.marker.complete = false;
         self.write_marker()?;
         let account = self.account.as_ref();
         let locale = create::init(&self.folder, &self.installation, account, &self.watchdog, &self.stop)?;

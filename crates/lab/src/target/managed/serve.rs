@@ -53,7 +53,13 @@ impl Cluster {
         match std::mem::replace(&mut self.running, Running::No) {
             Running::No => Ok(()),
             Running::Watched(mut child) => {
-                child.stop()?;
+                let pid = child.pid();
+                // A watchdog that was killed cannot stop its child any more; then we do it ourselves.
+                if let Err(error) = child.stop()
+                    && !postmaster::stop(pid, &self.data(), STOP_PATIENCE)
+                {
+                    return Err(error.into());
+                }
                 self.leave_sockets();
                 Ok(())
             }
@@ -82,11 +88,16 @@ impl Cluster {
     /// # Errors
     /// [`ManagedError::Died`] or [`ManagedError::DiskFull`] with its last log lines.
     pub fn check(&mut self) -> Result<(), ManagedError> {
-        match self.ended()? {
-            None => Ok(()),
-            Some(end) => {
+        match self.ended() {
+            Ok(None) => Ok(()),
+            Ok(Some(end)) => {
                 self.running = Running::No;
                 Err(self.died(end))
+            }
+            // Its watchdog is gone, and what the kernel stops then cannot be used.
+            Err(error) => {
+                let _ = self.stop();
+                Err(error)
             }
         }
     }

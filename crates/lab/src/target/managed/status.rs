@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::lock::{Lock, LockError};
+use super::lock::Lock;
 use super::marker::Marker;
 use super::postmaster::PidFile;
 use super::{Cluster, ManagedError};
@@ -53,10 +53,6 @@ pub fn list(home: &Home) -> Vec<Status> {
 fn read(folder: &Path, name: &str) -> Option<Status> {
     let marker = Marker::read(folder)?;
     let server = PidFile::running(&Cluster::data_in(folder));
-    let used_by = match Lock::take(folder) {
-        Err(LockError::Held(pid)) => Some(pid.unwrap_or(0)),
-        _ => None,
-    };
     Some(Status {
         name: name.to_owned(),
         folder: folder.to_owned(),
@@ -64,7 +60,7 @@ fn read(folder: &Path, name: &str) -> Option<Status> {
         ready: server.as_ref().is_some_and(|server| server.status.as_deref() == Some("ready")),
         pid: server.map(|server| server.pid),
         detached: marker.detached,
-        used_by,
+        used_by: Lock::held_by(folder),
         port: marker.port,
         network: marker.network,
     })

@@ -1,0 +1,221 @@
+use std::path::Path;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const GOOD: &str = r#"
+question = "Is it faster?"
+[target]
+managed = { extensions = ["postgis"], redis = true }
+[prepare]
+osm = { extract = "$PGDYNO_DATA" }
+pgbench = { scale = 10 }
+sql = ["more.sql"]
+[workload.polygons]
+tiles = { table = "planet_osm_polygon" }
+[workload.tpcb]
+pgbench = { builtin = "tpcb-like" }
+[workload.cache]
+redis = { command = "set" }
+[factors]
+workload = ["polygons", "tpcb"]
+clients = [1, 4]
+[beside]
+workload = "cache"
+[compare]
+factor = "settings"
+base = "stock"
+[settings.big]
+shared_buffers = "25% of memory"
+random_page_cost = 1.0
+jit = false
+[settings.stock]
+[measure]
+warmup = "1s"
+duration = "2s"
+rounds = 4
+[full.factors]
+clients = [1, 4, 16]
+[full.measure]
+rounds = 8
+"#;
+
+fn variables(name: &str) -> Option<String> {
+    (name == "PGDYNO_DATA").then(|| "/data/x.osm.pbf".to_owned())
+}
+
+fn read(text: &str) -> Result<ExperimentFile, FileProblems> {
+    ExperimentFile::parse(Path::new("dir/good.toml"), text, false, &variables)
+}
+
+#[test]
+fn a_whole_file() {
+    let file = read(GOOD).unwrap();
+    assert_eq!(file.name, "good");
+    assert_eq!(file.prepare.osm.as_ref().unwrap().extract, Path::new("/data/x.osm.pbf"));
+    assert_eq!(file.prepare.sql, [Path::new("dir/more.sql")]);
+    assert_eq!(file.factors.clients, [1, 4]);
+    assert_eq!(file.beside.as_ref().unwrap().clients, [1]);
+    let names: Vec<_> = file.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(names, ["stock", "big"], "the base comes first");
+    assert_eq!(file.arms[1].settings["jit"], "off");
+    assert_eq!(file.arms[1].settings["random_page_cost"], "1.0");
+    assert_eq!(file.measure.duration, DurationSpec::Fixed(Duration::from_secs(2)));
+    assert_eq!(file.measure.threads, 1);
+    assert_eq!(file.compare.as_ref().unwrap().margin, 0.03);
+}
+
+#[test]
+fn full_replaces_what_it_names_and_nothing_else() {
+    let text = GOOD.replace("[target]", "taste = \"short\"\n[target]");
+    let short = read(&text).unwrap();
+    let full = ExperimentFile::parse(Path::new("good.toml"), &text, true, &variables).unwrap();
+    assert_eq!((short.taste.as_deref(), full.taste), (Some("short"), None));
+    assert_eq!(full.factors.clients, [1, 4, 16]);
+    assert_eq!(full.factors.workload, short.factors.workload);
+    assert_eq!((full.measure.rounds, full.measure.warmup), (8, short.measure.warmup));
+    let without = GOOD.split("[full").next().unwrap();
+    assert!(ExperimentFile::parse(Path::new("a"), without, true, &variables).is_err());
+}
+
+/// A change to the good file, and what is said about it: line, then words of message and hint.
+#[test]
+fn mistakes_are_named_with_line_key_and_the_right_word() {
+    let cases = [
+        ("clients = [1, 4]\n", "clinets = [1, 4]\n", 17, "unknown key `clinets` in [factors]", "`clients`"),
+        ("[measure]", "[mesure]", 29, "unknown key `mesure`", "`measure`"),
+        ("tiles = {", "tile = {", 10, "unknown kind of workload `tile`", "`tiles`"),
+        ("table = ", "tabel = ", 10, "unknown key `tabel`", "`table`"),
+        ("scale = 10", "scal = 10", 7, "unknown key `scal`", "`scale`"),
+        ("[\"polygons\", \"tpcb\"]", "[\"poligons\", \"tpcb\"]", 16, "no [workload.poligons]", "`polygons`"),
+        ("[\"polygons\", \"tpcb\"]", "[\"tpcb\"]", 9, "polygons is described but never used", "[factors]"),
+        ("base = \"stock\"", "base = \"stok\"", 22, "cannot be \"stok\"", "`stock`"),
+        ("factor = \"settings\"", "factor = \"clients\"", 21, "cannot be \"clients\"", "settings"),
+        ("rounds = 4", "rounds = 3", 32, "3 rounds cannot be balanced", "2 or 4"),
+        ("rounds = 4", "rounds = 0", 32, "must be from 1", ""),
+        ("rounds = 4", "rounds = \"4\"", 32, "must be a whole number, not a string", ""),
+        ("duration = \"2s\"", "duration = 2", 31, "must be a length of time", "\"10s\""),
+        ("duration = \"2s\"", "duration = \"2 apples\"", 31, "not a length of time", "\"10s\""),
+        ("duration = \"2s\"", "duration = { from = \"1s\", to = \"2s\" }", 31, "needs the time there is", "budget"),
+        ("duration = \"2s\"", "budget = \"4min\"", 31, "needs bounds", "from"),
+        ("redis = true", "redis = false", 3, "asks a Redis", "redis = true"),
+        ("\"25% of memory\"", "\"25% of luck\"", 24, "a share can be taken of", ""),
+        ("$PGDYNO_DATA", "$NOWHERE", 6, "needs the variable NOWHERE", "export NOWHERE"),
+        ("question = \"Is it faster?\"", "", 1, "`question` is missing", "one sentence"),
+        ("command = \"set\"", "command = \"sett\"", 14, "unknown command", "set"),
+        ("workload = \"cache\"", "workload = [\"cache\", \"tpcb\"]", 19, "both in the grid and beside", ""),
+        ("[settings.stock]", "[settings.stock]\nshared_buffers = \"25% of memory\"\nrandom_page_cost = 1.0\njit = false", 27, "set the same", ""),
+        ("clients = [1, 4]\n", "clients = [1, 1]\n", 17, "lists 1 twice", ""),
+        ("[target]", "[target", 3, "", ""),
+        ("rounds = 8", "ronds = 8", 36, "unknown key `ronds` in [full.measure]", "`rounds`"),
+        ("rounds = 8", "rounds = 7", 36, "7 rounds cannot be balanced", "6 or 8"),
+    ];
+    for (from, to, line, message, hint) in cases {
+        let text = GOOD.replacen(from, to, 1);
+        assert_ne!(text, GOOD, "{from}");
+        let problems = read(&text).expect_err(to).problems;
+        let found = problems.iter().find(|problem| problem.line == line && problem.message.contains(message));
+        let found = found.unwrap_or_else(|| panic!("{to}: {problems:#?}"));
+        assert!(found.hint.as_deref().unwrap_or_default().contains(hint), "{to}: {found:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_with_their_lines() {
+    let text = GOOD.replace("rounds = 4", "ronds = 4").replace("base = \"stock\"", "base = \"stok\"").replace("jit = false", "jit = []");
+    insta::assert_snapshot!(read(&text).unwrap_err().to_string());
+}
+
+#[test]
+fn a_server_given_by_url() {
+    let text = GOOD
+        .replace("managed = { extensions = [\"postgis\"], redis = true }", "url = \"postgres://me:secret@h/db\"\nredis = \"redis://h:1\"")
+        .replace("\"25% of memory\"", "\"1GB\"");
+    let file = read(&text).unwrap();
+    let TargetSpec::Url { url, shown, redis, change_server } = &file.target else { panic!("{:?}", file.target) };
+    assert_eq!(url, "postgres://me:secret@h/db");
+    assert_eq!(shown, "postgres://me:***@h/db");
+    assert_eq!((redis.as_deref(), *change_server), (Some("redis://h:1"), false));
+    assert!(!file.text.contains("secret"), "no password is kept");
+
+    let share = text.replace("\"1GB\"", "\"25% of memory\"");
+    assert!(read(&share).unwrap_err().to_string().contains("machine of a server given by URL is not known"));
+    let wrong = text.replace("redis://h:1", "redis://u:p@h/2");
+    assert!(read(&wrong).unwrap_err().to_string().contains("must be redis://HOST"));
+}
+
+#[test]
+fn loads() {
+    let with = |load: &str| read(&GOOD.replace("[beside]", &format!("[load]\n{load}\n[beside]")));
+    assert_eq!(with("rate = 50\nlimit = \"20ms\"").unwrap().factors.rate, [50.0]);
+    let users = with("users = { think = \"1s\", ramp = \"500ms\" }").unwrap().load.kind;
+    assert_eq!(users, LoadKind::Users { think: Duration::from_secs(1), ramp: Duration::from_millis(500) });
+    assert!(with("rate = 50\nusers = { think = \"1s\" }").is_err());
+    assert!(with("rate = -1").is_err());
+    assert!(with("limit = \"0s\"").is_err());
+    let levels = read(&GOOD.replace("clients = [1, 4]\n", "clients = 4\nrate = [100, 200.5]\n")).unwrap();
+    assert_eq!((levels.load.kind, levels.factors.rate), (LoadKind::Rate, vec![100.0, 200.5]));
+}
+
+#[test]
+fn every_key_is_documented() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for key in KEYS {
+        let row = format!("| `{key}` |");
+        assert!(page.contains(&row), "docs/experiment.md has no row {row}");
+    }
+    // Keys of workloads are checked by their own readers; serde lists them in its messages.
+    let mut missing = Vec::new();
+    for (table, text) in [
+        ("pgbench", "[workload.w]\npgbench = { nonsense = 1 }"),
+        ("tiles", "[workload.w]\ntiles = { nonsense = 1 }"),
+        ("redis", "[workload.w]\nredis = { nonsense = 1 }"),
+        ("prepare.osm", "[prepare]\nosm = { nonsense = 1 }"),
+        ("prepare.pgbench", "[prepare]\npgbench = { nonsense = 1 }"),
+    ] {
+        let error = toml::from_str::<toml::Table>(text).unwrap();
+        let keys = workload::keys_of(table, &error);
+        assert!(!keys.is_empty(), "{table}");
+        missing.extend(keys.into_iter().map(|key| format!("| `{table}.{key}` |")).filter(|row| !page.contains(row)));
+    }
+    assert!(missing.is_empty(), "docs/experiment.md lacks {missing:#?}");
+}
+
+#[test]
+fn shipped_experiments_can_be_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let variables = |name: &str| match name {
+        "PGDYNO_DATA" => Some("x.osm.pbf".to_owned()),
+        "DATABASE_URL" => Some("postgres://localhost/x".to_owned()),
+        _ => None,
+    };
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for full in [false, text.contains("[full")] {
+            ExperimentFile::parse(&path, &text, full, &variables).unwrap_or_else(|error| panic!("{error}"));
+        }
+        seen += 1;
+    }
+    assert!(seen >= 2);
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "(?s).{0,200}") {
+        let _ = read(&text);
+    }
+
+    #[test]
+    fn no_damage_to_a_good_file_panics(at in 0..GOOD.len(), with in "[\\[\\]{}\"=.,a0\n]{0,3}", cut in 0_usize..12) {
+        let end = (at + cut).min(GOOD.len());
+        let text = format!("{}{with}{}", &GOOD[..at], &GOOD[end..]);
+        if let Err(problems) = read(&text) {
+            prop_assert!(!problems.to_string().is_empty());
+        }
+    }
+}

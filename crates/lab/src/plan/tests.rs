@@ -1,0 +1,186 @@
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::experiment::ExperimentFile;
+use crate::target::settings::Machine;
+
+const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
+
+fn plan(text: &str) -> Plan {
+    let file = ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
+    Plan::expand(&file, MACHINE).unwrap()
+}
+
+/// An experiment with so many workloads, levels, arms and rounds.
+fn text(workloads: usize, clients: &[u32], arms: usize, restart: bool, rounds: u32) -> String {
+    let mut text = String::from("question = \"?\"\n[target]\nmanaged = { redis = true }\n");
+    let names: Vec<_> = (0..workloads).map(|n| format!("w{n}")).collect();
+    for name in &names {
+        text += &format!("[workload.{name}]\npgbench = {{ builtin = \"select-only\" }}\n");
+    }
+    text += "[workload.cache]\nredis = { command = \"set\" }\n[beside]\nworkload = \"cache\"\n";
+    text += &format!("[factors]\nworkload = {names:?}\nclients = {clients:?}\n");
+    if arms > 1 {
+        text += "[compare]\nfactor = \"settings\"\nbase = \"a0\"\n";
+        let setting = if restart { "shared_buffers" } else { "work_mem" };
+        for arm in 0..arms {
+            text += &format!("[settings.a{arm}]\n{setting} = \"{}MB\"\n", arm + 1);
+        }
+    }
+    text + &format!("[measure]\nrounds = {rounds}\nduration = \"2s\"\n")
+}
+
+fn arm_index(run: &PlannedRun) -> usize {
+    run.arm.as_deref().map_or(0, |arm| arm[1..].parse().unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_cell_arm_and_round_is_there_once_and_balanced(
+        workloads in 1_usize..4, levels in 1_u32..4, arms in 1_usize..4, restart: bool, half in 1_u32..4
+    ) {
+        let clients: Vec<u32> = (1..=levels).collect();
+        let rounds = half * 2;
+        let plan = plan(&text(workloads, &clients, arms, restart, rounds));
+        let grid: Vec<_> = plan.runs.iter().filter(|run| !run.beside).collect();
+        let keys: HashSet<_> = plan.runs.iter().map(PlannedRun::key).collect();
+        prop_assert_eq!(keys.len(), plan.runs.len());
+        prop_assert_eq!(grid.len(), workloads * clients.len() * arms * rounds as usize);
+        prop_assert_eq!(plan.runs.len() - grid.len(), rounds as usize);
+        for (index, run) in plan.runs.iter().enumerate() {
+            prop_assert_eq!(run.sequence as usize, index);
+        }
+        let seeds: HashSet<_> = plan.runs.iter().map(|run| run.seed).collect();
+        prop_assert_eq!(seeds.len(), plan.runs.len());
+
+        // The base is first in odd rounds and last in even ones; over two rounds every arm has had every place alike.
+        let mut places: HashMap<(BTreeMap<String, String>, usize), u32> = HashMap::new();
+        for run in &grid {
+            let place = run.position_in_pair as usize - 1;
+            let wanted = if run.round % 2 == 1 { place } else { arms - 1 - place };
+            prop_assert_eq!(arm_index(run), wanted);
+            *places.entry((run.factors.clone(), arm_index(run))).or_default() += run.position_in_pair;
+        }
+        let sums: HashSet<u32> = places.into_values().collect();
+        prop_assert_eq!(sums.len(), 1);
+    }
+
+    #[test]
+    fn resuming_is_the_rest_in_order(done in proptest::collection::vec(any::<bool>(), 60)) {
+        let plan = plan(&text(2, &[1, 4], 3, false, 4));
+        let finished: Vec<RunKey> =
+            plan.runs.iter().zip(&done).filter(|(_, done)| **done).map(|(run, _)| run.key()).collect();
+        let rest = plan.remaining(&finished);
+        prop_assert_eq!(rest.len(), plan.runs.len() - finished.len());
+        prop_assert!(rest.windows(2).all(|pair| pair[0].sequence < pair[1].sequence));
+        prop_assert!(rest.iter().all(|run| !finished.contains(&run.key())));
+    }
+
+    #[test]
+    fn more_rounds_extend(half in 1_u32..4, more in 1_u32..4) {
+        let short = plan(&text(2, &[1, 4], 2, true, half * 2));
+        let long = plan(&text(2, &[1, 4], 2, true, (half + more) * 2));
+        prop_assert_eq!(short.hash(), long.hash());
+        prop_assert_eq!(short.seed, long.seed);
+        prop_assert_eq!(&long.runs[..short.runs.len()], &short.runs[..]);
+        prop_assert!(diff(&short, &long).is_empty());
+    }
+}
+
+#[test]
+fn arms_stand_next_to_each_other_unless_switching_takes_a_restart() {
+    let pairs = plan(&text(2, &[1, 4], 2, false, 2));
+    assert_eq!(pairs.content.scheme, Scheme::Pairs);
+    let grid: Vec<_> = pairs.runs.iter().filter(|run| !run.beside).collect();
+    assert!(grid.chunks(2).all(|pair| pair[0].factors == pair[1].factors && pair[0].arm != pair[1].arm));
+
+    let halves = plan(&text(2, &[1, 4], 2, true, 4));
+    assert_eq!(halves.content.scheme, Scheme::HalfRounds);
+    assert_eq!(halves.estimate().restarts, 5, "one to begin with, and one in each of four rounds");
+    assert_eq!(plan(&text(1, &[1], 1, false, 3)).content.scheme, Scheme::Single);
+}
+
+#[test]
+fn cells_are_in_random_order_that_the_seed_fixes() {
+    let base = text(3, &[1, 2, 3], 1, false, 2);
+    let order = |plan: &Plan, round: u32| -> Vec<_> {
+        plan.runs.iter().filter(|run| run.round == round).map(|run| run.factors.clone()).collect()
+    };
+    let first = plan(&base);
+    assert_eq!(first, plan(&base));
+    assert_ne!(order(&first, 1), order(&first, 2));
+    assert_ne!(order(&first, 1), order(&plan(&format!("seed = 7\n{base}")), 1));
+    let listed = plan(&format!("{base}order = \"listed\"\n"));
+    assert_eq!(order(&listed, 1), order(&listed, 2));
+}
+
+#[test]
+fn a_repetition_is_the_same_experiment_with_other_seeds() {
+    let first = plan(&text(1, &[1], 2, false, 2));
+    let again = first.clone().repeated(1);
+    assert_eq!(first.hash(), again.hash());
+    assert!(first.runs.iter().all(|run| again.runs.iter().all(|other| other.seed != run.seed)));
+    assert_eq!(first.clone().repeated(0), first);
+    assert_eq!(again.clone().with_seed(first.seed), first);
+}
+
+#[test]
+fn any_other_change_is_another_experiment_and_says_what_changed() {
+    let base = text(2, &[1, 4], 2, false, 4);
+    let before = plan(&base);
+    let cases = [
+        ("clients = [1, 4]", "clients = [1, 8]", "factors.clients"),
+        ("duration = \"2s\"", "duration = \"3s\"", "duration_s: 2.0 → 3.0"),
+        ("duration = \"2s\"", "duration = \"2s\"\nwarmup = \"1s\"", "warmup_s"),
+        ("duration = \"2s\"", "duration = \"2s\"\nthreads = 2", "threads"),
+        ("work_mem = \"2MB\"", "work_mem = \"3MB\"", "arms.a1.settings.work_mem: 2MB → 3MB"),
+        ("select-only", "tpcb-like", "workloads.w0."),
+        ("question", "seed = 3\nquestion", "seed: (nothing) → 3"),
+        ("base = \"a0\"", "base = \"a1\"", "compare.base"),
+        ("managed = {", "managed = { name = \"x\",", "target."),
+    ];
+    for (from, to, wanted) in cases {
+        let after = plan(&base.replacen(from, to, 1));
+        assert_ne!(before.hash(), after.hash(), "{to}");
+        let changes = diff(&before, &after);
+        assert!(changes.iter().any(|change| change.contains(wanted)), "{to}: {changes:?}");
+    }
+    for same in [base.replace("\"?\"", "\"Another question?\""), format!("# a comment\n{base}")] {
+        assert_eq!(before.hash(), plan(&same).hash());
+    }
+}
+
+#[test]
+fn a_plan_survives_its_json() {
+    let before = plan(&text(2, &[1, 4], 3, true, 2));
+    let after: Plan = serde_json::from_str(&serde_json::to_string(&before).unwrap()).unwrap();
+    assert_eq!(before, after);
+    assert_eq!(before.hash(), after.hash());
+}
+
+#[test]
+fn runs_are_sized_by_the_budget() {
+    let base = text(2, &[1, 4], 2, true, 6);
+    let sized = |budget: &str| {
+        let measure = format!("duration = {{ from = \"1s\", to = \"10s\" }}\nwarmup = \"500ms\"\nbudget = \"{budget}\"");
+        plan(&base.replace("duration = \"2s\"", &measure))
+    };
+    let plan = sized("3min");
+    assert!(plan.content.duration_s > 1.0 && plan.content.duration_s < 10.0);
+    let total = plan.estimate().total.as_secs_f64();
+    assert!((170.0..=180.0).contains(&total), "{total}");
+    assert_eq!(sized("1s").content.duration_s, 1.0);
+    assert_eq!(sized("10h").content.duration_s, 10.0);
+}
+
+#[test]
+fn a_plan_in_words() {
+    let plan = plan(&text(1, &[1, 4], 2, true, 2));
+    let rows = plan.table().rows.len();
+    insta::assert_snapshot!(format!("{}\n{rows} rows", plan.words().join("\n")));
+}

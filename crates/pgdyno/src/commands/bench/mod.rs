@@ -1,0 +1,163 @@
+//! `pgdyno bench`: one run of pgbench scripts, or pgbench's tables.
+
+mod show;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use engine::Until;
+use lab::bench::{self, Options};
+use lab::experiment::TargetSpec;
+use script::Weighted;
+use workloads::pgbench::init::{InitOptions, parse_steps};
+use workloads::pgbench::{self, ScriptSource};
+
+pub(super) use show::phases;
+
+use super::{print, results_path, signals};
+use crate::cli::{self, Mode, ScriptArgument};
+use crate::exit::{Failure, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, USAGE};
+use crate::print::{data, talk, warning};
+use crate::progress::Screen;
+
+pub(crate) fn run(args: &cli::Bench) -> Outcome {
+    let target =
+        bench::at(args.dsn.as_deref(), args.host.as_deref(), args.port.as_deref(), args.username.as_deref())?;
+    if args.initialize { initialize(args, &target) } else { measure(args, target) }
+}
+
+fn initialize(args: &cli::Bench, target: &TargetSpec) -> Outcome {
+    let steps = parse_steps(&args.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))?;
+    let options = InitOptions {
+        scale: args.scale.unwrap_or(1),
+        steps,
+        fillfactor: args.fillfactor,
+        unlogged: args.unlogged_tables,
+        ..InitOptions::default()
+    };
+    let stop = signals::listen()?;
+    let mut screen = Screen::new(args.talk.verbose);
+    let results = results_path(&args.results);
+    let kept = bench::initialize(target, None, &options, Some(&results), &mut screen, &stop)?;
+    drop(screen);
+    print(&phases(&kept.run), args.format.format)?;
+    Ok(SAME_OR_BETTER)
+}
+
+fn measure(args: &cli::Bench, target: TargetSpec) -> Outcome {
+    let options = options(args, target)?;
+    let stop = signals::listen_at_once()?;
+    let mut screen = Screen::new(args.talk.verbose);
+    let done = bench::run(&options, &mut screen, &stop)?;
+    drop(screen);
+    done.remarks.iter().for_each(|remark| warning(remark));
+    match args.format.format {
+        cli::Format::Text => data(&show::text(&options, &done))?,
+        format => print(&show::table(&done), format)?,
+    }
+    for doubt in &done.run.doubts {
+        warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
+    }
+    if let Some(path) = &options.results {
+        talk(&format!("results: {} (try: pgdyno table runs)", path.display()));
+    }
+    conclude(&done)
+}
+
+/// Clients that gave up decide first: their words are the error.
+fn conclude(done: &bench::Benched) -> Outcome {
+    if let Some(abort) = done.measured.aborts.first() {
+        let more = done.measured.aborts.len() - 1;
+        let others = if more > 0 { format!(" (and {more} more clients)") } else { String::new() };
+        let code = if lost_server(&abort.message) { crate::exit::UNREACHABLE } else { crate::exit::GUARD };
+        return Err(Failure::new(code, format!("{}{others}", abort.message), None));
+    }
+    Ok(match done.run.validity {
+        _ if done.measured.interrupted => INTERRUPTED,
+        results::Validity::Invalid => INVALID,
+        _ => SAME_OR_BETTER,
+    })
+}
+
+/// Whether a client gave up because its server went away.
+fn lost_server(message: &str) -> bool {
+    ["terminating connection", "closed the connection", "connection", "57P0"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+fn usage(problem: &str) -> anyhow::Error {
+    Failure::new(USAGE, problem, Some("pgdyno bench --help".into()))
+}
+
+fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
+    if !(args.warmup >= 0.0 && args.warmup.is_finite()) {
+        return Err(usage("--warmup must be a number of seconds, 0 or more"));
+    }
+    let positive = |name: &str, value: Option<f64>| match value {
+        Some(value) if !(value > 0.0 && value.is_finite()) => Err(usage(&format!("{name} must be above 0"))),
+        value => Ok(value),
+    };
+    let until = match (args.time, args.transactions) {
+        (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
+        (None, transactions) => Until::PerClient(transactions.unwrap_or(10)),
+    };
+    Ok(Options {
+        target,
+        pg_bin: None,
+        workload: workload(args)?,
+        scripts: args.scripts.iter().map(source).collect::<anyhow::Result<_>>()?,
+        clients: args.client,
+        threads: args.jobs,
+        until,
+        warmup: Duration::from_secs_f64(args.warmup),
+        rate: positive("--rate", args.rate)?,
+        limit: positive("--latency-limit", args.latency_limit)?.map(|ms| Duration::from_secs_f64(ms / 1e3)),
+        statements: args.report_per_command,
+        seed: args.random_seed.unwrap_or_else(fresh_seed),
+        results: Some(results_path(&args.results)),
+    })
+}
+
+fn workload(args: &cli::Bench) -> anyhow::Result<pgbench::Options> {
+    let define = args.define.iter().map(|pair| match pair.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"))),
+    });
+    Ok(pgbench::Options {
+        mode: match args.mode {
+            Mode::Simple => pgbench::Mode::Simple,
+            Mode::Extended => pgbench::Mode::Extended,
+            Mode::Prepared => pgbench::Mode::Prepared,
+        },
+        define: define.collect::<anyhow::Result<_>>()?,
+        scale: args.scale,
+        max_tries: args.max_tries,
+        reconnect: args.connect,
+        vacuum: !args.no_vacuum,
+        latency_limit_ms: args.latency_limit,
+        ..pgbench::Options::default()
+    })
+}
+
+fn source(argument: &ScriptArgument) -> anyhow::Result<ScriptSource> {
+    match argument {
+        ScriptArgument::Builtin(name) => {
+            let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
+            script::Builtin::find(&weighted.name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
+            Ok(ScriptSource::Builtin(name.clone()))
+        }
+        ScriptArgument::File(name) => {
+            let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-f {name}: {error}")))?;
+            let path = PathBuf::from(&weighted.name);
+            Ok(ScriptSource::File { path, shown: weighted.name, weight: weighted.weight })
+        }
+    }
+}
+
+/// A seed nobody chose; it is recorded with the run.
+fn fresh_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's hasher is keyed by the system's randomness.
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}

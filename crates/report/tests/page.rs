@@ -1,0 +1,225 @@
+//! The page as a whole: what it must hold, and what it must never hold, for any experiment.
+
+mod fixture;
+
+use fixture::{Shape, data, doubt};
+use report::{ReportData, html};
+use results::{Reason, Validity};
+use stats::Histogram;
+
+/// The page of changed data, comparisons made anew.
+fn page_of(data: ReportData) -> String {
+    html::page(&ReportData::new(data.experiment, data.host, data.target, data.runs))
+}
+
+/// Experiments of every shape that must give a page.
+fn shapes() -> Vec<(&'static str, ReportData)> {
+    let small = Shape::small;
+    let mut no_runs = data(&small());
+    no_runs.runs.clear();
+    let mut one_run = data(&Shape { arms: vec![], clients: vec![4], rounds: 1, ..small() });
+    one_run.runs.truncate(1);
+    let mut only_load = data(&Shape { extras: true, ..small() });
+    only_load.runs.truncate(1);
+    let mut all_invalid = data(&small());
+    for run in &mut all_invalid.runs {
+        doubt(run, Validity::Invalid, Reason::Errors, "12 of 12 failed");
+    }
+    let mut nothing_measured = data(&small());
+    for run in &mut nothing_measured.runs {
+        run.counts.clear();
+        run.measured_s = 0.0;
+        run.series.clear();
+        for script in &mut run.scripts {
+            script.response = Histogram::new();
+        }
+    }
+    vec![
+        ("whole", data(&Shape::default())),
+        ("small", data(&small())),
+        ("three arms", data(&Shape { arms: vec![("stock", 0.0), ("gis", 0.06), ("huge", -0.2)], ..small() })),
+        ("no arms", data(&Shape { arms: vec![], ..small() })),
+        ("one arm", data(&Shape { arms: vec![("stock", 0.0)], ..small() })),
+        ("one round", data(&Shape { rounds: 1, ..small() })),
+        ("two rounds", data(&Shape { rounds: 2, ..small() })),
+        ("no runs", no_runs),
+        ("one run", one_run),
+        ("only a load", only_load),
+        ("all invalid", all_invalid),
+        ("nothing measured", nothing_measured),
+    ]
+}
+
+#[test]
+fn no_page_reaches_for_the_network_or_needs_a_script() {
+    for (name, data) in shapes() {
+        let page = page_of(data).to_lowercase();
+        for start in page
+            .match_indices("href=\"")
+            .chain(page.match_indices("src=\""))
+            .map(|(at, found)| at + found.len())
+        {
+            assert!(
+                page[start..].starts_with('#'),
+                "{name}: a link leaves the page: {}",
+                &page[start..start + 40]
+            );
+        }
+        for never in
+            ["<script", "<link", "<iframe", "<img", "@import", "url(", "javascript:", "http:", "https:"]
+        {
+            assert!(!page.contains(never), "{name}: holds {never}");
+        }
+    }
+}
+
+#[test]
+fn every_page_is_whole_and_says_no_nonsense() {
+    for (name, data) in shapes() {
+        let page = page_of(data);
+        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{name}");
+        for nonsense in ["NaN", "inf ", "-0.0 %", ">null<", "Some(", "None"] {
+            assert!(!page.contains(nonsense), "{name}: holds {nonsense}");
+        }
+        balanced(name, &page);
+        accessible(name, &page);
+    }
+}
+
+/// Every element that is opened is closed, in order.
+fn balanced(name: &str, page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let without_style = match (page.find("<style>"), page.find("</style>")) {
+        (Some(from), Some(to)) => format!("{}{}", &page[..from], &page[to + 8..]),
+        _ => page.to_owned(),
+    };
+    for tag in without_style.split('<').skip(2).filter_map(|piece| piece.split('>').next()) {
+        if let Some(closed) = tag.strip_prefix('/') {
+            let last = open.pop();
+            assert_eq!(last.map(str::to_owned), Some(closed.to_owned()), "{name}: closed out of order");
+        } else if !tag.ends_with('/') {
+            open.push(Box::leak(
+                tag.split([' ', '\n']).next().unwrap_or_default().to_owned().into_boxed_str(),
+            ));
+        }
+    }
+    assert!(open.is_empty(), "{name}: left open {open:?}");
+}
+
+fn accessible(name: &str, page: &str) {
+    let count = |what: &str| page.matches(what).count();
+    assert_eq!(count("<table"), count("<caption"), "{name}: every table has a caption");
+    assert_eq!(count("<svg"), count("role=\"img\""), "{name}: every drawing is an image");
+    assert_eq!(count("<svg"), count("<desc>"), "{name}: every drawing is described");
+    assert_eq!(count("<h1"), 1, "{name}: one main heading");
+    assert_eq!(count("<th "), count("scope=\""), "{name}: every head has a scope");
+    assert!(page.contains("lang=\"en\""), "{name}");
+}
+
+#[test]
+fn sections_without_content_are_left_out() {
+    let small = page_of(data(&Shape::small()));
+    for absent in ["Sample tiles", "Loading and sizes", "Beside the grid", "OpenStreetMap"] {
+        assert!(!small.contains(absent), "{absent}");
+    }
+    let whole = page_of(data(&Shape::default()));
+    for present in [
+        "Sample tiles",
+        "not available: not a vector tile",
+        "© OpenStreetMap contributors",
+        "Loading and sizes",
+        "planet_osm_polygon_way_idx",
+        "Beside the grid",
+        "redis-get",
+        "geometric mean",
+        "A taste, not a measurement.",
+        "not crash-safe",
+        "full_page_writes = off",
+        "docs/figures.md",
+        "pgdyno run demo.toml",
+    ] {
+        assert!(whole.contains(present), "{present}");
+    }
+    assert!(whole.len() < 600_000, "{} bytes", whole.len());
+}
+
+#[test]
+fn doubtful_runs_are_in_the_headline_with_their_reasons() {
+    let mut data = data(&Shape::small());
+    doubt(&mut data.runs[3], Validity::Invalid, Reason::EmptyResults, "0 rows in 174 transactions");
+    doubt(&mut data.runs[5], Validity::Suspect, Reason::Steal, "4.1 % of CPU time");
+    let page = page_of(data);
+    assert!(
+        page.contains("1 of 16 runs is invalid (empty results 1) and left out of all figures."),
+        "{page}"
+    );
+    assert!(page.contains("1 of 16 runs is suspect (CPU steal 1) but counted."));
+    assert!(page.contains("1 pair left out"));
+    assert!(page.contains("empty results: 0 rows in 174 transactions"));
+}
+
+/// Names, messages, tags and settings that try to be markup, wherever foreign text can stand.
+#[test]
+fn hostile_text_stays_text() {
+    const EVIL: &str = "</title></style><script>alert('x\"')</script>&\u{1b}[2J\u{202e}";
+    let mut data = data(&Shape { extras: true, ..Shape::small() });
+    let evil = || EVIL.to_owned();
+    data.experiment.name = evil();
+    data.experiment.question = evil();
+    data.experiment.file_text = evil();
+    data.experiment.plan_json = evil();
+    data.experiment.hash = evil();
+    data.experiment.order_scheme = evil();
+    data.experiment.created_at = evil();
+    data.experiment.taste = Some(evil());
+    data.host.name = evil();
+    data.host.cpu = evil();
+    data.host.facts.insert(evil(), evil());
+    data.target.kind = evil();
+    data.target.dsn_redacted = evil();
+    data.target.server_version = evil();
+    data.target.postgis_version = Some(evil());
+    data.target.versions.insert(evil(), evil());
+    for arm in &mut data.experiment.arms {
+        arm.name += EVIL;
+        arm.settings.insert(evil(), evil());
+        arm.unsafe_settings.push(evil());
+    }
+    data.experiment.base = data.experiment.base.map(|base| base + EVIL);
+    for run in &mut data.runs {
+        run.arm = run.arm.take().map(|arm| arm + EVIL);
+        run.workload += EVIL;
+        run.factors.insert(evil(), evil());
+        run.started_at = evil();
+        doubt(run, Validity::Suspect, Reason::Errors, EVIL);
+        run.settings.iter_mut().for_each(|setting| setting.value += EVIL);
+        run.scripts.iter_mut().for_each(|script| script.name += EVIL);
+        run.phases
+            .iter_mut()
+            .for_each(|phase| (phase.name, phase.item, phase.source) = (evil(), evil(), evil()));
+        run.relations.iter_mut().for_each(|relation| (relation.name, relation.table) = (evil(), evil()));
+        run.artifacts.iter_mut().for_each(|artifact| (artifact.name, artifact.caption) = (evil(), evil()));
+    }
+    let data = ReportData::new(data.experiment, data.host, data.target, data.runs);
+    let page = html::page(&data);
+    assert!(!page.contains("<script"));
+    assert!(!page.contains(['\u{1b}', '\u{202e}']));
+    assert_eq!(page.matches("</style>").count(), 1);
+    assert_eq!(page.matches("</title></style>").count(), 0);
+    assert!(page.contains("&lt;script&gt;alert(&#39;x&quot;&#39;)&lt;/script&gt;"));
+    balanced("hostile", &page);
+    assert!(!report::summary::text(&data).contains(['\u{1b}', '\u{202e}']));
+}
+
+#[test]
+fn the_same_data_gives_the_same_page() {
+    assert_eq!(page_of(data(&Shape::small())), page_of(data(&Shape::small())));
+}
+
+/// The whole page of a small experiment, so that a change of it is seen in review.
+#[test]
+fn a_small_page() {
+    let page = page_of(data(&Shape { clients: vec![1, 4], rounds: 3, ..Shape::small() }));
+    let from = page.find("<body>").unwrap_or(0);
+    insta::assert_snapshot!(page[from..].replace("><", ">\n<"));
+}

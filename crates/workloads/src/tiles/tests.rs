@@ -1,0 +1,154 @@
+//! The workload with canned answers, and its clients against a simulated server.
+
+use crate::error::WorkloadError;
+use crate::place::{Places, Site};
+use crate::sql::fake::FakeSql;
+use crate::testing::{Answer, FakePostgres, connect};
+use crate::tiles::{Options, Picker, Tiles};
+use crate::workload::{ClientWorkload, Crew};
+
+/// A database with one table of polygons, two of which can be picked.
+fn database() -> FakeSql {
+    let mut sql = FakeSql::new();
+    sql.answer("FROM pg_extension", &[&["3.3.2"]]);
+    sql.answer("to_regclass", &[&["public", "planet_osm_polygon", "123"]]);
+    sql.answer("FROM geometry_columns", &[&["way", "3857", ""]]);
+    sql.answer("FROM pg_attribute", &[&["osm_id"], &["name"], &["way"], &["way_area"], &["building"]]);
+    sql.answer("count(way_area)", &[&["t"]]);
+    sql.answer("ST_PointOnSurface", &[&["1615757.9", "4289470.9"], &["1600000", "4290000"]]);
+    sql.answer("octet_length", &[&["120"]]);
+    sql.answer("encode(", &[&["1a00ff"]]);
+    sql
+}
+
+fn options(table: &str) -> Options {
+    Options { table: Some(table.to_owned()), zooms: [13, 14], ..Options::default() }
+}
+
+fn open(options: &Options) -> Tiles {
+    Tiles::open(options, std::path::Path::new(".")).unwrap()
+}
+
+#[test]
+fn the_choice_is_repeatable_plain_data() {
+    let mut first = open(&options("planet_osm_polygon"));
+    let mut sql = database();
+    let mut site = Site::postgres(&mut sql);
+    first.check(&mut site).unwrap();
+    let prepared = first.prepare(&mut site, 42).unwrap();
+    assert_eq!(prepared.summary, "4 tiles of planet_osm_polygon, z13-z14");
+    assert_eq!(
+        prepared.json,
+        r#"{"layers":[{"table":"planet_osm_polygon","zooms":[[[13,4426,3219],[13,4423,3219]],[[14,8852,6438],[14,8846,6438]]]}],"seed":42}"#
+    );
+    let guarded = first.guard(&mut site, 1).unwrap();
+    assert_eq!((guarded.rows, guarded.bytes, guarded.empty), (4, 480, None));
+    let artifacts = first.artifacts(&mut site).unwrap();
+    let names: Vec<_> = artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
+    assert_eq!(names, ["tile/13/4423/3219", "tile/14/8846/6438"]);
+    assert_eq!(artifacts[0].bytes, [0x1a, 0, 0xff]);
+
+    let mut second = open(&options("planet_osm_polygon"));
+    let mut sql = database();
+    assert_eq!(second.prepare(&mut Site::postgres(&mut sql), 42).unwrap(), prepared);
+}
+
+/// What `check` says of a database in which this question has this answer.
+fn problem(question: &str, rows: &[&[&str]]) -> String {
+    let mut sql = FakeSql::new();
+    sql.answer(question, rows);
+    sql.append(database());
+    let mut workload = open(&options("planet_osm_polygon"));
+    workload.check(&mut Site::postgres(&mut sql)).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let cases: [(&str, &[&[&str]], &str); 5] = [
+        ("FROM pg_extension", &[], "PostGIS is not installed in this database; run CREATE EXTENSION postgis"),
+        ("FROM pg_extension", &[&["2.5.0"]], "PostGIS 2.5.0 has no ST_TileEnvelope"),
+        ("to_regclass", &[], "table planet_osm_polygon does not exist"),
+        ("FROM geometry_columns", &[], "has no geometry column"),
+        ("FROM geometry_columns", &[&["way", "4326", ""]], "has SRID 4326, tiles need 3857"),
+    ];
+    for (question, rows, wanted) in cases {
+        let message = problem(question, rows);
+        assert!(message.contains(wanted), "{message}");
+    }
+}
+
+#[test]
+fn nothing_but_empty_tiles_is_no_workload() {
+    let mut sql = FakeSql::new();
+    sql.answer("octet_length", &[&["0"]]);
+    sql.append(database());
+    let mut workload = open(&options("planet_osm_polygon"));
+    let mut site = Site::postgres(&mut sql);
+    workload.prepare(&mut site, 1).unwrap();
+    let guarded = workload.guard(&mut site, 1).unwrap();
+    assert_eq!(guarded.empty.as_deref(), Some("all 8 probed tiles of planet_osm_polygon are empty"));
+    assert_eq!(guarded.figures["empty_tiles_pct"], 100.0);
+}
+
+#[test]
+fn a_table_without_features_cannot_be_picked_from() {
+    let mut sql = FakeSql::new();
+    sql.answer("ST_PointOnSurface", &[]);
+    sql.append(database());
+    let mut workload = open(&options("planet_osm_polygon"));
+    let result = workload.prepare(&mut Site::postgres(&mut sql), 1);
+    assert!(matches!(result, Err(WorkloadError::Missing { .. })));
+}
+
+#[test]
+fn traces_are_read_line_by_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |text: &str| {
+        std::fs::write(folder.path().join("t.txt"), text).unwrap();
+        let options = Options { picker: Picker::Trace("t.txt".into()), ..options("t") };
+        Tiles::open(&options, folder.path()).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert!(with("# seen on a server\n14/8851/6439\n\n12/2212/1610\n").is_ok());
+    assert!(with("14/8851/6439\n14/99999/1\n").unwrap_err().contains("line 2: tile 14/99999/1 is outside"));
+    assert!(with("\n").unwrap_err().contains("names no tile"));
+}
+
+#[test]
+fn clients_fetch_prepared_tiles() {
+    let mut workload = open(&options("planet_osm_polygon"));
+    let mut sql = database();
+    workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
+    let places = Places { postgres: Some(connect()), redis: None };
+    let crew = Crew { clients: 2, threads: 1, seed: 3, statements: false };
+    for piece in [1, 5, 4096] {
+        let mut server = FakePostgres::new(|_, sql: &str| {
+            // Tiles of zoom 13 hold nothing, and one tile fails.
+            if sql.contains("ST_TileEnvelope(13, ") {
+                vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("")]])]
+            } else if sql.contains("8846") {
+                vec![Answer::Error("XX000", "could not make it")]
+            } else {
+                vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("0123456789")]])]
+            }
+        });
+        server.piece = piece;
+        let measured = server.run(workload.clients(&places, crew).unwrap(), 100, 1).unwrap();
+        let totals = measured.totals();
+        assert_eq!(totals.ok + totals.failed, 200);
+        assert!(totals.failed > 20 && totals.rows > 20 && totals.rows < totals.ok, "{totals:?}");
+        assert_eq!(totals.bytes, 10 * totals.rows);
+        assert_eq!(server.log.iter().filter(|line| line.starts_with("P layer0_z1")).count(), 4);
+    }
+}
+
+#[test]
+fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
+    let mut workload = open(&options("planet_osm_polygon"));
+    let mut sql = database();
+    workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
+    let places = Places { postgres: Some(connect()), redis: None };
+    let crew = Crew { clients: 1, threads: 1, seed: 3, statements: false };
+    let mut server = FakePostgres::new(|_, _: &str| vec![Answer::Fatal("57P01", "shutting down")]);
+    let measured = server.run(workload.clients(&places, crew).unwrap(), 1, 1).unwrap();
+    assert!(measured.aborts[0].message.contains("FATAL:  shutting down"), "{:?}", measured.aborts);
+}
