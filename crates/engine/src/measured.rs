@@ -148,9 +148,9 @@ pub struct Measured {
     pub scripts: Vec<ScriptFigures>,
     /// Per statement; empty when not wanted.
     pub statements: Vec<StatementFigures>,
-    /// Connections made after the first ones, and the ns they took (reconnect per transaction).
+    /// Connections made in the measured part after the clients' first ones, for each transaction or after a loss.
     pub reconnections: u64,
-    /// Sum of the time spent reconnecting, ns.
+    /// Sum of the time from the wish to reconnect until the client could go on, ns.
     pub reconnecting: Time,
     /// Clients that gave up, in the order they did; at most one entry per client.
     pub aborts: Vec<Abort>,

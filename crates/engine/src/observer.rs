@@ -5,8 +5,8 @@ use crate::measured::Second;
 
 /// Told of a run's progress, on the thread that called [`crate::run()`].
 ///
-/// Calls come in order: `loading` once, the seconds of warm-up, `measuring` once, the measured seconds. Neither
-/// blocks the load: threads go on while an observer works.
+/// `loading` comes first; `measuring` comes on time, so that snapshots can be taken then, and the last second of
+/// warm-up may follow it. Seconds come in order. No call blocks the load: threads go on while an observer works.
 pub trait Observer {
     /// All clients are set up and the load starts; `connecting` is how long that took, ns.
     fn loading(&mut self, connecting: Time) {

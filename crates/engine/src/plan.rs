@@ -41,9 +41,11 @@ pub enum Arrivals {
 /// Where arrivals are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeline {
-    /// One timeline for the whole run; arrival k is a pure function of seed, rate and k.
+    /// One timeline for the whole run; arrival k is a pure function of seed, rate and k. Arrivals that still wait
+    /// when the measured part ends are started while it drains.
     Global,
-    /// pgbench's: one timeline per thread at rate / threads, from the thread's own stream.
+    /// pgbench's: one timeline per thread at rate / threads, from the thread's own stream, in whole µs. Nothing is
+    /// started after the end of the measured part; what still waits counts as unfinished.
     PerThread,
 }
 
@@ -69,7 +71,7 @@ pub enum Until {
 /// One run of the engine.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// OS threads; at least 1, at most the number of clients.
+    /// OS threads; at least 1. No more are started than there are clients.
     pub threads: usize,
     /// Preferred driver.
     pub driver: DriverChoice,
@@ -84,7 +86,8 @@ pub struct Plan {
     pub limit: Option<Time>,
     /// Open load: skip arrivals whose limit has passed before they start (pgbench's -R with -L).
     pub skip_late: bool,
-    /// How long transactions still open at the end may take before they count as unfinished.
+    /// How long transactions still open at the end may take before they count as unfinished; half a second at most
+    /// after a stop from outside.
     pub drain: Time,
     /// How long connecting and set-up of all clients may take.
     pub connect_timeout: Time,

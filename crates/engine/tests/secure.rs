@@ -93,3 +93,17 @@ fn tls_that_was_not_set_up_is_an_error_and_not_a_panic() {
         other => panic!("{other:?}"),
     }
 }
+
+/// Bytes after the agreement to use TLS would be taken for protected ones: they must end the connection.
+#[test]
+fn clear_text_after_the_agreement_is_refused() {
+    let server = Live::tcp(Manners::default(), |mut stream| {
+        read_frame(&mut stream)?;
+        stream.write_all(&[frame(b"S"), frame(b"injected")].concat())?;
+        Ok(Box::new(stream))
+    });
+    match run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new()) {
+        Err(EngineError::Setup { message, .. }) => assert!(message.contains("clear text"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -2,8 +2,11 @@
 
 mod support;
 
-use engine::sim::simulate;
-use engine::{Arrivals, Client, EngineError, Load, Measured, Plan, Rate, Stop, Timeline, Until};
+use engine::sim::{Replies, Server, simulate};
+use engine::{
+    Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Measured, Outcome, Plan, Rate, Step,
+    Stop, Timeline, Until,
+};
 use support::server::Simple;
 use support::{Asker, Heard, Loss, MS, SECOND, askers, plan};
 
@@ -295,4 +298,85 @@ fn plans_that_cannot_be_run_are_refused() {
         assert!(error.to_string().contains(part), "{error}");
     }
     assert!(simulate(&plan(), Vec::new(), &mut Simple::new(MS), &mut (), &Stop::new()).is_err());
+}
+
+/// Does nothing, at once.
+struct Instant;
+
+impl Client for Instant {
+    fn endpoints(&self) -> Vec<Endpoint> {
+        Vec::new()
+    }
+
+    fn handle(&mut self, event: Event<'_>, _io: &mut Io<'_>) -> Step {
+        assert!(matches!(event, Event::Slot { .. }));
+        Step::Ended(Outcome { script: 0, failure: None, tries: 1, rows: 0, bytes: 0 })
+    }
+}
+
+#[test]
+fn clients_that_never_wait_do_not_stop_the_others() {
+    let mut clients = askers(1);
+    clients.push(Box::new(Instant));
+    let (measured, _) =
+        run(&Plan { until: Until::Elapsed(100 * MS), ..plan() }, clients, &mut Simple::new(MS));
+    let counts = measured.totals();
+    assert!(counts.ok > 100 * 32, "{counts:?}");
+    assert!((90..=100).contains(&counts.bytes.div_euclid(5)), "the other one did about one a ms: {counts:?}");
+}
+
+/// Reads its second link only once the first has answered; what comes there before stays unread.
+struct TwoLinks {
+    opened: usize,
+    may_read: bool,
+}
+
+impl Client for TwoLinks {
+    fn endpoints(&self) -> Vec<Endpoint> {
+        let address = Address::Unix("/simulated".into());
+        vec![Endpoint { address: address.clone(), tls: None }, Endpoint { address, tls: None }]
+    }
+
+    fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
+        match event {
+            Event::Opened(_) => {
+                self.opened += 1;
+                if self.opened == 2 { Step::Ready } else { Step::Wait }
+            }
+            Event::Slot { .. } => {
+                self.may_read = false;
+                io.out(0).push(0);
+                io.out(1).push(1);
+                Step::Wait
+            }
+            Event::Bytes { link: 0, data, used } => {
+                *used = data.len();
+                self.may_read = true;
+                Step::Wait
+            }
+            Event::Bytes { data, used, .. } if self.may_read => {
+                *used = data.len();
+                Step::Ended(Outcome { script: 0, failure: None, tries: 1, rows: 0, bytes: data.len() as u64 })
+            }
+            _ => Step::Wait,
+        }
+    }
+}
+
+/// Answers on the second link long before the first.
+struct TwoSpeeds;
+
+impl Server for TwoSpeeds {
+    fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
+        replies.send(if bytes[0] == 0 { 10 * MS } else { MS }, b"four");
+    }
+}
+
+#[test]
+fn bytes_left_unread_on_one_link_are_offered_after_events_of_another() {
+    let clients: Vec<Box<dyn Client>> = vec![Box::new(TwoLinks { opened: 0, may_read: false })];
+    let plan = Plan { until: Until::PerClient(50), ..plan() };
+    let measured = simulate(&plan, clients, &mut TwoSpeeds, &mut (), &Stop::new()).unwrap();
+    assert_eq!((measured.totals().ok, measured.totals().bytes), (50, 200));
+    assert_eq!(measured.elapsed, 500 * MS);
 }

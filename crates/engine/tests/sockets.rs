@@ -200,3 +200,30 @@ fn a_helper_wakes_its_client() {
     assert_eq!(totals.unfinished, 3);
     assert!(measured.elapsed < 5 * SECOND);
 }
+
+/// A client with a bug.
+struct Broken;
+
+impl Client for Broken {
+    fn endpoints(&self) -> Vec<Endpoint> {
+        Vec::new()
+    }
+
+    fn handle(&mut self, _event: Event<'_>, _io: &mut Io<'_>) -> Step {
+        panic!("a bug in a client");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a scoped thread panicked")]
+fn a_client_that_panics_takes_the_run_with_it_and_does_not_hang_it() {
+    let server = Live::unix(Manners::default());
+    let mut clients = askers(1, &server.address, b"request");
+    clients.push(Box::new(Broken));
+    let _ = run(
+        &Plan { threads: 2, until: Until::Elapsed(600 * SECOND), ..plan() },
+        clients,
+        &mut (),
+        &Stop::new(),
+    );
+}

@@ -62,7 +62,9 @@ impl Classified for SqlError {
             Some("53100") => Class::Io,
             Some("53300") => Class::Refused,
             Some("57P01" | "57P02" | "57P03" | "57P05") => Class::Unreachable,
-            Some("42501" | "42P01" | "42883" | "42704" | "3F000" | "3D000" | "58P01" | "0A000") => Class::Missing,
+            Some("42501" | "42P01" | "42883" | "42704" | "3F000" | "3D000" | "58P01" | "0A000") => {
+                Class::Missing
+            }
             Some(state) if state.starts_with("28") => Class::Refused,
             Some(state) if state.starts_with("08") => Class::Unreachable,
             Some(state) if state.starts_with("58") => Class::Io,
@@ -207,7 +209,9 @@ impl Classified for EngineError {
 impl Classified for StoreError {
     fn class(&self) -> Class {
         match self {
-            Self::Absent { .. } | Self::NotResults { .. } | Self::Newer { .. } | Self::Damaged { .. } => Class::BadInput,
+            Self::Absent { .. } | Self::NotResults { .. } | Self::Newer { .. } | Self::Damaged { .. } => {
+                Class::BadInput
+            }
             Self::Query { .. } | Self::NoExperiment { .. } => Class::Usage,
             Self::Full { .. } | Self::Locked { .. } | Self::Unusable { .. } => Class::Io,
         }

@@ -104,6 +104,9 @@ impl LabError {
                 Some("add --again to measure it anew, or raise `rounds` to extend it".into())
             }
             Self::Failed { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some("check the path; relative ones start from the experiment file's folder".into())
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("free some space; finished runs are kept, the same command goes on".into())
             }

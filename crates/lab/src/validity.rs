@@ -93,7 +93,8 @@ fn errors(evidence: &Evidence<'_>) -> Finding {
 
 fn empty(evidence: &Evidence<'_>) -> Finding {
     let totals = evidence.measured.totals();
-    let nothing = evidence.returns_something && totals.processed() > 0 && totals.rows == 0 && totals.bytes == 0;
+    let nothing =
+        evidence.returns_something && totals.processed() > 0 && totals.rows == 0 && totals.bytes == 0;
     nothing.then(|| {
         let detail = "no transaction returned rows, though the guard's first execution did".to_owned();
         (Validity::Invalid, Reason::EmptyResults, detail)
@@ -103,7 +104,10 @@ fn empty(evidence: &Evidence<'_>) -> Finding {
 fn saturated(evidence: &Evidence<'_>) -> Finding {
     let busy = evidence.measured.own.busiest_thread;
     (busy > SATURATED).then(|| {
-        let detail = format!("a load generator thread was busy {:.0} % of the time; give it more threads", busy * 100.0);
+        let detail = format!(
+            "a load generator thread was busy {:.0} % of the time; give it more threads",
+            busy * 100.0
+        );
         (Validity::Suspect, Reason::ClientSaturated, detail)
     })
 }
@@ -144,7 +148,8 @@ fn unsteady(evidence: &Evidence<'_>) -> Finding {
     }
     let slow = evidence.probe_ms.is_some_and(|(now, usual)| now > usual * (1.0 + SLOW_PROBE));
     let stolen = evidence.steal_pct.is_some_and(|steal| steal > STEAL_PCT);
-    let detail = format!("the second half did {:+.0} % transactions per second against the first", change * 100.0);
+    let detail =
+        format!("the second half did {:+.0} % transactions per second against the first", change * 100.0);
     let reason = if change < 0.0 && (slow || stolen) { Reason::Throttled } else { Reason::Unsteady };
     Some((Validity::Suspect, reason, detail))
 }

@@ -13,9 +13,20 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
+/// `1 run`, `3 runs`: a number with its noun.
+#[must_use]
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts() {
+        assert_eq!((count(1, "run").as_str(), count(0, "run").as_str()), ("1 run", "0 runs"));
+    }
 
     #[test]
     fn durations() {

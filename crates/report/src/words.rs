@@ -262,3 +262,9 @@ pub(crate) fn question(data: &ReportData) -> &str {
         .find(|text| !text.is_empty())
         .unwrap_or("A measurement")
 }
+
+/// A sentence with a capital first letter.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

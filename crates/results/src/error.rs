@@ -97,6 +97,10 @@ impl StoreError {
             Some(Code::DiskFull) => Self::Full { path },
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { path },
             Some(Code::NotADatabase) => Self::NotResults { path },
+            Some(Code::ReadOnly) => {
+                let detail = "only for reading; look at the rights of the file and its folder".into();
+                Self::Unusable { path, detail }
+            }
             Some(Code::DatabaseCorrupt) => Self::Damaged { path, detail: error.to_string() },
             _ => Self::Unusable { path, detail: error.to_string() },
         }

@@ -218,16 +218,11 @@ impl<'t> Lexer<'t> {
         if self.text.get(at) == Some(&b'.') && self.text.get(at + 1) != Some(&b'.') {
             at = end_of_digits(at + 1);
         }
-        if matches!(self.text.get(at), Some(b'e' | b'E')) && matches!(self.text.get(at + 1), Some(b'+' | b'-')) {
-            let end = end_of_digits(at + 2);
-            if end == at + 2 {
-                return end;
-            }
-            at = end;
-        } else if matches!(self.text.get(at), Some(b'e' | b'E')) {
-            let end = end_of_digits(at + 1);
-            if end > at + 1 {
-                at = end;
+        if let Some([b'e' | b'E', b'+' | b'-']) = self.text.get(at..at + 2) {
+            let sign_end = at + 2;
+            at = end_of_digits(sign_end);
+            if at == sign_end {
+                return at;
             }
         }
         self.after_word(at)

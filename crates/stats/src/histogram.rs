@@ -34,7 +34,7 @@ pub enum HistogramError {
     Bounds,
 }
 
-/// Latencies in nanoseconds, [`LOWEST_NS`] to [`HIGHEST_NS`], with exact count, sum, sum of squares, minimum and maximum.
+/// Latencies in nanoseconds, 64 ns to 1 h, with exact count, sum, sum of squares, minimum and maximum.
 #[derive(Clone)]
 pub struct Histogram {
     inner: hdrhistogram::Histogram<u64>,
@@ -60,13 +60,7 @@ impl Histogram {
     /// An empty histogram; allocates all its counters at once, so that recording never allocates.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            inner: counters(HIGHEST_NS),
-            sum_ns: 0,
-            sum_squares: 0.0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
+        Self { inner: counters(HIGHEST_NS), sum_ns: 0, sum_squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Records one value in nanoseconds.

@@ -56,8 +56,9 @@ fn orders_by_u(base: usize, new: usize) -> Vec<f64> {
         let mut next: Vec<Vec<f64>> = vec![vec![1.0]];
         for n in 1..=new {
             let count = |row: &[f64], u: Option<usize>| u.and_then(|u| row.get(u)).copied().unwrap_or(0.0);
-            let row =
-                (0..=b * n).map(|u| count(&rows[n], u.checked_sub(n)) + count(&next[n - 1], Some(u))).collect();
+            let row = (0..=b * n)
+                .map(|u| count(&rows[n], u.checked_sub(n)) + count(&next[n - 1], Some(u)))
+                .collect();
             next.push(row);
         }
         rows = next;

@@ -173,7 +173,8 @@ mod tests {
     fn a_change_between_nothing_and_the_margin_needs_half_its_width() {
         let values: Vec<f64> = (0..8).map(|i| 0.02 + if i % 2 == 0 { 0.027 } else { -0.027 }).collect();
         let estimate = paired(&values).unwrap();
-        let Verdict::Inconclusive { more_pairs: Some(more) } = verdict(&estimate, 0.03, Better::Larger) else {
+        let Verdict::Inconclusive { more_pairs: Some(more) } = verdict(&estimate, 0.03, Better::Larger)
+        else {
             panic!("neither inside 3 % nor apart from 0")
         };
         // s = 0.02886: (2.365 · 0.02886 / ln 1.015)² = 21.01, rounded up, of which there are 8.

@@ -5,8 +5,8 @@
 //! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A client workload is a
 //! [`ClientWorkload`]; a job is a function that reports [`jobs::JobPhase`]s.
 //!
-//! Nothing here opens a socket, starts a program or reads a clock: control connections, child programs and time are
-//! handed in.
+//! Nothing here starts a program or reads a clock: child programs, time and control connections to PostgreSQL are handed
+//! in. Only the preparation of a Redis workload opens a connection of its own, a blocking one outside the timed part.
 
 pub mod jobs;
 pub mod osm;

@@ -19,7 +19,7 @@ pub use job::{Kept, initialize, load_osm};
 use self::keep::keep;
 use crate::collect::{probe_ms, settle};
 use crate::error::LabError;
-use crate::execute::{Progress, Stage, Step, Tell, Taken, fill, measure, planned};
+use crate::execute::{Progress, Stage, Step, Taken, Tell, fill, measure, planned};
 use crate::experiment::TargetSpec;
 use crate::plan::PlannedRun;
 use crate::stop::Stop;
@@ -72,6 +72,8 @@ pub struct Benched {
     pub scale: u64,
     /// Its experiment in the results file, if it was stored.
     pub stored: Option<ExperimentId>,
+    /// Where in its script the first client gave up, in words.
+    pub gave_up_at: Option<String>,
     /// Remarks, such as tables that could not be vacuumed.
     pub remarks: Vec<String>,
 }
@@ -114,13 +116,21 @@ pub fn run(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> R
     let stored = match &options.results {
         Some(path) => {
             progress.step(Step::Store, path.display().to_string());
-            Some(keep(path, &stage, "bench", &question(options, &scripts), &identity(options, &scripts), &mut record)?)
+            Some(keep(
+                path,
+                &stage,
+                "bench",
+                &question(options, &scripts),
+                &identity(options, &scripts),
+                &mut record,
+            )?)
         }
         None => None,
     };
     Ok(Benched {
         statements: if options.statements { workload.statements() } else { Vec::new() },
         scale: workload.scale(),
+        gave_up_at: measured.aborts.first().and_then(|abort| workload.locate(&abort.message)),
         run: record,
         measured,
         scripts,
@@ -217,7 +227,8 @@ fn identity(options: &Options, scripts: &[ScriptInfo]) -> serde_json::Value {
         engine::Until::Elapsed(time) => serde_json::json!({ "elapsed_s": time as f64 / 1e9 }),
         engine::Until::PerClient(count) => serde_json::json!({ "per_client": count }),
     };
-    let scripts: Vec<_> = scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
+    let scripts: Vec<_> =
+        scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
     serde_json::json!({
         "target": options.target,
         "workload": options.workload,

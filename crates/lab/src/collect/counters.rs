@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use workloads::sql::{Sql, SqlError};
 
-/// Where a counter is looked for, under which name it is recorded.
-const SOURCES: &[(&str, &[(&str, &str)])] = &[
+/// Views, conditions, and their columns with the name each is recorded under.
+const SOURCES: &[(&str, &str, &[(&str, &str)])] = &[
     (
-        "SELECT * FROM pg_catalog.pg_stat_database WHERE datname = current_database()",
+        "pg_catalog.pg_stat_database",
+        "WHERE datname = current_database()",
         &[
             ("xact_commit", "commits"),
             ("xact_rollback", "rollbacks"),
@@ -26,7 +27,8 @@ const SOURCES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         // Up to 16 checkpoints are counted here.
-        "SELECT * FROM pg_catalog.pg_stat_bgwriter",
+        "pg_catalog.pg_stat_bgwriter",
+        "",
         &[
             ("checkpoints_timed", "checkpoints_timed"),
             ("checkpoints_req", "checkpoints_requested"),
@@ -39,7 +41,8 @@ const SOURCES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         // From 17 on here.
-        "SELECT * FROM pg_catalog.pg_stat_checkpointer",
+        "pg_catalog.pg_stat_checkpointer",
+        "",
         &[
             ("num_timed", "checkpoints_timed"),
             ("num_requested", "checkpoints_requested"),
@@ -50,8 +53,13 @@ const SOURCES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         // From 14 on.
-        "SELECT * FROM pg_catalog.pg_stat_wal",
-        &[("wal_records", "wal_records"), ("wal_fpi", "wal_full_page_images"), ("wal_buffers_full", "wal_buffers_full")],
+        "pg_catalog.pg_stat_wal",
+        "",
+        &[
+            ("wal_records", "wal_records"),
+            ("wal_fpi", "wal_full_page_images"),
+            ("wal_buffers_full", "wal_buffers_full"),
+        ],
     ),
 ];
 
@@ -67,8 +75,13 @@ impl Counters {
     /// Reads what this server has. What it does not have, or does not show us, is left out.
     pub(crate) fn take(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let mut counters = BTreeMap::new();
-        for (query, columns) in SOURCES {
-            let Some(results) = permitted(sql.query(query))? else { continue };
+        for (view, condition, columns) in SOURCES {
+            // Asking first keeps the server's log free of errors about views that other versions have.
+            if permitted(sql.scalar(&format!("SELECT to_regclass('{view}')")))?.flatten().is_none() {
+                continue;
+            }
+            let query = format!("SELECT * FROM {view} {condition}");
+            let Some(results) = permitted(sql.query(&query))? else { continue };
             let Some(set) = results.into_iter().next_back() else { continue };
             let Some(row) = set.rows.into_iter().next() else { continue };
             for (column, value) in set.columns.iter().zip(row) {
@@ -94,7 +107,8 @@ impl Counters {
                 figures.insert(name.clone(), difference);
             }
         }
-        let checkpoints = ["checkpoints_timed", "checkpoints_requested"].map(|name| figures.get(name).copied());
+        let checkpoints =
+            ["checkpoints_timed", "checkpoints_requested"].map(|name| figures.get(name).copied());
         if let [Some(timed), Some(requested)] = checkpoints {
             figures.insert("checkpoints".to_owned(), timed + requested);
         }
@@ -145,14 +159,26 @@ mod tests {
     fn server(version: u32, factor: u32) -> Server {
         let number = |n: u32| -> &'static str { Box::leak((n * factor).to_string().into_boxed_str()) };
         let mut views = vec![
-            ("pg_stat_database", vec![("datname", "x"), ("xact_commit", number(10)), ("blks_read", number(1)), ("blks_hit", number(3))]),
+            (
+                "pg_stat_database",
+                vec![
+                    ("datname", "x"),
+                    ("xact_commit", number(10)),
+                    ("blks_read", number(1)),
+                    ("blks_hit", number(3)),
+                ],
+            ),
             ("pg_current_wal", vec![("lsn", number(100))]),
         ];
         if version >= 17 {
-            views.push(("pg_stat_checkpointer", vec![("num_timed", number(1)), ("num_requested", number(2))]));
+            views
+                .push(("pg_stat_checkpointer", vec![("num_timed", number(1)), ("num_requested", number(2))]));
             views.push(("pg_stat_bgwriter", vec![("buffers_clean", number(5))]));
         } else {
-            views.push(("pg_stat_bgwriter", vec![("checkpoints_timed", number(1)), ("checkpoints_req", number(2))]));
+            views.push((
+                "pg_stat_bgwriter",
+                vec![("checkpoints_timed", number(1)), ("checkpoints_req", number(2))],
+            ));
         }
         Server(views)
     }

@@ -54,7 +54,9 @@ pub(crate) fn await_clients_gone(sql: &mut dyn Sql) -> Result<(), SqlError> {
                   AND datname = current_database() AND usename = current_user \
                   AND pid <> pg_catalog.pg_backend_pid()";
     let start = Instant::now();
-    while sql.scalar(others)?.is_some_and(|count| count != "0") && start.elapsed() < Duration::from_millis(500) {
+    while sql.scalar(others)?.is_some_and(|count| count != "0")
+        && start.elapsed() < Duration::from_millis(500)
+    {
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())

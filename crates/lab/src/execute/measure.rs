@@ -41,7 +41,7 @@ pub(crate) fn measure(
     let clients = workload.clients(&stage.places(), crew)?;
     let server = stage.target.postmaster();
     let started_at = jiff::Timestamp::now().to_string();
-    progress.step(Step::WarmUp, format!("{} clients connect, then warm up", crew.clients));
+    progress.step(Step::WarmUp, "clients connect, then warm up");
     let control = stage.control()?;
     let mut watch = Watch {
         control,
@@ -166,7 +166,16 @@ impl Series {
             self.points.iter().rposition(|point| point.start_us == start_us && point.script == script);
         let index = found.unwrap_or_else(|| {
             let response = Histogram::new();
-            let empty = SeriesPoint { script, start_us, length_us: 0, ok: 0, late: 0, failed: 0, skipped: 0, response };
+            let empty = SeriesPoint {
+                script,
+                start_us,
+                length_us: 0,
+                ok: 0,
+                late: 0,
+                failed: 0,
+                skipped: 0,
+                response,
+            };
             self.points.push(empty);
             self.points.len() - 1
         });
@@ -220,7 +229,12 @@ fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent>
     let figure = |name: &str| figures.get(name).copied().unwrap_or(0.0);
     if figure("wal_bytes") > WRITES && figure("checkpoints") == 0.0 {
         let megabytes = figure("wal_bytes") / 1e6;
-        add("no checkpoint", format!("{megabytes:.0} MB of WAL were written and no checkpoint fell into the run: its cost is not in the figures"));
+        add(
+            "no checkpoint",
+            format!(
+                "{megabytes:.0} MB of WAL were written and no checkpoint fell into the run: its cost is not in the figures"
+            ),
+        );
     }
     events
 }

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 use engine::EngineError;
 use results::{ExperimentId, RunKey, Store};
 
-pub use event::{LabEvent, Progress, Step};
 pub(crate) use event::Tell;
+pub use event::{LabEvent, Progress, Step};
 pub(crate) use measure::{Taken, measure};
 pub(crate) use prepare::prepare;
 pub(crate) use record::{fill, planned};
@@ -103,7 +103,7 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<(Plan, Vec<Run
 fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
     let hash = plan.hash();
     let known = store.experiments().ok()?;
-    let last = known.iter().rev().find(|known| known.name == plan.name)?;
+    let last = known.iter().rev().find(|known| known.name == plan.name && known.runs > 0)?;
     if last.hash == hash {
         return None;
     }
@@ -124,7 +124,9 @@ pub(crate) fn setup_class(error: &EngineError) -> Class {
 /// What to try when the load could not start.
 pub(crate) fn setup_hint(error: &EngineError) -> &'static str {
     match error {
-        EngineError::Setup { message, .. } if message.contains("too many") || message.contains("connection slots") => {
+        EngineError::Setup { message, .. }
+            if message.contains("too many") || message.contains("connection slots") =>
+        {
             "use fewer clients, or raise max_connections on the server"
         }
         _ => "",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, RESTART_S};
 
 /// Time spent around runs and on restarts so far.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Pace {
             warmup_s,
             duration_s,
             around_s: Mean::guess(estimate.per_run.as_secs_f64() - warmup_s - duration_s),
-            restart_s: Mean::guess(1.5),
+            restart_s: Mean::guess(RESTART_S),
         }
     }
 

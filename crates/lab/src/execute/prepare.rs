@@ -60,7 +60,8 @@ impl JobRecord {
             run.events.push(event("version", format!("{program} {version}")));
         }
         if reused {
-            let detail = format!("the data was there already; these figures are those of {}", self.started_at);
+            let detail =
+                format!("the data was there already; these figures are those of {}", self.started_at);
             run.events.push(event("reused", detail));
         }
         run
@@ -232,6 +233,7 @@ impl Jobs<'_> {
     }
 
     fn load_osm(&mut self, options: &workloads::osm::Options) -> Result<JobReport, LabError> {
+        workloads::osm::check_extract(&options.extract)?;
         self.stage.target.ensure_extension("postgis")?;
         if options.hstore {
             self.stage.target.ensure_extension("hstore")?;
@@ -250,8 +252,11 @@ impl Jobs<'_> {
     }
 
     fn run_sql(&mut self, path: &Path) -> Result<JobReport, LabError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| LabError::Io { doing: "read", path: path.to_owned(), source })?;
+        let text = std::fs::read_to_string(path).map_err(|source| LabError::Io {
+            doing: "read",
+            path: path.to_owned(),
+            source,
+        })?;
         let start = Instant::now();
         let mut clock = || start.elapsed().as_micros() as u64;
         let mut timer = PhaseTimer::new(&mut clock);

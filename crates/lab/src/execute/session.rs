@@ -20,7 +20,7 @@ use crate::host;
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
 use crate::stop::Stop;
 use crate::target::settings::journal::Recovered;
-use crate::target::settings::recorded;
+use crate::target::settings::{Change, catalog, recorded};
 use crate::validity::{Evidence, judge};
 
 /// How long transactions that are open at the end of a run may take before they count as unfinished.
@@ -80,8 +80,7 @@ impl<'a> Session<'a> {
         if let Some((last, changes)) = changes(&store, &plan) {
             progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
         }
-        let (id, number) =
-            store.begin_experiment(&experiment(file, &plan), &host, &target, options.again)?;
+        let (id, number) = store.begin_experiment(&experiment(file, &plan), &host, &target, options.again)?;
         Ok(Self {
             pace: Pace::of(&plan),
             file,
@@ -142,7 +141,8 @@ impl<'a> Session<'a> {
     }
 
     fn prepare(&mut self) -> Result<(), LabError> {
-        let jobs = prepare(&mut self.stage, &self.plan.content.prepare, true, &mut *self.progress, self.stop)?;
+        let jobs =
+            prepare(&mut self.stage, &self.plan.content.prepare, true, &mut *self.progress, self.stop)?;
         let stored = self.store.finished_runs(self.id)?;
         for (sequence, job) in jobs.iter().enumerate() {
             // A job done in an earlier session of this experiment is in it already.
@@ -155,7 +155,18 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Whether the server knows every setting of every arm, before the first run and not before the second arm.
+    fn check_settings(&mut self) -> Result<(), LabError> {
+        let control = self.stage.control()?;
+        let known = catalog(control)?;
+        for arm in &self.plan.content.arms {
+            Change::of(&known, &arm.settings, true)?;
+        }
+        Ok(())
+    }
+
     fn guard(&mut self, remaining: &[PlannedRun]) -> Result<(), LabError> {
+        self.check_settings()?;
         let mut names: Vec<String> = remaining.iter().map(|run| run.workload.clone()).collect();
         names.sort();
         names.dedup();
@@ -327,7 +338,9 @@ fn recovered_words(recovered: &Recovered) -> String {
             format!("an earlier pgdyno had died and left {} changed at {dsn}; put back", settings.join(", "))
         }
         Recovered::Pending { dsn, reason } => {
-            format!("an earlier pgdyno had died and left settings changed at {dsn}; not put back yet: {reason}")
+            format!(
+                "an earlier pgdyno had died and left settings changed at {dsn}; not put back yet: {reason}"
+            )
         }
     }
 }

@@ -13,10 +13,10 @@ use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
 use crate::place::Home;
 use crate::stop::Stop;
+use crate::target::Target;
 use crate::target::managed::{Options as ManagedOptions, Wish};
 use crate::target::redis::Redis;
 use crate::target::settings::{Applied, Wanted};
-use crate::target::Target;
 
 /// The servers; dropping it puts settings back and stops what was started.
 #[derive(Debug)]
@@ -38,14 +38,10 @@ impl Stage {
         match spec {
             TargetSpec::Managed { name, version, extensions, redis } => {
                 home.prepare(Account::unprivileged()?.as_ref())?;
-                let options = ManagedOptions {
-                    wish: Wish { pg_bin, version: *version },
-                    ..ManagedOptions::default()
-                };
-                let target =
-                    Target::managed(&home, name, &options, extensions, &watchdog, stop.engine())?;
-                let redis =
-                    if *redis { Some(Redis::start(&home, &watchdog, stop.engine())?) } else { None };
+                let options =
+                    ManagedOptions { wish: Wish { pg_bin, version: *version }, ..ManagedOptions::default() };
+                let target = Target::managed(&home, name, &options, extensions, &watchdog, stop.engine())?;
+                let redis = if *redis { Some(Redis::start(&home, &watchdog, stop.engine())?) } else { None };
                 let redis_place = redis.as_ref().map(Redis::place);
                 Ok(Self { target, redis, redis_place, control: None, watchdog })
             }
@@ -128,8 +124,13 @@ impl Stage {
 fn redis_at(url: &str) -> Result<RedisPlace, LabError> {
     let place = url.strip_prefix("redis://").unwrap_or(url).trim_end_matches('/');
     let place = if place.contains(':') { place.to_owned() } else { format!("{place}:6379") };
-    let address = place.to_socket_addrs().ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
-        LabError::failed(Class::Unreachable, format!("cannot find the Redis host of {url}"), "check [target] redis")
-    })?;
+    let address =
+        place.to_socket_addrs().ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
+            LabError::failed(
+                Class::Unreachable,
+                format!("cannot find the Redis host of {url}"),
+                "check [target] redis",
+            )
+        })?;
     Ok(RedisPlace { endpoint: Endpoint { address: Address::Tcp(address), tls: None } })
 }

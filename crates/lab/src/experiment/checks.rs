@@ -85,7 +85,11 @@ fn arms_and_comparison(fields: &Fields<'_, '_>, file: &ExperimentFile) {
     let settings = fields.root.get("settings");
     if file.compare.is_none() && fields.root.get("compare").is_none() && file.arms.len() > 1 {
         let hint = "add [compare] factor = \"settings\", base = \"…\"";
-        fields.wrong(settings.clone(), "several arms, but nothing says which is the base".into(), Some(hint.into()));
+        fields.wrong(
+            settings.clone(),
+            "several arms, but nothing says which is the base".into(),
+            Some(hint.into()),
+        );
     }
     if file.compare.is_some() && file.arms.len() < 2 {
         fields.wrong(

@@ -20,7 +20,8 @@ pub(super) fn parse(
 ) -> Result<ExperimentFile, FileProblems> {
     let source = Source::new(text, variables);
     let (table, mistakes) = DeTable::parse_recoverable(text);
-    for mistake in &mistakes {
+    // After the first mistake in the grammar most others only follow from it.
+    if let Some(mistake) = mistakes.first() {
         source.problem(&mistake.span().unwrap_or(0..0), mistake.message().to_owned(), None);
     }
     let mut file = None;
@@ -51,7 +52,12 @@ pub(super) fn parse(
 /// A file that could not be read has a problem; if none was noted, that is our own mistake, said as such.
 fn at_least_one(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
     if problems.is_empty() {
-        problems.push(Problem::at(text, &(0..0), "this file cannot be read, and pgdyno cannot say why".into(), None));
+        problems.push(Problem::at(
+            text,
+            &(0..0),
+            "this file cannot be read, and pgdyno cannot say why".into(),
+            None,
+        ));
     }
     problems
 }
@@ -75,7 +81,9 @@ fn assemble(path: &Path, root: &Section<'_>, full: bool) -> Option<ExperimentFil
     let taste = root.get("taste").and_then(|field| field.string()).filter(|_| !full);
     let seed = root.get("seed").and_then(|field| field.integer(0, i64::MAX as u64));
     let mut file = ExperimentFile {
-        name: path.file_stem().map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned()),
+        name: path
+            .file_stem()
+            .map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned()),
         path: path.to_owned(),
         text: without_passwords(root.source.text),
         question: question?,

@@ -89,7 +89,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// "did you mean …?", or else the list of known words.
-pub(crate) fn suggestion<'a>(word: &str, known: &[&'a str]) -> Option<String> {
+pub(crate) fn suggestion(word: &str, known: &[&str]) -> Option<String> {
     match nearest(word, known.iter().copied()) {
         Some(candidate) => Some(format!("did you mean `{candidate}`?")),
         None if known.is_empty() => None,

@@ -65,7 +65,8 @@ impl<'a> Section<'a> {
 
     /// The field of a key, if it is there.
     pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
-        let found = self.over.and_then(|over| over.get_key_value(key)).or_else(|| self.table.get_key_value(key));
+        let found =
+            self.over.and_then(|over| over.get_key_value(key)).or_else(|| self.table.get_key_value(key));
         found.map(|(name, value)| self.field(name, value))
     }
 
@@ -162,7 +163,10 @@ impl<'a> Field<'a> {
                     "PGDYNO_DATA" => "set it, or give --data FILE".to_owned(),
                     _ => format!("set it: export {name}=…; a plain dollar is written $$"),
                 };
-                self.wrong(format!("`{}` needs the variable {name}, which is not set", self.path), Some(hint));
+                self.wrong(
+                    format!("`{}` needs the variable {name}, which is not set", self.path),
+                    Some(hint),
+                );
                 None
             }
         }
@@ -242,8 +246,7 @@ impl<'a> Field<'a> {
 
     /// The elements of a list, or the one value standing for a list of one.
     pub(super) fn elements(&self) -> Vec<Field<'a>> {
-        let element =
-            |value| Field { value, key: self.key.clone(), path: self.path.clone(), ..self.clone() };
+        let element = |value| Field { value, key: self.key.clone(), path: self.path.clone(), ..self.clone() };
         match self.value.get_ref() {
             DeValue::Array(values) => {
                 let fields: Vec<_> = values.iter().map(element).collect();

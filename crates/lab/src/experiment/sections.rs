@@ -236,7 +236,8 @@ pub(super) fn load(root: &Section<'_>) -> Option<LoadSpec> {
 
 fn users_load(section: &Section<'_>) -> Option<LoadKind> {
     section.check_keys();
-    let think = section.required("think", "the pause between two transactions: think = \"1s\"")?.duration()?;
+    let think =
+        section.required("think", "the pause between two transactions: think = \"1s\"")?.duration()?;
     let ramp = match section.get("ramp") {
         Some(field) => field.duration()?,
         None => Duration::ZERO,
@@ -340,12 +341,13 @@ pub(super) fn measure(root: &Section<'_>, full: Option<&Section<'_>>) -> Option<
 /// `duration = "10s"`, or `budget = "4min"` with `duration = { from = "1s", to = "10s" }`.
 fn duration(section: &Section<'_>, overlay: Option<&Section<'_>>) -> Option<DurationSpec> {
     // A fixed length in [full] stands for itself, also where the rest of the file has a budget.
-    let fixed_over = overlay.and_then(|over| over.get("duration")).filter(is_text).is_some();
-    let budget = section.get("budget").filter(|_| !fixed_over || overlay.is_some_and(|o| o.get("budget").is_some()));
+    let fixed_over = overlay.and_then(|over| over.get("duration")).is_some_and(|field| !is_table(&field));
+    let budget =
+        section.get("budget").filter(|_| !fixed_over || overlay.is_some_and(|o| o.get("budget").is_some()));
     match (section.get("duration"), budget) {
         (None, None) => Some(DurationSpec::Fixed(DURATION)),
-        (Some(field), None) if is_text(&field) => Some(DurationSpec::Fixed(above_zero(&field)?)),
-        (Some(field), Some(budget)) if !is_text(&field) => {
+        (Some(field), None) if !is_table(&field) => Some(DurationSpec::Fixed(above_zero(&field)?)),
+        (Some(field), Some(budget)) if is_table(&field) => {
             let bounds = field.section()?;
             bounds.check_keys();
             let hint = "duration = { from = \"1s\", to = \"10s\" }";
@@ -375,8 +377,8 @@ fn duration(section: &Section<'_>, overlay: Option<&Section<'_>>) -> Option<Dura
     }
 }
 
-fn is_text(field: &Field<'_>) -> bool {
-    field.value.get_ref().is_str()
+fn is_table(field: &Field<'_>) -> bool {
+    field.value.get_ref().is_table()
 }
 
 fn texts(field: &Field<'_>) -> Vec<String> {

@@ -85,7 +85,7 @@ fn full_replaces_what_it_names_and_nothing_else() {
 fn mistakes_are_named_with_line_key_and_the_right_word() {
     let cases = [
         ("clients = [1, 4]\n", "clinets = [1, 4]\n", 17, "unknown key `clinets` in [factors]", "`clients`"),
-        ("[measure]", "[mesure]", 29, "unknown key `mesure`", "`measure`"),
+        ("[measure]", "[mesure]", 28, "unknown key `mesure`", "`measure`"),
         ("tiles = {", "tile = {", 10, "unknown kind of workload `tile`", "`tiles`"),
         ("table = ", "tabel = ", 10, "unknown key `tabel`", "`table`"),
         ("scale = 10", "scal = 10", 7, "unknown key `scal`", "`scale`"),
@@ -93,24 +93,36 @@ fn mistakes_are_named_with_line_key_and_the_right_word() {
         ("[\"polygons\", \"tpcb\"]", "[\"tpcb\"]", 9, "polygons is described but never used", "[factors]"),
         ("base = \"stock\"", "base = \"stok\"", 22, "cannot be \"stok\"", "`stock`"),
         ("factor = \"settings\"", "factor = \"clients\"", 21, "cannot be \"clients\"", "settings"),
-        ("rounds = 4", "rounds = 3", 32, "3 rounds cannot be balanced", "2 or 4"),
-        ("rounds = 4", "rounds = 0", 32, "must be from 1", ""),
-        ("rounds = 4", "rounds = \"4\"", 32, "must be a whole number, not a string", ""),
-        ("duration = \"2s\"", "duration = 2", 31, "must be a length of time", "\"10s\""),
-        ("duration = \"2s\"", "duration = \"2 apples\"", 31, "not a length of time", "\"10s\""),
-        ("duration = \"2s\"", "duration = { from = \"1s\", to = \"2s\" }", 31, "needs the time there is", "budget"),
-        ("duration = \"2s\"", "budget = \"4min\"", 31, "needs bounds", "from"),
+        ("rounds = 4", "rounds = 3", 31, "3 rounds cannot be balanced", "2 or 4"),
+        ("rounds = 4", "rounds = 0", 31, "must be from 1", ""),
+        ("rounds = 4", "rounds = \"4\"", 31, "must be a whole number, not a string", ""),
+        ("duration = \"2s\"", "duration = 2", 30, "must be a length of time", "\"10s\""),
+        ("duration = \"2s\"", "duration = \"2 apples\"", 30, "not a length of time", "\"10s\""),
+        (
+            "duration = \"2s\"",
+            "duration = { from = \"1s\", to = \"2s\" }",
+            30,
+            "needs the time there is",
+            "budget",
+        ),
+        ("duration = \"2s\"", "budget = \"4min\"", 30, "needs bounds", "from"),
         ("redis = true", "redis = false", 3, "asks a Redis", "redis = true"),
         ("\"25% of memory\"", "\"25% of luck\"", 24, "a share can be taken of", ""),
         ("$PGDYNO_DATA", "$NOWHERE", 6, "needs the variable NOWHERE", "export NOWHERE"),
         ("question = \"Is it faster?\"", "", 1, "`question` is missing", "one sentence"),
-        ("command = \"set\"", "command = \"sett\"", 14, "unknown command", "set"),
+        ("command = \"set\"", "command = \"sett\"", 14, "did you mean \"set\"", ""),
         ("workload = \"cache\"", "workload = [\"cache\", \"tpcb\"]", 19, "both in the grid and beside", ""),
-        ("[settings.stock]", "[settings.stock]\nshared_buffers = \"25% of memory\"\nrandom_page_cost = 1.0\njit = false", 27, "set the same", ""),
+        (
+            "[settings.stock]",
+            "[settings.stock]\nshared_buffers = \"25% of memory\"\nrandom_page_cost = 1.0\njit = false",
+            27,
+            "set the same",
+            "",
+        ),
         ("clients = [1, 4]\n", "clients = [1, 1]\n", 17, "lists 1 twice", ""),
         ("[target]", "[target", 3, "", ""),
-        ("rounds = 8", "ronds = 8", 36, "unknown key `ronds` in [full.measure]", "`rounds`"),
-        ("rounds = 8", "rounds = 7", 36, "7 rounds cannot be balanced", "6 or 8"),
+        ("rounds = 8", "ronds = 8", 35, "unknown key `ronds` in [full.measure]", "`rounds`"),
+        ("rounds = 8", "rounds = 7", 35, "7 rounds cannot be balanced", "6 or 8"),
     ];
     for (from, to, line, message, hint) in cases {
         let text = GOOD.replacen(from, to, 1);
@@ -124,17 +136,25 @@ fn mistakes_are_named_with_line_key_and_the_right_word() {
 
 #[test]
 fn all_mistakes_are_told_at_once_with_their_lines() {
-    let text = GOOD.replace("rounds = 4", "ronds = 4").replace("base = \"stock\"", "base = \"stok\"").replace("jit = false", "jit = []");
+    let text = GOOD
+        .replace("rounds = 4", "ronds = 4")
+        .replace("base = \"stock\"", "base = \"stok\"")
+        .replace("jit = false", "jit = []");
     insta::assert_snapshot!(read(&text).unwrap_err().to_string());
 }
 
 #[test]
 fn a_server_given_by_url() {
     let text = GOOD
-        .replace("managed = { extensions = [\"postgis\"], redis = true }", "url = \"postgres://me:secret@h/db\"\nredis = \"redis://h:1\"")
+        .replace(
+            "managed = { extensions = [\"postgis\"], redis = true }",
+            "url = \"postgres://me:secret@h/db\"\nredis = \"redis://h:1\"",
+        )
         .replace("\"25% of memory\"", "\"1GB\"");
     let file = read(&text).unwrap();
-    let TargetSpec::Url { url, shown, redis, change_server } = &file.target else { panic!("{:?}", file.target) };
+    let TargetSpec::Url { url, shown, redis, change_server } = &file.target else {
+        panic!("{:?}", file.target)
+    };
     assert_eq!(url, "postgres://me:secret@h/db");
     assert_eq!(shown, "postgres://me:***@h/db");
     assert_eq!((redis.as_deref(), *change_server), (Some("redis://h:1"), false));
@@ -179,7 +199,9 @@ fn every_key_is_documented() {
         let error = toml::from_str::<toml::Table>(text).unwrap();
         let keys = workload::keys_of(table, &error);
         assert!(!keys.is_empty(), "{table}");
-        missing.extend(keys.into_iter().map(|key| format!("| `{table}.{key}` |")).filter(|row| !page.contains(row)));
+        missing.extend(
+            keys.into_iter().map(|key| format!("| `{table}.{key}` |")).filter(|row| !page.contains(row)),
+        );
     }
     assert!(missing.is_empty(), "docs/experiment.md lacks {missing:#?}");
 }

@@ -8,7 +8,8 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     while !rest.is_empty() {
         let unit = rest.find(|c: char| c.is_ascii_alphabetic())?;
-        let end = rest[unit..].find(|c: char| !c.is_ascii_alphabetic()).map_or(rest.len(), |length| unit + length);
+        let end =
+            rest[unit..].find(|c: char| !c.is_ascii_alphabetic()).map_or(rest.len(), |length| unit + length);
         let seconds = seconds_in(&rest[unit..end])?;
         let number: f64 = rest[..unit].trim().parse().ok()?;
         let part = Duration::try_from_secs_f64(number * seconds).ok()?;
@@ -165,7 +166,10 @@ mod tests {
     fn passwords_are_hidden() {
         let cases = [
             ("url = \"postgres://me:s3:cr@t@host:5432/db\"\n", "url = \"postgres://me:***@host:5432/db\"\n"),
-            ("url = \"postgres://me@host/db?password=x&a=b\"", "url = \"postgres://me@host/db?password=***&a=b\""),
+            (
+                "url = \"postgres://me@host/db?password=x&a=b\"",
+                "url = \"postgres://me@host/db?password=***&a=b\"",
+            ),
             ("url = \"host=h password=x y\" # z", "url = \"host=h password=*** y\" # z"),
             ("url = \"host=h PASSWORD = 'x y' z\"", "url = \"host=h PASSWORD = '***' z\""),
             ("password_encryption = 1", "password_encryption = 1"),

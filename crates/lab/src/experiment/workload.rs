@@ -44,8 +44,11 @@ fn key_span(field: &Field<'_>, key: &str) -> Range<usize> {
 
 /// serde's messages about unknown words and wrong types, as this page says such things.
 fn in_our_words(message: &str) -> (String, Option<String>) {
-    for (kind, name) in [("unknown field ", "unknown key"), ("unknown variant ", "unknown kind of workload")] {
-        let Some((word, rest)) = message.strip_prefix(kind).and_then(|rest| rest.split_once(", ")) else { continue };
+    for (kind, name) in [("unknown field ", "unknown key"), ("unknown variant ", "unknown kind of workload")]
+    {
+        let Some((word, rest)) = message.strip_prefix(kind).and_then(|rest| rest.split_once(", ")) else {
+            continue;
+        };
         let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
         return (format!("{name} {word}"), suggestion(word.trim_matches('`'), &known));
     }
@@ -77,9 +80,17 @@ mod tests {
     #[test]
     fn serde_is_translated() {
         let cases = [
-            ("unknown field `zoms`, expected one of `table`, `zooms`", "unknown key `zoms`", Some("did you mean `zooms`?")),
+            (
+                "unknown field `zoms`, expected one of `table`, `zooms`",
+                "unknown key `zoms`",
+                Some("did you mean `zooms`?"),
+            ),
             ("unknown field `q`, expected `set`", "unknown key `q`", Some("known here: set")),
-            ("unknown variant `tile`, expected one of `pgbench`, `tiles`", "unknown kind of workload `tile`", Some("did you mean `tiles`?")),
+            (
+                "unknown variant `tile`, expected one of `pgbench`, `tiles`",
+                "unknown kind of workload `tile`",
+                Some("did you mean `tiles`?"),
+            ),
             ("missing field `command`", "`command` is missing", None),
             ("anything else", "anything else", None),
         ];

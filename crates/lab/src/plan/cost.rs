@@ -96,7 +96,7 @@ pub(super) fn arms_need_restart(arms: &[PlannedArm]) -> bool {
 /// ordinary disk. Only an estimate hangs on it, and the length of runs that are sized by a budget.
 pub(super) const AROUND_RUN_S: f64 = 0.35;
 /// A restart with what it writes and reads, seconds.
-pub(super) const RESTART_S: f64 = 1.5;
+pub(crate) const RESTART_S: f64 = 1.0;
 
 /// How long a plan takes, preparation not counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,7 +116,11 @@ impl Plan {
         let per_run = self.content.warmup_s + self.content.duration_s + AROUND_RUN_S;
         let restarts = if self.content.scheme == Scheme::HalfRounds { self.switches() } else { 0 };
         let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S;
-        Estimate { total: Duration::from_secs_f64(total), per_run: Duration::from_secs_f64(per_run), restarts }
+        Estimate {
+            total: Duration::from_secs_f64(total),
+            per_run: Duration::from_secs_f64(per_run),
+            restarts,
+        }
     }
 
     /// How often the arm in force changes.
@@ -127,10 +131,17 @@ impl Plan {
 }
 
 /// The length of runs that fills a budget: a tenth of a second exact, within the bounds.
-pub(super) fn sized(budget_s: f64, warmup_s: f64, runs: usize, restarts: usize, from_s: f64, to_s: f64) -> f64 {
+pub(super) fn sized(
+    budget_s: f64,
+    warmup_s: f64,
+    runs: usize,
+    restarts: usize,
+    from_s: f64,
+    to_s: f64,
+) -> f64 {
     let free = budget_s - restarts as f64 * RESTART_S;
     let each = free / runs.max(1) as f64 - warmup_s - AROUND_RUN_S;
-    ((each * 10.0).floor() / 10.0).clamp(from_s, to_s)
+    ((each * 10.0 + 1e-6).floor() / 10.0).clamp(from_s, to_s)
 }
 
 #[cfg(test)]
@@ -138,7 +149,8 @@ mod tests {
     use super::*;
 
     fn arm(settings: &[(&str, &str)]) -> PlannedArm {
-        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let settings =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         PlannedArm { name: Some("a".into()), settings, weakens: Vec::new() }
     }
 
@@ -158,7 +170,7 @@ mod tests {
     #[test]
     fn a_budget_is_shared_out() {
         assert_eq!(sized(100.0, 0.65, 20, 0, 1.0, 10.0), 4.0);
-        assert_eq!(sized(103.0, 0.65, 20, 2, 1.0, 10.0), 4.0);
+        assert_eq!(sized(102.0, 0.65, 20, 2, 1.0, 10.0), 4.0);
         assert_eq!(sized(10.0, 0.65, 20, 0, 1.0, 10.0), 1.0);
         assert_eq!(sized(1000.0, 0.65, 20, 0, 1.0, 10.0), 10.0);
     }

@@ -8,9 +8,7 @@ use workloads::Spec;
 use super::cost::{arms_need_restart, sized};
 use super::inputs::fingerprint;
 use super::order::{Scheme, derive, runs};
-use super::{
-    Content, Plan, PlannedArm, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedWorkload,
-};
+use super::{Content, Plan, PlannedArm, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedWorkload};
 use crate::error::{Class, LabError};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::target::settings::{Machine, resolve_all, weakens};
@@ -129,7 +127,11 @@ fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<PlannedArm>, LabE
     }
     let arm = |arm: &crate::experiment::ArmSpec| {
         let settings = resolve_all(&arm.settings, machine).map_err(|error| {
-            LabError::failed(Class::BadInput, format!("{}: [settings.{}] {error}", file.path.display(), arm.name), "")
+            LabError::failed(
+                Class::BadInput,
+                format!("{}: [settings.{}] {error}", file.path.display(), arm.name),
+                "",
+            )
         })?;
         Ok(PlannedArm { name: Some(arm.name.clone()), weakens: weakens(&settings), settings })
     };

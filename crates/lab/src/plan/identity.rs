@@ -47,7 +47,10 @@ impl PlannedPreparation {
     /// The same with the content of its files, read now.
     pub(crate) fn with_inputs(mut self) -> Result<Self, LabError> {
         let osm = self.osm.iter().flat_map(|osm| std::iter::once(&osm.extract).chain(&osm.style));
-        self.inputs = osm.chain(&self.sql).map(|path| Ok((file_name(path), fingerprint(path)?))).collect::<Result<_, LabError>>()?;
+        self.inputs = osm
+            .chain(&self.sql)
+            .map(|path| Ok((file_name(path), fingerprint(path)?)))
+            .collect::<Result<_, LabError>>()?;
         Ok(self)
     }
 }

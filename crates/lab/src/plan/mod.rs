@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use workloads::Spec;
 use workloads::pgbench::init::InitOptions;
 
+pub(crate) use cost::RESTART_S;
 pub use cost::{Estimate, needs_restart};
 pub use difference::diff;
 pub use order::Scheme;
@@ -196,8 +197,8 @@ impl PlannedRun {
     /// In words, e.g. `polygons, 4 clients, arm gis, round 3`.
     #[must_use]
     pub fn words(&self) -> String {
-        let plural = if self.clients == 1 { "" } else { "s" };
-        let mut words = format!("{}, {} client{plural}", self.workload, self.clients);
+        let mut words =
+            format!("{}, {}", self.workload, crate::words::count(self.clients as usize, "client"));
         if let Some(rate) = self.rate {
             words += &format!(", {rate}/s");
         }

@@ -96,7 +96,10 @@ fn grid(content: &Content) -> Vec<Cell> {
 fn cells_beside(content: &Content) -> Vec<Cell> {
     let clients: Vec<String> = content.beside_clients.iter().map(u32::to_string).collect();
     let workloads = &content.beside_workloads;
-    workloads.iter().flat_map(|workload| clients.iter().map(|clients| cell(workload, clients, None))).collect()
+    workloads
+        .iter()
+        .flat_map(|workload| clients.iter().map(|clients| cell(workload, clients, None)))
+        .collect()
 }
 
 fn cell(workload: &str, clients: &str, rate: Option<&String>) -> Cell {
@@ -133,7 +136,7 @@ struct List<'a> {
 impl List<'_> {
     fn add_round(&mut self, round: u32, cells: &[&Cell]) {
         let mut arms: Vec<Option<String>> = self.content.arms.iter().map(|arm| arm.name.clone()).collect();
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             arms.reverse();
         }
         match self.content.scheme {

@@ -8,7 +8,8 @@ impl Plan {
     /// One row per step in order: switches of arm, and runs.
     #[must_use]
     pub fn table(&self) -> Table {
-        let columns = ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
+        let columns =
+            ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
         let mut table = Table::new(&columns);
         for run in &self.runs {
             let step = if run.beside { "run beside the grid" } else { "run" };
@@ -40,8 +41,8 @@ impl Plan {
         lines.push(self.order_words());
         let estimate = self.estimate();
         lines.push(format!(
-            "{} runs of {} s (warm-up {} s), about {} in all, preparation not counted",
-            self.runs.len(),
+            "{} of {} s (warm-up {} s), about {} in all, preparation not counted",
+            crate::words::count(self.runs.len(), "run"),
             self.content.duration_s,
             self.content.warmup_s,
             crate::words::duration(estimate.total),
@@ -87,12 +88,14 @@ impl Plan {
 
     fn order_words(&self) -> String {
         use super::Scheme;
-        let rounds = self.rounds;
+        let rounds = crate::words::count(self.rounds as usize, "round");
         match self.content.scheme {
-            Scheme::Single => format!("{rounds} rounds; nothing is compared"),
-            Scheme::Pairs => format!("{rounds} rounds; the arms of a cell run next to each other, the base first in odd rounds"),
+            Scheme::Single => format!("{rounds}; nothing is compared"),
+            Scheme::Pairs => {
+                format!("{rounds}; the arms of a cell run next to each other, the base first in odd rounds")
+            }
             Scheme::HalfRounds => format!(
-                "{rounds} rounds; switching arms takes a restart, so all cells run in one arm and then in the next, the base first in odd rounds"
+                "{rounds}; switching arms takes a restart, so all cells run in one arm and then in the next, the base first in odd rounds"
             ),
         }
     }
@@ -102,6 +105,7 @@ fn arm_words(arm: &super::PlannedArm) -> String {
     let name = arm.name.as_deref().unwrap_or_default();
     let settings: Vec<_> = arm.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let what = if settings.is_empty() { "the server's own settings".to_owned() } else { settings.join(", ") };
-    let safety = if arm.weakens.is_empty() { String::new() } else { format!("; weakens: {}", arm.weakens.join(", ")) };
+    let safety =
+        if arm.weakens.is_empty() { String::new() } else { format!("; weakens: {}", arm.weakens.join(", ")) };
     format!("arm {name}: {what}{safety}")
 }

@@ -10,7 +10,8 @@ use crate::target::settings::Machine;
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 
 fn plan(text: &str) -> Plan {
-    let file = ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
+    let file =
+        ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
     Plan::expand(&file, MACHINE).unwrap()
 }
 
@@ -167,7 +168,9 @@ fn a_plan_survives_its_json() {
 fn runs_are_sized_by_the_budget() {
     let base = text(2, &[1, 4], 2, true, 6);
     let sized = |budget: &str| {
-        let measure = format!("duration = {{ from = \"1s\", to = \"10s\" }}\nwarmup = \"500ms\"\nbudget = \"{budget}\"");
+        let measure = format!(
+            "duration = {{ from = \"1s\", to = \"10s\" }}\nwarmup = \"500ms\"\nbudget = \"{budget}\""
+        );
         plan(&base.replace("duration = \"2s\"", &measure))
     };
     let plan = sized("3min");

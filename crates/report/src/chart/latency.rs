@@ -8,6 +8,7 @@ use super::line::{LineChart, Point, Series};
 use crate::data::{Curve, ReportData};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
+use crate::words;
 
 /// Percentiles of the table, and the ticks of the axis.
 const QUANTILES: [(f64, &str); 7] = [
@@ -99,9 +100,9 @@ fn caption(arms: &[(String, Histogram)]) -> String {
         .iter()
         .map(|(name, histogram)| {
             let tail = if histogram.count() >= 1000 { (0.99, "99 in 100") } else { (0.9, "9 in 10") };
-            let who = if name.is_empty() { String::new() } else { format!("{name}: ") };
             let (half, most) = (quantile(histogram, 0.5), quantile(histogram, tail.0));
-            format!("{who}half within {half}, {} within {most}", tail.1)
+            let text = format!("half within {half}, {} within {most}", tail.1);
+            if name.is_empty() { words::sentence(&text) } else { format!("{name}: {text}") }
         })
         .collect();
     format!("{}. All rounds together; further right is rarer, lower is better.", each.join("; "))

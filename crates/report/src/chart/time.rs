@@ -10,6 +10,7 @@ use super::line::{LineChart, Point, Series};
 use crate::data::{Curve, ReportData};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
+use crate::words;
 
 /// Points drawn per arm at most; longer runs are averaged over equal spans.
 const POINTS: usize = 240;
@@ -88,8 +89,8 @@ fn caption(arms: &[(String, Vec<(f64, f64)>)]) -> String {
         .map(|(name, seconds)| {
             let rates = || seconds.iter().map(|(_, rate)| *rate);
             let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
-            let who = if name.is_empty() { String::new() } else { format!("{name} ") };
-            format!("{who}between {} and {}", numbers::tps(low), numbers::tps(high))
+            let text = format!("between {} and {}", numbers::tps(low), numbers::tps(high));
+            if name.is_empty() { words::sentence(&text) } else { format!("{name} {text}") }
         })
         .collect();
     format!("{} transactions per second, second by second; mean over rounds.", each.join(", "))

@@ -2,7 +2,7 @@
 
 use results::Table;
 
-use super::{Printer, decimals, is_numeric, readable};
+use super::{Printer, is_numeric, readable};
 
 pub(super) struct Markdown;
 
@@ -13,9 +13,9 @@ impl Printer for Markdown {
             (0..table.columns.len())
                 .map(|column| if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }),
         ));
-        let decimals: Vec<usize> = (0..table.columns.len()).map(|column| decimals(table, column)).collect();
         for row in &table.rows {
-            out.push_str(&line(row.iter().zip(&decimals).map(|(v, &d)| escaped(&readable(v, d)))));
+            let cells = row.iter().zip(&table.columns);
+            out.push_str(&line(cells.map(|(value, column)| escaped(&readable(value, column)))));
         }
         out
     }

@@ -71,34 +71,13 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     values.peek().is_some() && values.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
 }
 
-/// Decimals that suit a column of real numbers: four digits for its largest; one for percent.
-fn decimals(table: &Table, column: usize) -> usize {
-    let largest = table
-        .rows
-        .iter()
-        .filter_map(|row| match row.get(column) {
-            Some(Value::Real(number)) if number.is_finite() => Some(number.abs()),
-            _ => None,
-        })
-        .fold(0.0, f64::max);
-    if table.columns.get(column).is_some_and(|name| name.ends_with("_pct")) {
-        return 1;
-    }
-    match largest {
-        size if size >= 1000.0 => 0,
-        size if size >= 100.0 => 1,
-        size if size >= 10.0 => 2,
-        _ => 3,
-    }
-}
-
-/// One value for people; control characters of foreign text are made visible.
-fn readable(value: &Value, decimals: usize) -> String {
+/// One value of a column for people; control characters of foreign text are made visible.
+fn readable(value: &Value, column: &str) -> String {
     match value {
         Value::Null => String::new(),
         Value::Int(number) => number.to_string(),
-        Value::Real(number) if number.is_finite() => numbers::fixed(*number, decimals).replace(',', ""),
-        Value::Real(_) => numbers::ABSENT.to_owned(),
+        Value::Real(number) if column.ends_with("_pct") => numbers::fixed(*number, 1).replace(',', ""),
+        Value::Real(number) => numbers::figure(*number).replace(',', ""),
         Value::Text(text) => text.chars().map(printable).collect(),
         Value::Blob(bytes) => format!("({} bytes)", bytes.len()),
     }

@@ -4,9 +4,9 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle, LineStyle, Table as Grid,
     TableStyle, Width,
 };
-use results::Table;
+use results::{Table, Value};
 
-use super::{Printer, decimals, is_numeric, readable};
+use super::{Printer, is_numeric, readable};
 
 /// Width of a table, in characters, where its columns can be made to fit.
 const WIDTH: usize = 80;
@@ -36,9 +36,10 @@ impl Printer for Text {
             grid.add_row(columns.iter().map(|column| column.cell(&column.texts[row])));
         }
         for (at, width) in widths.iter().enumerate() {
+            let padding = if at + 1 < widths.len() { PADDING } else { 0 };
             if let Some(column) = grid.column_mut(at) {
-                column.set_padding((0, PADDING));
-                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(*width as u16 + PADDING)));
+                column.set_padding((0, padding));
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(*width as u16 + padding)));
             }
         }
         let rows = if table.rows.is_empty() { "(0 rows)\n" } else { "" };
@@ -56,14 +57,10 @@ struct Column {
 
 impl Column {
     fn of(table: &Table, at: usize) -> Self {
-        let decimals = decimals(table, at);
-        let text =
-            |row: &Vec<results::Value>| row.get(at).map_or(String::new(), |value| readable(value, decimals));
-        Self {
-            name: table.columns[at].clone(),
-            texts: table.rows.iter().map(text).collect(),
-            numeric: is_numeric(table, at),
-        }
+        let name = table.columns[at].clone();
+        let text = |row: &Vec<Value>| row.get(at).map_or(String::new(), |value| readable(value, &name));
+        let texts = table.rows.iter().map(text).collect();
+        Self { texts, numeric: is_numeric(table, at), name }
     }
 
     /// Width that breaks nothing.
@@ -72,9 +69,9 @@ impl Column {
         texts.chain([self.name.chars().count()]).max().unwrap_or(0)
     }
 
-    /// Least width: numbers whole, text in words, the name broken after underscores.
+    /// Least width: numbers whole, text in words, the name broken before underscores.
     fn least(&self) -> usize {
-        let pieces = self.name.split_inclusive('_').map(|piece| piece.chars().count()).max().unwrap_or(0);
+        let pieces = pieces(&self.name).into_iter().map(|piece| piece.chars().count()).max().unwrap_or(0);
         let words = |text: &String| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
         let texts = self
             .texts
@@ -83,17 +80,17 @@ impl Column {
         texts.chain([pieces]).max().unwrap_or(0)
     }
 
-    /// The name, broken after underscores where it is wider than the column.
+    /// The name, broken before underscores where it is wider than the column.
     fn head(&self, width: usize) -> String {
         if self.name.chars().count() <= width {
             return self.name.clone();
         }
         let mut lines = vec![String::new()];
-        for piece in self.name.split_inclusive('_') {
+        for piece in pieces(&self.name) {
             let last = lines.last_mut().filter(|line| line.chars().count() + piece.chars().count() <= width);
             match last {
-                Some(line) => line.push_str(piece),
-                None => lines.push(piece.to_owned()),
+                Some(line) => line.push_str(&piece),
+                None => lines.push(piece),
             }
         }
         lines.join("\n").trim_start().to_owned()
@@ -102,6 +99,15 @@ impl Column {
     fn cell(&self, text: &str) -> Cell {
         Cell::new(text).set_alignment(if self.numeric { CellAlignment::Right } else { CellAlignment::Left })
     }
+}
+
+/// `change_pct` as `change` and `_pct`.
+fn pieces(name: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    for (position, piece) in name.split('_').enumerate() {
+        pieces.push(if position == 0 { piece.to_owned() } else { format!("_{piece}") });
+    }
+    pieces
 }
 
 /// Natural widths, the widest narrowed first until the table fits or nothing can give any more.

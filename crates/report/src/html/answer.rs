@@ -51,6 +51,9 @@ fn one(data: &ReportData, found: &Comparison, arm: &ArmComparison, answer: &Answ
     });
     out.tag("p").class("figures").with(|out| {
         out.text(&answer.figures);
+        if let Some(p99) = slowest(data, arm).filter(|_| arm.workloads.len() == 1) {
+            out.text(format_args!("; p99 response time {}", words::estimate(&p99.grid.estimate)));
+        }
         if !answer.unsafe_settings.is_empty() {
             out.text("; weakens crash safety: ");
             out.tag("code").text(&answer.unsafe_settings);
@@ -66,8 +69,17 @@ fn one(data: &ReportData, found: &Comparison, arm: &ArmComparison, answer: &Answ
     }
 }
 
+/// The same arm compared by its 99th percentile.
+fn by_latency<'a>(data: &'a ReportData, arm: &ArmComparison) -> Option<&'a ArmComparison> {
+    data.latency.iter().flat_map(|found| &found.arms).find(|other| other.arm == arm.arm)
+}
+
+fn slowest(data: &ReportData, arm: &ArmComparison) -> Option<Figure> {
+    by_latency(data, arm)?.grid
+}
+
 fn by_workload(data: &ReportData, found: &Comparison, arm: &ArmComparison) -> Sheet {
-    let latency = data.latency.iter().flat_map(|found| &found.arms).find(|other| other.arm == arm.arm);
+    let latency = by_latency(data, arm);
     let mut sheet = Sheet::new(format_args!(
         "{} against {}, per workload; 95 % intervals in percent",
         arm.arm, found.base

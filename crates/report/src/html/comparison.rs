@@ -13,8 +13,8 @@ use crate::words::{self, Tone};
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
     let Some(found) = &data.throughput else { return };
     out.tag("p").text(format_args!(
-        "Throughput in each cell against {}. An interval that holds 95 % of what repeating would give; \"same\" when the \
-         change is surely smaller than the margin of {}; verdicts of cells allow for there being many (Holm).",
+        "Throughput in each cell against {}, with 95 % intervals from pairs of runs of the same round. \"Same\" means: \
+         surely within the margin of {}. Verdicts of single cells allow for there being many of them (Holm).",
         found.base,
         numbers::percent(found.margin)
     ));

@@ -9,7 +9,7 @@ use crate::sheet::{Cell, Sheet};
 use crate::tables::{Show, changes, of_grid};
 
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
-    let tabs: Vec<Crosstab> = of_grid(data).into_iter().filter(|tab| !tab.rows.is_empty()).collect();
+    let tabs: Vec<Crosstab> = of_grid(data).into_iter().filter(tells_something).collect();
     if tabs.is_empty() {
         return;
     }
@@ -22,6 +22,11 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
             sheet(tab).write(out);
         }
     });
+}
+
+/// One figure alone stands among the workload's figures already.
+fn tells_something(tab: &Crosstab) -> bool {
+    !tab.rows.is_empty() && tab.rows.len() + tab.columns.len() > 2
 }
 
 fn sheet(tab: &Crosstab) -> Sheet {

@@ -136,11 +136,10 @@ fn in_force(data: &ReportData, out: &mut Markup) {
     }
     if !changed.is_empty() {
         out.tag("details").with(|out| {
-            out.tag("summary").text(format_args!(
-                "{} alike in all arms and not at their default",
-                numbers::counted(changed.len(), "setting", "settings")
-            ));
-            let caption = "In force in all arms, and not at their default";
+            let settings = numbers::counted(changed.len(), "setting", "settings");
+            let alike = if sets.len() > 1 { " alike in all arms and" } else { "" };
+            out.tag("summary").text(format_args!("{settings}{alike} not at the default"));
+            let caption = "In force, and not at the default";
             settings_sheet(caption, &changed, &sets[..1], "").write(out);
         });
     }

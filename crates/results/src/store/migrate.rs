@@ -24,7 +24,8 @@ pub(super) fn version(connection: &Connection, path: &Path) -> Result<u32, Store
 /// Refuses a file that another program made: it has tables, but not our first one. `user_version` alone says nothing,
 /// since others count in it too.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let ours_or_empty = "SELECT count(*) = 0 OR sum(name = 'meta') > 0 FROM sqlite_schema WHERE type = 'table'";
+    let ours_or_empty =
+        "SELECT count(*) = 0 OR sum(name = 'meta') > 0 FROM sqlite_schema WHERE type = 'table'";
     match connection.query_row(ours_or_empty, [], |row| row.get(0)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(StoreError::NotResults { path: path.to_owned() }),

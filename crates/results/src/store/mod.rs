@@ -5,6 +5,7 @@ mod query;
 mod read;
 mod write;
 
+use std::ffi::OsStr;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,17 +36,8 @@ impl Store {
     /// # Errors
     /// When it is something else, newer, locked, or cannot be written.
     pub fn create_or_open(path: &Path) -> Result<Self, StoreError> {
-        let unusable = |error: std::io::Error| StoreError::from_io(path, &error);
-        // SQLite gives its companions (-wal, -shm) the rights of the file itself.
-        let mut options = std::fs::OpenOptions::new();
-        let file =
-            options.write(true).create(true).truncate(false).mode(0o600).open(path).map_err(unusable)?;
-        let metadata = file.metadata().map_err(unusable)?;
-        if metadata.permissions().mode() & 0o077 != 0 {
-            // Not ours to narrow? Then whoever owns it has decided.
-            let _ = file.set_permissions(std::fs::Permissions::from_mode(0o600));
-        }
-        let mut store = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        make_private(path).map_err(|error| StoreError::from_io(path, &error))?;
+        let mut store = Self::open(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         store.set_up()?;
         Ok(store)
     }
@@ -55,13 +47,20 @@ impl Store {
     /// # Errors
     /// When it is absent, something else, newer, or damaged.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
-        if !path.exists() {
-            return Err(StoreError::Absent { path: path.to_owned() });
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(StoreError::Absent { path: path.to_owned() });
+            }
+            Err(error) => return Err(StoreError::from_io(path, &error)),
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(StoreError::Unusable { path: path.to_owned(), detail: "it is a folder".into() });
+            }
+            Ok(_) => {}
         }
         // Reading a file in WAL mode needs its companions, which a reader may have to make.
-        let store = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .or_else(|_| Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY))?;
-        match migrate::version(&store.connection, path)? {
+        let (store, found) = Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .or_else(|error| Self::open_unwritable(path).unwrap_or(Err(error)))?;
+        match found {
             migrate::NEWEST => {}
             found if found > migrate::NEWEST => {
                 return Err(StoreError::Newer { path: path.to_owned(), found, known: migrate::NEWEST });
@@ -73,9 +72,30 @@ impl Store {
         store.reading()
     }
 
-    fn open(path: &Path, access: OpenFlags) -> Result<Self, StoreError> {
+    /// Opens a file whose folder cannot be written, so that no companions can be made: as one that does not change.
+    /// Only where there is no log with runs that the file itself lacks; `None` where there is one.
+    fn open_unwritable(path: &Path) -> Option<Result<(Self, u32), StoreError>> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+            return None;
+        }
+        let escaped = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let address = format!("file:{escaped}?immutable=1");
+        let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Some(Self::open_versioned(path, address.as_ref(), access))
+    }
+
+    /// Opens it and reads its version, since only the first reading shows whether that can be done.
+    fn open_versioned(path: &Path, address: &OsStr, access: OpenFlags) -> Result<(Self, u32), StoreError> {
+        let store = Self::open(path, address, access)?;
+        let found = migrate::version(&store.connection, path)?;
+        Ok((store, found))
+    }
+
+    fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, StoreError> {
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)
+        let connection = Connection::open_with_flags(Path::new(address), flags)
             .map_err(|error| StoreError::from_sqlite(path, &error))?;
         connection.busy_timeout(PATIENCE).map_err(|error| StoreError::from_sqlite(path, &error))?;
         Ok(Self { connection, path: path.to_owned() })
@@ -109,6 +129,23 @@ impl Store {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Makes an empty file readable by its owner only, or narrows one that exists; SQLite gives its companions (-wal, -shm)
+/// the same rights.
+///
+/// A file that exists is never opened here: closing it would drop the locks that a [`Store`] of this process holds on
+/// it, and the next program to leave the file would then delete the log under our hands.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        made => return made.map(drop),
+    }
+    if std::fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+        // Not ours to narrow? Then whoever owns it has decided.
+        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ impl Store {
             let message = "only statements that read are run here; the results file is a record".into();
             return Err(StoreError::Query { message });
         }
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = Vec::new();
         let mut found = statement.query([]).map_err(wrong)?;
         while let Some(row) = found.next().map_err(wrong)? {

@@ -221,12 +221,11 @@ impl Store {
         let all = || -> Sqlite<Vec<T>> {
             let mut statement = self.connection.prepare_cached(sql)?;
             // Lists without a key have no parameter to bind.
-            let bound = if statement.parameter_count() == 0 {
+            if statement.parameter_count() == 0 {
                 statement.query_map([], |row| read(row))?.collect()
             } else {
                 statement.query_map(params![id], |row| read(row))?.collect()
-            };
-            bound
+            }
         };
         all().map_err(|error| match error {
             rusqlite::Error::FromSqlConversionFailure(..) => {

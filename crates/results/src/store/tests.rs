@@ -96,7 +96,9 @@ fn questions_may_only_read() {
     assert_eq!(table.columns, ["workload", "tps_max", "runs"]);
     assert_eq!(table.rows[1], [Value::from("reads"), Value::Real(1000.0), Value::Int(2)]);
     let attach = format!("ATTACH '{}' AS other", path.display());
-    for wrong in ["DELETE FROM run", "SELEC 1", "DROP VIEW v_run", "SELECT 1; SELECT 2", "BEGIN", &attach, " "] {
+    for wrong in
+        ["DELETE FROM run", "SELEC 1", "DROP VIEW v_run", "SELECT 1; SELECT 2", "BEGIN", &attach, " "]
+    {
         assert!(matches!(store.query(wrong), Err(StoreError::Query { .. })), "{wrong}");
     }
 }
@@ -212,4 +214,55 @@ fn damaged_content_is_an_error() {
         assert!(matches!(found, Err(StoreError::Damaged { .. })), "{damage}: {found:?}");
         store.sql("ROLLBACK").unwrap();
     }
+}
+
+/// Names the file to the other program in `others_see_that_the_file_is_in_use`.
+const OTHER_PROGRAM: &str = "PGDYNO_TEST_LOCKS";
+
+/// The program that leaves a file as its last user deletes the log: every other must see our lock. (SQLite before 3.51
+/// looks at nothing else, and Debian's `sqlite3` is older.)
+#[test]
+fn others_see_that_the_file_is_in_use() {
+    let (_folder, path) = place();
+    let (_store, _) = filled(&path);
+    // Opening it once more in this process must not drop the locks of the first.
+    drop(Store::create_or_open(&path).unwrap());
+    drop(Store::open_read_only(&path).unwrap());
+    let other = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::tests::another_program_cannot_lock_a_file_in_use"])
+        .env(OTHER_PROGRAM, &path)
+        .output()
+        .unwrap();
+    assert!(other.status.success(), "{}", String::from_utf8_lossy(&other.stdout));
+}
+
+/// The other program; does nothing unless the environment names a file.
+#[test]
+fn another_program_cannot_lock_a_file_in_use() {
+    let Some(path) = std::env::var_os(OTHER_PROGRAM) else { return };
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let whole_file = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    assert!(rustix::fs::fcntl_lock(&file, whole_file).is_err(), "the file looks unused");
+}
+
+#[test]
+fn a_file_that_does_not_change_can_be_read_without_companions() {
+    let (folder, _) = place();
+    let path = folder.path().join("a?b#c%20.sqlite");
+    let (store, id) = filled(&path);
+    let log = folder.path().join("a?b#c%20.sqlite-wal");
+    assert!(log.exists() && Store::open_unwritable(&path).is_none(), "its log holds what the file lacks");
+    drop(store);
+    assert!(!log.exists());
+    let (store, version) = Store::open_unwritable(&path).unwrap().unwrap();
+    assert_eq!((version, store.runs(id).unwrap().len()), (migrate::NEWEST, 3));
+    assert!(!log.exists());
+}
+
+#[test]
+fn a_folder_is_not_a_results_file() {
+    let (folder, _) = place();
+    let error = Store::open_read_only(folder.path()).unwrap_err();
+    assert!(error.to_string().ends_with("it is a folder"), "{error}");
+    assert!(Store::create_or_open(folder.path()).is_err());
 }

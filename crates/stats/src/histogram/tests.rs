@@ -98,7 +98,10 @@ proptest! {
 fn an_empty_histogram_has_no_figures_and_survives_storage() {
     let empty = decoded(&Histogram::new()).unwrap();
     assert!(empty.is_empty());
-    assert_eq!((empty.min_ns(), empty.max_ns(), empty.mean_ns(), empty.quantile_ns(0.5)), (None, None, None, None));
+    assert_eq!(
+        (empty.min_ns(), empty.max_ns(), empty.mean_ns(), empty.quantile_ns(0.5)),
+        (None, None, None, None)
+    );
 }
 
 #[test]
@@ -131,6 +134,9 @@ fn mean_and_deviation_are_exact() {
 #[test]
 fn values_beyond_the_bounds_are_kept() {
     let histogram = of(&[HIGHEST_NS * 3, 1]);
-    assert_eq!((histogram.count(), histogram.max_ns(), histogram.min_ns()), (2, Some(HIGHEST_NS * 3), Some(1)));
+    assert_eq!(
+        (histogram.count(), histogram.max_ns(), histogram.min_ns()),
+        (2, Some(HIGHEST_NS * 3), Some(1))
+    );
     assert_eq!(histogram.sum_ns(), u128::from(HIGHEST_NS) * 3 + 1);
 }

@@ -52,3 +52,27 @@ pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<RelationSize>, WorkloadEr
     };
     Ok(rows.into_iter().map(size).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::fake::FakeSql;
+
+    #[test]
+    fn rows_become_sizes() {
+        let mut sql = FakeSql::new();
+        sql.answer(
+            "pg_relation_size",
+            &[&["t_pkey", "index", "t", "8192", "3"], &["u", "table", "u", "0", "0"]],
+        );
+        let sizes = relation_sizes(&mut sql).unwrap();
+        let first = RelationSize {
+            name: "t_pkey".into(),
+            kind: "index".into(),
+            table: "t".into(),
+            bytes: 8192,
+            rows: 3,
+        };
+        assert_eq!((sizes.len(), &sizes[0]), (2, &first));
+    }
+}

@@ -55,3 +55,38 @@ pub(super) fn vacuum(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
     }
     Ok(remarks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::fake::FakeSql;
+
+    #[test]
+    fn tables_are_looked_for_by_name() {
+        let found = |regclasses: &[&str], count: &str| {
+            let mut sql = FakeSql::new();
+            sql.answer("to_regclass", &[regclasses]);
+            sql.answer("count(*)", &[&[count]]);
+            tables(&mut sql).map(|tables| tables.scale).map_err(|error| error.to_string())
+        };
+        assert_eq!(found(&["t", "t", "t", "t"], "7"), Ok(7));
+        let missing = found(&["t", "f", "t", "t"], "7").unwrap_err();
+        assert!(missing.starts_with("table pgbench_branches does not exist"), "{missing}");
+        let empty = found(&["t", "t", "t", "t"], "0").unwrap_err();
+        assert!(empty.starts_with("pgbench's tables are empty; make"), "{empty}");
+    }
+
+    #[test]
+    fn what_cannot_be_vacuumed_is_a_remark() {
+        let mut sql = FakeSql::new();
+        sql.answer("to_regclass", &[&["t"]]);
+        sql.refuse("VACUUM pgbench_tellers", "42501", "ERROR:  permission denied");
+        let remarks = vacuum(&mut sql).unwrap();
+        assert_eq!(remarks, ["ERROR:  permission denied (ignoring this error)"]);
+        assert_eq!(sql.asked.last().map(String::as_str), Some("TRUNCATE pgbench_history"));
+        let mut without = FakeSql::new();
+        without.answer("to_regclass", &[&["f"]]);
+        assert_eq!(vacuum(&mut without).unwrap(), [""; 0]);
+        assert_eq!(without.asked.len(), 1);
+    }
+}

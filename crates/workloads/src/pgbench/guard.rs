@@ -138,3 +138,44 @@ fn failed(script: &Script, command: &Command, problem: String) -> WorkloadError 
         problem,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pgbench::options::{Options, ScriptSource};
+    use crate::sql::fake::FakeSql;
+
+    fn run(script: &str, sql: &mut FakeSql) -> Result<Guarded, String> {
+        let text = script.as_bytes().to_vec();
+        let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
+        let program = Program::load(&Options::default(), &[source]).unwrap();
+        first_execution(&program, sql, 10, 1).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_script_runs_once_with_its_variables() {
+        let mut sql = FakeSql::new();
+        sql.answer("as n", &[&["4"]]);
+        let script = "select :scale as n \\gset\n\\if :column0 > 3\n\\sleep 1 s\nselect :column0;\n\\else\nno;\n\\endif";
+        let guarded = run(script, &mut sql).unwrap();
+        assert_eq!(sql.asked, ["select 10 as n ", "select 4;"]);
+        assert_eq!((guarded.rows, guarded.bytes), (1, 1));
+    }
+
+    #[test]
+    fn what_fails_is_shown_with_its_place() {
+        let mut sql = FakeSql::new();
+        sql.refuse("frm", "42703", "ERROR:  column \"frm\" does not exist");
+        let message = run("select 1;\n-- a remark\nselect frm\n from t;", &mut sql).unwrap_err();
+        insta::assert_snapshot!(message, @r#"
+        my.sql, line 3: the first execution failed
+        ERROR:  column "frm" does not exist
+        statement: select frm
+        "#);
+        assert_eq!(sql.asked.last().map(String::as_str), Some("ROLLBACK"));
+        let message = run("\\set x 1 / 0", &mut FakeSql::new()).unwrap_err();
+        assert!(message.contains("line 1") && message.contains("division by zero"), "{message}");
+        let message = run("select 1 \\gset", &mut FakeSql::new()).unwrap_err();
+        assert!(message.contains("expected one row, got 0"), "{message}");
+    }
+}

@@ -56,6 +56,20 @@ impl Pgbench {
     pub fn scale(&self) -> u64 {
         self.scale
     }
+
+    /// Where the abort message of one of its clients points to: `file.sql, line 3: SELECT …`. The messages are
+    /// pgbench's, which count scripts and commands; `None` for those that name no command.
+    #[must_use]
+    pub fn locate(&self, abort: &str) -> Option<String> {
+        let number = |word: &str| {
+            let (_, after) = abort.split_once(word)?;
+            let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+            after[..digits].parse::<usize>().ok()
+        };
+        let script = self.program.scripts.scripts().get(number(" script ")?)?;
+        let command = script.commands.get(number(" in command ")?)?;
+        Some(format!("{}, line {}: {}", script.name, command.line, command.summary))
+    }
 }
 
 impl ClientWorkload for Pgbench {
@@ -92,5 +106,29 @@ impl ClientWorkload for Pgbench {
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
         Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aborts_are_located_in_the_file() {
+        let text = b"\\set x 1\nSELECT 1;\nSELEC 2;\n".to_vec();
+        let source = ScriptSource::Text { name: "a.sql".into(), text, weight: 1 };
+        let workload = Pgbench::with_scripts(&Options::default(), &[source]).unwrap();
+        let cases = [
+            ("client 0 script 0 aborted in command 2 query 0: ERROR:  no", Some("a.sql, line 3: SELEC 2;")),
+            (
+                "division by zero\nclient 0 aborted in command 0 (set) of script 0; no",
+                Some("a.sql, line 1: \\set x 1"),
+            ),
+            ("client 0 script 7 aborted in command 2 query 0: no", None),
+            ("the server went away", None),
+        ];
+        for (message, wanted) in cases {
+            assert_eq!(workload.locate(message).as_deref(), wanted, "{message}");
+        }
     }
 }

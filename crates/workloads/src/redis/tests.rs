@@ -1,9 +1,13 @@
 //! Clients against a simulated Redis.
 
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+
 use engine::sim::{Replies, Server, simulate};
 use engine::{Address, DriverChoice, Endpoint, Load, Measured, Plan, Stop, Until};
 
-use crate::place::{Places, RedisPlace};
+use crate::place::{Places, RedisPlace, Site};
 use crate::redis::{Command, Options, Redis};
 use crate::workload::{ClientWorkload, Crew};
 
@@ -88,4 +92,64 @@ fn set_sends_values_of_the_asked_size() {
 fn a_stranger_is_recognised() {
     let (measured, _) = run(Command::Get, "HTTP/1.1 400 Bad Request\r\n", 4096);
     assert!(measured.aborts[0].message.contains("is it a Redis server"), "{:?}", measured.aborts);
+}
+
+/// A Redis that remembers which keys were set, with values of five bytes.
+fn serve(stream: UnixStream) {
+    let mut keys = HashSet::new();
+    let mut out = stream.try_clone().unwrap();
+    let mut input = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if input.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        let count: usize = line.trim()[1..].parse().unwrap();
+        let words: Vec<Vec<u8>> = (0..count).map(|_| word(&mut input)).collect();
+        let reply: &[u8] = match (words[0].as_slice(), words.get(1)) {
+            (b"SET", Some(key)) if words[2].len() == 5 => {
+                keys.insert(key.clone());
+                b"+OK\r\n"
+            }
+            (b"GET", Some(key)) if keys.contains(key) => b"$5\r\nabcde\r\n",
+            (b"GET", _) => b"$-1\r\n",
+            (b"PING", _) => b"+PONG\r\n",
+            _ => b"-ERR what?\r\n",
+        };
+        out.write_all(reply).unwrap();
+    }
+}
+
+fn word(input: &mut impl BufRead) -> Vec<u8> {
+    let mut line = String::new();
+    input.read_line(&mut line).unwrap();
+    let length: usize = line.trim()[1..].parse().unwrap();
+    let mut bytes = vec![0; length + 2];
+    input.read_exact(&mut bytes).unwrap();
+    bytes.truncate(length);
+    bytes
+}
+
+#[test]
+fn keys_are_filled_before_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("redis.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    // Each connection has keys of its own here, so the guard's finds none.
+    std::thread::spawn(move || listener.incoming().flatten().for_each(serve));
+    let place = RedisPlace { endpoint: Endpoint { address: Address::Unix(path), tls: None } };
+    let mut site = Site { sql: None, redis: Some(&place) };
+
+    let mut set = Redis::open(&Options { command: Command::Set, value_bytes: 5, keys: 3 }).unwrap();
+    set.check(&mut site).unwrap();
+    let guarded = set.guard(&mut site, 1).unwrap();
+    assert_eq!((guarded.bytes, guarded.empty), (5, None));
+
+    let mut get = Redis::open(&Options { command: Command::Get, value_bytes: 5, keys: 3 }).unwrap();
+    assert_eq!(get.prepare(&mut site, 1).unwrap().summary, "GET of 5 bytes over 3 keys");
+    let guarded = get.guard(&mut site, 1).unwrap();
+    assert_eq!(guarded.empty.as_deref(), Some("20 probed keys hold no value of 5 bytes"));
+    let mut other = Redis::open(&Options { command: Command::Get, value_bytes: 6, keys: 3 }).unwrap();
+    let message = other.prepare(&mut site, 1).unwrap_err().to_string();
+    assert_eq!(message, "Redis, while writing 3 keys of 6 bytes: ERR what?");
 }

@@ -2,6 +2,7 @@
 
 use crate::error::WorkloadError;
 use crate::sql::{Sql, quote_identifier, quote_literal};
+use crate::words::nearest;
 
 /// SRID of the web map.
 const WEB_MERCATOR: i64 = 3857;
@@ -65,10 +66,12 @@ fn layer(sql: &mut dyn Sql, shown: &str) -> Result<Layer, WorkloadError> {
         quote_literal(shown)
     ));
     let found = found.map_err(WorkloadError::sql(&doing))?;
-    let [schema, name, oid] = three(found.first()).ok_or_else(|| WorkloadError::Missing {
-        what: format!("table {shown} does not exist in this database"),
-        hint: "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table".to_owned(),
-    })?;
+    let Some([schema, name, oid]) = three(found.first()) else {
+        return Err(WorkloadError::Missing {
+            what: format!("table {shown} does not exist in this database"),
+            hint: hint_for(sql, shown).map_err(WorkloadError::sql(&doing))?,
+        });
+    };
     let geometry = geometry_column(sql, shown, &schema, &name).map_err(|error| error.or_sql(&doing))?;
     let columns = sql.rows(&format!(
         "SELECT attname FROM pg_attribute WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped"
@@ -94,6 +97,17 @@ fn layer(sql: &mut dyn Sql, shown: &str) -> Result<Layer, WorkloadError> {
         identity,
     };
     Ok(layer)
+}
+
+/// What to try when there is no such table.
+fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, crate::sql::SqlError> {
+    let tables = sql.rows("SELECT DISTINCT f_table_name FROM geometry_columns")?;
+    let tables: Vec<String> = tables.into_iter().filter_map(|mut row| row.pop()?).collect();
+    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    Ok(match nearest(shown, &tables) {
+        Some(right) => format!("did you mean {right}?"),
+        None => "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table".to_owned(),
+    })
 }
 
 /// Lines have the column `way_area` too, and NULL in it: a filter by it would leave nothing.

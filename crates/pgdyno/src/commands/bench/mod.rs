@@ -70,7 +70,8 @@ fn conclude(done: &bench::Benched) -> Outcome {
         let more = done.measured.aborts.len() - 1;
         let others = if more > 0 { format!(" (and {more} more clients)") } else { String::new() };
         let code = if lost_server(&abort.message) { crate::exit::UNREACHABLE } else { crate::exit::GUARD };
-        return Err(Failure::new(code, format!("{}{others}", abort.message), None));
+        let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
+        return Err(Failure::new(code, format!("{place}{}{others}", abort.message), None));
     }
     Ok(match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
@@ -144,7 +145,10 @@ fn source(argument: &ScriptArgument) -> anyhow::Result<ScriptSource> {
     match argument {
         ScriptArgument::Builtin(name) => {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
-            script::Builtin::find(&weighted.name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
+            script::Builtin::find(&weighted.name).map_err(|error| {
+                let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
+                Failure::new(USAGE, format!("-b {name}: {error}"), Some(format!("one of {}", known.join(", "))))
+            })?;
             Ok(ScriptSource::Builtin(name.clone()))
         }
         ScriptArgument::File(name) => {

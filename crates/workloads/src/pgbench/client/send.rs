@@ -75,8 +75,7 @@ impl PgbenchClient {
         Ok(())
     }
 
-    /// The text of the query under way, for the place of an error in it; prepared statements have none at hand, and
-    /// libpq then shows a number.
+    /// The text of the query under way, for the place of an error in it.
     pub(super) fn query_text(&mut self) -> Option<String> {
         let script = &self.program.scripts.scripts()[self.script];
         let script::Action::Sql(statement) = &script.commands.get(self.cursor.command())?.action else {
@@ -84,8 +83,7 @@ impl PgbenchClient {
         };
         match self.program.mode {
             Mode::Simple => Some(text(&self.scratch.text).into_owned()),
-            Mode::Extended => Some(self.program.texts[statement.number].text.clone()),
-            Mode::Prepared => None,
+            Mode::Extended | Mode::Prepared => Some(self.program.texts[statement.number].text.clone()),
         }
     }
 }
