@@ -67,13 +67,17 @@ pub enum LabError {
         source: io::Error,
     },
     /// Stopped from outside.
-    #[error("stopped; {kept} of {planned} runs are kept")]
+    #[error("stopped{}", kept_runs(*kept, *planned))]
     Interrupted {
         /// Runs stored so far, earlier sessions included.
         kept: usize,
         /// Runs of the whole plan.
         planned: usize,
     },
+}
+
+fn kept_runs(kept: usize, planned: usize) -> String {
+    if planned == 0 { String::new() } else { format!("; {kept} of {planned} runs are kept") }
 }
 
 impl LabError {

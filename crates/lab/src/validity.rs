@@ -1,4 +1,4 @@
-//! Whether a run can be believed: rules with their limits in one place. `docs/figures.md` explains them.
+//! Whether a run can be believed: rules with their limits in one place. `docs/run-verdicts.md` explains them.
 
 use engine::Measured;
 use results::{Doubt, Reason, SeriesPoint, Validity};
@@ -278,5 +278,24 @@ mod tests {
         assert_eq!(reasons(&slow).1, [Reason::Throttled]);
         assert_eq!(reasons(&evidence(&measured, &series(&[100; 12]))).1, []);
         assert_eq!(reasons(&evidence(&measured, &series(&[100, 10]))).1, []);
+    }
+
+    #[test]
+    fn the_page_says_the_same_limits() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run-verdicts.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        for limit in [
+            format!("more than {} of the time", percent(SATURATED)),
+            format!("more than {STEAL_PCT} % of the CPU time"),
+            format!("more than {} of the transactions", percent(FAILED_SHARE)),
+            format!("fewer than {FEW} did"),
+            format!("did {} more or fewer", percent(UNSTEADY)),
+            format!("a run of {STEADY_SECONDS} s"),
+            format!("more than {} slower", percent(SLOW_PROBE)),
+            format!("more than {} of the arrivals", percent(BACKLOG_SHARE)),
+        ] {
+            assert!(page.contains(&limit), "docs/run-verdicts.md does not say {limit:?}");
+        }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Results {
     /// Results file [default: ./pgdyno.sqlite]
-    #[arg(long, value_name = "FILE", env = "PGDYNO_RESULTS")]
+    #[arg(long, value_name = "FILE", env = "PGDYNO_RESULTS", hide_env_values = true)]
     pub(crate) results: Option<PathBuf>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) full: bool,
     /// OpenStreetMap extract that $PGDYNO_DATA in the file stands for
-    #[arg(long, value_name = "FILE", env = "PGDYNO_DATA")]
+    #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
     pub(crate) data: Option<PathBuf>,
     /// Run a finished experiment again, as a new one
     #[arg(long)]
@@ -107,7 +107,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Folder with PostgreSQL's programs [default: the newest found]
-    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN")]
+    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pub(crate) pg_bin: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) talk: Talk,
@@ -316,13 +316,13 @@ pub(crate) enum Osm {
 #[derive(Debug, Args)]
 pub(crate) struct OsmLoad {
     /// Extract (.osm.pbf)
-    #[arg(env = "PGDYNO_DATA")]
+    #[arg(env = "PGDYNO_DATA", hide_env_values = true)]
     pub(crate) extract: PathBuf,
     /// Database as connection string or URI [default: a private server that pgdyno makes]
     #[arg(long, short = 'd', value_name = "URI")]
     pub(crate) url: Option<String>,
     /// Folder with PostgreSQL's programs [default: the newest found]
-    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN")]
+    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pub(crate) pg_bin: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) talk: Talk,
@@ -351,7 +351,7 @@ pub(crate) struct TargetStart {
     #[command(flatten)]
     pub(crate) name: TargetName,
     /// Folder with PostgreSQL's programs [default: the newest found]
-    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN")]
+    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pub(crate) pg_bin: Option<PathBuf>,
     /// Extensions to create in its database
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

@@ -5,7 +5,7 @@
 //! self-contained page, [`summary`] the few lines at the end of a run. Foreign text reaches a page only
 //! through [`markup`], which escapes it; numbers are written only by [`numbers`].
 
-pub mod chart;
+mod chart;
 pub mod data;
 pub mod format;
 pub mod html;

@@ -223,3 +223,18 @@ fn a_small_page() {
     let from = page.find("<body>").unwrap_or(0);
     insta::assert_snapshot!(page[from..].replace("><", ">\n<"));
 }
+
+#[test]
+fn a_stored_experiment_gives_the_same_page_as_its_records() {
+    let data = data(&Shape { rounds: 2, extras: true, ..Shape::small() });
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("results.sqlite");
+    let mut store = results::Store::create_or_open(&path).expect("a new file");
+    let id = store.begin_experiment(&data.experiment, &data.host, &data.target, false).expect("stored");
+    for run in &data.runs {
+        store.store_run(id, run).expect("stored");
+    }
+    let read =
+        ReportData::load(&results::Store::open_read_only(&path).expect("opened"), id).expect("read back");
+    assert_eq!(html::page(&read), page_of(data));
+}

@@ -13,6 +13,8 @@ pub(crate) struct Lexer<'t> {
     pub(crate) position: usize,
     parentheses: usize,
     function: FunctionBody,
+    /// A position and its line.
+    counted: (usize, usize),
 }
 
 /// What ended a statement.
@@ -38,57 +40,70 @@ pub(crate) struct RawStatement {
 
 impl<'t> Lexer<'t> {
     pub(crate) fn new(text: &'t [u8]) -> Self {
-        Self { text, position: 0, parentheses: 0, function: FunctionBody::default() }
+        Self { text, position: 0, parentheses: 0, function: FunctionBody::default(), counted: (0, 1) }
     }
 
-    /// The line that a position is in, counted from 1.
-    pub(crate) fn line_of(&self, position: usize) -> usize {
-        1 + self.text[..position].iter().filter(|&&byte| byte == b'\n').count()
+    /// The line that a position is in, counted from 1. Cheap as long as positions grow.
+    pub(crate) fn line_of(&mut self, position: usize) -> usize {
+        let (from, line) = if position < self.counted.0 { (0, 1) } else { self.counted };
+        let lines = self.text[from..position].iter().filter(|&&byte| byte == b'\n').count();
+        self.counted = (position, line + lines);
+        line + lines
     }
 
     /// Reads up to the end of a statement, or to a backslash command.
     pub(crate) fn statement(&mut self) -> RawStatement {
-        let mut out = RawStatement { text: Vec::new(), start: self.position, parts: 1, stop: Stop::End };
+        let mut raw = RawStatement { text: Vec::new(), start: self.position, parts: 1, stop: Stop::End };
         while let Some(&byte) = self.text.get(self.position) {
-            if out.text.is_empty() {
-                out.start = self.position;
-            }
             if self.at_blank(byte) {
-                let blank = self.position..self.after_blank();
-                self.position = blank.end;
-                if !out.text.is_empty() {
-                    out.text.extend_from_slice(&self.text[blank]);
+                self.blank(&mut raw);
+                continue;
+            }
+            if raw.text.is_empty() {
+                raw.start = self.position;
+            }
+            if byte == b'\\' {
+                if !self.forced(&mut raw) {
+                    raw.stop = Stop::Backslash;
+                    return raw;
                 }
                 continue;
             }
-            if byte == b'\\' {
-                match self.text.get(self.position + 1) {
-                    Some(&forced @ (b';' | b':')) => {
-                        self.position += 2;
-                        out.text.push(forced);
-                        if forced == b';' {
-                            out.parts += 1;
-                            self.function.forget_words();
-                        }
-                        continue;
-                    }
-                    _ => {
-                        self.position += 1;
-                        out.stop = Stop::Backslash;
-                        return out;
-                    }
-                }
-            }
             let start = self.position;
             self.position = self.after_token(byte);
-            out.text.extend_from_slice(&self.text[start..self.position]);
+            raw.text.extend_from_slice(&self.text[start..self.position]);
             if byte == b';' && self.parentheses == 0 && !self.function.is_open() {
                 self.function.forget_words();
-                out.stop = Stop::Semicolon;
-                return out;
+                raw.stop = Stop::Semicolon;
+                return raw;
             }
         }
-        out
+        raw
+    }
+
+    /// Passes blanks or a line comment, which only belong to a statement that has begun.
+    fn blank(&mut self, raw: &mut RawStatement) {
+        let start = self.position;
+        self.position = self.after_blank();
+        if !raw.text.is_empty() {
+            raw.text.extend_from_slice(&self.text[start..self.position]);
+        }
+    }
+
+    /// Passes a backslash, and with it the semicolon or colon it forces into the statement; `false` when it begins a
+    /// command.
+    fn forced(&mut self, raw: &mut RawStatement) -> bool {
+        self.position += 1;
+        let Some(&byte @ (b';' | b':')) = self.text.get(self.position) else {
+            return false;
+        };
+        self.position += 1;
+        raw.text.push(byte);
+        if byte == b';' {
+            raw.parts += 1;
+            self.function.forget_words();
+        }
+        true
     }
 
     fn at_blank(&self, byte: u8) -> bool {

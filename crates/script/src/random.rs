@@ -80,11 +80,8 @@ impl Random {
     pub fn gaussian(&mut self, low: i64, high: i64, parameter: f64) -> i64 {
         let deviation = loop {
             let drawn = self.normal();
-            if drawn >= -parameter && drawn < parameter {
-                break drawn;
-            }
-            // A parameter that is not a number lets every draw pass, as it does in pgbench.
-            if parameter.is_nan() {
+            let outside = drawn < -parameter || drawn >= parameter;
+            if !outside {
                 break drawn;
             }
         };

@@ -5,12 +5,20 @@ use std::collections::BTreeMap;
 
 use workloads::sql::{Sql, SqlError};
 
-/// Views, conditions, and their columns with the name each is recorded under.
-const SOURCES: &[(&str, &str, &[(&str, &str)])] = &[
-    (
-        "pg_catalog.pg_stat_database",
-        "WHERE datname = current_database()",
-        &[
+/// A view with counters.
+struct Source {
+    view: &'static str,
+    /// Which of its rows, if it has several.
+    condition: &'static str,
+    /// Its columns, each with the name it is recorded under.
+    columns: &'static [(&'static str, &'static str)],
+}
+
+const SOURCES: [Source; 4] = [
+    Source {
+        view: "pg_catalog.pg_stat_database",
+        condition: "WHERE datname = current_database()",
+        columns: &[
             ("xact_commit", "commits"),
             ("xact_rollback", "rollbacks"),
             ("blks_read", "blocks_read"),
@@ -24,12 +32,12 @@ const SOURCES: &[(&str, &str, &[(&str, &str)])] = &[
             ("temp_bytes", "temp_bytes"),
             ("deadlocks", "deadlocks"),
         ],
-    ),
-    (
+    },
+    Source {
         // Up to 16 checkpoints are counted here.
-        "pg_catalog.pg_stat_bgwriter",
-        "",
-        &[
+        view: "pg_catalog.pg_stat_bgwriter",
+        condition: "",
+        columns: &[
             ("checkpoints_timed", "checkpoints_timed"),
             ("checkpoints_req", "checkpoints_requested"),
             ("buffers_checkpoint", "checkpoint_buffers"),
@@ -38,29 +46,29 @@ const SOURCES: &[(&str, &str, &[(&str, &str)])] = &[
             ("buffers_clean", "background_writer_buffers"),
             ("buffers_backend", "backend_buffers"),
         ],
-    ),
-    (
+    },
+    Source {
         // From 17 on here.
-        "pg_catalog.pg_stat_checkpointer",
-        "",
-        &[
+        view: "pg_catalog.pg_stat_checkpointer",
+        condition: "",
+        columns: &[
             ("num_timed", "checkpoints_timed"),
             ("num_requested", "checkpoints_requested"),
             ("buffers_written", "checkpoint_buffers"),
             ("write_time", "checkpoint_write_ms"),
             ("sync_time", "checkpoint_sync_ms"),
         ],
-    ),
-    (
+    },
+    Source {
         // From 14 on.
-        "pg_catalog.pg_stat_wal",
-        "",
-        &[
+        view: "pg_catalog.pg_stat_wal",
+        condition: "",
+        columns: &[
             ("wal_records", "wal_records"),
             ("wal_fpi", "wal_full_page_images"),
             ("wal_buffers_full", "wal_buffers_full"),
         ],
-    ),
+    },
 ];
 
 /// The position in the WAL, bytes; exact at every moment, unlike statistics. Not on a standby.
@@ -75,7 +83,7 @@ impl Counters {
     /// Reads what this server has. What it does not have, or does not show us, is left out.
     pub(crate) fn take(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let mut counters = BTreeMap::new();
-        for (view, condition, columns) in SOURCES {
+        for Source { view, condition, columns } in &SOURCES {
             // Asking first keeps the server's log free of errors about views that other versions have.
             if permitted(sql.scalar(&format!("SELECT to_regclass('{view}')")))?.flatten().is_none() {
                 continue;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use results::{Doubt, Validity};
 
-/// A named step of an experiment. The first four come once, the next seven for each run, the last two at the end.
+/// A named step of an experiment. The first four come once (a guard for each workload), the next six for each run
+/// (settings only when the arm changes), the last two at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
     /// Make, start or reach the servers.

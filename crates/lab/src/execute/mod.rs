@@ -10,6 +10,7 @@ mod pace;
 mod prepare;
 mod record;
 mod session;
+mod shape;
 mod stage;
 
 use std::path::PathBuf;

@@ -45,7 +45,12 @@ impl ExperimentFile {
             path: path.to_owned(),
             source,
         })?;
-        let variables = |name: &str| match (name, &options.data) {
+        // What is given on the command line starts from where the user is, not from the file's folder.
+        let data = options.data.as_ref().map(|data| {
+            std::path::absolute(data)
+                .map_or_else(|_| data.clone(), |path| path.to_string_lossy().into_owned())
+        });
+        let variables = |name: &str| match (name, &data) {
             ("PGDYNO_DATA", Some(data)) => Some(data.clone()),
             _ => std::env::var(name).ok(),
         };

@@ -63,7 +63,7 @@ pub enum TargetSpec {
         /// Connection string, variables expanded; may hold a password, so it is never stored.
         #[serde(skip)]
         url: String,
-        /// As the file has it, variables not expanded and passwords removed.
+        /// The same with passwords removed.
         shown: String,
         /// A Redis beside it, `redis://host:port`.
         redis: Option<String>,

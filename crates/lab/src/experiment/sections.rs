@@ -40,7 +40,8 @@ pub(super) fn target(root: &Section<'_>) -> Option<TargetSpec> {
         None => None,
     };
     let change_server = section.get("change_server").and_then(|field| field.boolean()).unwrap_or(false);
-    Some(TargetSpec::Url { url, shown: without_passwords(&field.string()?), redis, change_server })
+    let shown = without_passwords(&url);
+    Some(TargetSpec::Url { url, shown, redis, change_server })
 }
 
 fn managed(section: &Section<'_>) -> Option<TargetSpec> {

@@ -160,6 +160,12 @@ fn a_server_given_by_url() {
     assert_eq!((redis.as_deref(), *change_server), (Some("redis://h:1"), false));
     assert!(!file.text.contains("secret"), "no password is kept");
 
+    let by_name = text.replace("postgres://me:secret@h/db", "postgres://$PGDYNO_DATA@h/db");
+    let secret = |_: &str| Some("ann:secret".to_owned());
+    let file = ExperimentFile::parse(Path::new("a.toml"), &by_name, false, &secret).unwrap();
+    let TargetSpec::Url { shown, .. } = &file.target else { panic!("{:?}", file.target) };
+    assert_eq!(shown, "postgres://ann:***@h/db", "other servers are other experiments");
+
     let share = text.replace("\"1GB\"", "\"25% of memory\"");
     assert!(read(&share).unwrap_err().to_string().contains("machine of a server given by URL is not known"));
     let wrong = text.replace("redis://h:1", "redis://u:p@h/2");

@@ -2,16 +2,22 @@
 
 use results::{Table, Value};
 
-use super::Plan;
+use super::{Plan, PlannedRun, Scheme};
+
+const COLUMNS: [&str; 9] =
+    ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
 
 impl Plan {
     /// One row per step in order: switches of arm, and runs.
     #[must_use]
     pub fn table(&self) -> Table {
-        let columns =
-            ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
-        let mut table = Table::new(&columns);
+        let mut table = Table::new(&COLUMNS);
+        let mut in_force = None;
         for run in &self.runs {
+            if !run.beside && run.arm.is_some() && in_force != Some(&run.arm) {
+                in_force = Some(&run.arm);
+                table.push(self.switch(run));
+            }
             let step = if run.beside { "run beside the grid" } else { "run" };
             table.push(vec![
                 Value::from(step),
@@ -26,6 +32,17 @@ impl Plan {
             ]);
         }
         table
+    }
+
+    /// The row of a change of arm before a run.
+    fn switch(&self, run: &PlannedRun) -> Vec<Value> {
+        let step = match self.content.scheme {
+            Scheme::HalfRounds => "switch, restart",
+            Scheme::Pairs | Scheme::Single => "switch",
+        };
+        let mut row = vec![Value::Null; COLUMNS.len()];
+        (row[0], row[1], row[5]) = (step.into(), run.round.into(), run.arm.clone().into());
+        row
     }
 
     /// What will be done, in words, a line each: target, preparation, arms, order, time.
@@ -87,7 +104,6 @@ impl Plan {
     }
 
     fn order_words(&self) -> String {
-        use super::Scheme;
         let rounds = crate::words::count(self.rounds as usize, "round");
         match self.content.scheme {
             Scheme::Single => format!("{rounds}; nothing is compared"),

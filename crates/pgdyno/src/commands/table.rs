@@ -11,7 +11,9 @@ pub(crate) fn run(args: &cli::Table) -> Outcome {
     let format = args.format.format;
     if args.kind == TableKind::Experiments {
         let store = Store::open_read_only(&results_path(&args.selection.results))?;
-        print(&store.query("SELECT * FROM v_experiment ORDER BY experiment_id")?, format)?;
+        let list = "SELECT experiment_id AS id, name, question, runs, base, substr(created_at, 1, 16) AS created_utc
+                    FROM v_experiment ORDER BY experiment_id";
+        print(&store.query(list)?, format)?;
         return Ok(SAME_OR_BETTER);
     }
     let data = load(&args.selection)?;

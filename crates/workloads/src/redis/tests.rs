@@ -1,7 +1,7 @@
 //! Clients against a simulated Redis.
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use engine::sim::{Replies, Server, simulate};
