@@ -230,7 +230,7 @@ fn a_stored_experiment_gives_the_same_page_as_its_records() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("results.sqlite");
     let mut store = results::Store::create_or_open(&path).expect("a new file");
-    let id = store.begin_experiment(&data.experiment, &data.host, &data.target, false).expect("stored");
+    let (id, _) = store.begin_experiment(&data.experiment, &data.host, &data.target, false).expect("stored");
     for run in &data.runs {
         store.store_run(id, run).expect("stored");
     }

@@ -98,7 +98,8 @@ impl fmt::Display for SyntaxError {
         let Some(text) = &self.text else { return Ok(()) };
         write!(f, "\n{text}")?;
         if let Some(column) = self.column {
-            write!(f, "\n{:>width$} error found here", '^', width = column + 1)?;
+            // Not by a width, which formatting limits to 16 bits.
+            write!(f, "\n{}^ error found here", " ".repeat(column))?;
         }
         Ok(())
     }

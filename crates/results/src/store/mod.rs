@@ -8,7 +8,7 @@ mod write;
 use std::ffi::OsStr;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -107,8 +107,22 @@ impl Store {
         if found > migrate::NEWEST {
             return Err(StoreError::Newer { path: self.path.clone(), found, known: migrate::NEWEST });
         }
-        self.sql("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+        self.use_log()?;
+        self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         migrate::to_newest(&mut self.connection, &self.path)
+    }
+
+    /// Switches to WAL mode. SQLite does not wait for locks here, so two programs that make a file at once have to.
+    fn use_log(&self) -> Result<(), StoreError> {
+        let start = Instant::now();
+        loop {
+            match self.sql("PRAGMA journal_mode = WAL") {
+                Err(StoreError::Locked { .. }) if start.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     fn reading(self) -> Result<Self, StoreError> {

@@ -1,6 +1,6 @@
 //! From code back to text, with every operation in parentheses.
 
-use super::functions::{Function, Spelling};
+use super::functions::{Function, MAX_ARGUMENTS, Spelling};
 use super::{Expression, Op};
 use crate::symbols::Symbols;
 use crate::value::Value;
@@ -33,7 +33,7 @@ impl Printer<'_> {
                     call(function, &arguments)
                 }
                 Op::TooMany(function) => {
-                    let mut arguments = std::mem::take(&mut stack);
+                    let mut arguments = stack.split_off(stack.len().saturating_sub(MAX_ARGUMENTS));
                     arguments.push("0".into());
                     call(function, &arguments)
                 }

@@ -1,0 +1,1 @@
+\set a debug(random(1, 1000000000))
