@@ -8,7 +8,9 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
 /// says, with an interval and a verdict, what is faster and by how much.
 #[derive(Debug, Parser)]
 #[command(name = "pgdyno", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Start with: pgdyno run experiments/demo.toml --dry-run\nExit codes: docs/exit-codes.md")]
+#[command(
+    after_help = "Start with: pgdyno run experiments/demo.toml --dry-run\nExit codes: docs/exit-codes.md"
+)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -21,7 +23,7 @@ pub(crate) enum Command {
     /// Run an experiment file: prepare the target, measure every cell and arm in turn, compare, report
     Run(Run),
     /// One run of pgbench scripts against a server, or pgbench's tables for it (-i)
-    Bench(Bench),
+    Bench(Box<Bench>),
     /// Print stored results as a table: runs, cells, a crosstab, load phases or sizes
     Table(Table),
     /// Compare the arms of an experiment: change, interval and verdict per cell, workload and grid
@@ -404,13 +406,16 @@ fn in_order(bench: &Bench, given: &ArgMatches) -> Vec<ScriptArgument> {
     let places = |id: &str| given.indices_of(id).into_iter().flatten().collect::<Vec<_>>();
     let mut scripts: Vec<(usize, ScriptArgument)> = Vec::new();
     scripts.extend(places("files").into_iter().zip(bench.files.iter().cloned().map(ScriptArgument::File)));
-    scripts.extend(places("builtins").into_iter().zip(bench.builtins.iter().cloned().map(ScriptArgument::Builtin)));
+    scripts.extend(
+        places("builtins").into_iter().zip(bench.builtins.iter().cloned().map(ScriptArgument::Builtin)),
+    );
     for (wanted, id, name) in [
         (bench.select_only, "select_only", "select-only"),
         (bench.skip_some_updates, "skip_some_updates", "simple-update"),
     ] {
         if wanted {
-            scripts.extend(places(id).first().map(|&place| (place, ScriptArgument::Builtin(name.to_owned()))));
+            scripts
+                .extend(places(id).first().map(|&place| (place, ScriptArgument::Builtin(name.to_owned()))));
         }
     }
     scripts.sort_by_key(|(place, _)| *place);

@@ -57,7 +57,7 @@ impl std::error::Error for Failure {}
 
 impl Failure {
     /// A failure with its code.
-    pub(crate) fn new(code: u8, what: impl Into<String>, hint: Option<String>) -> anyhow::Error {
+    pub(crate) fn with_code(code: u8, what: impl Into<String>, hint: Option<String>) -> anyhow::Error {
         Self { code, what: what.into(), hint }.into()
     }
 }
@@ -128,7 +128,9 @@ fn of_store(error: &results::StoreError) -> u8 {
     use results::StoreError as Store;
     match error {
         Store::Query { .. } | Store::NoExperiment { .. } => USAGE,
-        Store::Absent { .. } | Store::NotResults { .. } | Store::Newer { .. } | Store::Damaged { .. } => BAD_INPUT,
+        Store::Absent { .. } | Store::NotResults { .. } | Store::Newer { .. } | Store::Damaged { .. } => {
+            BAD_INPUT
+        }
         Store::Full { .. } | Store::Locked { .. } | Store::Unusable { .. } => INPUT_OUTPUT,
     }
 }

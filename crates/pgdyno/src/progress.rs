@@ -43,8 +43,10 @@ impl Screen {
     }
 
     fn step(&self, step: Step, what: &str) {
-        let of_a_run =
-            matches!(step, Step::Settings | Step::Reset | Step::WarmUp | Step::Measure | Step::Collect | Step::Store);
+        let of_a_run = matches!(
+            step,
+            Step::Settings | Step::Reset | Step::WarmUp | Step::Measure | Step::Collect | Step::Store
+        );
         if self.verbose {
             self.line(&format!("step: {step}: {what}"));
         } else if !of_a_run {
@@ -67,7 +69,15 @@ impl Screen {
         }
     }
 
-    fn finished(&self, number: usize, planned: usize, figures: &str, validity: Validity, doubts: &str, left: Duration) {
+    fn finished(
+        &self,
+        number: usize,
+        planned: usize,
+        figures: &str,
+        validity: Validity,
+        doubts: &str,
+        left: Duration,
+    ) {
         self.bar.set_position(number as u64);
         let verdict = match validity {
             Validity::Valid => String::new(),
@@ -92,7 +102,9 @@ impl Progress for Screen {
                 self.now = what;
                 self.bar.set_message(format!("{}{}", self.now, self.next));
             }
-            LabEvent::Second { elapsed, tps, latency_ms, failed } => self.second(elapsed, tps, latency_ms, failed),
+            LabEvent::Second { elapsed, tps, latency_ms, failed } => {
+                self.second(elapsed, tps, latency_ms, failed)
+            }
             LabEvent::RunFinished {
                 number,
                 planned,

@@ -11,9 +11,12 @@ const SCRIPTS: [(&str, &str); 3] = [
          SELECT abalance AS balance, :kind AS kind FROM pgbench_accounts WHERE aid = :aid \\gset got_\n\
          \\if :got_kind = 1\nSELECT 'even', :got_balance;\n\\else\nSELECT 'odd', :got_balance;\n\\endif\n\\sleep 100 us\n",
     ),
-    ("functions.sql", "\\set g random_gaussian(1, 1000, 2.5)\n\\set e random_exponential(1, 1000, 3)\n\
+    (
+        "functions.sql",
+        "\\set g random_gaussian(1, 1000, 2.5)\n\\set e random_exponential(1, 1000, 3)\n\
          \\set z random_zipfian(1, 1000, 1.1)\n\\set p permute(:z, 1000)\n\\set h hash(:g) # hash_fnv1a(:e)\n\
-         SELECT :g::int8 + :e::int8, :z::int8, :p::int8, :h::int8;\n"),
+         SELECT :g::int8 + :e::int8, :z::int8, :p::int8, :h::int8;\n",
+    ),
     ("write.sql", "BEGIN;\nUPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 1;\nEND;\n"),
 ];
 
@@ -35,16 +38,31 @@ fn scripts_run_in_every_protocol_with_weights_and_variables() {
     assert_eq!(server.psql("select count(*) from pgbench_accounts"), "100000");
     for mode in ["simple", "extended", "prepared"] {
         let done = place
-            .run(["bench", "-c", "4", "-j", "2", "-T", "1", "-M", mode, "-n", "--format", "json"]
-                .into_iter()
-                .chain(["-f", "mix.sql@3", "-f", "functions.sql", "-f", "write.sql@0", "-D", "scale=1", &server.url()]))
+            .run(
+                ["bench", "-c", "4", "-j", "2", "-T", "1", "-M", mode, "-n", "--format", "json"]
+                    .into_iter()
+                    .chain([
+                        "-f",
+                        "mix.sql@3",
+                        "-f",
+                        "functions.sql",
+                        "-f",
+                        "write.sql@0",
+                        "-D",
+                        "scale=1",
+                        &server.url(),
+                    ]),
+            )
             .expect(0);
         assert!(done.stdout.contains("mix.sql") && done.stdout.contains("functions.sql"), "{}", done.stdout);
         let count = |script: &str| -> i64 {
-            place.sql(&format!(
-                "select coalesce(sum(s.ok), 0) from v_script s where s.script like '%{script}' \
+            place
+                .sql(&format!(
+                    "select coalesce(sum(s.ok), 0) from v_script s where s.script like '%{script}' \
                  and s.run_id = (select max(run_id) from v_script)"
-            )).parse().expect("a count")
+                ))
+                .parse()
+                .expect("a count")
         };
         assert!(count("mix.sql") > count("functions.sql"), "{mode}: weights");
         assert!(count("functions.sql") > 10, "{mode}");
@@ -61,9 +79,7 @@ fn scripts_run_in_every_protocol_with_weights_and_variables() {
 #[test]
 fn open_load_accounts_for_every_arrival() {
     let (place, server) = prepared();
-    place
-        .run(["bench", "-c", "4", "-T", "2", "-S", "-n", "-R", "500", "-L", "50", &server.url()])
-        .expect(0);
+    place.run(["bench", "-c", "4", "-T", "2", "-S", "-n", "-R", "500", "-L", "50", &server.url()]).expect(0);
     let counts = place.sql(
         "select (due - ok - late - failed - skipped - unfinished) || ' ' || (due between 800 and 1200) from v_run where kind = 'client'",
     );
@@ -82,14 +98,36 @@ fn each_way_to_connect_works_and_no_password_is_stored() {
     ] {
         let url = server.network_url(user, "geheim", more);
         let done = place.run(["bench", "-t", "5", "-n", "-f", "functions.sql", &url]).expect(0);
-        assert!(done.stderr.contains("password"), "an argument with a password is warned about: {}", done.stderr);
+        assert!(
+            done.stderr.contains("password"),
+            "an argument with a password is warned about: {}",
+            done.stderr
+        );
     }
     let root = server.socket.join("data/server.crt");
     let copy = place.write("root.crt", std::fs::read(root).unwrap());
     let verify = format!("?sslmode=verify-ca&sslrootcert={}", copy.display());
-    place.run(["bench", "-t", "5", "-n", "-f", "functions.sql", &server.network_url("scram", "geheim", &verify)]).expect(0);
+    place
+        .run([
+            "bench",
+            "-t",
+            "5",
+            "-n",
+            "-f",
+            "functions.sql",
+            &server.network_url("scram", "geheim", &verify),
+        ])
+        .expect(0);
     let full = verify.replace("verify-ca", "verify-full");
-    let refused = place.run(["bench", "-t", "5", "-n", "-f", "functions.sql", &server.network_url("scram", "geheim", &full)]);
+    let refused = place.run([
+        "bench",
+        "-t",
+        "5",
+        "-n",
+        "-f",
+        "functions.sql",
+        &server.network_url("scram", "geheim", &full),
+    ]);
     assert_ne!(refused.status.code(), Some(0), "127.0.0.1 is not in the certificate");
 
     let mut environment = place.command(["bench", "-t", "5", "-n", "-f", "functions.sql"]);
@@ -101,7 +139,9 @@ fn each_way_to_connect_works_and_no_password_is_stored() {
     let passfile = place.write("pass", format!("127.0.0.1:{}:*:scram:geheim\n", server.port));
     std::fs::set_permissions(&passfile, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let mut with_file = place.command(["bench", "-t", "5", "-n", "-f", "functions.sql"]);
-    with_file.arg(format!("host=127.0.0.1 port={} user=scram dbname=postgres", server.port)).env("PGPASSFILE", passfile);
+    with_file
+        .arg(format!("host=127.0.0.1 port={} user=scram dbname=postgres", server.port))
+        .env("PGPASSFILE", passfile);
     support::finish(with_file).expect(0);
 
     for suffix in ["", "-wal"] {
@@ -109,7 +149,8 @@ fn each_way_to_connect_works_and_no_password_is_stored() {
         let bytes = std::fs::read(file).unwrap_or_default();
         assert!(!bytes.windows(6).any(|window| window == b"geheim"), "a password in the results{suffix}");
     }
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(place.results()).unwrap().permissions());
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(place.results()).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
 }
 
@@ -124,7 +165,11 @@ fn what_the_server_refuses_is_said_with_its_code() {
         (&["-t", "1", "-n", "-f", "one.sql", &wrong], 67, &["password", "scram"]),
         (&["-t", "1", "-n", "-f", "one.sql", &server.url_of("nowhere")], 67, &["nowhere"]),
         (&["-t", "1", "-n", "-f", "one.sql", "-c", "20", &url], 67, &["max_connections"]),
-        (&["-t", "1", "-n", "-f", "one.sql", "postgres://127.0.0.1:1/x"], 66, &["127.0.0.1", "no server listens"]),
+        (
+            &["-t", "1", "-n", "-f", "one.sql", "postgres://127.0.0.1:1/x"],
+            66,
+            &["127.0.0.1", "no server listens"],
+        ),
         (&["-t", "1", "-n", "-f", "one.sql", "postgres:///x?host=/nonexistent"], 66, &["/nonexistent"]),
         (&["-t", "1", "-n", "-f", "absent.sql", &url], 65, &["absent.sql"]),
         (&["-t", "1", "-n", "-f", "one.sql@x", &url], 64, &["one.sql@x"]),
@@ -142,7 +187,12 @@ fn what_the_server_refuses_is_said_with_its_code() {
 fn a_script_that_fails_is_shown_with_file_line_and_statement() {
     let (place, server) = prepared();
     let cases = [
-        ("syntax.sql", "\\set x 1\nSELECT 1;\nSELEC 2;\n", 69, &["syntax.sql, line 3", "SELEC 2", "syntax error"][..]),
+        (
+            "syntax.sql",
+            "\\set x 1\nSELECT 1;\nSELEC 2;\n",
+            69,
+            &["syntax.sql, line 3", "SELEC 2", "syntax error"][..],
+        ),
         ("table.sql", "SELECT * FROM absent;\n", 69, &["table.sql, line 1", "absent", "does not exist"]),
         ("meta.sql", "SELECT 1;\n\\set x 1 +\n", 65, &["meta.sql:2", "set"]),
         ("divide.sql", "\\set x 1 / 0\nSELECT :x;\n", 69, &["divide.sql, line 1", "division by zero"]),
@@ -158,7 +208,8 @@ fn a_script_that_fails_is_shown_with_file_line_and_statement() {
 #[test]
 fn a_server_that_dies_ends_the_run_with_one_clear_message() {
     let (place, mut server) = prepared();
-    let mut running = Watched::start(place.command(["bench", "-c", "4", "-T", "30", "-S", "-n", &server.url()]));
+    let mut running =
+        Watched::start(place.command(["bench", "-c", "4", "-T", "30", "-S", "-n", &server.url()]));
     assert!(running.until("tps"), "progress: {}", running.seen);
     server.crash();
     let (status, stderr) = running.end();
@@ -169,11 +220,15 @@ fn a_server_that_dies_ends_the_run_with_one_clear_message() {
 #[test]
 fn ctrl_c_reports_what_was_done() {
     let (place, server) = prepared();
-    let mut running = Watched::start(place.command(["bench", "-c", "2", "-T", "60", "-S", "-n", &server.url()]));
+    let mut running =
+        Watched::start(place.command(["bench", "-c", "2", "-T", "60", "-S", "-n", &server.url()]));
     assert!(running.until("tps"), "progress: {}", running.seen);
     signal(running.child.id(), "INT");
     let (status, stderr) = running.end();
     assert_eq!(status.code(), Some(75), "{stderr}");
     assert_eq!(place.sql("select count(*) || ' ' || (ok > 100) from v_run where kind = 'client'"), "1 1");
-    assert_eq!(server.psql("select count(*) from pg_stat_activity where backend_type = 'client backend'"), "1");
+    assert_eq!(
+        server.psql("select count(*) from pg_stat_activity where backend_type = 'client backend'"),
+        "1"
+    );
 }

@@ -59,7 +59,10 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
     let file = file.to_str().unwrap();
     let mut finished = 0;
     // Every named step of a run, in the order they come; each is killed where it stands.
-    for step in ["target", "results", "prepare", "guard", "settings", "reset", "warm-up", "measure", "collect", "store", "restore"] {
+    for step in [
+        "target", "results", "prepare", "guard", "settings", "reset", "warm-up", "measure", "collect",
+        "store", "restore",
+    ] {
         let mut running = Watched::start(place.command(["run", "--verbose", file]));
         assert!(running.until(&format!("step: {step}")), "{step} never came:\n{}", running.seen);
         signal(running.child.id(), "KILL");
@@ -173,7 +176,9 @@ rounds = 2
     assert!(sizes.contains("planet_osm_polygon_way_idx"), "{sizes}");
 
     let html = std::fs::read_to_string(&report).unwrap();
-    for wanted in ["random_page_cost", "OpenStreetMap contributors", "synchronous_commit", "not crash-safe", "<svg"] {
+    for wanted in
+        ["random_page_cost", "OpenStreetMap contributors", "synchronous_commit", "not crash-safe", "<svg"]
+    {
         assert!(html.contains(wanted), "the report lacks {wanted}");
     }
     for banned in ["src=\"http", "href=\"http", "url(http", "@import", "<script src"] {
@@ -194,16 +199,22 @@ rounds = 2
 
 /// Opens the report in a real browser, offline, and looks that something was drawn.
 fn screenshot(place: &Place, report: &Path) {
-    let Some(browser) = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| std::process::Command::new(name).arg("--version").output().is_ok_and(|done| done.status.success()))
-    else {
-        eprintln!("report not opened in a browser: not available: no Chromium");
+    let Some(browser) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
+        std::process::Command::new(name).arg("--version").output().is_ok_and(|done| done.status.success())
+    }) else {
+        support::not_available("a browser to open the report", "no Chromium");
         return;
     };
     let picture = place.path().join("report.png");
     let done = std::process::Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-sync",
+        ])
         .args(["--disable-background-networking", "--disable-component-update", "--window-size=400,3000"])
         .arg(format!("--user-data-dir={}", place.path().join("browser").display()))
         .arg(format!("--screenshot={}", picture.display()))
@@ -255,7 +266,10 @@ rounds = 2
     let done = support::finish(command);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert_eq!(place.sql("select count(*) from v_run"), "12");
-    assert_eq!(before, server.psql("select md5(string_agg(name || setting, ',' order by name)) from pg_settings"));
+    assert_eq!(
+        before,
+        server.psql("select md5(string_agg(name || setting, ',' order by name)) from pg_settings")
+    );
     assert_eq!(
         place.sql("select group_concat(distinct arm || '=' || value) from v_run join v_run_setting using (run_id) where name = 'work_mem'")
             .trim_matches('"').split(',').collect::<std::collections::BTreeSet<_>>(),
@@ -284,7 +298,10 @@ fn bad_experiment_files_are_explained() {
         assert!(done.stderr.contains(hint), "{wrong}:\n{}", done.stderr);
         // What only the server knows is not a mistake at a place in the file.
         assert!(done.stderr.contains("bad.toml") || hint == "shared_buffers", "{wrong}:\n{}", done.stderr);
-        assert!(!place.results().exists() || place.sql("select count(*) from v_run where kind = 'client'") == "0", "{wrong}");
+        assert!(
+            !place.results().exists() || place.sql("select count(*) from v_run where kind = 'client'") == "0",
+            "{wrong}"
+        );
     }
     place.run(["run", "absent.toml"]).expect(65).says(&["absent.toml"]);
     place.wait_until_quiet(Duration::from_secs(10));
@@ -331,16 +348,19 @@ fn broken_extracts_and_missing_things_are_explained() {
 #[test]
 fn a_full_disk_is_said_and_loses_nothing() {
     if !support::is_root() {
-        eprintln!("full disk not produced: not available: mounting a small file system needs root");
+        support::not_available("a full disk", "mounting a small file system needs root");
         return;
     }
     let place = Place::new();
     let small = place.path().join("small");
     std::fs::create_dir(&small).unwrap();
     let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=600k,mode=755", "tmpfs"]).arg(&small).status().unwrap();
+        .args(["-t", "tmpfs", "-o", "size=600k,mode=755", "tmpfs"])
+        .arg(&small)
+        .status()
+        .unwrap();
     if !mounted.success() {
-        eprintln!("full disk not produced: not available: tmpfs cannot be mounted here");
+        support::not_available("a full disk", "tmpfs cannot be mounted here");
         return;
     }
     let unmount = Unmount(small.clone());
@@ -349,10 +369,24 @@ fn a_full_disk_is_said_and_loses_nothing() {
     let results = small.join("results.sqlite");
     let mut code = Some(0);
     for _ in 0..200 {
-        let done = place.run(["bench", "-T", "1", "-n", "-f", "one.sql", "--results", results.to_str().unwrap(), &server.url()]);
+        let done = place.run([
+            "bench",
+            "-T",
+            "1",
+            "-n",
+            "-f",
+            "one.sql",
+            "--results",
+            results.to_str().unwrap(),
+            &server.url(),
+        ]);
         code = done.status.code();
         if code != Some(0) {
-            assert!(done.stderr.contains("full") && done.stderr.contains("results.sqlite"), "{}", done.stderr);
+            assert!(
+                done.stderr.contains("full") && done.stderr.contains("results.sqlite"),
+                "{}",
+                done.stderr
+            );
             break;
         }
         // Not a test of patience: fill most of what is left.
@@ -360,7 +394,14 @@ fn a_full_disk_is_said_and_loses_nothing() {
     }
     assert_eq!(code, Some(74));
     std::fs::remove_file(small.join("filler")).unwrap();
-    let kept = place.run(["sql", "select count(*) > 0 from v_run", "--format", "csv", "--results", results.to_str().unwrap()]);
+    let kept = place.run([
+        "sql",
+        "select count(*) > 0 from v_run",
+        "--format",
+        "csv",
+        "--results",
+        results.to_str().unwrap(),
+    ]);
     assert!(kept.expect(0).stdout.contains('1'));
 
     // The same for a private server whose folder is too small.
@@ -386,10 +427,18 @@ fn shipped_experiments_are_valid() {
     let place = Place::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let mut seen = 0;
-    for entry in std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().extension().is_some_and(|e| e == "toml")) {
+    for entry in std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|e| e == "toml"))
+    {
         for full in [false, true] {
             let mut command = place.command(["run", "--dry-run"]);
-            command.arg(entry.path()).arg("--data").arg(extract()).env("DATABASE_URL", "postgres://localhost/x");
+            command
+                .arg(entry.path())
+                .arg("--data")
+                .arg(extract())
+                .env("DATABASE_URL", "postgres://localhost/x");
             if full && std::fs::read_to_string(entry.path()).unwrap().contains("[full") {
                 command.arg("--full");
             }

@@ -8,10 +8,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Who may know whom, as ARCHITECTURE.md says.
 const MAY_KNOW: &[(&str, &[&str])] = &[
-    (
-        "pgdyno",
-        &["engine", "lab", "protocol", "report", "results", "script", "stats", "workloads"],
-    ),
+    ("pgdyno", &["engine", "lab", "protocol", "report", "results", "script", "stats", "workloads"]),
     ("lab", &["engine", "protocol", "results", "stats", "workloads"]),
     ("workloads", &["engine", "protocol", "script"]),
     ("engine", &["stats"]),
@@ -44,7 +41,11 @@ fn crates_know_only_whom_they_may() {
         .expect("cargo metadata");
     let allowed: BTreeMap<_, _> = MAY_KNOW.iter().copied().collect();
     let ours: BTreeSet<_> = metadata.packages.iter().map(|package| short(&package.name)).collect();
-    assert_eq!(ours, allowed.keys().copied().collect(), "a crate without a line in this table, or the reverse");
+    assert_eq!(
+        ours,
+        allowed.keys().copied().collect(),
+        "a crate without a line in this table, or the reverse"
+    );
     for package in &metadata.packages {
         for dependency in &package.dependencies {
             let (from, to) = (short(&package.name), short(&dependency.name));
@@ -62,7 +63,9 @@ fn commands(path: &[&str], found: &mut BTreeMap<String, String>) {
     let help = String::from_utf8(output.stdout).expect("UTF-8");
     let listed = help.split("Commands:\n").nth(1).unwrap_or_default();
     for line in listed.lines().take_while(|line| !line.is_empty()) {
-        let Some(name) = line.strip_prefix("  ").and_then(|rest| rest.split_whitespace().next()) else { continue };
+        let Some(name) = line.strip_prefix("  ").and_then(|rest| rest.split_whitespace().next()) else {
+            continue;
+        };
         if line.starts_with("   ") || name == "help" {
             continue;
         }
@@ -84,13 +87,17 @@ fn reference_page_is_the_help_of_every_command() {
     );
     for (path, help) in &found {
         let lines: Vec<_> = help.trim_end().lines().map(str::trim_end).collect();
-        page += &format!("\n## {}\n\n```text\n{}\n```\n", format!("pgdyno {path}").trim_end(), lines.join("\n"));
+        page +=
+            &format!("\n## {}\n\n```text\n{}\n```\n", format!("pgdyno {path}").trim_end(), lines.join("\n"));
     }
     let file = root().join("docs/commands.md");
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&file, &page).expect("docs/commands.md can be written");
     }
-    assert!(read("docs/commands.md") == page, "docs/commands.md is old: UPDATE=1 cargo test -p pgdyno --test house");
+    assert!(
+        read("docs/commands.md") == page,
+        "docs/commands.md is old: UPDATE=1 cargo test -p pgdyno --test house"
+    );
 }
 
 #[test]
@@ -104,7 +111,8 @@ fn every_exit_code_is_documented() {
         assert!(page.contains(&format!("| {code} |")), "docs/exit-codes.md lacks {code}");
         seen += 1;
     }
-    let listed = page.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit()).count();
+    let listed =
+        page.lines().filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit()).count();
     assert_eq!(seen, listed, "docs/exit-codes.md lists codes that the program does not have");
 }
 

@@ -8,6 +8,30 @@
 //! Results agree with pgbench 15 and later to the last bit: the same seed gives the same values, statements and
 //! messages. Where this crate is deliberately kinder (no 32-bit overflow of `\sleep`, a limit on nesting), the item
 //! says so.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use script::{Action, Scripts, Streams, Value, Variables};
+//!
+//! let mut scripts = Scripts::new();
+//! scripts.add("my.sql", b"\\set id random(1, 10)\nselect * from t where id = :id;", 1)?;
+//! let mut streams = Streams::new(5432, 1, 1, false);
+//! let mut variables = Variables::new(Arc::new(scripts.symbols().clone()));
+//! let mut sql = Vec::new();
+//! for command in &scripts.scripts()[0].commands {
+//!     match &command.action {
+//!         Action::Set { target, expression } => {
+//!             let value = expression.eval(&mut variables, &mut streams.clients[0], &mut |_| {})?;
+//!             assert!(matches!(value, Value::Int(1..=10)));
+//!             target.store(&mut variables, "set", value)?;
+//!         }
+//!         Action::Sql(statement) => statement.append_simple(&variables, &mut sql),
+//!         _ => {}
+//!     }
+//! }
+//! assert!(sql.starts_with(b"select * from t where id = "));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod builtin;
 mod cursor;

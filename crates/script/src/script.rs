@@ -1,6 +1,6 @@
 //! Scripts as lists of commands.
 
-use crate::error::{ConditionProblem, ParseError, SyntaxError};
+use crate::error::{ConditionProblem, EvalError, ParseError, SyntaxError};
 use crate::expression::Expression;
 use crate::lexer::{Lexer, Stop};
 use crate::meta::{self, Meta};
@@ -8,6 +8,8 @@ use crate::render::{Capture, Statement};
 use crate::shell::Shell;
 use crate::sleep::Sleep;
 use crate::symbols::{Slot, Symbols};
+use crate::value::Value;
+use crate::variables::Variables;
 
 /// Longest text of a statement shown in reports, in bytes.
 const FIRST_LINE_LEN: usize = 127;
@@ -94,8 +96,25 @@ pub enum Action {
 pub enum Target {
     /// A variable.
     Variable(Slot),
-    /// A name no variable may have; storing fails with [`crate::EvalError::BadName`].
+    /// A name no variable may have; storing fails.
     BadName(String),
+}
+
+impl Target {
+    /// Stores a value there; `command` is the command's name as written, which goes before the message.
+    ///
+    /// # Errors
+    /// [`EvalError::BadName`] when no variable may have this name.
+    #[inline]
+    pub fn store(&self, variables: &mut Variables, command: &str, value: Value) -> Result<(), EvalError> {
+        match self {
+            Self::Variable(slot) => {
+                variables.set(*slot, value);
+                Ok(())
+            }
+            Self::BadName(name) => Err(EvalError::BadName { context: command.into(), name: name.clone() }),
+        }
+    }
 }
 
 impl Script {

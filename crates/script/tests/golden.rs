@@ -5,8 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use script::{
-    Action, Cursor, DebugLine, EvalError, Random, Scripts, Streams, Symbols, Target, Value, Variables,
-    Weighted,
+    Action, Cursor, DebugLine, EvalError, Random, Scripts, Streams, Symbols, Value, Variables, Weighted,
 };
 
 const DEFINITIONS: [(&str, &str); 13] = [
@@ -81,9 +80,9 @@ impl Bench {
             let mut truth = false;
             if let Some(condition) = cursor.condition(script) {
                 truth = condition.eval(variables, random, &mut debug)?.truth();
-            } else if let Action::Set { target: Target::Variable(slot), expression } = &command.action {
+            } else if let Action::Set { target, expression } = &command.action {
                 let value = expression.eval(variables, random, &mut debug)?;
-                variables.set(*slot, value);
+                target.store(variables, "set", value)?;
             }
             cursor = cursor.next(script, truth);
         }

@@ -16,11 +16,14 @@ fn parse(text: &str) -> (Script, Symbols) {
 }
 
 fn statements(script: &Script) -> Vec<&Statement> {
-    let statement = |action| match action {
-        &Action::Sql(ref statement) => Some(statement),
-        _ => None,
-    };
     script.commands.iter().filter_map(|command| statement(&command.action)).collect()
+}
+
+fn statement(action: &Action) -> Option<&Statement> {
+    match action {
+        Action::Sql(statement) => Some(statement),
+        _ => None,
+    }
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -252,6 +255,15 @@ fn text_is_typed_on_first_use_and_kept() {
         assert!(variables.append_text(Symbols::SCALE, &mut kept));
         assert_eq!(text(&kept), source);
     }
+}
+
+#[test]
+fn bad_names_matter_when_they_are_stored_to() {
+    let (script, symbols) = parse("\\set . 1");
+    let mut variables = Variables::new(Arc::new(symbols));
+    let Action::Set { target, .. } = &script.commands[0].action else { panic!("not a \\set") };
+    let error = target.store(&mut variables, "set", Value::Int(1)).expect_err("no variable's name");
+    assert_eq!(error.to_string(), "set: invalid variable name: \".\"");
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &cli::Compare) -> Outcome {
         cli::Metric::P99 => Metric::P99,
     };
     let Some(comparison) = Comparison::of(&data.experiment, &data.runs, metric) else {
-        return Err(Failure::new(
+        return Err(Failure::with_code(
             BAD_INPUT,
             format!("experiment {} compares nothing: it has no arms", data.experiment.name),
             Some("pgdyno table cells".into()),

@@ -1,10 +1,10 @@
 //! `pgdyno run`: an experiment file, from plan to report.
 
+use ::report::ReportData;
 use lab::execute::{self, Options};
 use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::plan::Plan;
 use lab::target::settings::Machine;
-use ::report::ReportData;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 
@@ -15,7 +15,8 @@ use crate::print::{data, talk};
 use crate::progress::Screen;
 
 pub(crate) fn run(args: &cli::Run) -> Outcome {
-    let read = ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
+    let read =
+        ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
     let file = ExperimentFile::read(&args.file, &read)?;
     let plan = Plan::expand(&file, Machine::here())?;
     for line in plan.words() {

@@ -11,7 +11,8 @@ pub(crate) fn run(args: &cli::Table) -> Outcome {
     let format = args.format.format;
     if args.kind == TableKind::Experiments {
         let store = Store::open_read_only(&results_path(&args.selection.results))?;
-        let list = "SELECT experiment_id AS id, name, question, runs, base, substr(created_at, 1, 16) AS created_utc
+        let list =
+            "SELECT experiment_id AS id, name, question, runs, base, substr(created_at, 1, 16) AS created_utc
                     FROM v_experiment ORDER BY experiment_id";
         print(&store.query(list)?, format)?;
         return Ok(SAME_OR_BETTER);

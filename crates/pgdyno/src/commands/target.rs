@@ -28,9 +28,15 @@ fn start(args: &TargetStart) -> anyhow::Result<()> {
     let options = Options { wish, network: false, detached: true };
     let stop = signals::listen()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
-    let target =
-        Target::managed(&home, &args.name.name, &options, &args.extensions, &Watchdog::current()?, stop.engine())
-            .map_err(LabError::from)?;
+    let target = Target::managed(
+        &home,
+        &args.name.name,
+        &options,
+        &args.extensions,
+        &Watchdog::current()?,
+        stop.engine(),
+    )
+    .map_err(LabError::from)?;
     talk("it runs until: pgdyno target stop");
     Ok(data(&format!("{}\n", target.redacted()))?)
 }

@@ -84,7 +84,10 @@ impl Place {
                 command.env_remove(name);
             }
         }
-        command.env("PGDYNO_HOME", self.home()).env("PGDYNO_RESULTS", self.results()).env("HOME", self.path());
+        command
+            .env("PGDYNO_HOME", self.home())
+            .env("PGDYNO_RESULTS", self.results())
+            .env("HOME", self.path());
         command
     }
 
@@ -172,6 +175,12 @@ pub fn wait(child: &mut Child, limit: Duration) -> ExitStatus {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Says what a test cannot do here, and why.
+#[expect(clippy::print_stderr, reason = "a test has no other way to say it")]
+pub fn not_available(what: &str, reason: &str) {
+    eprintln!("{what}: not available: {reason}");
 }
 
 /// Sends a signal by name to a pid that a test started.
@@ -262,12 +271,22 @@ impl Server {
         let port = free_port();
         let mut command = as_server("postgres");
         command.arg("-D").arg(&data).arg("-k").arg(folder.path());
-        command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "ssl=on"]);
+        command.args([
+            "-p",
+            &port.to_string(),
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            "fsync=off",
+            "-c",
+            "ssl=on",
+        ]);
         for setting in settings {
             command.args(["-c", setting]);
         }
         let log = std::fs::File::create(folder.path().join("log")).expect("own folder");
-        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("postgres");
+        let process =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("postgres");
         let server = Self { data, socket: folder.path().to_owned(), port, process, _folder: folder };
         server.wait_until_ready();
         server.psql(
@@ -376,13 +395,27 @@ fn account(name: &str) -> Option<(u32, u32)> {
 }
 
 fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback").port()
+    std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("loopback")
+        .port()
 }
 
 /// A self-signed certificate for the server, made the way PostgreSQL's manual shows.
 fn certificate(data: &Path) {
     let made = Command::new("openssl")
-        .args(["req", "-new", "-x509", "-days", "2", "-nodes", "-subj", "/CN=localhost", "-newkey", "rsa:2048"])
+        .args([
+            "req",
+            "-new",
+            "-x509",
+            "-days",
+            "2",
+            "-nodes",
+            "-subj",
+            "/CN=localhost",
+            "-newkey",
+            "rsa:2048",
+        ])
         .arg("-out")
         .arg(data.join("server.crt"))
         .arg("-keyout")

@@ -71,7 +71,7 @@ fn conclude(done: &bench::Benched) -> Outcome {
         let others = if more > 0 { format!(" (and {more} more clients)") } else { String::new() };
         let code = if lost_server(&abort.message) { crate::exit::UNREACHABLE } else { crate::exit::GUARD };
         let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
-        return Err(Failure::new(code, format!("{place}{}{others}", abort.message), None));
+        return Err(Failure::with_code(code, format!("{place}{}{others}", abort.message), None));
     }
     Ok(match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
@@ -88,7 +88,7 @@ fn lost_server(message: &str) -> bool {
 }
 
 fn usage(problem: &str) -> anyhow::Error {
-    Failure::new(USAGE, problem, Some("pgdyno bench --help".into()))
+    Failure::with_code(USAGE, problem, Some("pgdyno bench --help".into()))
 }
 
 fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
@@ -122,7 +122,9 @@ fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
 
 fn workload(args: &cli::Bench) -> anyhow::Result<pgbench::Options> {
     let define = args.define.iter().map(|pair| match pair.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
         _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"))),
     });
     Ok(pgbench::Options {
@@ -147,7 +149,11 @@ fn source(argument: &ScriptArgument) -> anyhow::Result<ScriptSource> {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
             script::Builtin::find(&weighted.name).map_err(|error| {
                 let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
-                Failure::new(USAGE, format!("-b {name}: {error}"), Some(format!("one of {}", known.join(", "))))
+                Failure::with_code(
+                    USAGE,
+                    format!("-b {name}: {error}"),
+                    Some(format!("one of {}", known.join(", "))),
+                )
             })?;
             Ok(ScriptSource::Builtin(name.clone()))
         }

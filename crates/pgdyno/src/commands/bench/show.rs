@@ -7,7 +7,8 @@ use lab::bench::{Benched, Options};
 use results::{Run, Table, Value};
 use stats::Histogram;
 
-const QUANTILES: [(f64, &str); 5] = [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
+const QUANTILES: [(f64, &str); 5] =
+    [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// The report for people.
 pub(super) fn text(options: &Options, done: &Benched) -> String {
@@ -20,7 +21,12 @@ pub(super) fn text(options: &Options, done: &Benched) -> String {
     if options.rate.is_some() {
         let lag = &done.measured.own.start_lag;
         if let (Some(mean), Some(most)) = (lag.mean_ns(), lag.max_ns()) {
-            let _ = writeln!(out, "rate limit schedule lag: avg {:.3} (max {:.3}) ms", mean / 1e6, most as f64 / 1e6);
+            let _ = writeln!(
+                out,
+                "rate limit schedule lag: avg {:.3} (max {:.3}) ms",
+                mean / 1e6,
+                most as f64 / 1e6
+            );
         }
     }
     let _ = writeln!(out, "initial connection time = {:.3} ms", done.measured.connecting as f64 / 1e6);
@@ -59,13 +65,28 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
     let all = counts.processed() + counts.failed + counts.skipped;
     let share = |part: u64| if all == 0 { 0.0 } else { 100.0 * part as f64 / all as f64 };
     let _ = writeln!(out, "{prefix}number of transactions actually processed: {}", counts.processed());
-    let _ = writeln!(out, "{prefix}number of failed transactions: {} ({:.3}%)", counts.failed, share(counts.failed));
+    let _ = writeln!(
+        out,
+        "{prefix}number of failed transactions: {} ({:.3}%)",
+        counts.failed,
+        share(counts.failed)
+    );
     if options.workload.max_tries != 1 {
-        let _ = writeln!(out, "{prefix}number of transactions retried: {} ({:.3}%)", counts.retried, share(counts.retried));
+        let _ = writeln!(
+            out,
+            "{prefix}number of transactions retried: {} ({:.3}%)",
+            counts.retried,
+            share(counts.retried)
+        );
         let _ = writeln!(out, "{prefix}total number of retries: {}", counts.retries);
     }
     if options.rate.is_some() && options.limit.is_some() {
-        let _ = writeln!(out, "{prefix}number of transactions skipped: {} ({:.3}%)", counts.skipped, share(counts.skipped));
+        let _ = writeln!(
+            out,
+            "{prefix}number of transactions skipped: {} ({:.3}%)",
+            counts.skipped,
+            share(counts.skipped)
+        );
     }
     if let Some(limit) = options.limit {
         let late = 100.0 * counts.late as f64 / counts.processed().max(1) as f64;
@@ -83,7 +104,8 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
 }
 
 fn distribution(out: &mut String, prefix: &str, latency: &Histogram) {
-    let (Some(mean), Some(stddev), Some(most)) = (latency.mean_ns(), latency.stddev_ns(), latency.max_ns()) else {
+    let (Some(mean), Some(stddev), Some(most)) = (latency.mean_ns(), latency.stddev_ns(), latency.max_ns())
+    else {
         return;
     };
     let _ = writeln!(out, "{prefix}latency average = {:.3} ms", mean / 1e6);
@@ -138,8 +160,25 @@ fn statements(out: &mut String, done: &Benched) {
 /// The same for programs: a row per script, and one for all of them.
 pub(super) fn table(done: &Benched) -> Table {
     let mut table = Table::new(&[
-        "script", "weight", "tps", "due", "ok", "late", "failed", "skipped", "unfinished", "mean_us", "p50_us", "p95_us",
-        "p99_us", "p999_us", "max_us", "rows", "bytes", "seed", "validity",
+        "script",
+        "weight",
+        "tps",
+        "due",
+        "ok",
+        "late",
+        "failed",
+        "skipped",
+        "unfinished",
+        "mean_us",
+        "p50_us",
+        "p95_us",
+        "p99_us",
+        "p999_us",
+        "max_us",
+        "rows",
+        "bytes",
+        "seed",
+        "validity",
     ]);
     for (script, figures) in done.scripts.iter().zip(&done.measured.scripts) {
         let weight = script.weight.into();
