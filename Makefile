@@ -8,17 +8,24 @@ BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
 
-demo: ## measure "GIS settings or stock?" on a real extract, and write a report (DATA=FILE for your own, FULL=1 for the long form)
+demo: ## "GIS settings or stock?" on a real extract, to a report (DATA=FILE: your own; FULL=1: the long form; AGAIN=1: measure anew)
 	@setup/install rust postgres osm2pgsql redis
 	@$(MAKE) --no-print-directory build
-	@data=$${DATA:-$$(setup/malta)} && $(BIN) run experiments/demo.toml --data "$$data" $${FULL:+--full} --again --report pgdyno-report.html
+	@data=$${DATA:-$$(setup/malta)} || exit 74; \
+	$(BIN) run experiments/demo.toml --data "$$data" $${FULL:+--full} $${AGAIN:+--again} --report pgdyno-report.html; \
+	code=$$?; \
+	case $$code in \
+		0|1|2|3) ;; \
+		64) echo "measured before: make demo AGAIN=1 measures anew" >&2; exit 64 ;; \
+		*) exit $$code ;; \
+	esac
 
 build: ## release build
 	@echo "building pgdyno in release mode (some minutes the first time)" >&2
 	@cargo build --release --locked --quiet -p pgdyno
 
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
-	@setup/install rust lint postgres osm2pgsql redis browser
+	@setup/install rust lint postgres osm2pgsql redis openssl browser
 	@$(MAKE) --no-print-directory check unit
 
 check: ## format, lints as errors, documentation

@@ -96,7 +96,7 @@ pub(crate) struct Run {
     /// Show the plan, run by run, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Use the file's [full] table: more levels, more rounds, longer runs
+    /// Use the file's table "full": more levels, more rounds, longer runs
     #[arg(long)]
     pub(crate) full: bool,
     /// OpenStreetMap extract that $PGDYNO_DATA in the file stands for

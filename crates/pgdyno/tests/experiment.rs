@@ -278,6 +278,62 @@ rounds = 2
 }
 
 #[test]
+fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
+    let place = Place::new();
+    let file = place.write("dies.toml", MANAGED.replace("duration = \"1s\"", "duration = \"2s\""));
+    let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
+    assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
+    let status = place.run(["target", "status", "--format", "csv"]).expect(0).stdout;
+    let server: u32 = status.lines().nth(1).and_then(|line| line.split(',').find_map(|cell| cell.parse().ok())).expect("a pid");
+    signal(server, "QUIT");
+    let (status, stderr) = running.end();
+    assert!(matches!(status.code(), Some(66 | 71)), "{stderr}");
+    assert!(stderr.contains("error:") && stderr.contains("server"), "{stderr}");
+    place.wait_until_quiet(Duration::from_secs(10));
+    assert_eq!(place.sql("select count(*) > 0 from v_run where kind = 'client'"), "1");
+}
+
+#[test]
+fn a_password_in_an_experiment_file_is_kept_nowhere() {
+    let (place, server) = (Place::new(), Server::start());
+    place.write("one.sql", "SELECT 1;\n");
+    let url = server.network_url("scram", "geheim", "?sslmode=disable");
+    let file = place.write(
+        "secret.toml",
+        format!(
+            "question = \"Quiet?\"\n[target]\nurl = \"{url}\"\n\
+             [workload.one]\npgbench = {{ files = [\"one.sql\"] }}\n[factors]\nworkload = [\"one\"]\nclients = [1]\n\
+             [measure]\nwarmup = \"0s\"\nduration = \"1s\"\nrounds = 1\n"
+        ),
+    );
+    let report = place.path().join("secret.html");
+    let done = place.run(["run", file.to_str().unwrap(), "--report", report.to_str().unwrap()]).expect(0);
+    let log = server.log();
+    for (what, text) in [
+        ("standard output", done.stdout.into_bytes()),
+        ("standard error", done.stderr.into_bytes()),
+        ("the report", std::fs::read(&report).unwrap()),
+        ("the results", std::fs::read(place.results()).unwrap()),
+        ("the server's log", log.into_bytes()),
+    ] {
+        assert!(!text.windows(6).any(|window| window == b"geheim"), "the password stands in {what}");
+    }
+}
+
+#[test]
+fn names_from_outside_cannot_act_in_a_report() {
+    let (place, server) = (Place::new(), Server::start());
+    let hostile = "<script>alert(1)</script>.sql";
+    // The slash in it makes the first half a folder.
+    std::fs::create_dir(place.path().join("<script>alert(1)<")).unwrap();
+    place.write(hostile, "SELECT 1;\n");
+    place.run(["bench", "-t", "50", "-n", "-f", hostile, &server.url()]).expect(0);
+    place.run(["report", "-o", "page.html"]).expect(0);
+    let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert!(page.contains("alert(1)") && !page.contains("<script>"), "the script's name is text");
+}
+
+#[test]
 fn bad_experiment_files_are_explained() {
     let place = Place::new();
     let cases = [
