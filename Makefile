@@ -34,4 +34,4 @@ check: ## format, lints as errors, documentation
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
 unit: ## all tests (they start private servers of their own, on free ports and sockets)
-	PGDYNO_DATA=$$(setup/malta) cargo test --workspace --locked
+	PGDYNO_DATA=$$(setup/malta) cargo test --workspace --locked --no-fail-fast

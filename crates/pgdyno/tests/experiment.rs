@@ -284,7 +284,11 @@ fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
     assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
     let status = place.run(["target", "status", "--format", "csv"]).expect(0).stdout;
-    let server: u32 = status.lines().nth(1).and_then(|line| line.split(',').find_map(|cell| cell.parse().ok())).expect("a pid");
+    let server: u32 = status
+        .lines()
+        .nth(1)
+        .and_then(|line| line.split(',').find_map(|cell| cell.parse().ok()))
+        .expect("a pid");
     signal(server, "QUIT");
     let (status, stderr) = running.end();
     assert!(matches!(status.code(), Some(66 | 71)), "{stderr}");

@@ -1,4 +1,5 @@
-//! Throughput over the seconds of a run, mean of all rounds per arm.
+//! Throughput over time: over the seconds of a run (mean of all rounds per arm), or, where runs are too short for
+//! that, over the experiment, run by run, which shows drift.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +16,13 @@ use crate::words;
 /// Points drawn per arm at most; longer runs are averaged over equal spans.
 const POINTS: usize = 240;
 
-/// The chart of one curve at its most clients; `None` for runs of fewer than three seconds.
+/// The chart of one curve at its most clients; `None` for fewer than three seconds and fewer than two runs an arm.
 pub(crate) fn figure(data: &ReportData, title: &str, curve: &Curve<'_>) -> Option<Figure> {
     let curve = curve.at_most_clients();
+    over_a_run(data, title, &curve).or_else(|| over_the_experiment(data, title, &curve))
+}
+
+fn over_a_run(data: &ReportData, title: &str, curve: &Curve<'_>) -> Option<Figure> {
     let seconds: Vec<(String, Vec<(f64, f64)>)> = data
         .arms()
         .into_iter()
@@ -46,6 +51,67 @@ pub(crate) fn figure(data: &ReportData, title: &str, curve: &Curve<'_>) -> Optio
             markers: seconds.iter().all(|(_, seconds)| seconds.len() <= 20),
             series: seconds.iter().map(|(name, seconds)| series(name, seconds)).collect(),
             data: sheet(&seconds),
+        }
+        .figure(),
+    )
+}
+
+/// Each run at the minute it began, counted from the first of them.
+fn over_the_experiment(data: &ReportData, title: &str, curve: &Curve<'_>) -> Option<Figure> {
+    let began = |run: &Run| run.started_at.parse::<jiff::Timestamp>().ok();
+    let first = curve.runs.iter().filter_map(|run| began(run)).min()?;
+    let runs: Vec<(String, Vec<(f64, f64)>)> = data
+        .arms()
+        .into_iter()
+        .map(|arm| {
+            let points = curve.of_arm(arm).filter_map(|run| {
+                let minutes = began(run)?.duration_since(first).as_secs_f64() / 60.0;
+                Some((minutes, run.tps()?))
+            });
+            (arm.unwrap_or_default().to_owned(), points.collect::<Vec<_>>())
+        })
+        .filter(|(_, points)| points.len() >= 2)
+        .collect();
+    let end = runs.iter().flat_map(|(_, points)| points.last()).map(|(t, _)| *t).fold(0.0, f64::max);
+    if runs.is_empty() || end <= 0.0 {
+        return None;
+    }
+    let clients = curve.clients().last().copied().unwrap_or(0);
+    let mut sheet =
+        Sheet::new("Transactions per second of each run").text(["arm"]).numbers(["minute", "tps"]);
+    for (arm, points) in &runs {
+        for (minute, tps) in points {
+            sheet.row(vec![
+                Cell::from(arm.clone()),
+                format!("{minute:.1}").into(),
+                numbers::tps(*tps).into(),
+            ]);
+        }
+    }
+    let ticks = round_ticks(0.0, end, 6.0);
+    Some(
+        LineChart {
+            title: format!(
+                "{title}: throughput over the experiment with {}",
+                numbers::counted(clients as usize, "client", "clients")
+            ),
+            caption: "Each point is a run at the minute it began; runs are too short for a curve of their own. Where \
+                      all arms rise or fall together, it is the machine."
+                .to_owned(),
+            x_name: "minutes since the first of these runs",
+            y_name: "transactions per second",
+            x_ticks: ticks.into_iter().map(|t| Tick { value: t, label: numbers::figure_short(t) }).collect(),
+            y_spacing: Spacing::Linear,
+            y_label: numbers::figure_short,
+            markers: true,
+            series: runs
+                .iter()
+                .map(|(name, points)| Series {
+                    name: name.clone(),
+                    points: points.iter().map(|&(x, y)| Point { x, y, range: None }).collect(),
+                })
+                .collect(),
+            data: sheet,
         }
         .figure(),
     )
