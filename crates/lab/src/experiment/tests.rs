@@ -247,3 +247,13 @@ proptest! {
         }
     }
 }
+
+/// A workload with a mistake in it was also told to be unused.
+#[test]
+fn a_mistake_in_a_workload_is_told_once() {
+    let text = "question = \"?\"\n[target]\nurl = \"postgres://h/x\"\n[workload.a]\n\
+                pgbench = { builtin = \"select-only\", mode = \"simpel\" }\n[workload.b]\npgbench = {}\n\
+                [measure]\nduration = \"1s\"\nrounds = 2\n";
+    let problems = read(text).unwrap_err().problems;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+}
