@@ -15,7 +15,6 @@ pub(crate) struct Screen {
     verbose: bool,
     interactive: bool,
     now: String,
-    next: String,
     seconds: u64,
 }
 
@@ -25,7 +24,7 @@ impl Screen {
         let interactive = print::is_interactive() && !verbose;
         let target = if interactive { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        Self { bar, verbose, interactive, now: String::new(), next: String::new(), seconds: 0 }
+        Self { bar, verbose, interactive, now: String::new(), seconds: 0 }
     }
 
     fn line(&self, text: &str) {
@@ -33,7 +32,7 @@ impl Screen {
     }
 
     fn begin(&self, planned: usize, stored: usize, left: Duration) {
-        let bar = "{bar:30.cyan} {pos}/{len} {wide_msg}";
+        let bar = "{bar:20.cyan} {pos}/{len} {wide_msg}\n{prefix}";
         self.bar.set_style(ProgressStyle::with_template(bar).expect("a valid template"));
         self.bar.set_length(planned as u64);
         self.bar.set_position(stored as u64);
@@ -63,7 +62,7 @@ impl Screen {
         let when = elapsed.map_or_else(|| "warm-up".to_owned(), |at| format!("{:.0} s", at.as_secs_f64()));
         let figures = format!("{when}: {tps:.0} tps{latency}{failed}");
         if self.interactive {
-            self.bar.set_message(format!("{} · {figures}{}", self.now, self.next));
+            self.bar.set_message(format!("{} · {figures}", self.now));
         } else if self.verbose || (self.now.is_empty() && self.seconds % 5 == 1) {
             self.line(&figures);
         }
@@ -97,10 +96,10 @@ impl Progress for Screen {
             LabEvent::Warning(text) => self.bar.suspend(|| print::warning(&text)),
             LabEvent::Begin { planned, stored, left, .. } => self.begin(planned, stored, left),
             LabEvent::RunStarted { what, next, left, .. } => {
-                let next = next.map(|next| format!(" · next: {next}")).unwrap_or_default();
-                self.next = format!("{next} · {} left", time(left));
+                let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
                 self.now = what;
-                self.bar.set_message(format!("{}{}", self.now, self.next));
+                self.bar.set_message(self.now.clone());
+                self.bar.set_prefix(format!("{} left{next}", time(left)));
             }
             LabEvent::Second { elapsed, tps, latency_ms, failed } => {
                 self.second(elapsed, tps, latency_ms, failed)
@@ -110,18 +109,15 @@ impl Progress for Screen {
                 planned,
                 what,
                 tps,
-                latency_mean_ms,
                 latency_p99_ms,
                 validity,
                 doubts,
                 left,
+                ..
             } => {
                 let doubts: Vec<_> =
                     doubts.iter().map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
-                let latency = match (latency_mean_ms, latency_p99_ms) {
-                    (Some(mean), Some(p99)) => format!(", mean {mean:.3} ms, p99 {p99:.3} ms"),
-                    _ => String::new(),
-                };
+                let latency = latency_p99_ms.map(|p99| format!(", p99 {p99:.3} ms")).unwrap_or_default();
                 let figures = format!("{what}: {tps:.0} tps{latency}");
                 self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
             }
