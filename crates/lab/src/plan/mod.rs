@@ -170,7 +170,7 @@ pub struct PlannedRun {
     pub arm: Option<String>,
     /// Which of its pair it is, from 1.
     pub position_in_pair: u32,
-    /// Seed of its randomness; every run has its own.
+    /// Seed of its randomness: the same for all arms of a cell in a round, another in every round.
     pub seed: u64,
     /// Clients.
     pub clients: u32,

@@ -158,7 +158,9 @@ impl List<'_> {
     }
 
     fn add(&mut self, round: u32, cell: &Cell, arm: Option<&str>, position_in_pair: u32, beside: bool) {
-        let names = ["run", &round.to_string(), &cell.label(), arm.unwrap_or_default()];
+        // The arms of a pair draw the same keys and tiles, so that chance is no difference between them; every
+        // round draws anew.
+        let names = ["run", &round.to_string(), &cell.label()];
         self.runs.push(PlannedRun {
             sequence: self.runs.len() as u32,
             round,

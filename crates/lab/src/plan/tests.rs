@@ -56,8 +56,13 @@ proptest! {
         for (index, run) in plan.runs.iter().enumerate() {
             prop_assert_eq!(run.sequence as usize, index);
         }
-        let seeds: HashSet<_> = plan.runs.iter().map(|run| run.seed).collect();
-        prop_assert_eq!(seeds.len(), plan.runs.len());
+        // One seed for all arms of a cell in a round, and no seed twice.
+        let mut seeds: HashMap<u64, HashSet<_>> = HashMap::new();
+        for run in &plan.runs {
+            seeds.entry(run.seed).or_default().insert((run.round, run.factors.clone(), run.beside));
+        }
+        prop_assert!(seeds.values().all(|users| users.len() == 1));
+        prop_assert_eq!(seeds.len(), plan.runs.len() - grid.len() / arms * (arms - 1));
 
         // The base is first in odd rounds and last in even ones; over two rounds every arm has had every place alike.
         let mut places: HashMap<(BTreeMap<String, String>, usize), u32> = HashMap::new();

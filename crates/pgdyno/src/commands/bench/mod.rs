@@ -80,9 +80,9 @@ fn conclude(done: &bench::Benched) -> Outcome {
     })
 }
 
-/// Whether a client gave up because its server went away.
+/// Whether a client gave up because its server went away: by the words of the client, or the server's last ones.
 fn lost_server(message: &str) -> bool {
-    ["terminating connection", "closed the connection", "connection", "57P0"]
+    ["perhaps the backend died", "while establishing connection", "terminating connection"]
         .iter()
         .any(|words| message.contains(words))
 }
