@@ -8,8 +8,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::client::{Address, Client};
 use crate::client_loop::Assignment;
 use crate::control::{Control, Report};
+use crate::coordinator::Recycle;
 use crate::error::EngineError;
-use crate::measured::Second;
+use crate::outbox::Outbox;
 use crate::plan::{Load, Plan, Until};
 
 /// Longest path of a Unix-domain socket, bytes without the closing zero.
@@ -20,8 +21,8 @@ const FILES_OF_PROGRAM: u64 = 64;
 /// Above this many transactions per second a schedule in ns has no room between its arrivals.
 const HIGHEST_RATE: f64 = 1e8;
 
-/// The threads' assignments, and where to give their seconds back.
-pub(crate) type Assigned<'p> = (Vec<Assignment<'p>>, Vec<Sender<Box<Second>>>);
+/// The threads' assignments, and where to give back what they hand over.
+pub(crate) type Assigned<'p> = (Vec<Assignment<'p>>, Vec<Recycle>);
 
 /// Refuses what cannot be run.
 pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), EngineError> {
@@ -49,12 +50,14 @@ pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Engi
     Ok(())
 }
 
-/// Deals the clients to threads: in order, as many to each as to any other or one more.
+/// Deals the clients to threads: in order, as many to each as to any other or one more. A thread may have `batches`
+/// batches of its outbox under way.
 pub(crate) fn assign<'p>(
     plan: &'p Plan,
     clients: Vec<Box<dyn Client>>,
     control: &Arc<Control>,
     reports: &Sender<Report>,
+    batches: usize,
 ) -> Result<Assigned<'p>, EngineError> {
     let threads = plan.threads.min(clients.len());
     let (each, rest) = (clients.len() / threads, clients.len() % threads);
@@ -72,13 +75,15 @@ pub(crate) fn assign<'p>(
             own.push((number, endpoints, client));
         }
         let (giver, recycled) = mpsc::channel();
-        recycle.push(giver);
+        let (batch_giver, returned) = mpsc::channel();
+        recycle.push(Recycle { seconds: giver, batches: batch_giver });
         assignments.push(Assignment {
             plan,
             thread,
             threads,
             clients: own,
             control: Arc::clone(control),
+            outbox: Outbox::new(thread, batches, reports.clone(), returned),
             reports: reports.clone(),
             recycled,
         });

@@ -131,6 +131,30 @@ pub enum Step {
     Done,
 }
 
+/// What kind of message a client gives; the engine passes it on as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// To be shown as it is: what a script or the server says.
+    Plain,
+    /// A step of the client, for those who look for a mistake.
+    Debug,
+    /// What happened.
+    Info,
+    /// What went wrong.
+    Error,
+}
+
+/// How one execution of a statement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatementEnd {
+    /// Well, after this many ns.
+    Completed(u64),
+    /// With an error after which its transaction is tried again.
+    Retried,
+    /// With an error that fails its transaction.
+    Failed,
+}
+
 /// What the engine lends a client while it handles an event.
 #[derive(Debug)]
 pub struct Io<'a> {
@@ -149,27 +173,31 @@ pub struct Io<'a> {
 pub(crate) struct Notes {
     /// The transaction's service time starts here (and, in closed load, its response time).
     pub(crate) restarted: Option<Time>,
-    /// (statement, nanoseconds or failure) for statement latencies.
+    /// For statement latencies.
     pub(crate) statements: Vec<StatementNote>,
-    /// Message of the abort that the step [`Step::Done`] carries out.
-    pub(crate) abort: Option<String>,
-    /// Warnings for the user, bounded by the engine.
-    pub(crate) messages: Vec<String>,
+    /// Causes and message of the abort that the step carries out.
+    pub(crate) abort: Option<(Vec<String>, String)>,
+    /// For the user.
+    pub(crate) messages: Vec<(Level, String)>,
+    /// A link to be closed.
+    pub(crate) close: Option<Link>,
 }
 
 /// One completed or failed statement of a script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatementNote {
     pub(crate) statement: u16,
-    pub(crate) elapsed_ns: u64,
-    pub(crate) failed: bool,
+    pub(crate) end: StatementEnd,
 }
 
 impl Notes {
     /// Whether the client left anything here.
     #[inline]
     pub(crate) fn any(&self) -> bool {
-        self.restarted.is_some() || !self.statements.is_empty() || !self.messages.is_empty()
+        self.restarted.is_some()
+            || !self.statements.is_empty()
+            || !self.messages.is_empty()
+            || self.close.is_some()
     }
 }
 
@@ -185,20 +213,36 @@ impl Io<'_> {
         self.notes.restarted = Some(self.now);
     }
 
-    /// Records the latency of one statement of the current script; `statement` counts over all scripts.
+    /// Records how one statement of the current script ended; `statement` counts over all scripts.
     #[inline]
-    pub fn statement(&mut self, statement: u16, elapsed_ns: u64, failed: bool) {
-        self.notes.statements.push(StatementNote { statement, elapsed_ns, failed });
+    pub fn statement(&mut self, statement: u16, end: StatementEnd) {
+        self.notes.statements.push(StatementNote { statement, end });
     }
 
-    /// Says why this client gives up; answer [`Step::Done`] after it.
+    /// Says why this client gives up; answer [`Step::Done`] after it, or [`Step::Ended`] if the open transaction
+    /// is to be counted before the client stops.
     pub fn abort(&mut self, message: String) {
-        self.notes.abort = Some(message);
+        self.abort_because(Vec::new(), message);
     }
 
-    /// A message for the user (NOTICE, debug); the engine keeps a bounded number.
+    /// As [`Io::abort`], with what led to it, oldest first.
+    pub fn abort_because(&mut self, causes: Vec<String>, message: String) {
+        self.notes.abort = Some((causes, message));
+    }
+
+    /// Something for the user to be shown as it is (NOTICE, debug).
     pub fn message(&mut self, text: String) {
-        self.notes.messages.push(text);
+        self.say(Level::Plain, text);
+    }
+
+    /// A message for the user; all reach [`crate::Observer::message`] in order, the run's record keeps a bounded number.
+    pub fn say(&mut self, level: Level, text: String) {
+        self.notes.messages.push((level, text));
+    }
+
+    /// Closes a link after its output is sent; no event follows. [`Step::Reconnect`] opens it again, at once.
+    pub fn close(&mut self, link: Link) {
+        self.notes.close = Some(link);
     }
 
     /// What a helper on another thread needs to send this client [`Event::Woken`].
@@ -219,9 +263,15 @@ pub trait Client: Send {
     fn endpoints(&self) -> Vec<Endpoint>;
 
     /// Which script the open transaction runs, or, between transactions, the next one (the last one, where that
-    /// is not drawn yet): what is skipped, lost or left unfinished is counted under it.
-    fn script(&self) -> u16 {
+    /// is not drawn yet): what is skipped, lost or left unfinished is counted under it. A client may draw its next
+    /// script here.
+    fn script(&mut self) -> u16 {
         0
+    }
+
+    /// Whether its links are opened only when it asks with [`Step::Reconnect`]; then it is ready from the start.
+    fn on_demand(&self) -> bool {
+        false
     }
 
     /// Handles one event.

@@ -13,6 +13,7 @@ use crate::control::{Control, Report};
 use crate::driver::{Clock, Conn, Driver};
 use crate::error::EngineError;
 use crate::measured::Second;
+use crate::outbox::Outbox;
 use crate::own_cost::Cpu;
 use crate::pace::Pace;
 use crate::plan::{Plan, Until};
@@ -37,6 +38,7 @@ pub(crate) struct Assignment<'p> {
     pub(crate) control: Arc<Control>,
     pub(crate) reports: Sender<Report>,
     pub(crate) recycled: Receiver<Box<Second>>,
+    pub(crate) outbox: Outbox,
 }
 
 impl Assignment<'_> {
@@ -126,7 +128,9 @@ impl<D: Driver> ClientLoop<D> {
         let mut this =
             Self { core: Core::new(driver.clock(), Arc::new(WakeQueue::new(notify)), assignment), driver };
         for (conn, link) in this.core.links.iter().enumerate() {
-            this.driver.connect(conn, &link.endpoint.address);
+            if !this.core.seats[link.client].settled {
+                this.driver.connect(conn, &link.endpoint.address);
+            }
         }
         this
     }
@@ -190,10 +194,11 @@ impl<C: Clock> Core<C> {
         let pace = Pace::new(&plan, seats.len());
         let recorder = Recorder::new(
             assignment.thread,
-            (plan.scripts, plan.statements),
-            (plan.limit, pace.count_by()),
+            &plan,
+            pace.count_by(),
             assignment.reports.clone(),
             assignment.recycled,
+            assignment.outbox,
         );
         let now = clock.now();
         Self {
@@ -232,6 +237,7 @@ impl<C: Clock> Core<C> {
     }
 
     fn close_turn(&mut self) {
+        self.recorder.outbox.speak();
         if let Some(start) = self.turn_start.take() {
             let now = self.clock.now();
             self.recorder.turn(now, now.saturating_sub(start));
@@ -338,7 +344,7 @@ impl<C: Clock> Core<C> {
         self.recorder.begin(self.window);
         self.phase = Phase::Running;
         if let Pace::Open(open) = &mut self.pace {
-            open.begin(self.plan.seed, self.place, load);
+            open.begin(&self.plan, self.place, load);
         }
         for client in 0..self.seats.len() {
             self.resume_later(client);
@@ -379,7 +385,7 @@ impl<C: Clock> Core<C> {
 
     /// Accounts for what is still open, and reports.
     fn finish(&mut self, driver: &mut impl Driver) {
-        for seat in self.seats.iter().filter(|seat| seat.state == State::Busy) {
+        for seat in self.seats.iter_mut().filter(|seat| seat.state == State::Busy) {
             self.recorder.unfinished(seat.transaction.due, self.now, seat.client.script());
         }
         self.account_for_waiting();
@@ -391,11 +397,12 @@ impl<C: Clock> Core<C> {
     /// do, only the arrivals they took were due.
     fn account_for_waiting(&mut self) {
         let (Pace::Open(open), Until::Elapsed(_)) = (&mut self.pace, self.plan.until) else { return };
-        let script = self.seats.first().map_or(0, |seat| seat.client.script());
+        let number = self.seats.first().map_or(0, |seat| seat.number);
+        let script = self.seats.first_mut().map_or(0, |seat| seat.client.script());
         while open.peek() < self.window.end {
             let due = open.take();
             if open.skips(due, self.now) {
-                self.recorder.skipped(due, self.now, script);
+                self.recorder.skipped(number, due, self.now, script);
             } else {
                 self.recorder.unfinished(due, self.now, script);
             }
@@ -406,6 +413,7 @@ impl<C: Clock> Core<C> {
         for conn in 0..self.links.len() {
             driver.close(conn);
         }
+        self.recorder.outbox.flush();
         let figures = Box::new(std::mem::take(&mut self.recorder.figures));
         let _ = self.reports.send(Report::Finished { thread: self.place.0, figures });
         self.phase = Phase::Over;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::client::Time;
 use crate::error::EngineError;
 use crate::measured::{Abort, Measured, Second, StatementFigures};
+use crate::outbox::Batch;
 use crate::own_cost::ThreadCost;
 use crate::wake::Notify;
 
@@ -73,6 +74,8 @@ pub(crate) enum Report {
     Ready,
     /// One second of its load.
     Second { thread: usize, second: Box<Second> },
+    /// What its clients said and did.
+    Batch { thread: usize, batch: Box<Batch> },
     /// None of its clients has anything left to do, since `at`.
     Idle { at: Time },
     /// It cannot go on.
@@ -90,39 +93,22 @@ pub(crate) struct ThreadFigures {
     pub(crate) reconnections: u64,
     pub(crate) reconnecting: Time,
     pub(crate) aborts: Vec<(Time, Abort)>,
-    pub(crate) messages: Vec<String>,
-    pub(crate) messages_dropped: u64,
+    /// When the last transaction of the measured part ended; 0 when there was none.
+    pub(crate) last_end: Time,
     pub(crate) cost: ThreadCost,
 }
 
-/// Messages kept over the run; the rest is only counted.
-pub(crate) const MESSAGES_KEPT: usize = 1000;
-
 impl ThreadFigures {
-    /// Keeps a client's message if there is room.
-    pub(crate) fn message(&mut self, text: String) {
-        if self.messages.len() < MESSAGES_KEPT {
-            self.messages.push(text);
-        } else {
-            self.messages_dropped += 1;
-        }
-    }
-
     /// Adds this thread's figures to the run's; aborts go to `aborts`, to be put in order by their time.
     pub(crate) fn merge_into(self, measured: &mut Measured, aborts: &mut Vec<(Time, Abort)>) {
         measured.reconnections += self.reconnections;
         measured.reconnecting += self.reconnecting;
-        measured.messages_dropped += self.messages_dropped;
-        let room = MESSAGES_KEPT.saturating_sub(measured.messages.len()).min(self.messages.len());
-        measured.messages_dropped += (self.messages.len() - room) as u64;
-        measured.messages.extend(self.messages.into_iter().take(room));
         aborts.extend(self.aborts);
         if measured.statements.is_empty() {
             measured.statements = self.statements;
         } else {
             for (sum, part) in measured.statements.iter_mut().zip(&self.statements) {
-                sum.latency.add(&part.latency);
-                sum.failures += part.failures;
+                sum.add(part);
             }
         }
         self.cost.merge_into(&mut measured.own);

@@ -9,9 +9,19 @@ use crate::error::EngineError;
 use crate::measured::{Abort, Measured, Second};
 use crate::merge::Merge;
 use crate::observer::Observer;
+use crate::outbox::{Batch, Said};
 use crate::plan::{Plan, Until};
 use crate::stop::Stop;
 use crate::wake::Notify;
+
+/// Messages kept over the run; the rest is only counted.
+const MESSAGES_KEPT: usize = 1000;
+
+/// Where threads get back what they handed over: their seconds, their batches.
+pub(crate) struct Recycle {
+    pub(crate) seconds: Sender<Box<Second>>,
+    pub(crate) batches: Sender<Box<Batch>>,
+}
 
 /// Decides for all threads; told everything through [`Report`]s.
 pub(crate) struct Coordinator<'a> {
@@ -25,6 +35,9 @@ pub(crate) struct Coordinator<'a> {
     ready: usize,
     idle: usize,
     last_idle: Time,
+    /// When the last transaction ended.
+    last_end: Time,
+    batches: Vec<Sender<Box<Batch>>>,
     /// Threads that reported figures or an error.
     accounted: usize,
     gone: usize,
@@ -42,23 +55,27 @@ impl<'a> Coordinator<'a> {
         control: Arc<Control>,
         observer: &'a mut dyn Observer,
         lead: Time,
-        recycle: Vec<Sender<Box<Second>>>,
+        recycle: Vec<Recycle>,
     ) -> Self {
+        let (seconds, batches): (Vec<_>, Vec<_>) =
+            recycle.into_iter().map(|recycle| (recycle.seconds, recycle.batches)).unzip();
         Self {
             plan,
             control,
             observer,
-            threads: recycle.len(),
+            threads: seconds.len(),
             lead,
             notifiers: Vec::new(),
             ready: 0,
             idle: 0,
             last_idle: 0,
+            last_end: 0,
+            batches,
             accounted: 0,
             gone: 0,
             load: None,
             told_measuring: false,
-            merge: Merge::new(plan.scripts, recycle),
+            merge: Merge::new(plan.scripts, seconds),
             measured: Measured::default(),
             aborts: Vec::new(),
             failure: None,
@@ -108,6 +125,7 @@ impl<'a> Coordinator<'a> {
                 }
             }
             Report::Second { thread, second } => self.merge.take(thread, second, self.observer),
+            Report::Batch { thread, batch } => self.pass_on(thread, batch),
             Report::Idle { at } => {
                 self.idle += 1;
                 self.last_idle = self.last_idle.max(at);
@@ -122,6 +140,7 @@ impl<'a> Coordinator<'a> {
             }
             Report::Finished { thread, figures } => {
                 self.accounted += 1;
+                self.last_end = self.last_end.max(figures.last_end);
                 self.merge.finished(thread, self.observer);
                 figures.merge_into(&mut self.measured, &mut self.aborts);
             }
@@ -155,9 +174,34 @@ impl<'a> Coordinator<'a> {
         self.measured.aborts = self.aborts.into_iter().map(|(_, abort)| abort).collect();
         if let Some(load) = self.load {
             let start = load.saturating_add(self.plan.warmup);
-            self.measured.elapsed = planned_end.min(self.control.end()).saturating_sub(start);
+            let end = planned_end.min(self.control.end());
+            let end = if self.plan.count_drained { end.max(self.last_end) } else { end };
+            self.measured.elapsed = end.saturating_sub(start);
         }
         Ok(self.measured)
+    }
+
+    /// Tells the observer what a thread's clients said and did, and keeps some of it.
+    fn pass_on(&mut self, thread: usize, mut batch: Box<Batch>) {
+        if !batch.entries.is_empty() {
+            self.observer.transactions(thread, &batch.entries);
+            batch.entries.clear();
+        }
+        for said in batch.said.drain(..) {
+            match said {
+                Said::Abort(abort) => self.observer.aborted(&abort),
+                Said::Message(message) => {
+                    self.observer.message(&message);
+                    if self.measured.messages.len() < MESSAGES_KEPT {
+                        self.measured.messages.push(message.text);
+                    } else {
+                        self.measured.messages_dropped += 1;
+                    }
+                }
+            }
+        }
+        // A thread that has ended does not need it.
+        let _ = self.batches[thread].send(batch);
     }
 
     fn planned_end(&self) -> Time {

@@ -14,6 +14,7 @@ mod links;
 mod measured;
 mod merge;
 mod observer;
+mod outbox;
 mod own_cost;
 mod pace;
 mod plan;
@@ -29,11 +30,14 @@ mod tls;
 mod wake;
 mod window;
 
-pub use client::{Address, Client, Endpoint, Event, Failure, Io, Link, Outcome, Step, Time, Tls};
+pub use client::{
+    Address, Client, Endpoint, Event, Failure, Io, Level, Link, Outcome, StatementEnd, Step, Time, Tls,
+};
 pub use error::EngineError;
 pub use measured::{Abort, Counts, Measured, OwnCost, ScriptFigures, Second, StatementFigures};
 pub use observer::Observer;
-pub use plan::{Arrivals, DriverChoice, Load, Plan, Rate, Timeline, Until};
+pub use outbox::{Entry, EntryEnd, Message};
+pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};
 pub use run::run;
 pub use stop::Stop;
 pub use wake::Waker;

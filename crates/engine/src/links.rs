@@ -250,13 +250,13 @@ impl<C: Clock> Core<C> {
     }
 
     /// The connection behind a client's link; a client that names one it does not have is stopped.
-    fn conn_of(&mut self, client: usize, link: Link) -> Option<Conn> {
+    pub(crate) fn conn_of(&mut self, client: usize, link: Link) -> Option<Conn> {
         let conns = self.seats[client].conns();
         let conn = conns.start + link;
         if conns.contains(&conn) {
             return Some(conn);
         }
-        self.notes.abort = Some(format!("stopped, because its workload has no link {link}"));
+        self.notes.abort = Some((Vec::new(), format!("stopped, because its workload has no link {link}")));
         self.stop_client(client);
         None
     }

@@ -1,5 +1,7 @@
 //! What a run of the engine gives back.
 
+use std::fmt;
+
 use stats::Histogram;
 
 use crate::client::Time;
@@ -67,6 +69,8 @@ pub struct ScriptFigures {
     pub response: Histogram,
     /// From actual start to end, of successful transactions.
     pub service: Histogram,
+    /// Longest lag of a successful transaction behind its intended start, ns.
+    pub lag_max_ns: u64,
 }
 
 impl ScriptFigures {
@@ -75,6 +79,7 @@ impl ScriptFigures {
         self.counts.add(&other.counts);
         self.response.add(&other.response);
         self.service.add(&other.service);
+        self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
     }
 
     /// Empties the figures and keeps their memory.
@@ -82,6 +87,7 @@ impl ScriptFigures {
         self.counts = Counts::default();
         self.response.clear();
         self.service.clear();
+        self.lag_max_ns = 0;
     }
 }
 
@@ -90,8 +96,19 @@ impl ScriptFigures {
 pub struct StatementFigures {
     /// Latency of completed executions.
     pub latency: Histogram,
-    /// Executions that failed.
+    /// Executions that failed, and with them their transaction.
     pub failures: u64,
+    /// Executions that failed, after which the transaction was tried again.
+    pub retries: u64,
+}
+
+impl StatementFigures {
+    /// Adds another part's figures.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.latency.add(&other.latency);
+        self.failures += other.failures;
+        self.retries += other.retries;
+    }
 }
 
 /// One second of load, over all threads.
@@ -131,8 +148,19 @@ pub struct OwnCost {
 pub struct Abort {
     /// Number of the client, from 0.
     pub client: usize,
+    /// What led to it, oldest first; often nothing.
+    pub causes: Vec<String>,
     /// Its reason.
     pub message: String,
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for cause in &self.causes {
+            writeln!(formatter, "{cause}")?;
+        }
+        formatter.write_str(&self.message)
+    }
 }
 
 /// Everything a run of the engine measured.
@@ -140,7 +168,7 @@ pub struct Abort {
 pub struct Measured {
     /// Name of the driver that ran: `epoll`, `kqueue`, `simulated`.
     pub driver: &'static str,
-    /// Length of the measured part, ns.
+    /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end.
     pub elapsed: Time,
     /// From the start of the run until all clients were ready, ns.
     pub connecting: Time,

@@ -1,13 +1,21 @@
 //! What the caller of a run is told while it lasts.
 
+use std::time::SystemTime;
+
 use crate::client::Time;
-use crate::measured::Second;
+use crate::measured::{Abort, Second};
+use crate::outbox::{Entry, Message};
 
 /// Told of a run's progress, on the thread that called [`crate::run()`].
 ///
-/// `loading` comes first; `measuring` comes on time, so that snapshots can be taken then, and the last second of
+/// `began` comes first, then `loading`; `measuring` comes on time, so that snapshots can be taken then, and the last second of
 /// warm-up may follow it. Seconds come in order. No call blocks the load: threads go on while an observer works.
 pub trait Observer {
+    /// The run begins: the wall clock at time 0 of the run's clock.
+    fn began(&mut self, epoch: SystemTime) {
+        let _ = epoch;
+    }
+
     /// All clients are set up and the load starts; `connecting` is how long that took, ns.
     fn loading(&mut self, connecting: Time) {
         let _ = connecting;
@@ -15,6 +23,21 @@ pub trait Observer {
 
     /// Warm-up is over: what happens from now on counts.
     fn measuring(&mut self) {}
+
+    /// A client said something.
+    fn message(&mut self, message: &Message) {
+        let _ = message;
+    }
+
+    /// A client gave up, after the load started.
+    fn aborted(&mut self, abort: &Abort) {
+        let _ = abort;
+    }
+
+    /// Transactions of the measured part on one thread, in the order they ended; see [`crate::Plan::transactions`].
+    fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+        let _ = (thread, entries);
+    }
 
     /// One second of load is over on all threads; its figures are merged over them.
     fn second(&mut self, second: &Second);

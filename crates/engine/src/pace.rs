@@ -51,8 +51,12 @@ impl Pace {
 
 impl Open {
     /// The load starts.
-    pub(crate) fn begin(&mut self, seed: u64, (thread, threads): (usize, usize), start: Time) {
-        self.schedule = Some(Schedule::new(&self.rate, seed, thread, threads, start));
+    pub(crate) fn begin(&mut self, plan: &Plan, (thread, threads): (usize, usize), start: Time) {
+        let schedule = match (self.rate.timeline, &plan.gaps) {
+            (Timeline::PerThread, Some(gaps)) => Schedule::of_gaps((gaps.0)(thread), start),
+            _ => Schedule::new(&self.rate, plan.seed, thread, threads, start),
+        };
+        self.schedule = Some(schedule);
     }
 
     /// When the next arrival is due; never before the load starts.

@@ -1,5 +1,8 @@
 //! What the engine is asked to do: pure data.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::client::Time;
 
 /// How load is offered.
@@ -49,6 +52,19 @@ pub enum Timeline {
     PerThread,
 }
 
+/// The gaps of one thread's timeline, ns, one after another.
+pub type GapStream = Box<dyn FnMut() -> Time + Send>;
+
+/// Gap streams by number of the thread, for [`Timeline::PerThread`]: a workload's own randomness.
+#[derive(Clone)]
+pub struct Gaps(pub Arc<dyn Fn(usize) -> GapStream + Send + Sync>);
+
+impl fmt::Debug for Gaps {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Gaps(..)")
+    }
+}
+
 /// Which driver moves the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DriverChoice {
@@ -89,6 +105,13 @@ pub struct Plan {
     /// How long transactions still open at the end may take before they count as unfinished; half a second at most
     /// after a stop from outside.
     pub drain: Time,
+    /// Whether, in closed load, transactions that end while draining count as well; [`crate::Measured::elapsed`] then
+    /// lasts until the last one of them, in open load too. So it is in pgbench.
+    pub count_drained: bool,
+    /// Whether the observer is given a record of each transaction.
+    pub transactions: bool,
+    /// Streams for [`Timeline::PerThread`]; without them they are made from `seed`.
+    pub gaps: Option<Gaps>,
     /// How long connecting and set-up of all clients may take.
     pub connect_timeout: Time,
     /// Seed of the schedule.

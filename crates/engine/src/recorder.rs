@@ -5,9 +5,11 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
-use crate::client::{Failure, Outcome, StatementNote, Time};
+use crate::client::{Failure, Outcome, StatementEnd, StatementNote, Time};
 use crate::control::{Report, ThreadFigures};
 use crate::measured::{ScriptFigures, Second, StatementFigures};
+use crate::outbox::{Entry, EntryEnd, Outbox};
+use crate::plan::Plan;
 use crate::window::Window;
 
 /// A transaction that is running.
@@ -33,6 +35,10 @@ pub(crate) struct Recorder {
     thread: usize,
     limit: Option<Time>,
     count_by: CountBy,
+    count_drained: bool,
+    /// Whether each transaction is recorded.
+    transactions: bool,
+    pub(crate) outbox: Outbox,
     window: Window,
     second: Box<Second>,
     second_start: Time,
@@ -46,19 +52,23 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub(crate) fn new(
         thread: usize,
-        (scripts, statements): (usize, usize),
-        (limit, count_by): (Option<Time>, CountBy),
+        plan: &Plan,
+        count_by: CountBy,
         reports: Sender<Report>,
         recycled: Receiver<Box<Second>>,
+        outbox: Outbox,
     ) -> Self {
-        let figures =
-            ThreadFigures { statements: vec![StatementFigures::default(); statements], ..Default::default() };
+        let statements = vec![StatementFigures::default(); plan.statements];
+        let figures = ThreadFigures { statements, ..Default::default() };
         Self {
             thread,
-            limit,
+            limit: plan.limit,
             count_by,
+            count_drained: plan.count_drained,
+            transactions: plan.transactions,
+            outbox,
             window: Window { load: Time::MAX, measured: Time::MAX, end: Time::MAX },
-            second: empty_second(scripts),
+            second: empty_second(plan.scripts),
             second_start: Time::MAX,
             second_end: Time::MAX,
             reports,
@@ -101,7 +111,13 @@ impl Recorder {
 
     /// A transaction ended; true when it counts in the measured part.
     #[inline]
-    pub(crate) fn ended(&mut self, transaction: &Transaction, now: Time, outcome: &Outcome) -> bool {
+    pub(crate) fn ended(
+        &mut self,
+        client: usize,
+        transaction: &Transaction,
+        now: Time,
+        outcome: &Outcome,
+    ) -> bool {
         let limit = self.limit;
         let Some((figures, measured)) = self.figures_for(outcome.script, transaction.due, now) else {
             return false;
@@ -122,6 +138,8 @@ impl Recorder {
                 let response = now.saturating_sub(transaction.due);
                 figures.response.record(response);
                 figures.service.record(now.saturating_sub(transaction.started));
+                let lag = transaction.started.saturating_sub(transaction.due);
+                figures.lag_max_ns = figures.lag_max_ns.max(lag);
                 if limit.is_some_and(|limit| response > limit) {
                     figures.counts.late += 1;
                 } else {
@@ -129,14 +147,28 @@ impl Recorder {
                 }
             }
         }
+        if measured {
+            self.figures.last_end = now;
+            if self.transactions {
+                let end = outcome.failure.map_or(EntryEnd::Succeeded, EntryEnd::Failed);
+                let Transaction { due, started } = *transaction;
+                let client = client as u32;
+                let (script, tries) = (outcome.script, outcome.tries);
+                self.outbox.entry(Entry { client, script, end, tries, due, started, ended: now });
+            }
+        }
         measured
     }
 
     /// An arrival will not be started because its limit has passed; true when it counts in the measured part.
-    pub(crate) fn skipped(&mut self, due: Time, now: Time, script: u16) -> bool {
+    pub(crate) fn skipped(&mut self, client: usize, due: Time, now: Time, script: u16) -> bool {
         let Some((figures, measured)) = self.figures_for(script, due, now) else { return false };
         figures.counts.due += 1;
         figures.counts.skipped += 1;
+        if measured && self.transactions {
+            let (client, end) = (client as u32, EntryEnd::Skipped);
+            self.outbox.entry(Entry { client, script, end, tries: 0, due, started: now, ended: now });
+        }
         measured
     }
 
@@ -154,14 +186,14 @@ impl Recorder {
     /// A statement of a script completed or failed.
     #[inline]
     pub(crate) fn statement(&mut self, note: StatementNote, now: Time) {
-        if !self.window.measures(now) {
+        if !self.measures(now) {
             return;
         }
         if let Some(figures) = self.figures.statements.get_mut(usize::from(note.statement)) {
-            if note.failed {
-                figures.failures += 1;
-            } else {
-                figures.latency.record(note.elapsed_ns);
+            match note.end {
+                StatementEnd::Completed(elapsed_ns) => figures.latency.record(elapsed_ns),
+                StatementEnd::Retried => figures.retries += 1,
+                StatementEnd::Failed => figures.failures += 1,
             }
         }
     }
@@ -187,12 +219,18 @@ impl Recorder {
         }
     }
 
+    /// Whether what happens at `now` belongs to the measured part.
+    #[inline]
+    fn measures(&self, now: Time) -> bool {
+        self.window.measures(now) || (self.count_drained && now >= self.window.end)
+    }
+
     /// Where an event at `now` is counted, and whether that is the measured part; `None` when it counts nowhere.
     #[inline]
     fn figures_for(&mut self, script: u16, due: Time, now: Time) -> Option<(&mut ScriptFigures, bool)> {
         self.advance(now);
         let measured = match self.count_by {
-            CountBy::End => self.window.measures(now),
+            CountBy::End => self.measures(now),
             CountBy::Due => self.window.measures(due),
         };
         // Load of warm-up that ends after it belongs to neither part.

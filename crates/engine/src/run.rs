@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::assign::{assign, check, raise_open_files};
 use crate::client::{Client, Time};
@@ -14,6 +14,7 @@ use crate::driver::{Clock, Epoch, Portable};
 use crate::error::EngineError;
 use crate::measured::Measured;
 use crate::observer::Observer;
+use crate::outbox::BATCHES;
 use crate::plan::{DriverChoice, Plan};
 use crate::stop::Stop;
 
@@ -43,11 +44,12 @@ pub fn run(
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
     let control = Arc::new(Control::new());
-    let (assignments, recycle) = assign(plan, clients, &control, &reports)?;
+    let (assignments, recycle) = assign(plan, clients, &control, &reports, BATCHES)?;
     raise_open_files(assignments.iter().map(Assignment::connections).sum(), assignments.len())?;
     drop(reports);
 
     let epoch = Epoch::start();
+    observer.began(SystemTime::now());
     let mut coordinator = Coordinator::new(plan, Arc::clone(&control), observer, LEAD, recycle);
     thread::scope(|scope| {
         let mut refused = None;

@@ -4,7 +4,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::client::Time;
-use crate::plan::{Arrivals, Rate, Timeline};
+use crate::plan::{Arrivals, GapStream, Rate, Timeline};
 
 /// Weyl increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -19,12 +19,8 @@ pub(crate) struct Schedule {
 }
 
 enum Source {
-    Global {
-        timeline: Global,
-        threads: u64,
-    },
-    /// Gaps in ns; a box, so that a drop-in can bring its own stream.
-    PerThread(Box<dyn FnMut() -> Time + Send>),
+    Global { timeline: Global, threads: u64 },
+    PerThread(GapStream),
 }
 
 impl Schedule {
@@ -36,12 +32,14 @@ impl Schedule {
                 let first = timeline.skip(thread as u64);
                 Self { source: Source::Global { timeline, threads: threads as u64 }, next: first }
             }
-            Timeline::PerThread => {
-                let mut gap = per_thread_gaps(rate, seed, thread, threads);
-                let next = start.saturating_add(gap());
-                Self { source: Source::PerThread(gap), next }
-            }
+            Timeline::PerThread => Self::of_gaps(per_thread_gaps(rate, seed, thread, threads), start),
         }
+    }
+
+    /// Arrivals with these gaps, the first one before the first arrival.
+    pub(crate) fn of_gaps(mut gap: GapStream, start: Time) -> Self {
+        let next = start.saturating_add(gap());
+        Self { source: Source::PerThread(gap), next }
     }
 
     /// When the next arrival is due.
@@ -101,7 +99,7 @@ impl Global {
 }
 
 /// pgbench's timeline: each thread draws gaps of whole microseconds from its own stream at rate / threads.
-fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> Box<dyn FnMut() -> Time + Send> {
+fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> GapStream {
     let mean_us = 1e6 * threads as f64 / rate.per_second;
     match rate.arrivals {
         Arrivals::Uniform => Box::new(move || 1000 * mean_us.round().max(1.0) as Time),

@@ -46,8 +46,8 @@ pub(crate) struct Seat {
 
 impl Seat {
     pub(crate) fn new(client: Box<dyn Client>, number: usize, first_conn: usize, links: usize) -> Self {
-        // Without links there is nothing to set up, and no event that would say so.
-        let settled = links == 0;
+        // Nothing is set up before the first slot, and no event would say so.
+        let settled = links == 0 || client.on_demand();
         Self {
             client,
             number,

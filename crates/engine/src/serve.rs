@@ -2,10 +2,10 @@
 
 use crate::client::{Event, Failure, Io, Outcome, Step, Time};
 use crate::client_loop::{Command, Core, Phase};
-use crate::control::ThreadFigures;
 use crate::driver::Clock;
 use crate::error::EngineError;
 use crate::measured::Abort;
+use crate::outbox::{Message, Said};
 use crate::pace::Pace;
 use crate::plan::{Load, Until};
 use crate::seat::State;
@@ -49,7 +49,12 @@ impl<C: Clock> Core<C> {
                 Step::Reconnect(link) => return self.reconnect(client, link),
                 Step::Done => return self.stop_client(client),
                 Step::Ready => self.ready(client),
-                Step::Ended(outcome) => self.ended(client, outcome),
+                Step::Ended(outcome) => {
+                    self.ended(client, outcome);
+                    if self.notes.abort.is_some() {
+                        return self.stop_client(client);
+                    }
+                }
             }
             let Some(due) = self.next_slot(client) else { return };
             let found_free = matches!(&self.pace, Pace::Open(open) if !open.free.is_empty());
@@ -207,7 +212,7 @@ impl<C: Clock> Core<C> {
             }
             self.skips_left -= 1;
             let script = self.seats[client].client.script();
-            if self.recorder.skipped(due, self.now, script) {
+            if self.recorder.skipped(self.seats[client].number, due, self.now, script) {
                 self.count_ended(client);
                 if self.seats[client].state == State::Over {
                     return None;
@@ -260,8 +265,8 @@ impl<C: Clock> Core<C> {
         seat.state = State::Idle;
         let disturbed = seat.disturbed;
         self.busy -= 1;
-        let transaction = seat.transaction;
-        if self.recorder.ended(&transaction, self.now, &outcome) {
+        let (number, transaction) = (seat.number, seat.transaction);
+        if self.recorder.ended(number, &transaction, self.now, &outcome) {
             self.count_ended(client);
         }
         if disturbed {
@@ -286,19 +291,21 @@ impl<C: Clock> Core<C> {
     }
 
     fn misbehaved(&mut self, client: usize, what: &str) {
-        self.notes.abort = Some(format!("stopped, because its workload {what}"));
+        self.notes.abort = Some((Vec::new(), format!("stopped, because its workload {what}")));
         self.stop_client(client);
     }
 
     /// A client stops for good.
     pub(crate) fn stop_client(&mut self, client: usize) {
         let seat = &mut self.seats[client];
-        if let Some(message) = self.notes.abort.take() {
-            let number = seat.number;
+        if let Some((causes, message)) = self.notes.abort.take() {
+            let abort = Abort { client: seat.number, causes, message };
             if matches!(self.phase, Phase::Setup { .. }) {
-                self.failure.get_or_insert(EngineError::Setup { client: number, message });
+                let message = abort.to_string();
+                self.failure.get_or_insert(EngineError::Setup { client: abort.client, message });
             } else {
-                self.recorder.figures.aborts.push((self.now, Abort { client: number, message }));
+                self.recorder.outbox.say(Said::Abort(abort.clone()));
+                self.recorder.figures.aborts.push((self.now, abort));
             }
         }
         match std::mem::replace(&mut seat.state, State::Over) {
@@ -332,9 +339,14 @@ impl<C: Clock> Core<C> {
         for note in self.notes.statements.drain(..) {
             self.recorder.statement(note, self.now);
         }
-        let figures: &mut ThreadFigures = &mut self.recorder.figures;
-        for text in self.notes.messages.drain(..) {
-            figures.message(text);
+        let client_number = self.seats[client].number;
+        for (level, text) in self.notes.messages.drain(..) {
+            self.recorder.outbox.say(Said::Message(Message { client: client_number, level, text }));
+        }
+        if let Some(link) = self.notes.close.take()
+            && let Some(conn) = self.conn_of(client, link)
+        {
+            self.shut(conn);
         }
     }
 }

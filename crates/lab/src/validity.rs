@@ -253,7 +253,7 @@ mod tests {
         busy.own.busiest_thread = 0.95;
         let host = Evidence { steal_pct: Some(3.0), ..evidence(&busy, &[]) };
         assert_eq!(reasons(&host), (Validity::Suspect, vec![Reason::ClientSaturated, Reason::Steal]));
-        busy.aborts.push(Abort { client: 0, message: "gone".into() });
+        busy.aborts.push(Abort { client: 0, causes: Vec::new(), message: "gone".into() });
         assert_eq!(judge(&evidence(&busy, &[])).0, Validity::Invalid);
     }
 

@@ -11,8 +11,8 @@ pub mod server;
 use std::path::PathBuf;
 
 use engine::{
-    Address, Client, Counts, Endpoint, Event, Failure, Io, Load, Measured, Outcome, Plan, Second, Step, Time,
-    Until,
+    Address, Client, Counts, Endpoint, Event, Failure, Io, Load, Measured, Outcome, Plan, Second,
+    StatementEnd, Step, Time, Until,
 };
 
 pub const MS: Time = 1_000_000;
@@ -133,7 +133,7 @@ impl Asker {
                 }
                 self.phase = Phase::Ready;
                 if let Some(statement) = self.statement {
-                    io.statement(statement, io.now - self.started, false);
+                    io.statement(statement, StatementEnd::Completed(io.now - self.started));
                 }
                 Step::Ended(self.outcome((reply == b"fail").then_some(Failure::Other), reply.len()))
             }
@@ -151,7 +151,7 @@ impl Client for Asker {
         vec![self.endpoint.clone()]
     }
 
-    fn script(&self) -> u16 {
+    fn script(&mut self) -> u16 {
         self.script
     }
 
@@ -212,6 +212,9 @@ pub fn plan() -> Plan {
         limit: None,
         skip_late: false,
         drain: 2 * SECOND,
+        count_drained: false,
+        transactions: false,
+        gaps: None,
         connect_timeout: 5 * SECOND,
         seed: 1,
         scripts: 1,

@@ -130,7 +130,7 @@ pub fn run(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> R
     Ok(Benched {
         statements: if options.statements { workload.statements() } else { Vec::new() },
         scale: workload.scale(),
-        gave_up_at: measured.aborts.first().and_then(|abort| workload.locate(&abort.message)),
+        gave_up_at: measured.aborts.first().and_then(|abort| workload.locate(&abort.to_string())),
         run: record,
         measured,
         scripts,
@@ -182,6 +182,9 @@ fn engine_plan(options: &Options, workload: &Pgbench) -> engine::Plan {
         limit: options.limit.map(nanoseconds),
         skip_late: options.rate.is_some() && options.limit.is_some(),
         drain: nanoseconds(Duration::from_secs(60)),
+        count_drained: false,
+        transactions: false,
+        gaps: None,
         connect_timeout: nanoseconds(Duration::from_secs(60)),
         seed: options.seed,
         scripts: workload.scripts().len(),

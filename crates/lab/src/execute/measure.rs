@@ -218,7 +218,7 @@ fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent>
         events.push(RunEvent { time_us: 0, kind: kind.to_owned(), detail });
     };
     for abort in &measured.aborts {
-        add("abort", format!("client {}: {}", abort.client, abort.message));
+        add("abort", format!("client {}: {abort}", abort.client));
     }
     for message in &measured.messages {
         add("notice", message.clone());

@@ -215,7 +215,7 @@ impl Client for TileClient {
         }
     }
 
-    fn script(&self) -> u16 {
+    fn script(&mut self) -> u16 {
         self.layer as u16
     }
 }

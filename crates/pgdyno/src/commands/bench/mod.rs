@@ -71,7 +71,7 @@ fn conclude(done: &bench::Benched) -> Outcome {
         let others = if more > 0 { format!(" (and {more} more clients)") } else { String::new() };
         let code = if lost_server(&abort.message) { crate::exit::UNREACHABLE } else { crate::exit::GUARD };
         let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
-        return Err(Failure::with_code(code, format!("{place}{}{others}", abort.message), None));
+        return Err(Failure::with_code(code, format!("{place}{abort}{others}"), None));
     }
     Ok(match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,

@@ -127,7 +127,7 @@ impl Client for PgbenchClient {
         }
     }
 
-    fn script(&self) -> u16 {
+    fn script(&mut self) -> u16 {
         self.script as u16
     }
 }

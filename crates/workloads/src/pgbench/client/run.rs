@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Io, Outcome, Step};
+use engine::{Io, Outcome, StatementEnd, Step};
 use protocol::postgres::{TxStatus, frontend};
 use script::{Action, Command, DebugLine, EvalError, Expression, Script, Target, Value};
 
@@ -51,7 +51,9 @@ impl PgbenchClient {
     pub(super) fn report(&mut self, io: &mut Io<'_>, failed: bool) {
         if self.report_statements {
             let number = usize::from(self.program.first_command[self.script]) + self.cursor.command();
-            io.statement(number as u16, io.now.saturating_sub(self.command_began), failed);
+            let elapsed = io.now.saturating_sub(self.command_began);
+            let end = if failed { StatementEnd::Failed } else { StatementEnd::Completed(elapsed) };
+            io.statement(number as u16, end);
         }
     }
 
