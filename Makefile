@@ -25,7 +25,7 @@ build: ## release build
 	@cargo build --release --locked --quiet -p pgdyno
 
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
-	@setup/install rust lint postgres osm2pgsql redis openssl browser
+	@setup/install rust lint postgres osm2pgsql redis openssl browser perl
 	@$(MAKE) --no-print-directory check unit
 
 check: ## format, lints as errors, documentation

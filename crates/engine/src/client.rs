@@ -186,7 +186,7 @@ pub(crate) struct Notes {
 /// One completed or failed statement of a script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatementNote {
-    pub(crate) statement: u16,
+    pub(crate) statement: usize,
     pub(crate) end: StatementEnd,
 }
 
@@ -215,7 +215,7 @@ impl Io<'_> {
 
     /// Records how one statement of the current script ended; `statement` counts over all scripts.
     #[inline]
-    pub fn statement(&mut self, statement: u16, end: StatementEnd) {
+    pub fn statement(&mut self, statement: usize, end: StatementEnd) {
         self.notes.statements.push(StatementNote { statement, end });
     }
 

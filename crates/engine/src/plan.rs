@@ -110,7 +110,8 @@ pub struct Plan {
     pub count_drained: bool,
     /// Whether the observer is given a record of each transaction.
     pub transactions: bool,
-    /// Streams for [`Timeline::PerThread`]; without them they are made from `seed`.
+    /// Streams for [`Timeline::PerThread`]; without them they are made from `seed`. With them an arrival is due once a
+    /// client takes it, as in pgbench: those that nobody took by the end are not counted.
     pub gaps: Option<Gaps>,
     /// How long connecting and set-up of all clients may take.
     pub connect_timeout: Time,

@@ -189,7 +189,7 @@ impl Recorder {
         if !self.measures(now) {
             return;
         }
-        if let Some(figures) = self.figures.statements.get_mut(usize::from(note.statement)) {
+        if let Some(figures) = self.figures.statements.get_mut(note.statement) {
             match note.end {
                 StatementEnd::Completed(elapsed_ns) => figures.latency.record(elapsed_ns),
                 StatementEnd::Retried => figures.retries += 1,

@@ -56,7 +56,7 @@ impl<C: Clock> Core<C> {
                     }
                 }
             }
-            let Some(due) = self.next_slot(client) else { return };
+            let Some(due) = self.next_slot(client, false) else { return };
             let found_free = matches!(&self.pace, Pace::Open(open) if !open.free.is_empty());
             step = self.begin(client, due, found_free);
         }
@@ -64,7 +64,7 @@ impl<C: Clock> Core<C> {
 
     /// Goes on with a client that is free, and shows it again what it left unread.
     pub(crate) fn resume(&mut self, client: usize) {
-        if let Some(due) = self.next_slot(client) {
+        if let Some(due) = self.next_slot(client, false) {
             let step = self.begin(client, due, false);
             self.follow(client, step);
         }
@@ -144,7 +144,7 @@ impl<C: Clock> Core<C> {
             if due == std::mem::replace(&mut self.waited_for, Time::MAX) {
                 self.recorder.timer_lateness(self.now, self.now.saturating_sub(due));
             }
-            let due = self.next_slot(client)?;
+            let due = self.next_slot(client, true)?;
             let step = self.begin(client, due, true);
             self.follow(client, step);
             self.offer_unread(client, None);
@@ -153,7 +153,8 @@ impl<C: Clock> Core<C> {
     }
 
     /// When a free client's next transaction is due, if that has come; else sees to it that the client is thought of then.
-    fn next_slot(&mut self, client: usize) -> Option<Time> {
+    /// A client that `waited` for an arrival starts it, however late we are: only an arrival that had to wait is skipped.
+    fn next_slot(&mut self, client: usize, waited: bool) -> Option<Time> {
         if self.seats[client].state != State::Idle {
             return None;
         }
@@ -167,7 +168,7 @@ impl<C: Clock> Core<C> {
                 self.next_visit(client, think, ramp);
                 None
             }
-            Pace::Open(_) => self.next_scheduled(client),
+            Pace::Open(_) => self.next_scheduled(client, waited),
         }
     }
 
@@ -188,7 +189,7 @@ impl<C: Clock> Core<C> {
         self.timers.set(key, due);
     }
 
-    fn next_scheduled(&mut self, client: usize) -> Option<Time> {
+    fn next_scheduled(&mut self, client: usize, waited: bool) -> Option<Time> {
         loop {
             let Pace::Open(open) = &mut self.pace else { return None };
             let due = open.peek();
@@ -207,7 +208,7 @@ impl<C: Clock> Core<C> {
             }
             let Pace::Open(open) = &mut self.pace else { return None };
             open.take();
-            if !open.skips(due, self.now) {
+            if waited || !open.skips(due, self.now) {
                 return Some(due);
             }
             self.skips_left -= 1;

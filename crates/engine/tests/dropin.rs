@@ -187,6 +187,41 @@ fn skipped_arrivals_are_recorded_for_the_client_that_passed_over_them() {
     assert!(skipped > 4, "{totals:?}");
 }
 
+/// Gaps of 0 made the count of what was left over endless.
+#[test]
+fn gaps_of_nothing_end_with_the_run() {
+    let load =
+        Load::Rate(Rate { per_second: 1e15, arrivals: Arrivals::Poisson, timeline: Timeline::PerThread });
+    let gaps = Some(Gaps(Arc::new(|_| Box::new(|| 0))));
+    let plan = Plan { load, gaps, until: Until::Elapsed(SECOND), ..plan() };
+    let (measured, _) = run(&plan, askers(2), &mut Simple::new(10 * MS));
+    let totals = measured.totals();
+    assert_eq!((totals.ok + totals.unfinished, totals.due), (totals.due, totals.due));
+    assert!((198..=202).contains(&totals.due), "{totals:?}");
+}
+
+/// A wake-up that comes later than the limit is our fault, and no reason to skip.
+#[test]
+fn an_arrival_that_a_client_waits_for_is_never_skipped() {
+    let load =
+        Load::Rate(Rate { per_second: 200.0, arrivals: Arrivals::Uniform, timeline: Timeline::PerThread });
+    let plan = Plan { load, limit: Some(1), skip_late: true, until: Until::PerClient(20), ..plan() };
+    // On a real clock: a turn always begins more than 1 ns after the arrival is due.
+    struct Idle;
+    impl Client for Idle {
+        fn endpoints(&self) -> Vec<Endpoint> {
+            Vec::new()
+        }
+        fn handle(&mut self, _event: Event<'_>, _io: &mut Io<'_>) -> Step {
+            Step::Ended(Outcome { script: 0, failure: None, tries: 1, rows: 0, bytes: 0 })
+        }
+    }
+    let measured = engine::run(&plan, vec![Box::new(Idle)], &mut (), &Stop::new()).unwrap();
+    let totals = measured.totals();
+    // One that fell into a pause of this process did wait.
+    assert!(totals.due == 20 && totals.late > 10, "{totals:?}");
+}
+
 /// On real threads, with more words than may be under way at once: none is lost, and none out of order.
 #[test]
 fn a_slow_reader_slows_the_load_and_loses_nothing() {

@@ -14,6 +14,7 @@ mod collect;
 mod error;
 pub mod execute;
 pub mod experiment;
+pub mod pgbench;
 pub mod plan;
 mod stop;
 pub mod validity;

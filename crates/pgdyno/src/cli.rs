@@ -24,6 +24,9 @@ pub(crate) enum Command {
     Run(Run),
     /// One run of pgbench scripts against a server, or pgbench's tables for it (-i)
     Bench(Box<Bench>),
+    /// PostgreSQL's pgbench to the letter, and what it lacks (its own help: pgdyno pgbench --help; docs/pgbench.md)
+    #[command(disable_help_flag = true)]
+    Pgbench(Pgbench),
     /// Print stored results as a table: runs, cells, a crosstab, load phases or sizes
     Table(Table),
     /// Compare the arms of an experiment: change, interval and verdict per cell, workload and grid
@@ -32,6 +35,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Ask the results file a question in SQL (read only; try: select * from v_run)
     Sql(Sql),
+    /// Bring results of pgbench (its reports, its logs) into the results file, to look at and to compare
+    Import(Import),
     /// Load OpenStreetMap data, with every phase timed
     #[command(subcommand)]
     Osm(Osm),
@@ -230,6 +235,14 @@ pub(crate) struct Bench {
     pub(crate) format: FormatOption,
 }
 
+/// `pgdyno pgbench`: its arguments are pgbench's own.
+#[derive(Debug, Args)]
+pub(crate) struct Pgbench {
+    /// pgbench's options and the name of a database, or a connection string
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION|DBNAME")]
+    pub(crate) arguments: Vec<std::ffi::OsString>,
+}
+
 /// What `pgdyno table` prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableKind {
@@ -305,6 +318,73 @@ pub(crate) struct Sql {
     pub(crate) results: Results,
     #[command(flatten)]
     pub(crate) format: FormatOption,
+}
+
+/// `pgdyno import`.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// What pgbench printed (reports, one or many in a file), and the logs of pgbench -l; threads' files that lie
+    /// beside a log are taken in, and a log comes together with the report of its run; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Experiment to put the runs into; the same name adds to it
+    #[arg(long, value_name = "NAME", default_value = "import")]
+    pub(crate) name: String,
+    /// What is asked, for tables and reports
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) question: Option<String>,
+    /// Level of a factor for all files given: storage=nvme (repeatable); workload, clients, scale, protocol come from
+    /// reports
+    #[arg(long, short = 'l', value_name = "FACTOR=LEVEL", value_parser = level)]
+    pub(crate) level: Vec<(String, String)>,
+    /// Factor whose levels are compared: its levels become the arms
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) compare: Option<String>,
+    /// Level that the others are compared with [default: the first imported]
+    #[arg(long, value_name = "LEVEL", requires = "compare")]
+    pub(crate) base: Option<String>,
+    /// Take in again what is in the results file already
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// pgbench ran with this --sampling-rate: counts are scaled up from the log
+    #[arg(long, value_name = "SHARE", help_heading = "How pgbench ran, where its files do not say it")]
+    pub(crate) sampling_rate: Option<f64>,
+    /// pgbench ran with this --rate
+    #[arg(
+        short = 'R',
+        long,
+        value_name = "TPS",
+        help_heading = "How pgbench ran, where its files do not say it"
+    )]
+    pub(crate) rate: Option<f64>,
+    /// pgbench ran with this --latency-limit: slower transactions count as late
+    #[arg(
+        short = 'L',
+        long,
+        value_name = "MS",
+        help_heading = "How pgbench ran, where its files do not say it"
+    )]
+    pub(crate) latency_limit: Option<f64>,
+    /// pgbench ran with these --max-tries
+    #[arg(long, value_name = "N", help_heading = "How pgbench ran, where its files do not say it")]
+    pub(crate) max_tries: Option<u32>,
+    /// pgbench ran with this --aggregate-interval
+    #[arg(long, value_name = "SEC", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How pgbench ran, where its files do not say it")]
+    pub(crate) aggregate_interval: Option<u32>,
+    #[command(flatten)]
+    pub(crate) results: Results,
+    #[command(flatten)]
+    pub(crate) format: FormatOption,
+}
+
+/// `FACTOR=LEVEL`, both not empty.
+fn level(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((factor, level)) if !factor.trim().is_empty() && !level.trim().is_empty() => {
+            Ok((factor.trim().to_owned(), level.trim().to_owned()))
+        }
+        _ => Err("write FACTOR=LEVEL, as in storage=nvme".to_owned()),
+    }
 }
 
 /// `pgdyno osm …`.

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use results::import::ImportError;
+
 use crate::print;
 
 /// Done; where something was compared, no arm is slower than the base.
@@ -102,6 +104,9 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     if let Some(error) = error.downcast_ref::<results::StoreError>() {
         return (of_store(error), None);
     }
+    if let Some(error) = error.downcast_ref::<ImportError>() {
+        return (of_import(error), error.hint().map(str::to_owned));
+    }
     if let Some(error) = error.downcast_ref::<std::io::Error>() {
         return (if error.kind() == std::io::ErrorKind::NotFound { BAD_INPUT } else { INPUT_OUTPUT }, None);
     }
@@ -132,6 +137,17 @@ fn of_store(error: &results::StoreError) -> u8 {
             BAD_INPUT
         }
         Store::Full { .. } | Store::Locked { .. } | Store::Unusable { .. } => INPUT_OUTPUT,
+    }
+}
+
+fn of_import(error: &ImportError) -> u8 {
+    match error {
+        ImportError::Unreadable { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
+            INPUT_OUTPUT
+        }
+        ImportError::Unreadable { .. } | ImportError::Content { .. } => BAD_INPUT,
+        ImportError::Asked { .. } => USAGE,
+        ImportError::Store(error) => of_store(error),
     }
 }
 

@@ -6,11 +6,16 @@ mod exit;
 mod print;
 mod progress;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if let Some(code) = commands::watchdog() {
         return code;
+    }
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some((called, rest)) = commands::pgbench::arguments(&arguments) {
+        return ExitCode::from(commands::pgbench::main(called, rest));
     }
     let cli = match cli::parse() {
         Ok(cli) => cli,

@@ -18,6 +18,11 @@ pub(crate) fn talk(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
+/// Writes text to standard error as it is: colours too, which the caller chose.
+pub(crate) fn talk_as_is(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// A warning.
 pub(crate) fn warning(text: &str) {
     talk(&format!("{} {text}", "warning:".yellow().bold()));

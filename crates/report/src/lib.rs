@@ -4,6 +4,7 @@
 //! [`data::ReportData`] is what all views read; [`tables`] gives plain tables for [`mod@format`], [`html`] the
 //! self-contained page, [`summary`] the few lines at the end of a run. Foreign text reaches a page only
 //! through [`markup`], which escapes it; numbers are written only by [`numbers`].
+//! [`pgbench`] is apart: what the drop-in prints of a run that was just measured, in pgbench's own layout.
 
 mod chart;
 pub mod data;
@@ -11,6 +12,7 @@ pub mod format;
 pub mod html;
 pub mod markup;
 pub mod numbers;
+pub mod pgbench;
 mod sheet;
 pub mod summary;
 pub mod tables;

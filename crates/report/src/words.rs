@@ -108,9 +108,18 @@ pub(crate) struct Answer {
     pub(crate) remarks: Vec<String>,
 }
 
+/// What must be said of arms that were not measured in turn.
+pub(crate) const NOT_INTERLEAVED: &str =
+    "Not interleaved: the arms were measured at different times, so drift and change cannot be told apart.";
+
 /// Answers for all arms but the base; empty when nothing is compared.
 pub(crate) fn answers(data: &ReportData) -> Vec<Answer> {
-    data.throughput.iter().flat_map(|found| found.arms.iter().map(|arm| answer(found, arm))).collect()
+    let mut answers: Vec<Answer> =
+        data.throughput.iter().flat_map(|found| found.arms.iter().map(|arm| answer(found, arm))).collect();
+    if !data.experiment.is_interleaved() {
+        answers.iter_mut().for_each(|answer| answer.remarks.insert(0, NOT_INTERLEAVED.to_owned()));
+    }
+    answers
 }
 
 fn answer(comparison: &Comparison, arm: &ArmComparison) -> Answer {

@@ -2,7 +2,16 @@
 
 use stats::Histogram;
 
-use crate::record::{Run, ScriptRecord};
+use crate::import::IMPORTED;
+use crate::record::{Experiment, Run, ScriptRecord};
+
+impl Experiment {
+    /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not.
+    #[must_use]
+    pub fn is_interleaved(&self) -> bool {
+        self.order_scheme != IMPORTED
+    }
+}
 
 impl Run {
     /// One of [`Run::counts`], 0 when it was not counted.

@@ -1,6 +1,7 @@
 //! The results file: record types, the SQLite schema, queries, comparisons.
 
 pub mod comparison;
+pub mod import;
 
 mod error;
 mod figures;
@@ -16,5 +17,7 @@ pub use record::{
     SeriesPoint, Setting, Target, Validity,
 };
 
-pub use store::{ExperimentId, ExperimentSummary, RunKey, Store, StoredExperiment};
+pub use store::{
+    Collection, ExperimentId, ExperimentSummary, Imported, Known, RunKey, Store, StoredExperiment, StoredRun,
+};
 pub use table::{Table, Value};

@@ -144,6 +144,8 @@ pub enum Reason {
     CacheStateDiffers,
     /// A part of a distributed run was lost.
     RankLost,
+    /// Measured by another program, and brought in.
+    Imported,
 }
 
 impl Reason {
@@ -163,6 +165,7 @@ impl Reason {
             Self::TooShort => "too short",
             Self::CacheStateDiffers => "cache state differs",
             Self::RankLost => "rank lost",
+            Self::Imported => "imported",
         }
     }
 }

@@ -41,12 +41,15 @@ impl Seed {
             Some(digits) => (true, digits),
             None => (false, number.strip_prefix('+').unwrap_or(number)),
         };
-        let fault = || SeedError { given: text.into() };
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(fault());
+            return Err(SeedError { given: text.into() });
         }
-        let value: u64 = digits.parse().map_err(|_| fault())?;
-        Ok(Self::Value(if negative { value.wrapping_neg() } else { value }))
+        // Only too large a number is left to go wrong; C stays at the largest.
+        Ok(Self::Value(match digits.parse::<u64>() {
+            Ok(value) if negative => value.wrapping_neg(),
+            Ok(value) => value,
+            Err(_) => u64::MAX,
+        }))
     }
 }
 
@@ -63,6 +66,7 @@ mod tests {
             (" +5432", Some(Seed::Value(5432))),
             ("18446744073709551615", Some(Seed::Value(u64::MAX))),
             ("-1", Some(Seed::Value(u64::MAX))),
+            ("99999999999999999999", Some(Seed::Value(u64::MAX))),
             ("one", None),
             ("", None),
             ("+-1", None),

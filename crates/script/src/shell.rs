@@ -83,7 +83,9 @@ pub fn shell_result(command: &str, output: &[u8]) -> Result<i32, EvalError> {
     let number = skip_spaces(line);
     let unsigned = number.strip_prefix(b"-").or_else(|| number.strip_prefix(b"+")).unwrap_or(number);
     let digits = unsigned.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digits == 0 || !skip_spaces(&unsigned[digits..]).is_empty() {
+    // strtol reads a line of blanks as 0, but not a line that is not there.
+    let blank = number.is_empty() && !line.is_empty();
+    if (digits == 0 && !blank) || !skip_spaces(&unsigned[digits..]).is_empty() {
         let output = String::from_utf8_lossy(line).into_owned();
         return Err(EvalError::ShellNotInteger { command: command.into(), output });
     }
@@ -102,7 +104,7 @@ mod tests {
             (b" -7 \nmore", Some(-7)),
             (b"4294967297\n", Some(1)),
             (b"one", None),
-            (b"\n", None),
+            (b"\n", Some(0)),
             (b"", None),
             (b"1 2", None),
             (b"+", None),

@@ -39,7 +39,18 @@ fn by_round(cells: &[&Vec<Option<f64>>], rounds: usize) -> Option<Estimate> {
 fn by_cell(cells: &[&Vec<Option<f64>>]) -> Option<Estimate> {
     let parts: Option<Vec<Estimate>> =
         cells.iter().map(|cell| paired(&cell.iter().flatten().copied().collect::<Vec<_>>())).collect();
-    let parts = parts?;
+    sum(&parts?)
+}
+
+/// One figure for cells that share no rounds, from the estimate of each: their mean, standard errors added, with
+/// Satterthwaite's degrees of freedom. Called complete, since there are no rounds that could be missing. `None` without
+/// a cell.
+#[must_use]
+pub fn combined(cells: &[Estimate]) -> Option<GridEstimate> {
+    Some(GridEstimate { estimate: sum(cells)?, cells: cells.len(), complete: true })
+}
+
+fn sum(parts: &[Estimate]) -> Option<Estimate> {
     let weight = 1.0 / parts.len() as f64;
     let log_ratio = parts.iter().map(|part| part.log_ratio * weight).sum();
     let n = parts.iter().map(|part| part.n).min()?;

@@ -9,7 +9,7 @@ mod paired;
 mod rank_sum;
 mod verdict;
 
-pub use grid::{GridEstimate, Heterogeneity, grid, heterogeneity, holm};
+pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity, holm};
 pub use histogram::{Histogram, HistogramError};
 pub use paired::{Estimate, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, t_quantile, welch};
 pub use rank_sum::rank_sum_p;

@@ -26,7 +26,7 @@ mod words;
 mod workload;
 
 pub use error::WorkloadError;
-pub use place::{Connect, Places, RedisPlace, Site};
+pub use place::{Connect, Places, RedisPlace, Role, Server, Site};
 pub use spec::Spec;
 pub use words::{nearest, unknown_word};
 pub use workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};

@@ -7,6 +7,10 @@ use protocol::postgres::{Handshake, Session};
 
 use crate::place::Connect;
 
+/// What libpq says of a connection that ends without a word.
+pub(crate) const CLOSED: &str = "server closed the connection unexpectedly\n\tThis probably means the server \
+                                 terminated abnormally\n\tbefore or while processing the request.";
+
 /// How far a link has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -46,6 +50,11 @@ impl PgLink {
 
     pub(crate) fn is_up(&self) -> bool {
         self.stage == Stage::Up
+    }
+
+    /// The client closes the connection itself, perhaps to open it again.
+    pub(crate) fn close(&mut self) {
+        self.stage = Stage::Down;
     }
 
     /// The connection is open.
@@ -91,7 +100,7 @@ impl PgLink {
             return Ok(Progress::Step(Step::Reconnect(self.link)));
         }
         let reason = match error {
-            None => "server closed the connection unexpectedly".to_owned(),
+            None => CLOSED.to_owned(),
             Some(error) if !up => format!("{}{}", system_words(error), self.advice(error)),
             Some(error) => system_words(error),
         };
@@ -117,7 +126,8 @@ impl PgLink {
     }
 
     fn failure(&self, reason: &str) -> String {
-        format!("connection to server {} failed: {reason}", place(&self.connect.endpoint.address))
+        let place = place(&self.connect.endpoint.address, self.connect.host.as_deref());
+        format!("connection to server {place} failed: {reason}")
     }
 
     /// What libpq asks when nobody answers.
@@ -135,11 +145,14 @@ impl PgLink {
     }
 }
 
-/// An address as libpq's messages have it.
-pub(crate) fn place(address: &Address) -> String {
-    match address {
-        Address::Unix(path) => format!("on socket \"{}\"", path.display()),
-        Address::Tcp(address) => format!("at \"{}\", port {}", address.ip(), address.port()),
+/// An address, and the name it was looked up by, as libpq's messages have them.
+pub(crate) fn place(address: &Address, host: Option<&str>) -> String {
+    match (address, host) {
+        (Address::Unix(path), _) => format!("on socket \"{}\"", path.display()),
+        (Address::Tcp(address), Some(host)) if host != address.ip().to_string() => {
+            format!("at \"{host}\" ({}), port {}", address.ip(), address.port())
+        }
+        (Address::Tcp(address), _) => format!("at \"{}\", port {}", address.ip(), address.port()),
     }
 }
 
@@ -160,22 +173,32 @@ mod tests {
     fn refusals_read_as_libpq_has_them() {
         let unix = Address::Unix("/tmp/.s.PGSQL.5432".into());
         let tcp = Address::Tcp("127.0.0.1:5433".parse().unwrap());
-        for (address, code, wanted) in [
+        for (address, host, code, wanted) in [
             (
                 unix,
+                None,
                 2,
                 "connection to server on socket \"/tmp/.s.PGSQL.5432\" failed: No such file or directory\n\tIs the \
                  server running locally and accepting connections on that socket?",
             ),
             (
+                tcp.clone(),
+                Some("db.example"),
+                111,
+                "connection to server at \"db.example\" (127.0.0.1), port 5433 failed: Connection refused\n\tIs the \
+                 server running on that host and accepting TCP/IP connections?",
+            ),
+            (
                 tcp,
+                Some("127.0.0.1"),
                 111,
                 "connection to server at \"127.0.0.1\", port 5433 failed: Connection refused\n\tIs the server \
                  running on that host and accepting TCP/IP connections?",
             ),
         ] {
             let endpoint = Endpoint { address, tls: None };
-            let connect = Connect { endpoint, login: Arc::new(Login::new("me", "db")) };
+            let connect =
+                Connect { endpoint, host: host.map(Into::into), login: Arc::new(Login::new("me", "db")) };
             let mut link = PgLink::new(&connect, 0);
             let error = std::io::Error::from_raw_os_error(code);
             assert_eq!(link.closed(Some(&error)).unwrap_err(), wanted);

@@ -13,8 +13,28 @@ use crate::sql::Sql;
 pub struct Connect {
     /// Address, and what TLS needs.
     pub endpoint: Endpoint,
+    /// The name the address was looked up by, for messages; `None` when it was given as an address.
+    pub host: Option<Arc<str>>,
     /// User, database, password, TLS policy and parameters sent at startup (session settings among them).
     pub login: Arc<Login>,
+}
+
+/// What one of several PostgreSQL servers is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It takes writes.
+    Primary,
+    /// It follows a primary and takes reads only.
+    Standby,
+}
+
+/// One of several PostgreSQL servers.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// How to connect to it.
+    pub connect: Connect,
+    /// What it is for.
+    pub role: Role,
 }
 
 /// One Redis server.
@@ -29,6 +49,8 @@ pub struct RedisPlace {
 pub struct Places {
     /// The PostgreSQL server measured.
     pub postgres: Option<Connect>,
+    /// All PostgreSQL servers, where clients are spread over several; else empty.
+    pub postgres_all: Vec<Server>,
     /// The Redis server measured.
     pub redis: Option<RedisPlace>,
 }

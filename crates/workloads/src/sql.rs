@@ -41,6 +41,17 @@ impl fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
+/// What a source of COPY data says after each piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Supply {
+    /// More will come.
+    More,
+    /// That was all.
+    End,
+    /// The copy is to be given up; nothing of it shall stay.
+    GiveUp,
+}
+
 /// A blocking control connection.
 ///
 /// Called by workloads outside the timed part of a run; an error leaves the connection usable unless it has no
@@ -52,12 +63,17 @@ pub trait Sql {
     /// The first error; the statements after it were not run.
     fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError>;
 
-    /// Runs a `COPY … FROM STDIN`. `fill` appends data to the (empty) buffer and answers whether more will come.
+    /// Runs a `COPY … FROM STDIN`. `fill` appends data to the (empty) buffer and says whether more will come.
     /// Gives the number of rows copied.
     ///
     /// # Errors
-    /// When the server refuses the command or the data.
-    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, SqlError>;
+    /// When the server refuses the command or the data, or `fill` gave up.
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError>;
+
+    /// What the server remarked (NOTICE, WARNING) since the last call, as libpq prints it.
+    fn take_notices(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Rows of the last statement that returned any.
     ///

@@ -79,6 +79,15 @@ pub struct Crew {
     pub statements: bool,
 }
 
+impl Crew {
+    /// Clients and threads there really are: at least one client, and no thread without one.
+    #[must_use]
+    pub(crate) fn seats(&self) -> (usize, usize) {
+        let clients = self.clients.max(1);
+        (clients, self.threads.clamp(1, clients))
+    }
+}
+
 /// A workload that clients of the engine carry out.
 ///
 /// `lab` calls, per experiment: `check`, `prepare`; per run: `reset`, `guard` (once per arm is enough), `clients`; after

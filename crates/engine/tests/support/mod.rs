@@ -133,7 +133,7 @@ impl Asker {
                 }
                 self.phase = Phase::Ready;
                 if let Some(statement) = self.statement {
-                    io.statement(statement, StatementEnd::Completed(io.now - self.started));
+                    io.statement(usize::from(statement), StatementEnd::Completed(io.now - self.started));
                 }
                 Step::Ended(self.outcome((reply == b"fail").then_some(Failure::Other), reply.len()))
             }

@@ -10,7 +10,7 @@ use crate::execute::Stage;
 use crate::host;
 
 /// Stores a run under the experiment of the same identity, as its next round.
-pub(super) fn keep(
+pub(crate) fn keep(
     path: &Path,
     stage: &Stage,
     name: &str,

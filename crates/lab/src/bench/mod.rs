@@ -16,7 +16,7 @@ use workloads::{ClientWorkload, Crew, ScriptInfo, StatementInfo};
 pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
-use self::keep::keep;
+pub(crate) use self::keep::keep;
 use crate::collect::{probe_ms, settle};
 use crate::error::LabError;
 use crate::execute::{Progress, Stage, Step, Taken, Tell, fill, measure, planned};

@@ -141,7 +141,7 @@ fn permitted<T>(result: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
 
 #[cfg(test)]
 mod tests {
-    use workloads::sql::ResultSet;
+    use workloads::sql::{ResultSet, Supply};
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
             }])
         }
 
-        fn copy_in(&mut self, _: &str, _: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, SqlError> {
+        fn copy_in(&mut self, _: &str, _: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
             Ok(0)
         }
     }

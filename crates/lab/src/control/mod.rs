@@ -2,7 +2,9 @@
 //!
 //! They speak through the same protocol code as the engine's clients, over plain blocking sockets.
 
+mod attempt;
 mod cancel;
+mod copy;
 mod error;
 mod open;
 mod options;
@@ -17,6 +19,7 @@ pub use cancel::Canceller;
 pub use error::ConnectError;
 pub use options::with_session_settings;
 pub use resolve::{connect, resolve};
+pub(crate) use resolve::{places, suits};
 
 /// A blocking connection to a PostgreSQL server; its queries are those of [`workloads::sql::Sql`].
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub struct Control {
     input: Vec<u8>,
     at: usize,
     out: Vec<u8>,
+    /// What the server remarked since it was last asked for, as libpq prints it.
+    notices: Vec<String>,
 }
 
 impl Control {
@@ -41,6 +46,11 @@ impl Control {
     #[must_use]
     pub fn reported(&self, name: &str) -> Option<&str> {
         self.session.setting(name)
+    }
+
+    /// Takes what the server remarked (NOTICE, WARNING) since the last call, as libpq prints it.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
     }
 
     /// Whether the connection is encrypted.

@@ -6,6 +6,7 @@ use engine::Tls;
 use protocol::postgres::{Handshake, Session};
 use workloads::Connect;
 
+use super::attempt::{Failed, Seen};
 use super::stream::{Socket, Stream};
 use super::{ConnectError, Control};
 
@@ -16,6 +17,12 @@ impl Control {
     /// # Errors
     /// When the server cannot be reached or refuses.
     pub fn open(connect: &Connect, bound: Option<Duration>) -> Result<Self, ConnectError> {
+        let seconds = bound.map_or(0, |bound| bound.as_secs());
+        Self::attempt(connect, bound).map_err(|failed| failed.explained(&connect.login, seconds))
+    }
+
+    /// As [`Control::open`], with what was seen when it fails.
+    pub(crate) fn attempt(connect: &Connect, bound: Option<Duration>) -> Result<Self, Failed> {
         let opening = Opening { connect, bound };
         let mut control = Self {
             stream: Stream::Plain(opening.socket()?),
@@ -23,6 +30,7 @@ impl Control {
             input: Vec::new(),
             at: 0,
             out: Vec::new(),
+            notices: Vec::new(),
             session: Session::new(connect.login.clone()),
         };
         let mut step = control.session.start(&mut control.out);
@@ -46,7 +54,7 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    fn socket(&self) -> Result<Socket, ConnectError> {
+    fn socket(&self) -> Result<Socket, Failed> {
         let open = || {
             let socket = Socket::connect(&self.connect.endpoint.address, self.bound)?;
             socket.set_bound(self.bound)?;
@@ -56,7 +64,7 @@ impl Opening<'_> {
     }
 
     /// Sends what the session wants to say, waits for an answer and hands it on.
-    fn exchange(&self, control: &mut Control) -> Result<Handshake, ConnectError> {
+    fn exchange(&self, control: &mut Control) -> Result<Handshake, Failed> {
         control.stream.send(&mut control.out).map_err(|error| self.failed(error))?;
         let step = if control.at < control.input.len() { self.handle(control)? } else { Handshake::NeedMore };
         if step != Handshake::NeedMore || !control.out.is_empty() {
@@ -72,26 +80,24 @@ impl Opening<'_> {
         }
     }
 
-    fn handle(&self, control: &mut Control) -> Result<Handshake, ConnectError> {
-        let step = control.session.handshake(&control.input, &mut control.at, &mut control.out).map_err(
-            |error| ConnectError::session(&self.connect.endpoint.address, &self.connect.login, error),
-        )?;
+    fn handle(&self, control: &mut Control) -> Result<Handshake, Failed> {
+        let step = control
+            .session
+            .handshake(&control.input, &mut control.at, &mut control.out)
+            .map_err(|error| self.saw(Seen::Session(error)))?;
         control.input.drain(..control.at);
         control.at = 0;
         Ok(step)
     }
 
-    fn start_tls(&self, control: &mut Control) -> Result<Handshake, ConnectError> {
+    fn start_tls(&self, control: &mut Control) -> Result<Handshake, Failed> {
         match self.secured(control) {
             Ok(()) => {
                 let certificate = control.stream.certificate();
                 Ok(control.session.secured(certificate.as_deref(), &mut control.out))
             }
             Err(_) if control.session.tls_failed() => Ok(Handshake::Reconnect),
-            Err(source) => Err(ConnectError::Tls {
-                place: super::error::describe(&self.connect.endpoint.address),
-                source,
-            }),
+            Err(source) => Err(self.saw(Seen::Tls(source))),
         }
     }
 
@@ -112,7 +118,7 @@ impl Opening<'_> {
     }
 
     /// A second connection, with or without TLS, as the session chose.
-    fn again(&self, control: &mut Control) -> Result<Handshake, ConnectError> {
+    fn again(&self, control: &mut Control) -> Result<Handshake, Failed> {
         control.stream = Stream::Plain(self.socket()?);
         control.input.clear();
         control.at = 0;
@@ -120,7 +126,11 @@ impl Opening<'_> {
         Ok(control.session.start(&mut control.out))
     }
 
-    fn failed(&self, error: std::io::Error) -> ConnectError {
-        ConnectError::io(&self.connect.endpoint.address, self.bound.map_or(0, |bound| bound.as_secs()), error)
+    fn failed(&self, error: std::io::Error) -> Failed {
+        self.saw(Seen::Io(error))
+    }
+
+    fn saw(&self, seen: Seen) -> Failed {
+        Failed { address: self.connect.endpoint.address.clone(), seen }
     }
 }

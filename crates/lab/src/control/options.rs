@@ -19,7 +19,7 @@ pub fn with_session_settings(connect: &Connect, settings: &BTreeMap<String, Stri
         Some((_, options)) => *options = format!("{options} {added}"),
         None => login.parameters.push(("options".to_owned(), added)),
     }
-    Connect { endpoint: connect.endpoint.clone(), login: Arc::new(login) }
+    Connect { endpoint: connect.endpoint.clone(), host: connect.host.clone(), login: Arc::new(login) }
 }
 
 /// `-c name=value …`, for `options` and `PGOPTIONS`.
@@ -61,7 +61,7 @@ mod tests {
         let mut login = Login::new("u", "d");
         login.parameters.push(("options".into(), "-c jit=off".into()));
         let endpoint = Endpoint { address: Address::Unix("/s".into()), tls: None };
-        let connect = Connect { endpoint, login: Arc::new(login) };
+        let connect = Connect { endpoint, host: None, login: Arc::new(login) };
         let with = with_session_settings(&connect, &settings(&[("work_mem", "1MB")]));
         assert_eq!(with.login.parameters, [("options".to_owned(), "-c jit=off -c work_mem=1MB".to_owned())]);
         assert_eq!(

@@ -3,7 +3,7 @@
 use std::io;
 
 use protocol::postgres::{Message, ServerError, TxStatus, frontend};
-use workloads::sql::{ResultSet, Sql, SqlError};
+use workloads::sql::{ResultSet, Sql, SqlError, Supply};
 
 use super::Control;
 
@@ -12,40 +12,43 @@ impl Sql for Control {
         frontend::query(&mut self.out, sql);
         self.send()?;
         let mut answer = Answer::default();
-        while !self.next_message(sql, &mut answer)? {}
+        let done = self.rest(sql, &mut answer);
+        self.notices.append(&mut answer.notices);
+        done?;
         answer.finish()
     }
 
-    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, SqlError> {
-        frontend::query(&mut self.out, sql);
-        self.send()?;
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
         let mut answer = Answer { copy_expected: true, ..Answer::default() };
-        while !answer.copy_started {
-            if self.next_message(sql, &mut answer)? {
-                answer.finish()?;
-                return Err(broken("the statement is no COPY … FROM STDIN"));
-            }
-        }
-        self.send_copy(fill)?;
-        while !self.next_message(sql, &mut answer)? {}
+        let done = self.copy(sql, fill, &mut answer);
+        self.notices.append(&mut answer.notices);
+        done?;
         let copied = answer.copied;
         answer.finish().map(|_| copied)
     }
+
+    fn take_notices(&mut self) -> Vec<String> {
+        self.take_notices()
+    }
 }
+
+/// Notices kept of one query.
+const NOTICES: usize = 1000;
 
 /// What has come so far in answer to one query.
 #[derive(Debug, Default)]
-struct Answer {
+pub(super) struct Answer {
     sets: Vec<ResultSet>,
     current: ResultSet,
-    error: Option<SqlError>,
+    pub(super) error: Option<SqlError>,
     copy_expected: bool,
-    copy_started: bool,
+    pub(super) copy_started: bool,
     copied: u64,
+    notices: Vec<String>,
 }
 
 impl Answer {
-    fn finish(self) -> Result<Vec<ResultSet>, SqlError> {
+    pub(super) fn finish(self) -> Result<Vec<ResultSet>, SqlError> {
         match self.error {
             Some(error) => Err(error),
             None => Ok(self.sets),
@@ -78,7 +81,10 @@ impl Answer {
             }
             Message::CopyIn(_) => return Taken::RefuseCopy,
             Message::ReadyForQuery(_) => return Taken::Last,
-            // Notices, notifications and reported settings ask nothing of us; COPY data nobody asked for is dropped.
+            Message::Notice(fields) if self.notices.len() < NOTICES => {
+                self.notices.push(fields.to_owned().libpq_text(None).trim_end().to_owned());
+            }
+            // Further notices, notifications and reported settings ask nothing of us; COPY data nobody asked for is dropped.
             _ => {}
         }
         Taken::More
@@ -99,8 +105,14 @@ impl Control {
         self.session.status() != TxStatus::Idle
     }
 
+    /// Takes in all that is still to come.
+    pub(super) fn rest(&mut self, sql: &str, answer: &mut Answer) -> Result<(), SqlError> {
+        while !self.next_message(sql, answer)? {}
+        Ok(())
+    }
+
     /// Waits for the next message and adds it to the answer; `true` after the last one.
-    fn next_message(&mut self, sql: &str, answer: &mut Answer) -> Result<bool, SqlError> {
+    pub(super) fn next_message(&mut self, sql: &str, answer: &mut Answer) -> Result<bool, SqlError> {
         loop {
             let message =
                 self.session.next(&self.input, &mut self.at).map_err(|error| broken(&error.to_string()))?;
@@ -125,24 +137,7 @@ impl Control {
         }
     }
 
-    fn send_copy(&mut self, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<(), SqlError> {
-        let mut data = Vec::new();
-        loop {
-            data.clear();
-            let more = fill(&mut data);
-            if !data.is_empty() {
-                frontend::copy_data(&mut self.out, &data);
-                self.send()?;
-            }
-            if !more {
-                break;
-            }
-        }
-        frontend::copy_done(&mut self.out);
-        self.send()
-    }
-
-    fn send(&mut self) -> Result<(), SqlError> {
+    pub(super) fn send(&mut self) -> Result<(), SqlError> {
         self.stream.send(&mut self.out).map_err(|error| lost(&error))
     }
 }
@@ -171,7 +166,7 @@ fn without_sqlstate(error: SqlError) -> SqlError {
     SqlError { sqlstate: None, ..error }
 }
 
-fn broken(text: &str) -> SqlError {
+pub(super) fn broken(text: &str) -> SqlError {
     SqlError { sqlstate: None, text: text.to_owned() }
 }
 

@@ -40,7 +40,7 @@ pub fn resolve(config: &Config) -> Result<Connect, ConnectError> {
 
 fn first(config: &Config, wanted: TargetSession) -> Result<Control, ConnectError> {
     let mut worst: Option<ConnectError> = None;
-    for place in places(config) {
+    for (_, place) in places(config) {
         let attempt = place
             .and_then(|place| Control::open(&place, Some(config.connect_timeout.unwrap_or(DEFAULT_BOUND))))
             .and_then(|control| suits(control, wanted, config));
@@ -57,18 +57,21 @@ fn first(config: &Config, wanted: TargetSession) -> Result<Control, ConnectError
     Err(worst.unwrap_or_else(|| ConnectError::Description("the connection string names no server".into())))
 }
 
-/// Every address of every server, in the order to try.
-fn places(config: &Config) -> Vec<Result<Connect, ConnectError>> {
+/// Every address of every server, in the order to try, with the number of the server among `config.hosts`.
+pub(crate) fn places(config: &Config) -> Vec<(usize, Result<Connect, ConnectError>)> {
     let cache = Arc::new(ScramCache::default());
     let tls = client_config(&config.ssl).map_err(|error| error.to_string());
     let mut places = Vec::new();
-    for host in &config.hosts {
+    for (number, host) in config.hosts.iter().enumerate() {
         let login = Arc::new(config.login(host, cache.clone()));
         match addresses(host) {
-            Err(error) => places.push(Err(error)),
+            Err(error) => places.push((number, Err(error))),
             Ok(addresses) => places.extend(addresses.into_iter().map(|address| {
                 let tls = if matches!(address, Address::Unix(_)) { Ok(None) } else { tls_for(host, &tls) };
-                tls.map(|tls| Connect { endpoint: Endpoint { address, tls }, login: login.clone() })
+                let name = name_of(host);
+                let connect =
+                    |tls| Connect { endpoint: Endpoint { address, tls }, host: name, login: login.clone() };
+                (number, tls.map(connect))
             })),
         }
     }
@@ -76,6 +79,14 @@ fn places(config: &Config) -> Vec<Result<Connect, ConnectError>> {
         places.sort_by_cached_key(|_| uuid::Uuid::new_v4());
     }
     places
+}
+
+/// The name a server was given by, if it is no socket.
+fn name_of(spec: &HostSpec) -> Option<Arc<str>> {
+    match &spec.host {
+        Host::Unix(_) => None,
+        Host::Tcp { name, .. } => Some(name.as_str().into()),
+    }
 }
 
 fn tls_for(
@@ -125,7 +136,11 @@ fn progress(error: &ConnectError) -> u8 {
     }
 }
 
-fn suits(mut control: Control, wanted: TargetSession, config: &Config) -> Result<Control, ConnectError> {
+pub(crate) fn suits(
+    mut control: Control,
+    wanted: TargetSession,
+    config: &Config,
+) -> Result<Control, ConnectError> {
     let (question, answer, words) = match wanted {
         TargetSession::Any | TargetSession::PreferStandby => return Ok(control),
         TargetSession::ReadWrite => ("SHOW transaction_read_only", "off", "read-write"),
@@ -154,7 +169,7 @@ mod tests {
     fn every_host_gives_its_places() {
         let found = places(&config("host=127.0.0.1,/tmp port=5433 sslmode=disable"));
         let addresses: Vec<Address> =
-            found.into_iter().map(|place| place.unwrap().endpoint.address).collect();
+            found.into_iter().map(|(_, place)| place.unwrap().endpoint.address).collect();
         let wanted =
             [Address::Tcp(([127, 0, 0, 1], 5433).into()), Address::Unix("/tmp/.s.PGSQL.5433".into())];
         assert_eq!(addresses, wanted);

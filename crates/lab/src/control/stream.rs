@@ -2,10 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use engine::{Address, Tls};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ClientConnection, StreamOwned};
 
 /// A connected socket.
@@ -40,6 +42,15 @@ impl Socket {
             Self::Unix(stream) => {
                 stream.set_read_timeout(bound).and_then(|()| stream.set_write_timeout(bound))
             }
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
         }
     }
 }
@@ -100,6 +111,15 @@ impl Stream {
             Self::Plain(socket) => socket,
             Self::Tls(stream) => &stream.sock,
         }
+    }
+
+    /// Whether something has arrived (the peer's closing counts), without waiting for it. Under TLS nobody knows:
+    /// what arrives need not be for us.
+    pub(super) fn has_input(&self) -> bool {
+        let Self::Plain(socket) = self else { return false };
+        let mut wanted = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut wanted, Some(&at_once)), Ok(1..))
     }
 
     /// Adds what arrives to `input`; 0 means that the peer closed.

@@ -47,7 +47,7 @@ pub(crate) fn measure(
         control,
         server,
         progress: &mut *progress,
-        series: Series::of(plan),
+        series: Series::of(plan.until),
         before: None,
         failure: None,
     };
@@ -128,15 +128,17 @@ fn told(second: &Second) -> LabEvent {
 }
 
 /// The measured seconds, joined into steps so that there are never too many.
-struct Series {
+#[derive(Debug)]
+pub(crate) struct Series {
     points: Vec<SeriesPoint>,
     /// Length of a step, ns; whole seconds.
     step_ns: i64,
 }
 
 impl Series {
-    fn of(plan: &engine::Plan) -> Self {
-        let seconds = match plan.until {
+    /// Of a run that lasts until then.
+    pub(crate) fn of(until: engine::Until) -> Self {
+        let seconds = match until {
             engine::Until::Elapsed(time) => time as f64 / 1e9,
             // How long a number of transactions takes is not known before.
             engine::Until::PerClient(_) => 1.0,
@@ -144,7 +146,13 @@ impl Series {
         Self { points: Vec::new(), step_ns: (seconds / POINTS).ceil().max(1.0) as i64 * 1_000_000_000 }
     }
 
-    fn add(&mut self, second: &Second) {
+    /// Its points, in order.
+    pub(crate) fn into_points(self) -> Vec<SeriesPoint> {
+        self.points
+    }
+
+    /// Takes one more second.
+    pub(crate) fn add(&mut self, second: &Second) {
         if second.start_ns < 0 {
             return;
         }
@@ -184,7 +192,7 @@ impl Series {
 }
 
 /// What the engine says of itself.
-fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
+pub(crate) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     let mut figures = BTreeMap::new();
     let own = &measured.own;
     let done = measured.totals().processed();
@@ -212,7 +220,8 @@ fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
 /// Bytes of WAL above which a run counts as one that writes.
 const WRITES: f64 = 1e6;
 
-fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent> {
+/// What is worth a word about a run.
+pub(crate) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent> {
     let mut events = Vec::new();
     let mut add = |kind: &str, detail: String| {
         events.push(RunEvent { time_us: 0, kind: kind.to_owned(), detail });

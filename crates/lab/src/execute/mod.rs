@@ -20,7 +20,7 @@ use results::{ExperimentId, RunKey, Store};
 
 pub(crate) use event::Tell;
 pub use event::{LabEvent, Progress, Step};
-pub(crate) use measure::{Taken, measure};
+pub(crate) use measure::{Series, Taken, events, measure, own_figures};
 pub(crate) use prepare::prepare;
 pub(crate) use record::{fill, planned};
 pub(crate) use stage::Stage;

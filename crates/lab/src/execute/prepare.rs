@@ -17,6 +17,7 @@ use super::record;
 use super::stage::Stage;
 use crate::child::JobRunner;
 use crate::collect::Counters;
+use crate::control::Control;
 use crate::error::LabError;
 use crate::host::{self, HostSample};
 use crate::plan::PlannedPreparation;
@@ -25,6 +26,9 @@ use crate::stop::Stop;
 /// Where records of prepared data are kept: in the database, so that they go where the data goes.
 const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.prepared \
      (job text PRIMARY KEY, fingerprint text NOT NULL, record text NOT NULL)";
+
+/// Patience with a server that answered just before.
+const CONNECTING: Duration = Duration::from_secs(30);
 
 /// What a job left, as it is kept beside the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -245,10 +249,17 @@ impl Jobs<'_> {
     }
 
     fn make_tables(&mut self, options: &pgbench::init::InitOptions) -> Result<JobReport, LabError> {
-        let start = Instant::now();
-        let mut clock = || start.elapsed().as_micros() as u64;
-        let control = self.stage.control()?;
-        Ok(pgbench::init::initialize(control, options, &mut clock, &mut |_| {})?)
+        let place = self.stage.control()?.place().clone();
+        let control = Control::open(&place, Some(CONNECTING))?;
+        let stop = self.stop;
+        let report = crate::pgbench::initialize(
+            control,
+            options,
+            &pgbench::init::Loading::default(),
+            &|| stop.at_once(),
+            &mut |_: &pgbench::init::Event| {},
+        );
+        Ok(report.map_err(WorkloadError::from)?)
     }
 
     fn run_sql(&mut self, path: &Path) -> Result<JobReport, LabError> {

@@ -85,7 +85,7 @@ impl Stage {
 
     /// Where clients connect.
     pub(crate) fn places(&self) -> Places {
-        Places { postgres: Some(self.target.place()), redis: self.redis_place.clone() }
+        Places { postgres: Some(self.target.place()), redis: self.redis_place.clone(), ..Places::default() }
     }
 
     /// Brings the server to these settings, read back and verified.

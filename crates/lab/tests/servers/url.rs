@@ -5,7 +5,7 @@ use lab::target::managed::Cluster;
 use lab::target::settings::journal::Recovered;
 use lab::target::settings::{Effort, SettingsError, Wanted};
 use lab::target::{Target, TargetError};
-use workloads::sql::Sql;
+use workloads::sql::{Sql, Supply};
 
 use crate::support::{Place, cluster};
 
@@ -114,12 +114,12 @@ fn statements_fail_without_losing_the_connection() {
     let copied = control.copy_in("COPY t FROM STDIN", &mut |out| {
         out.extend_from_slice(b"7\n");
         left -= 1;
-        left > 0
+        if left > 0 { Supply::More } else { Supply::End }
     });
     assert_eq!(copied.unwrap(), 3);
     let error = control.copy_in("COPY t FROM STDIN", &mut |out| {
         out.extend_from_slice(b"x\n");
-        false
+        Supply::End
     });
     assert!(error.unwrap_err().is("22P02"));
     assert!(control.query("COPY t FROM STDIN").is_err());

@@ -5,6 +5,7 @@ use results::comparison::{Comparison, Metric};
 use super::{load, print};
 use crate::cli;
 use crate::exit::{self, BAD_INPUT, Failure, Outcome};
+use crate::print::warning;
 
 pub(crate) fn run(args: &cli::Compare) -> Outcome {
     let data = load(&args.selection)?;
@@ -21,6 +22,11 @@ pub(crate) fn run(args: &cli::Compare) -> Outcome {
             Some("pgdyno table cells".into()),
         ));
     };
+    if !data.experiment.is_interleaved() {
+        warning(
+            "not interleaved: the arms were measured at different times, so drift and change cannot be told apart",
+        );
+    }
     print(&report::tables::comparison(&comparison), args.format.format)?;
     Ok(exit::of_comparison(&comparison))
 }

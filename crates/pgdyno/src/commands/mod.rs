@@ -2,7 +2,9 @@
 
 mod bench;
 mod compare;
+mod import;
 mod osm;
+pub(crate) mod pgbench;
 mod report;
 mod run;
 mod signals;
@@ -25,10 +27,12 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Pgbench(args) => Ok(pgbench::main("pgdyno pgbench".to_owned(), &args.arguments)),
         Command::Table(args) => table::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Sql(args) => sql::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Osm(args) => osm::run(&args),
         Command::Target(args) => target::run(&args),
     }

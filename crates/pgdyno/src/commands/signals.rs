@@ -26,6 +26,21 @@ pub(crate) fn listen_at_once() -> std::io::Result<Stop> {
     })
 }
 
+/// The first SIGINT, SIGTERM or SIGHUP sets `stop`; the second one ends the program at once with `code`.
+pub(crate) fn listen_to(stop: &engine::Stop, code: u8) -> std::io::Result<()> {
+    let stop = stop.clone();
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if stop.is_set() {
+                std::process::exit(code.into());
+            }
+            stop.set();
+        }
+    });
+    Ok(())
+}
+
 fn start(on_signal: impl Fn(&Stop) + Send + 'static) -> std::io::Result<Stop> {
     let stop = Stop::new();
     let pressed = stop.clone();

@@ -5,6 +5,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod dropin;
+
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -387,7 +389,7 @@ pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
 }
 
-fn account(name: &str) -> Option<(u32, u32)> {
+pub fn account(name: &str) -> Option<(u32, u32)> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     let line = passwd.lines().find(|line| line.starts_with(&format!("{name}:")))?;
     let mut fields = line.split(':').skip(2);

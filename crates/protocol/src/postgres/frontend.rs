@@ -19,17 +19,17 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 #[error("number of parameters must be between 0 and 65535")]
 pub struct TooManyParameters;
 
-/// Runs a query string, possibly of several statements (simple protocol).
+/// Runs a query string, possibly of several statements (simple protocol), in whatever encoding the session has.
 #[inline]
-pub fn query(out: &mut Vec<u8>, sql: &str) {
-    message(out, b'Q', |out| cstr(out, sql));
+pub fn query(out: &mut Vec<u8>, sql: impl AsRef<[u8]>) {
+    message(out, b'Q', |out| cstr_bytes(out, sql.as_ref()));
 }
 
 /// Prepares a statement; an empty name is the unnamed one. Types not given in `types` are left to the server.
-pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str, types: &[u32]) {
+pub fn parse(out: &mut Vec<u8>, name: &str, sql: impl AsRef<[u8]>, types: &[u32]) {
     message(out, b'P', |out| {
         cstr(out, name);
-        cstr(out, sql);
+        cstr_bytes(out, sql.as_ref());
         let types = &types[..types.len().min(usize::from(u16::MAX))];
         out.extend_from_slice(&(types.len() as u16).to_be_bytes());
         for oid in types {

@@ -12,8 +12,13 @@ use crate::words::{self, Tone};
 
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
     let Some(found) = &data.throughput else { return };
+    let from = if data.experiment.is_interleaved() {
+        "pairs of runs of the same round"
+    } else {
+        "all runs of both arms (Welch's t)"
+    };
     out.tag("p").text(format_args!(
-        "Throughput in each cell against {}, with 95 % intervals from pairs of runs of the same round. \"Same\" means: \
+        "Throughput in each cell against {}, with 95 % intervals from {from}. \"Same\" means: \
          surely within the margin of {}. Verdicts of single cells allow for there being many of them (Holm).",
         found.base,
         numbers::percent(found.margin)

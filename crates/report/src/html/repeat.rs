@@ -5,7 +5,10 @@ use crate::markup::Markup;
 
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
     let experiment = &data.experiment;
-    if experiment.file_text.trim().is_empty() {
+    if !experiment.is_interleaved() {
+        out.tag("p")
+            .text("These results were imported; how to repeat them is known to those who measured them.");
+    } else if experiment.file_text.trim().is_empty() {
         out.tag("p")
             .text("This was measured from the command line, without an experiment file; its plan is below.");
     } else {

@@ -35,8 +35,11 @@ fn host(data: &ReportData) -> Facts {
     let mut facts = vec![
         ("name".to_owned(), host.name.clone()),
         ("CPU".to_owned(), host.cpu.clone()),
-        ("usable cores".to_owned(), host.cores.to_string()),
-        ("usable memory".to_owned(), numbers::bytes(host.memory_bytes)),
+        ("usable cores".to_owned(), if host.cores > 0 { host.cores.to_string() } else { String::new() }),
+        (
+            "usable memory".to_owned(),
+            Some(host.memory_bytes).filter(|n| *n > 0).map(numbers::bytes).unwrap_or_default(),
+        ),
     ];
     facts.extend(host.facts.iter().map(|(name, value)| (name.clone(), value.clone())));
     facts
@@ -62,6 +65,7 @@ fn experiment(data: &ReportData) -> Facts {
     let order = match experiment.order_scheme.as_str() {
         "pairs" => "pairs: the arms of a cell next to each other, order swapped every round",
         "half-rounds" => "half-rounds: all cells in one arm, then in the next, order swapped every round",
+        "imported" => "not interleaved: imported results, in the order they were given",
         "single" => "single: nothing is compared",
         other => other,
     };

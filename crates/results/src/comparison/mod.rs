@@ -1,10 +1,11 @@
 //! Comparisons of arms: pairs of runs, verdicts per cell, per workload and for the grid.
 //!
 //! Pairs are the runs of one cell in one round. A run that is invalid takes its whole pair out, and the reasons are
-//! kept; nothing else excludes a run.
+//! kept; nothing else excludes a run. Imported runs have no pairs, and are compared set by set.
 
 mod crosstab;
 mod pairs;
+mod unpaired;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -218,7 +219,12 @@ impl Comparison {
                     .filter(|setting| !base_unsafe.contains(setting))
                     .cloned()
                     .collect();
-                compare_arm(&cells, &base, &arm.name, unsafe_settings, metric, experiment.margin)
+                let way = Way {
+                    paired: experiment.is_interleaved(),
+                    margin: experiment.margin,
+                    better: metric.better(),
+                };
+                compare_arm(&cells, &base, &arm.name, unsafe_settings, way)
             })
             .collect();
         let rounds: BTreeSet<u32> = arms
@@ -230,23 +236,33 @@ impl Comparison {
     }
 }
 
+/// How arms are compared.
+#[derive(Clone, Copy)]
+struct Way {
+    /// Whether the runs of a round belong together.
+    paired: bool,
+    margin: f64,
+    better: Better,
+}
+
 fn compare_arm(
     cells: &BTreeMap<Cell, CellRuns>,
     base: &str,
     arm: &str,
     unsafe_settings: Vec<String>,
-    metric: Metric,
-    margin: f64,
+    Way { paired, margin, better }: Way,
 ) -> ArmComparison {
-    let better = metric.better();
+    let compare = if paired { compare_cell } else { unpaired::compare_cell };
     let mut compared: Vec<_> = cells
         .iter()
-        .map(|(cell, runs)| compare_cell(cell.clone(), runs, base, arm, margin, better))
-        .filter(|cell| !cell.differences.is_empty() || !cell.excluded.is_empty())
+        .map(|(cell, runs)| compare(cell.clone(), runs, base, arm, margin, better))
+        .filter(|cell| cell.estimate.is_some() || !cell.excluded.is_empty())
         .collect();
     adjust(&mut compared);
     let workloads: BTreeSet<String> = compared.iter().map(|cell| cell.cell.workload.clone()).collect();
-    let figure = |chosen: &[&CellComparison]| figure(chosen, margin, better);
+    let figure = |chosen: &[&CellComparison]| {
+        if paired { figure(chosen, margin, better) } else { unpaired::figure(chosen, margin, better) }
+    };
     let workloads = workloads
         .into_iter()
         .filter_map(|name| {

@@ -80,6 +80,9 @@ pub(super) struct CellRuns {
     values: BTreeMap<(String, u32), Result<f64, String>>,
 }
 
+/// Why a valid run has no value.
+const NOTHING: &str = "nothing was measured";
+
 pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns> {
     let mut cells: BTreeMap<Cell, CellRuns> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.kind == RunKind::Client) {
@@ -95,10 +98,23 @@ fn usable(run: &Run, metric: Metric) -> Result<f64, String> {
         let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
         return Err(format!("{}: {}", run.arm.as_deref().unwrap_or_default(), reasons.join(", ")));
     }
-    metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| "nothing was measured".to_owned())
+    metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| NOTHING.to_owned())
 }
 
 impl CellRuns {
+    /// Usable values of an arm by round, and the invalid runs that were left out.
+    pub(super) fn of(&self, arm: &str) -> (BTreeMap<u32, f64>, Vec<Excluded>) {
+        let (mut values, mut excluded) = (BTreeMap::new(), Vec::new());
+        for ((_, round), value) in self.values.iter().filter(|((own, _), _)| own == arm) {
+            match value {
+                Ok(value) => drop(values.insert(*round, *value)),
+                Err(why) if why == NOTHING => {}
+                Err(why) => excluded.push(Excluded { round: *round, why: why.clone() }),
+            }
+        }
+        (values, excluded)
+    }
+
     /// Usable pairs of two arms, and those left out. A round that lacks one arm is not yet a pair, and not counted.
     pub(super) fn pairs(&self, base: &str, new: &str) -> (Vec<Pair>, Vec<Excluded>) {
         let (mut pairs, mut excluded) = (Vec::new(), Vec::new());

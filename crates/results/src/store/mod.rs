@@ -1,5 +1,6 @@
 //! The results file: opening, migrating, and its life as one writer and many readers.
 
+mod import;
 mod migrate;
 mod query;
 mod read;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
+pub use import::{Collection, Imported, Known, StoredRun};
 pub use read::{ExperimentSummary, RunKey, StoredExperiment};
 
 use crate::error::StoreError;

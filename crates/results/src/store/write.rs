@@ -61,13 +61,7 @@ impl Store {
         let path = self.path.clone();
         let store = |connection: &mut rusqlite::Connection| -> Sqlite<i64> {
             let transaction = begin_writing(connection)?;
-            let id = insert_run(&transaction, experiment, run)?;
-            insert_details(&transaction, id, run)?;
-            for (position, script) in run.scripts.iter().enumerate() {
-                let script_id = insert_script(&transaction, id, position, script, run.measured_s)?;
-                let seconds = run.series.iter().filter(|point| point.script as usize == position);
-                insert_series(&transaction, script_id, seconds)?;
-            }
+            let id = write_run(&transaction, experiment, run)?;
             transaction.commit()?;
             Ok(id)
         };
@@ -75,12 +69,24 @@ impl Store {
     }
 }
 
+/// Writes a run with all it holds, and gives its number.
+pub(super) fn write_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run) -> Sqlite<i64> {
+    let id = insert_run(transaction, experiment, run)?;
+    insert_details(transaction, id, run)?;
+    for (position, script) in run.scripts.iter().enumerate() {
+        let script_id = insert_script(transaction, id, position, script, run.measured_s)?;
+        let seconds = run.series.iter().filter(|point| point.script as usize == position);
+        insert_series(transaction, script_id, seconds)?;
+    }
+    Ok(id)
+}
+
 /// A transaction that waits for another writer at its start; one that first reads cannot wait later, and fails.
-fn begin_writing(connection: &mut rusqlite::Connection) -> Sqlite<Transaction<'_>> {
+pub(super) fn begin_writing(connection: &mut rusqlite::Connection) -> Sqlite<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-fn newest_with_hash(transaction: &Transaction<'_>, hash: &str) -> Sqlite<Option<i64>> {
+pub(super) fn newest_with_hash(transaction: &Transaction<'_>, hash: &str) -> Sqlite<Option<i64>> {
     transaction
         .query_row("SELECT experiment_id FROM experiment WHERE hash = ?1 ORDER BY 1 DESC", [hash], |row| {
             row.get(0)
@@ -88,11 +94,11 @@ fn newest_with_hash(transaction: &Transaction<'_>, hash: &str) -> Sqlite<Option<
         .optional()
 }
 
-fn json<T: serde::Serialize>(value: &T) -> String {
+pub(super) fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("records are plain data")
 }
 
-fn insert_experiment(
+pub(super) fn insert_experiment(
     transaction: &Transaction<'_>,
     experiment: &Experiment,
     host: &Host,

@@ -1,18 +1,87 @@
-//! Are pgbench's tables there, and how large are they?
+//! Are pgbench's tables there, how large are they, and in what state does a run find them?
 
+use std::fmt;
+
+use super::init::PartitionMethod;
 use crate::error::WorkloadError;
-use crate::sql::Sql;
+use crate::sql::{Sql, SqlError};
 
 const NAMES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"];
 
+/// SQLSTATE of a table that is not there.
+const UNDEFINED_TABLE: &str = "42P01";
+
+/// How the first `pgbench_accounts` of the search path is partitioned, and into how many; no row when there is none.
+const PARTITIONS: &str = "SELECT part.partstrat, (SELECT count(*) FROM pg_catalog.pg_inherits WHERE inhparent = rel.oid) \
+     FROM pg_catalog.pg_class rel \
+     JOIN pg_catalog.pg_namespace space ON space.oid = rel.relnamespace \
+     LEFT JOIN pg_catalog.pg_partitioned_table part ON part.partrelid = rel.oid \
+     WHERE rel.relname = 'pgbench_accounts' AND space.nspname = ANY (pg_catalog.current_schemas(true)) \
+     ORDER BY pg_catalog.array_position(pg_catalog.current_schemas(true), space.nspname) LIMIT 1";
+
 /// What is known of pgbench's tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tables {
     /// Rows of `pgbench_branches`: the scale.
     pub scale: u64,
+    /// How `pgbench_accounts` is partitioned; `None` when it is not.
+    pub partition_method: Option<PartitionMethod>,
+    /// Partitions of `pgbench_accounts`; may be 0 even if it is partitioned.
+    pub partitions: u32,
 }
 
-/// Looks for pgbench's tables.
+/// Why pgbench's tables cannot be used, in pgbench's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TablesError {
+    /// What is wrong, without a final newline.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for TablesError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TablesError {}
+
+/// Counts the branches and asks how the accounts are partitioned, as pgbench does before it runs a built-in script;
+/// `database` is for its hint.
+///
+/// # Errors
+/// When there are no such tables, or the server refuses.
+pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesError> {
+    let hint = || {
+        Some(format!("Perhaps you need to do initialization (\"pgbench -i\") in database \"{database}\"."))
+    };
+    let count = sql.scalar("select count(*) from pgbench_branches").map_err(|error| TablesError {
+        message: format!("could not count number of branches: {error}"),
+        hint: if error.is(UNDEFINED_TABLE) { hint() } else { None },
+    })?;
+    let scale = count.and_then(|count| count.parse().ok()).unwrap_or_default();
+    // A server too old for the question has no partitioned tables.
+    let Ok(rows) = sql.rows(PARTITIONS) else { return Ok(Tables { scale, ..Tables::default() }) };
+    let Some(row) = rows.into_iter().next() else {
+        let message = "no pgbench_accounts table found in search_path".to_owned();
+        return Err(TablesError { message, hint: hint() });
+    };
+    let mut row = row.into_iter();
+    let partition_method = match row.next().flatten().as_deref() {
+        None => None,
+        Some("r") => Some(PartitionMethod::Range),
+        Some("h") => Some(PartitionMethod::Hash),
+        Some(other) => {
+            let message = format!("unexpected partition method: \"{other}\"");
+            return Err(TablesError { message, hint: None });
+        }
+    };
+    let partitions = row.next().flatten().and_then(|count| count.parse().ok()).unwrap_or_default();
+    Ok(Tables { scale, partition_method, partitions })
+}
+
+/// Looks for pgbench's tables, for an experiment.
 ///
 /// # Errors
 /// [`WorkloadError::Missing`] when one is not there or they are empty.
@@ -30,30 +99,67 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
     if let Some((name, _)) = NAMES.iter().zip(&found).find(|(_, there)| there.as_deref() != Some("t")) {
         return Err(missing(format!("table {name} does not exist in this database")));
     }
-    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(WorkloadError::sql(doing))?;
-    match count.and_then(|count| count.parse().ok()) {
-        Some(0) | None => Err(missing("pgbench's tables are empty".to_owned())),
-        Some(scale) => Ok(Tables { scale }),
+    match count_tables(sql, "") {
+        Ok(Tables { scale: 0, .. }) => Err(missing("pgbench's tables are empty".to_owned())),
+        Ok(tables) => Ok(tables),
+        Err(error) => Err(missing(error.message)),
     }
 }
 
-/// Puts pgbench's tables into the state its own runs start from; errors are remarks, as in pgbench. Does nothing
-/// where the tables are not there.
-pub(super) fn vacuum(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
+/// What [`vacuum`] tells, in this order: for each group of statements a beginning, perhaps errors, an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vacuuming<'a> {
+    /// What begins: `starting vacuum...`; no line end follows it.
+    Begins(&'static str),
+    /// A statement failed; what is left is done nevertheless.
+    Failed(&'a SqlError),
+    /// `end.`, and a line end.
+    Ends,
+}
+
+impl Vacuuming<'_> {
+    /// What pgbench says of a statement that failed, below the server's own words.
+    pub const DETAIL: &'static str = "(ignoring this error and continuing anyway)";
+}
+
+/// Puts pgbench's tables into the state its runs start from; with `accounts` it vacuums and analyzes those too
+/// (pgbench's `-v`). What fails is told and passed over, as in pgbench.
+pub fn vacuum(sql: &mut dyn Sql, accounts: bool, tell: &mut dyn FnMut(Vacuuming<'_>)) {
+    let mut run = |begins: &'static str, statements: &[&str]| {
+        tell(Vacuuming::Begins(begins));
+        for statement in statements {
+            if let Err(error) = sql.execute(statement) {
+                tell(Vacuuming::Failed(&error));
+            }
+        }
+        tell(Vacuuming::Ends);
+    };
+    let small = ["vacuum pgbench_branches", "vacuum pgbench_tellers", "truncate pgbench_history"];
+    run("starting vacuum...", &small);
+    if accounts {
+        run("starting vacuum pgbench_accounts...", &["vacuum analyze pgbench_accounts"]);
+    }
+}
+
+/// The same for an experiment: what fails are remarks. Does nothing where the tables are not there.
+pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL";
     let there = sql.scalar(there).map_err(WorkloadError::sql("looking for pgbench's tables"))?;
     if there.as_deref() != Some("t") {
         return Ok(Vec::new());
     }
-    let mut remarks = Vec::new();
-    for statement in ["VACUUM pgbench_branches", "VACUUM pgbench_tellers", "TRUNCATE pgbench_history"] {
-        match sql.execute(statement) {
-            Ok(()) => {}
-            Err(error) if error.sqlstate.is_some() => remarks.push(format!("{error} (ignoring this error)")),
-            Err(error) => return Err(WorkloadError::Sql { doing: statement.to_owned(), error }),
+    let (mut remarks, mut lost) = (Vec::new(), None);
+    vacuum(sql, false, &mut |told| match told {
+        Vacuuming::Failed(error) if error.sqlstate.is_some() => {
+            remarks.push(format!("{error} {}", Vacuuming::DETAIL));
         }
+        Vacuuming::Failed(error) => lost = Some(error.clone()),
+        Vacuuming::Begins(_) | Vacuuming::Ends => {}
+    });
+    match lost {
+        Some(error) => Err(WorkloadError::Sql { doing: "vacuuming pgbench's tables".to_owned(), error }),
+        None => Ok(remarks),
     }
-    Ok(remarks)
 }
 
 #[cfg(test)]
@@ -66,7 +172,8 @@ mod tests {
         let found = |regclasses: &[&str], count: &str| {
             let mut sql = FakeSql::new();
             sql.answer("to_regclass", &[regclasses]);
-            sql.answer("count(*)", &[&[count]]);
+            sql.answer("count(*) from pgbench_branches", &[&[count]]);
+            sql.answer("partstrat", &[&["NULL", "0"]]);
             tables(&mut sql).map(|tables| tables.scale).map_err(|error| error.to_string())
         };
         assert_eq!(found(&["t", "t", "t", "t"], "7"), Ok(7));
@@ -77,16 +184,77 @@ mod tests {
     }
 
     #[test]
+    fn the_catalog_says_how_accounts_are_partitioned() {
+        let found = |rows: &[&[&str]]| {
+            let mut sql = FakeSql::new();
+            sql.answer("count(*) from pgbench_branches", &[&["3"]]);
+            sql.answer("partstrat", rows);
+            count_tables(&mut sql, "db").map_err(|error| error.to_string())
+        };
+        let tables = |partition_method, partitions| Tables { scale: 3, partition_method, partitions };
+        assert_eq!(found(&[&["NULL", "0"]]), Ok(tables(None, 0)));
+        assert_eq!(found(&[&["r", "5"]]), Ok(tables(Some(PartitionMethod::Range), 5)));
+        assert_eq!(found(&[&["h", "0"]]), Ok(tables(Some(PartitionMethod::Hash), 0)));
+        assert_eq!(found(&[&["l", "1"]]), Err("unexpected partition method: \"l\"".to_owned()));
+        assert_eq!(found(&[]), Err("no pgbench_accounts table found in search_path".to_owned()));
+        let mut old = FakeSql::new();
+        old.answer("count(*) from pgbench_branches", &[&["3"]]);
+        old.refuse("partstrat", "42P01", "ERROR:  relation \"pg_partitioned_table\" does not exist");
+        assert_eq!(count_tables(&mut old, "db"), Ok(tables(None, 0)));
+    }
+
+    #[test]
+    fn missing_tables_are_told_in_pgbench_s_words() {
+        let text = "ERROR:  relation \"pgbench_branches\" does not exist";
+        let found = |sqlstate: &str| {
+            let mut sql = FakeSql::new();
+            sql.refuse("count(*)", sqlstate, text);
+            count_tables(&mut sql, "my db").unwrap_err()
+        };
+        let missing = found("42P01");
+        assert_eq!(missing.message, format!("could not count number of branches: {text}"));
+        let hint = "Perhaps you need to do initialization (\"pgbench -i\") in database \"my db\".";
+        assert_eq!(missing.hint.as_deref(), Some(hint));
+        assert_eq!(found("42501").hint, None);
+    }
+
+    #[test]
+    fn vacuuming_goes_on_after_an_error() {
+        let mut sql = FakeSql::new();
+        sql.refuse("vacuum pgbench_tellers", "42501", "ERROR:  permission denied");
+        let mut told = Vec::new();
+        vacuum(&mut sql, true, &mut |event| {
+            told.push(format!("{event:?}").chars().take(30).collect::<String>())
+        });
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        Begins("starting vacuum...")
+        Failed(SqlError { sqlstate: So
+        Ends
+        Begins("starting vacuum pgbenc
+        Ends
+        "#);
+        assert_eq!(
+            sql.asked,
+            [
+                "vacuum pgbench_branches",
+                "vacuum pgbench_tellers",
+                "truncate pgbench_history",
+                "vacuum analyze pgbench_accounts"
+            ]
+        );
+    }
+
+    #[test]
     fn what_cannot_be_vacuumed_is_a_remark() {
         let mut sql = FakeSql::new();
         sql.answer("to_regclass", &[&["t"]]);
-        sql.refuse("VACUUM pgbench_tellers", "42501", "ERROR:  permission denied");
-        let remarks = vacuum(&mut sql).unwrap();
-        assert_eq!(remarks, ["ERROR:  permission denied (ignoring this error)"]);
-        assert_eq!(sql.asked.last().map(String::as_str), Some("TRUNCATE pgbench_history"));
+        sql.refuse("vacuum pgbench_tellers", "42501", "ERROR:  permission denied");
+        let remarks = vacuum_quietly(&mut sql).unwrap();
+        assert_eq!(remarks, ["ERROR:  permission denied (ignoring this error and continuing anyway)"]);
+        assert_eq!(sql.asked.last().map(String::as_str), Some("truncate pgbench_history"));
         let mut without = FakeSql::new();
         without.answer("to_regclass", &[&["f"]]);
-        assert_eq!(vacuum(&mut without).unwrap(), [""; 0]);
+        assert_eq!(vacuum_quietly(&mut without).unwrap(), [""; 0]);
         assert_eq!(without.asked.len(), 1);
     }
 }

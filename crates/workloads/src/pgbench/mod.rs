@@ -2,17 +2,22 @@
 //!
 //! A transaction is one run of a script. Its rows and bytes are those of all its statements; where statement latencies are
 //! asked for, each command of a script is one, in the order of [`crate::ClientWorkload::statements`]. `\shell` and
-//! `\setshell` are refused by name: they would run on the thread that drives the load.
+//! `\setshell` are run by whoever is handed in for it ([`Shell`]); where there is nobody they are refused by name.
 
 mod check;
 mod client;
 mod guard;
 pub mod init;
+mod manner;
 mod options;
 mod prepare;
+mod shell;
+mod source;
 mod variables;
 mod workload;
 
-pub use check::{Tables, tables};
+pub use check::{Tables, TablesError, Vacuuming, count_tables, tables, vacuum};
+pub use manner::{Group, HostPolicy, Manner};
 pub use options::{Mode, Options, ScriptSource};
+pub use shell::{Shell, ShellCommand, ShellDone, WhenDone};
 pub use workload::Pgbench;

@@ -1,27 +1,33 @@
 //! Scripts read and parsed, once per experiment and the same for every arm.
 
-use std::path::Path;
-
 use engine::Time;
-use script::{Action, Builtin, Scripts, Weighted};
+use script::{Action, Scripts};
 
+use super::manner::{HostPolicy, Manner};
 use super::options::{Mode, Options, ScriptSource};
+use super::source::Loaded;
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
-use crate::words::nearest;
 use crate::workload::{Prepared, ScriptInfo, StatementInfo};
-
-/// Longest script file that is read.
-const LONGEST: u64 = 64 << 20;
 
 /// Parsed scripts and how they are to be run; shared by all clients.
 #[derive(Debug)]
 pub(super) struct Program {
+    /// Those that are measured, and behind them the startup script, if there is one.
     pub(super) scripts: Scripts,
+    /// Index of the startup script.
+    pub(super) startup: Option<usize>,
+    /// By script: whether it goes to a standby.
+    pub(super) reads: Vec<bool>,
+    /// As a drop-in for pgbench does it; an experiment otherwise.
+    pub(super) drop_in: bool,
+    pub(super) manner: Manner,
     /// By [`script::Statement::number`].
     pub(super) texts: Vec<StatementText>,
     /// For each script the number of its first command over all scripts.
-    pub(super) first_command: Vec<u16>,
+    pub(super) first_command: Vec<usize>,
+    /// Commands over all scripts.
+    pub(super) commands: usize,
     /// SHA-256 of each script's text.
     pub(super) hashes: Vec<String>,
     /// Whether a built-in script is among them: they need pgbench's tables.
@@ -39,35 +45,74 @@ pub(super) struct Program {
 pub(super) struct StatementText {
     /// `P_<number>`.
     pub(super) name: String,
-    pub(super) text: String,
+    pub(super) text: Vec<u8>,
 }
 
 impl Program {
-    /// Reads and parses `sources`; relative files are looked up from `folder` by whoever made the sources.
+    /// Reads and parses `sources` for an experiment; relative files are looked up from `folder` by whoever made the
+    /// sources.
     pub(super) fn load(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
+        let program = Self::new(options, sources, Manner::default(), false)?;
+        refuse_shell(&program.scripts)?;
+        Ok(program)
+    }
+
+    /// Reads and parses `sources` for a drop-in, whose messages are pgbench's.
+    pub(super) fn drop_in(
+        options: &Options,
+        sources: &[ScriptSource],
+        manner: Manner,
+    ) -> Result<Self, WorkloadError> {
+        let program = Self::new(options, sources, manner, true)?;
+        if program.manner.shell.is_none() {
+            refuse_shell(&program.scripts)?;
+        }
+        Ok(program)
+    }
+
+    fn new(
+        options: &Options,
+        sources: &[ScriptSource],
+        manner: Manner,
+        drop_in: bool,
+    ) -> Result<Self, WorkloadError> {
         options.validate()?;
+        manner.validate(sources.len())?;
         let mut scripts = Scripts::new();
         let (mut hashes, mut builtin) = (Vec::new(), false);
         for source in sources {
-            let loaded = Loaded::read(source)?;
+            let loaded = Loaded::read(source, drop_in)?;
+            if !drop_in && std::str::from_utf8(&loaded.text).is_err() {
+                // The guard's connection takes text only.
+                let problem = format!("script \"{}\" is not UTF-8 text; convert it first", loaded.name);
+                return Err(WorkloadError::Script(problem));
+            }
             builtin |= loaded.builtin;
             hashes.push(sha256_hex(&loaded.text));
-            scripts
-                .add(&loaded.name, &loaded.text, loaded.weight)
-                .map_err(|error| WorkloadError::Script(error.to_string()))?;
+            add(&mut scripts, &loaded, loaded.weight)?;
         }
-        scripts
-            .check(options.mode != Mode::Simple)
-            .map_err(|error| WorkloadError::Script(error.to_string()))?;
-        refuse_shell(&scripts)?;
+        let startup = manner.startup.is_some().then_some(sources.len());
+        if let Some(source) = &manner.startup {
+            add(&mut scripts, &Loaded::read(source, drop_in)?, 0)?;
+        }
+        scripts.check(options.mode != Mode::Simple).map_err(wrong)?;
+        let reads: &[usize] = match &manner.hosts {
+            HostPolicy::ReadWrite { reads } => reads,
+            _ => &[],
+        };
         Ok(Self {
             texts: statement_texts(&scripts),
-            first_command: first_commands(&scripts)?,
+            first_command: first_commands(&scripts),
+            commands: scripts.scripts().iter().map(|script| script.commands.len()).sum(),
+            reads: (0..sources.len()).map(|script| reads.contains(&script)).collect(),
+            startup,
+            drop_in,
+            manner,
             scripts,
             hashes,
             builtin,
             mode: options.mode,
-            define: defined(options)?,
+            define: defined(options, drop_in)?,
             max_tries: options.max_tries,
             latency_limit: options.latency_limit_ms.map(|limit| (limit * 1e6) as Time),
             reconnect: options.reconnect,
@@ -75,7 +120,13 @@ impl Program {
         })
     }
 
+    /// How many scripts are measured.
+    pub(super) fn measured(&self) -> usize {
+        self.startup.unwrap_or(self.scripts.scripts().len())
+    }
+
     pub(super) fn infos(&self) -> Vec<ScriptInfo> {
+        // The hashes are those of the measured scripts.
         let scripts = self.scripts.scripts().iter().zip(&self.hashes).zip(self.scripts.weights());
         scripts
             .map(|((script, hash), weight)| ScriptInfo {
@@ -87,7 +138,7 @@ impl Program {
     }
 
     pub(super) fn statements(&self) -> Vec<StatementInfo> {
-        let scripts = self.scripts.scripts().iter().enumerate();
+        let scripts = self.scripts.scripts().iter().take(self.measured()).enumerate();
         scripts
             .flat_map(|(index, script)| script.commands.iter().map(move |command| (index, command)))
             .map(|(script, command)| StatementInfo { script, text: command.summary.clone() })
@@ -107,72 +158,16 @@ impl Program {
     }
 }
 
-/// A script's text, wherever it came from.
-struct Loaded {
-    name: String,
-    text: Vec<u8>,
-    weight: u32,
-    builtin: bool,
+/// A script that cannot be run.
+fn wrong(error: script::ParseError) -> WorkloadError {
+    WorkloadError::Script(error.to_string())
 }
 
-impl Loaded {
-    fn read(source: &ScriptSource) -> Result<Self, WorkloadError> {
-        let loaded = match source {
-            ScriptSource::Builtin(word) => {
-                let weighted = weighted("builtin", word)?;
-                let builtin = find_builtin(&weighted.name)?;
-                Self {
-                    name: builtin.description.to_owned(),
-                    text: builtin.text.as_bytes().to_vec(),
-                    weight: weighted.weight,
-                    builtin: true,
-                }
-            }
-            ScriptSource::File { path, shown, weight } => {
-                Self { name: shown.clone(), text: read_file(path)?, weight: *weight, builtin: false }
-            }
-            ScriptSource::Text { name, text, weight } => {
-                Self { name: name.clone(), text: text.clone(), weight: *weight, builtin: false }
-            }
-        };
-        if std::str::from_utf8(&loaded.text).is_err() {
-            let problem = format!("script \"{}\" is not UTF-8 text; convert it first", loaded.name);
-            return Err(WorkloadError::Script(problem));
-        }
-        Ok(loaded)
-    }
+fn add(scripts: &mut Scripts, loaded: &Loaded, weight: u32) -> Result<(), WorkloadError> {
+    scripts.add(&loaded.name, &loaded.text, weight).map_err(wrong)
 }
 
-/// A name with its weight after the last `@`.
-pub(super) fn weighted(key: &str, word: &str) -> Result<Weighted, WorkloadError> {
-    Weighted::parse(word)
-        .map_err(|error| WorkloadError::option(format!("pgbench.{key}"), format!("{error} (in \"{word}\")")))
-}
-
-fn find_builtin(name: &str) -> Result<&'static Builtin, WorkloadError> {
-    Builtin::find(name).map_err(|error| {
-        let names: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
-        let hint = match nearest(name, &names) {
-            Some(right) => format!("{error}; did you mean \"{right}\"?"),
-            None => format!("{error}; there are {}", names.join(", ")),
-        };
-        WorkloadError::option("pgbench.builtin", hint)
-    })
-}
-
-fn read_file(path: &Path) -> Result<Vec<u8>, WorkloadError> {
-    let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
-    let data = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    if !data.is_file() {
-        return Err(wrong("is not a file".to_owned()));
-    }
-    if data.len() > LONGEST {
-        return Err(wrong(format!("is too long for a script ({} bytes, at most {LONGEST})", data.len())));
-    }
-    std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))
-}
-
-/// Shell commands would run on the thread that drives the load; they are named, not silently left out.
+/// Where nothing runs them, shell commands are named, not silently left out.
 fn refuse_shell(scripts: &Scripts) -> Result<(), WorkloadError> {
     for script in scripts.scripts() {
         for command in &script.commands {
@@ -197,34 +192,30 @@ fn statement_texts(scripts: &Scripts) -> Vec<StatementText> {
     statements
         .map(|statement| StatementText {
             name: format!("P_{}", statement.number),
-            text: String::from_utf8_lossy(statement.extended_text()).into_owned(),
+            text: statement.extended_text().to_vec(),
         })
         .collect()
 }
 
-fn first_commands(scripts: &Scripts) -> Result<Vec<u16>, WorkloadError> {
-    let mut next = 0_usize;
-    let mut firsts = Vec::new();
-    for script in scripts.scripts() {
-        firsts.push(u16::try_from(next).unwrap_or(u16::MAX));
-        next += script.commands.len();
-    }
-    if next > usize::from(u16::MAX) {
-        let problem = format!("the scripts have {next} commands together, more than {}", u16::MAX);
-        return Err(WorkloadError::Script(problem));
-    }
-    Ok(firsts)
+fn first_commands(scripts: &Scripts) -> Vec<usize> {
+    let lengths = scripts.scripts().iter().map(|script| script.commands.len());
+    lengths.scan(0, |next, length| Some(std::mem::replace(next, *next + length))).collect()
 }
 
-fn defined(options: &Options) -> Result<Vec<(String, String)>, WorkloadError> {
+fn defined(options: &Options, drop_in: bool) -> Result<Vec<(String, String)>, WorkloadError> {
     let plain = |name: &str| {
         let mut bytes = name.bytes();
         let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii();
         bytes.next().is_some_and(letter) && bytes.all(|byte| letter(byte) || byte.is_ascii_digit())
     };
-    if let Some(name) = options.define.keys().find(|name| !plain(name)) {
-        let problem = format!("invalid variable name: \"{name}\"; use letters, digits and _");
-        return Err(WorkloadError::option("pgbench.define", problem));
+    match options.define.keys().find(|name| !plain(name)) {
+        None => Ok(options.define.clone().into_iter().collect()),
+        Some(name) if drop_in => {
+            Err(WorkloadError::Script(format!("option: invalid variable name: \"{name}\"")))
+        }
+        Some(name) => {
+            let problem = format!("invalid variable name: \"{name}\"; use letters, digits and _");
+            Err(WorkloadError::option("pgbench.define", problem))
+        }
     }
-    Ok(options.define.clone().into_iter().collect())
 }

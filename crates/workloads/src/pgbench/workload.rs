@@ -3,15 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::Client;
+use engine::{Client, GapStream, Gaps};
+use script::{Random, Streams};
 
-use super::check::{tables, vacuum};
+use super::check::{Tables, TablesError, count_tables, tables, vacuum_quietly};
 use super::client::crew;
 use super::guard::first_execution;
+use super::manner::Manner;
 use super::options::{Options, ScriptSource};
-use super::prepare::{Program, weighted};
+use super::prepare::Program;
+use super::source::weighted;
+use super::variables::default_seed_given;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
+use crate::sql::Sql;
 use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};
 
 /// pgbench scripts.
@@ -21,6 +26,8 @@ pub struct Pgbench {
     vacuum: bool,
     /// Value of `:scale`; counted by `check` when a built-in script is used.
     scale: u64,
+    /// What was found of pgbench's tables, if it was asked.
+    tables: Option<Tables>,
 }
 
 impl Pgbench {
@@ -47,8 +54,79 @@ impl Pgbench {
     /// # Errors
     /// As [`Pgbench::open`].
     pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
-        let program = Arc::new(Program::load(options, sources)?);
-        Ok(Self { program, vacuum: options.vacuum, scale: options.scale.map_or(1, u64::from) })
+        Ok(Self::new(options, Program::load(options, sources)?))
+    }
+
+    /// Runs these scripts as a drop-in for pgbench: in its manner to the letter. Weights in `options` and `sources` are
+    /// those of clients that are in no group.
+    ///
+    /// # Errors
+    /// As [`Pgbench::open`], in pgbench's words; also when groups or policy name a script that is not there.
+    pub fn with_manner(
+        options: &Options,
+        sources: &[ScriptSource],
+        manner: Manner,
+    ) -> Result<Self, WorkloadError> {
+        Ok(Self::new(options, Program::drop_in(options, sources, manner)?))
+    }
+
+    fn new(options: &Options, program: Program) -> Self {
+        let scale = options.scale.map_or(1, u64::from);
+        Self { program: Arc::new(program), vacuum: options.vacuum, scale, tables: None }
+    }
+
+    /// Whether a built-in script is among those run: they need pgbench's tables.
+    #[must_use]
+    pub fn uses_builtin(&self) -> bool {
+        self.program.builtin
+    }
+
+    /// Counts pgbench's tables if a built-in script needs them, as pgbench does before a run; the scale is then theirs.
+    /// `database` is for the hint.
+    ///
+    /// # Errors
+    /// In pgbench's words.
+    pub fn count_tables(&mut self, sql: &mut dyn Sql, database: &str) -> Result<Option<Tables>, TablesError> {
+        if self.program.builtin {
+            self.found(count_tables(sql, database)?);
+        }
+        Ok(self.tables)
+    }
+
+    fn found(&mut self, tables: Tables) {
+        self.scale = tables.scale;
+        self.tables = Some(tables);
+    }
+
+    /// What was found of pgbench's tables; `None` when no built-in script needs them, or they were not looked at yet.
+    #[must_use]
+    pub fn tables(&self) -> Option<Tables> {
+        self.tables
+    }
+
+    /// The gaps between the starts of transactions at this rate, drawn as pgbench draws them: for each thread from its
+    /// own stream, in whole microseconds. `rate_per_second` must be above 0.
+    #[must_use]
+    pub fn gaps(&self, rate_per_second: f64, crew: Crew) -> Gaps {
+        let streams = self.streams(crew);
+        let mean_us = 1e6 / rate_per_second * streams.threads.len() as f64;
+        let streams: Vec<Random> = streams.threads.into_iter().map(|thread| thread.throttle).collect();
+        Gaps(Arc::new(move |thread| -> GapStream {
+            let mut stream = streams[thread % streams.len()].clone();
+            Box::new(move || 1000_u64.saturating_mul(stream.wait(mean_us).max(0) as u64))
+        }))
+    }
+
+    /// The streams that decide which transactions of each thread are logged when only a sample is: a transaction is
+    /// logged when [`Random::unit`] is not above the rate.
+    #[must_use]
+    pub fn log_sampling(&self, crew: Crew) -> Vec<Random> {
+        self.streams(crew).threads.into_iter().map(|thread| thread.sample).collect()
+    }
+
+    fn streams(&self, crew: Crew) -> Streams {
+        let (clients, threads) = crew.seats();
+        Streams::new(crew.seed, clients, threads, default_seed_given(&self.program))
     }
 
     /// Value of `:scale`: counted from pgbench's tables once `check` found them.
@@ -83,7 +161,7 @@ impl ClientWorkload for Pgbench {
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
         if self.program.builtin {
-            self.scale = tables(site.sql()?)?.scale;
+            self.found(tables(site.sql()?)?);
         }
         Ok(())
     }
@@ -93,7 +171,7 @@ impl ClientWorkload for Pgbench {
     }
 
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
-        if self.vacuum { vacuum(site.sql()?) } else { Ok(Vec::new()) }
+        if self.vacuum { vacuum_quietly(site.sql()?) } else { Ok(Vec::new()) }
     }
 
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
@@ -101,7 +179,7 @@ impl ClientWorkload for Pgbench {
     }
 
     fn clients(&self, places: &Places, crew_wanted: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
-        Ok(crew(&self.program, places.postgres()?, self.scale, crew_wanted))
+        crew(&self.program, places, self.scale, crew_wanted)
     }
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {

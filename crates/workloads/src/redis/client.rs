@@ -111,7 +111,7 @@ impl RedisClient {
     }
 
     fn give_up(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
-        let place = place(&self.endpoint.address);
+        let place = place(&self.endpoint.address, None);
         io.abort(format!("client {} of Redis {place} aborted: {reason}", self.number));
         Step::Done
     }

@@ -43,10 +43,10 @@ impl Control {
     pub(super) fn connect(redis: &RedisPlace) -> Result<Self, WorkloadError> {
         let address = &redis.endpoint.address;
         let stream = open(address).map_err(|error| WorkloadError::Redis {
-            doing: format!("connecting {}", place(address)),
+            doing: format!("connecting {}", place(address, None)),
             problem: format!("{}; is a Redis server running there?", system_words(&error)),
         })?;
-        Ok(Self { stream, place: place(address), replies: Replies::new(), input: Vec::new(), at: 0 })
+        Ok(Self { stream, place: place(address, None), replies: Replies::new(), input: Vec::new(), at: 0 })
     }
 
     /// Sends commands and gives as many answers.

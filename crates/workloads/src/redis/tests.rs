@@ -29,7 +29,7 @@ impl Server for Same {
 fn run(command: Command, reply: &str, piece: usize) -> (Measured, Vec<u8>) {
     let workload = Redis::open(&Options { command, value_bytes: 5, keys: 3 }).unwrap();
     let endpoint = Endpoint { address: Address::Unix("/simulated/redis.sock".into()), tls: None };
-    let places = Places { postgres: None, redis: Some(RedisPlace { endpoint }) };
+    let places = Places { redis: Some(RedisPlace { endpoint }), ..Places::default() };
     let crew = Crew { clients: 1, threads: 1, seed: 1, statements: false };
     let clients = workload.clients(&places, crew).unwrap();
     let plan = Plan {

@@ -1,6 +1,6 @@
 //! A control connection for tests: canned answers by the beginning of the statement, and a list of what was asked.
 
-use super::{ResultSet, Sql, SqlError};
+use super::{ResultSet, Sql, SqlError, Supply};
 
 /// Answers from a list; what is not on it succeeds without rows.
 #[derive(Debug, Default)]
@@ -46,15 +46,20 @@ impl Sql for FakeSql {
         Ok(vec![found.map_or_else(|| Ok(ResultSet::default()), |(_, answer)| answer.clone())?])
     }
 
-    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, SqlError> {
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
         self.asked.push(sql.to_owned());
         let (mut rows, mut piece) = (0, Vec::new());
         loop {
             piece.clear();
-            let more = fill(&mut piece);
+            let supply = fill(&mut piece);
             rows += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
-            if !more {
-                return Ok(rows);
+            match supply {
+                Supply::More => {}
+                Supply::End => return Ok(rows),
+                Supply::GiveUp => {
+                    let text = "ERROR:  COPY from stdin failed: given up".to_owned();
+                    return Err(SqlError { sqlstate: Some("57014".to_owned()), text });
+                }
             }
         }
     }

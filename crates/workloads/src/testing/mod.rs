@@ -1,16 +1,14 @@
 //! A PostgreSQL server for tests: the engine's simulation moves its bytes, a closure answers its statements.
 
+mod setting;
 mod wire;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
-use engine::sim::{Greeting, Replies, Server, simulate};
-use engine::{Address, Client, DriverChoice, Endpoint, EngineError, Load, Measured, Plan, Stop, Time, Until};
-use protocol::postgres::Login;
-
+pub(crate) use self::setting::{Heard, connect, connect_to, plan};
 use self::wire::{Request, complete, error, ready, rows, take};
-use crate::place::Connect;
+use engine::sim::{Greeting, Replies, Server, simulate};
+use engine::{Address, Client, EngineError, Measured, Observer, Plan, Stop, Time};
 
 /// One thing a statement gives.
 #[derive(Debug, Clone)]
@@ -23,10 +21,14 @@ pub(crate) enum Answer {
     Error(&'static str, &'static str),
     /// An error that ends the session.
     Fatal(&'static str, &'static str),
+    /// A notice.
+    Notice(&'static str),
     /// `COPY … FROM STDIN` begins.
     CopyIn,
     /// The connection breaks.
     Lost,
+    /// So much later an administrator ends the session.
+    Later(Time),
     /// What follows takes this long, ns.
     After(Time),
 }
@@ -38,6 +40,12 @@ pub(crate) struct FakePostgres<F> {
     pub(crate) piece: usize,
     /// What was asked, in order: `Q text`, `P name text`, `E text`, `S`, `C` for a connection, `X` for its end.
     pub(crate) log: Vec<String>,
+    /// Statements that contain one of these cannot be prepared.
+    pub(crate) unparsable: Vec<&'static str>,
+    /// Connections from this one on are refused.
+    pub(crate) full_at: usize,
+    /// Where each connection went.
+    pub(crate) addresses: Vec<Address>,
     connections: HashMap<usize, Session>,
 }
 
@@ -63,7 +71,15 @@ enum Transaction {
 impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
     /// `answer` is given the connection and the statement.
     pub(crate) fn new(answer: F) -> Self {
-        Self { answer, piece: usize::MAX, log: Vec::new(), connections: HashMap::new() }
+        Self {
+            answer,
+            piece: usize::MAX,
+            log: Vec::new(),
+            unparsable: Vec::new(),
+            full_at: usize::MAX,
+            addresses: Vec::new(),
+            connections: HashMap::new(),
+        }
     }
 
     /// Runs clients until each has ended `transactions`.
@@ -73,24 +89,17 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         transactions: u64,
         scripts: usize,
     ) -> Result<Measured, EngineError> {
-        let plan = Plan {
-            threads: 1,
-            driver: DriverChoice::Auto,
-            load: Load::Closed,
-            warmup: 0,
-            until: Until::PerClient(transactions),
-            limit: None,
-            skip_late: false,
-            drain: 1_000_000_000,
-            count_drained: false,
-            transactions: false,
-            gaps: None,
-            connect_timeout: 10_000_000_000,
-            seed: 1,
-            scripts,
-            statements: 64,
-        };
-        simulate(&plan, clients, self, &mut (), &Stop::new())
+        self.run_plan(clients, &plan(transactions, scripts), &mut ())
+    }
+
+    /// Runs clients as `plan` has it.
+    pub(crate) fn run_plan(
+        &mut self,
+        clients: Vec<Box<dyn Client>>,
+        plan: &Plan,
+        observer: &mut dyn Observer,
+    ) -> Result<Measured, EngineError> {
+        simulate(plan, clients, self, observer, &Stop::new())
     }
 
     /// Statements asked, without parsing, syncs and connections.
@@ -117,21 +126,16 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
                         _ => session.transaction,
                     };
                 }
-                Answer::Error(code, message) => {
-                    error(&mut out.bytes, "ERROR", code, message);
-                    session.skipping = true;
-                    if session.transaction == Transaction::Open {
-                        session.transaction = Transaction::Failed;
-                    }
-                    return;
-                }
+                Answer::Error(code, message) => return session.refuse(code, message, out),
                 Answer::Fatal(code, message) => {
                     error(&mut out.bytes, "FATAL", code, message);
                     out.end = Some(End::Closed);
                     return;
                 }
+                Answer::Notice(message) => wire::notice(&mut out.bytes, message),
                 Answer::CopyIn => out.bytes.extend_from_slice(b"G\0\0\0\x07\0\0\0"),
                 Answer::Lost => out.end = Some(End::Reset),
+                Answer::Later(after) => out.later = Some(after),
                 Answer::After(time) => out.delay += time,
             }
         }
@@ -156,17 +160,22 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
                 self.ready(connection, out);
             }
             Request::Terminate => self.log.push("X".into()),
+            Request::CopyDone => {}
             _ if session.skipping => {}
             Request::Parse(name, sql) => {
                 self.log.push(format!("P {name} {sql}"));
+                if self.unparsable.iter().any(|part| sql.contains(part)) {
+                    return session.refuse("42601", "syntax error", out);
+                }
                 session.statements.insert(name, sql);
                 out.bytes.extend_from_slice(b"1\0\0\0\x04");
             }
             Request::Bind(name, parameters) => {
-                session.portal = match session.statements.get(&name) {
-                    Some(sql) => wire::pasted(sql, &parameters),
-                    None => format!("unknown statement {name}"),
+                let Some(sql) = session.statements.get(&name) else {
+                    let text = format!("prepared statement \"{name}\" does not exist");
+                    return session.refuse("26000", &text, out);
                 };
+                session.portal = wire::pasted(sql, &parameters);
                 out.bytes.extend_from_slice(b"2\0\0\0\x04");
             }
             Request::Describe => out.bytes.extend_from_slice(b"n\0\0\0\x04"),
@@ -179,6 +188,9 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
     }
 
     fn ready(&mut self, connection: usize, out: &mut Out) {
+        if out.end.is_some() {
+            return;
+        }
         let session = self.connections.entry(connection).or_default();
         session.skipping = false;
         let status = match session.transaction {
@@ -190,12 +202,24 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
     }
 }
 
+impl Session {
+    fn refuse(&mut self, code: &str, message: &str, out: &mut Out) {
+        error(&mut out.bytes, "ERROR", code, message);
+        self.skipping = true;
+        if self.transaction == Transaction::Open {
+            self.transaction = Transaction::Failed;
+        }
+    }
+}
+
 /// What goes back for one piece of input.
 #[derive(Default)]
 struct Out {
     bytes: Vec<u8>,
     delay: Time,
     end: Option<End>,
+    /// When the session is ended behind what is sent.
+    later: Option<Time>,
 }
 
 enum End {
@@ -204,8 +228,13 @@ enum End {
 }
 
 impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
-    fn connect(&mut self, _connection: usize, _address: &Address, _now: Time) -> Greeting {
-        Greeting::Accept(1_000)
+    fn connect(&mut self, connection: usize, address: &Address, _now: Time) -> Greeting {
+        self.addresses.push(address.clone());
+        if connection < self.full_at {
+            Greeting::Accept(1_000)
+        } else {
+            Greeting::Refuse(std::io::ErrorKind::ConnectionRefused, 1_000)
+        }
     }
 
     fn received(&mut self, connection: usize, bytes: &[u8], replies: &mut Replies) {
@@ -222,16 +251,16 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
         }
         replies.chunk(self.piece);
         replies.send(out.delay, &out.bytes);
+        if let Some(after) = out.later {
+            let mut words = Vec::new();
+            error(&mut words, "FATAL", "57P01", "terminating connection due to administrator command");
+            replies.send(out.delay + after, &words);
+            replies.close(out.delay + after);
+        }
         match out.end {
             Some(End::Closed) => replies.close(out.delay),
             Some(End::Reset) => replies.reset(out.delay),
             None => {}
         }
     }
-}
-
-/// A place for the simulation.
-pub(crate) fn connect() -> Connect {
-    let address = Address::Unix("/simulated/.s.PGSQL.5432".into());
-    Connect { endpoint: Endpoint { address, tls: None }, login: Arc::new(Login::new("me", "db")) }
 }

@@ -11,6 +11,7 @@ pub(super) enum Request {
     Describe,
     Execute,
     Sync,
+    CopyDone,
     Terminate,
 }
 
@@ -38,6 +39,7 @@ pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<Request> {
         b'D' => Request::Describe,
         b'E' => Request::Execute,
         b'S' => Request::Sync,
+        b'c' => Request::CopyDone,
         b'X' => Request::Terminate,
         other => panic!("the fake server knows no message {}", char::from(other)),
     })
@@ -117,4 +119,8 @@ pub(super) fn rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&st
         }
         message(out, b'D', &body);
     }
+}
+
+pub(super) fn notice(out: &mut Vec<u8>, text: &str) {
+    message(out, b'N', format!("SNOTICE\0VNOTICE\0C00000\0M{text}\0\0").as_bytes());
 }

@@ -118,7 +118,7 @@ fn clients_fetch_prepared_tiles() {
     let mut workload = open(&options("planet_osm_polygon"));
     let mut sql = database();
     workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
-    let places = Places { postgres: Some(connect()), redis: None };
+    let places = Places { postgres: Some(connect()), ..Places::default() };
     let crew = Crew { clients: 2, threads: 1, seed: 3, statements: false };
     for piece in [1, 5, 4096] {
         let mut server = FakePostgres::new(|_, sql: &str| {
@@ -146,7 +146,7 @@ fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
     let mut workload = open(&options("planet_osm_polygon"));
     let mut sql = database();
     workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
-    let places = Places { postgres: Some(connect()), redis: None };
+    let places = Places { postgres: Some(connect()), ..Places::default() };
     let crew = Crew { clients: 1, threads: 1, seed: 3, statements: false };
     let mut server = FakePostgres::new(|_, _: &str| vec![Answer::Fatal("57P01", "shutting down")]);
     let measured = server.run(workload.clients(&places, crew).unwrap(), 1, 1).unwrap();

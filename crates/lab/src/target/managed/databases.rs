@@ -23,7 +23,11 @@ impl Cluster {
         let socket = self.socket_folder.join(format!(".s.PGSQL.{}", self.marker.port));
         let mut login = Login::new(SUPERUSER, database);
         login.parameters.push(("application_name".to_owned(), "pgdyno".to_owned()));
-        Connect { endpoint: Endpoint { address: Address::Unix(socket), tls: None }, login: Arc::new(login) }
+        Connect {
+            endpoint: Endpoint { address: Address::Unix(socket), tls: None },
+            host: None,
+            login: Arc::new(login),
+        }
     }
 
     /// A control connection to one of its databases.

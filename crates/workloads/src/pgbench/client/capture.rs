@@ -16,6 +16,8 @@ pub(super) struct Captured {
     pub(super) rows: u64,
     /// Where in `text` the values start.
     values_start: usize,
+    /// The result under way has columns.
+    described: bool,
 }
 
 impl Captured {
@@ -26,11 +28,20 @@ impl Captured {
         self.values.clear();
         self.rows = 0;
         self.values_start = 0;
+        self.described = false;
+    }
+
+    /// A result ended; one without columns takes the place of the one before it.
+    pub(super) fn end(&mut self) {
+        if !std::mem::take(&mut self.described) {
+            self.clear();
+        }
     }
 
     /// A result with these columns begins.
     pub(super) fn columns(&mut self, description: &RowDescription<'_>) {
         self.clear();
+        self.described = true;
         for column in description.iter() {
             let start = self.text.len();
             self.text.extend_from_slice(column.name);

@@ -4,64 +4,98 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use engine::Client;
-use script::{Cursor, Streams, Symbols};
+use script::{Cursor, Random, Streams, Symbols};
 
-use super::{PgbenchClient, SharedStream, State};
+use super::choice::{Choice, choices};
+use super::hosts::servers;
+use super::startup::Startup;
+use super::{Captured, Conn, PgbenchClient, Pipeline, SharedStream, Shells, State, ThreadProgram};
+use crate::error::WorkloadError;
 use crate::link::PgLink;
+use crate::pgbench::options::Mode;
 use crate::pgbench::prepare::Program;
 use crate::pgbench::variables::{Automatic, default_seed_given, starting};
-use crate::place::Connect;
+use crate::place::{Connect, Places};
 use crate::workload::Crew;
 
 /// Makes the clients of one run, in the order of their numbers.
+///
+/// # Errors
+/// When a server is missing, or the groups have more clients than there are.
 pub(in crate::pgbench) fn crew(
     program: &Arc<Program>,
-    connect: &Connect,
+    places: &Places,
     scale: u64,
     crew: Crew,
-) -> Vec<Box<dyn Client>> {
-    let clients = crew.clients.max(1);
-    let threads = crew.threads.clamp(1, clients);
+) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    let (clients, threads) = crew.seats();
+    let choices = choices(program, clients)?;
+    let servers = servers(&program.manner.hosts, places, clients, crew.seed)?;
     let streams = Streams::new(crew.seed, clients, threads, default_seed_given(program));
-    let shared: Vec<SharedStream> =
-        streams.threads.iter().map(|thread| Arc::new(Mutex::new(thread.choose.clone()))).collect();
+    let shared: Vec<(ThreadProgram, SharedStream)> = streams
+        .threads
+        .iter()
+        .map(|thread| (Arc::new(Arc::clone(program)), Arc::new(Mutex::new(thread.choose.clone()))))
+        .collect();
     let symbols: Arc<Symbols> = Arc::new(program.scripts.symbols().clone());
-    let members = (0..clients).zip(threads_of(clients, threads)).zip(&streams.clients);
-    members
-        .map(|((number, thread), random)| {
-            let automatic =
-                Automatic { client: number, scale, seed: crew.seed, default_seed: streams.default_seed };
-            let client = PgbenchClient {
-                program: Arc::clone(program),
-                number,
-                link: PgLink::new(connect, super::LINK),
-                state: State::Connecting,
-                chooser: program.scripts.chooser(),
-                choose: Arc::clone(&shared[thread]),
-                report_statements: crew.statements,
-                variables: starting(program, &symbols, automatic),
-                random: random.clone(),
-                random_at_start: random.clone(),
-                script: 0,
-                cursor: Cursor::start(),
-                due: 0,
-                tries: 0,
-                command_began: 0,
-                in_pipeline: false,
-                syncs: 0,
-                parsed: vec![false; program.texts.len()],
-                parsing: VecDeque::new(),
-                results: 0,
-                error: None,
-                failure: engine::Failure::Other,
-                fatal: None,
-                captured: super::Captured::default(),
-                scratch: super::send::Scratch::default(),
-                used: false,
-            };
-            Box::new(client) as Box<dyn Client>
-        })
-        .collect()
+    let seats = threads_of(clients, threads).zip(choices).zip(servers).zip(streams.clients).enumerate();
+    let clients = seats.map(|(number, (((thread, choice), servers), random))| {
+        let automatic =
+            Automatic { client: number, scale, seed: crew.seed, default_seed: streams.default_seed };
+        let mut client = client(&shared[thread], &choice, random);
+        client.number = number;
+        client.conns = servers.iter().zip(0..).map(|(server, link)| conn(program, server, link)).collect();
+        client.report_statements = crew.statements;
+        client.variables = starting(program, &symbols, automatic);
+        client.startup = Startup::new(program, crew.seed, number);
+        Box::new(client) as Box<dyn Client>
+    });
+    Ok(clients.collect())
+}
+
+/// A client without a place yet. It draws its first script here: the clients of a thread do so in their order.
+fn client(
+    (program, choose): &(ThreadProgram, SharedStream),
+    choice: &Arc<Choice>,
+    random: Random,
+) -> PgbenchClient {
+    let drawn = choice.draw(choose);
+    PgbenchClient {
+        program: Arc::clone(program),
+        number: 0,
+        conns: Vec::new(),
+        at: 0,
+        state: State::Connecting,
+        choice: Arc::clone(choice),
+        choose: Arc::clone(choose),
+        report_statements: false,
+        variables: script::Variables::new(Arc::default()),
+        random_at_start: random.clone(),
+        random,
+        startup: Startup::default(),
+        drawn,
+        stale: false,
+        running: drawn,
+        cursor: Cursor::start(),
+        due: 0,
+        slot: 0,
+        tries: 0,
+        command_began: 0,
+        pipeline: Pipeline::Off,
+        syncs: 0,
+        preparing: VecDeque::new(),
+        results: 0,
+        trouble: None,
+        failure: engine::Failure::Other,
+        captured: Captured::default(),
+        scratch: super::send::Scratch::default(),
+        shells: Shells::default(),
+    }
+}
+
+fn conn(program: &Program, server: &Connect, link: engine::Link) -> Conn {
+    let commands = if program.mode == Mode::Prepared { program.commands } else { 0 };
+    Conn { link: PgLink::new(server, link), prepared: vec![false; commands], last_words: None }
 }
 
 /// The thread of each client: in order, each thread as many as another or one more, the larger shares first.

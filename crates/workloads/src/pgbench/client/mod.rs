@@ -1,65 +1,109 @@
-//! A pgbench client: a script's interpreter joined with a PostgreSQL session.
+//! A pgbench client: a script's interpreter joined with PostgreSQL sessions.
 //!
 //! A transaction is one run of a script. Commands that need no server are done at once, in a row; a statement is sent
 //! and the client waits until the server is ready again. What is captured goes into variables whose memory is used
-//! again; all other rows are passed over.
+//! again; all other rows are passed over. Where a drop-in says so, messages and order are pgbench's to the letter.
 
 mod capture;
+mod choice;
+mod connect;
 mod crew;
+mod hosts;
+mod meta;
+mod pipeline;
+mod prepare;
 mod retry;
 mod run;
 mod send;
+mod shell;
+mod startup;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod wait;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use engine::{Client, Endpoint, Event, Failure, Io, Step, Time};
-use protocol::postgres::ServerError;
-use script::{Cursor, Random, ScriptChooser, Variables};
+use engine::{Client, Endpoint, Event, Failure, Io, Link, Outcome, Step, Time};
+use protocol::postgres::{ServerError, TxStatus, frontend};
+use script::{Cursor, Random, Variables};
 
 use self::capture::Captured;
+use self::choice::Choice;
 pub(super) use self::crew::crew;
+use self::pipeline::Pipeline;
+use self::shell::Shells;
+use self::startup::Startup;
 use super::prepare::Program;
-use crate::link::{PgLink, Progress};
-
-/// The link's number; a client has only one.
-const LINK: usize = 0;
+use crate::link::PgLink;
 
 /// The stream from which the clients of one thread draw which script comes next. pgbench has one per thread, so that
-/// the order of draws is the order in which transactions start there. All holders live on one thread: the lock is never
-/// waited for, and it is only taken when there is more than one script.
+/// the order of draws is the order in which clients become free there. All holders live on one thread: the lock is
+/// never waited for, and it is only taken when there is more than one script.
 pub(super) type SharedStream = Arc<Mutex<Random>>;
 
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Its session; then it is ready for its first transaction.
+    /// Its sessions; with a connection for each transaction, that of the one that is due.
     Connecting,
-    /// A new session for the transaction that is due.
-    Reconnecting,
     /// Its next transaction.
     Idle,
-    /// The server's answers.
+    /// The server's answers to what is prepared before the command under way.
+    Preparing,
+    /// The server's answers to the command under way.
     Waiting,
     /// The end of `\sleep`.
     Sleeping,
+    /// The end of a shell command.
+    Shell,
     /// The end of the ROLLBACK after an error.
     RollingBack,
     /// Nothing: it gave up.
     Over,
 }
 
+/// What went wrong in the command under way; the first thing counts.
+#[derive(Debug)]
+enum Trouble {
+    /// The server refused.
+    Server {
+        /// The kind of error.
+        failure: Failure,
+        /// As libpq has it.
+        text: String,
+        /// Which query of the command.
+        query: u32,
+    },
+    /// A row could not be stored: the client's last words, and what led to them.
+    Capture { causes: Vec<String>, message: String },
+}
+
+/// One of a client's connections.
+#[derive(Debug)]
+struct Conn {
+    link: PgLink,
+    /// By number of the command over all scripts: what is prepared (or was tried) on this connection.
+    prepared: Vec<bool>,
+    /// What the server said as it ended the session while nothing was asked of it; told when something is.
+    last_words: Option<Box<ServerError>>,
+}
+
+/// The program in the hands of one thread's clients: a client holds on to it while it runs commands, and threads should
+/// not have to share a counter for that.
+type ThreadProgram = Arc<Arc<Program>>;
+
 /// One pgbench client.
 #[derive(Debug)]
 pub(super) struct PgbenchClient {
-    program: Arc<Program>,
+    program: ThreadProgram,
     number: usize,
-    link: PgLink,
+    /// One, or the primary's and a standby's.
+    conns: Vec<Conn>,
+    /// The connection in use.
+    at: Link,
     state: State,
-    chooser: ScriptChooser,
+    choice: Arc<Choice>,
     choose: SharedStream,
     report_statements: bool,
 
@@ -67,147 +111,160 @@ pub(super) struct PgbenchClient {
     random: Random,
     /// The stream as it was when the transaction started: a retry draws the same values.
     random_at_start: Random,
+    startup: Startup,
 
-    script: usize,
+    /// The script of the open transaction, or of the next one.
+    drawn: usize,
+    /// The next one is not drawn yet. That waits until it is asked for: a client that is done must not take a choice
+    /// from its thread's stream, which the others go on with.
+    stale: bool,
+    /// The script that is run: that one, or the startup script.
+    running: usize,
     cursor: Cursor,
     /// Intended start of the transaction.
     due: Time,
+    /// When the slot was given; the same in closed load.
+    slot: Time,
     tries: u32,
     /// Start of the command under way.
     command_began: Time,
 
-    in_pipeline: bool,
+    pipeline: Pipeline,
     /// Sync (or Query) messages sent and not yet answered.
     syncs: u32,
-    /// Statements parsed on this connection, by number.
-    parsed: Vec<bool>,
     /// Statements whose Parse is under way, oldest first.
-    parsing: VecDeque<usize>,
+    preparing: std::collections::VecDeque<usize>,
     /// Results seen of the command under way.
     results: u32,
-    /// The first error of the command under way.
-    error: Option<Box<ServerError>>,
+    trouble: Option<Trouble>,
     /// Kind of the failure that is being rolled back.
     failure: Failure,
-    /// Why the client must give up once the server is ready (`\gset` without a row).
-    fatal: Option<String>,
     captured: Captured,
     scratch: send::Scratch,
-    /// A transaction has been run on this connection.
-    used: bool,
+    shells: Shells,
 }
 
 impl Client for PgbenchClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        vec![self.link.connect().endpoint.clone()]
+        self.conns.iter().map(|conn| conn.link.connect().endpoint.clone()).collect()
+    }
+
+    fn on_demand(&self) -> bool {
+        self.program.reconnect
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
         match event {
-            Event::Opened(_) => {
-                let progress = self.link.opened(io);
-                self.connected(progress, io)
+            Event::Bytes { link, data, used } if self.conns[link].link.is_up() => {
+                self.messages(link, data, used, io)
             }
-            Event::Secured { certificate, .. } => {
-                let progress = self.link.secured(certificate, io);
-                self.connected(progress, io)
-            }
-            Event::Bytes { data, used, .. } if self.link.is_up() => self.messages(data, used, io),
-            Event::Bytes { data, used, .. } => {
-                let progress = self.link.bytes(data, used, io);
-                self.connected(progress, io)
+            Event::Bytes { link, data, used } => {
+                let progress = self.conns[link].link.bytes(data, used, io);
+                self.connected(link, progress, io)
             }
             Event::Slot { due } => self.begin(due, io),
             Event::Timer if self.state == State::Sleeping => {
-                self.end_command(false, io);
+                self.end_command(io);
                 self.advance(io)
             }
-            Event::Timer | Event::Woken => Step::Wait,
-            Event::Closed { error, .. } => self.closed(error, io),
+            Event::Timer => Step::Wait,
+            Event::Woken => self.woken(io),
+            Event::Opened(link) => {
+                let progress = self.conns[link].link.opened(io);
+                self.connected(link, progress, io)
+            }
+            Event::Secured { link, certificate } => {
+                let progress = self.conns[link].link.secured(certificate, io);
+                self.connected(link, progress, io)
+            }
+            Event::Closed { link, error } => self.closed(link, error, io),
         }
     }
 
     fn script(&mut self) -> u16 {
-        self.script as u16
+        self.draw();
+        // There are at most 128.
+        self.drawn as u16
     }
 }
 
 impl PgbenchClient {
-    /// Goes on with connecting, or starts what waits for the connection.
-    fn connected(&mut self, progress: Result<Progress, String>, io: &mut Io<'_>) -> Step {
-        match progress {
-            Ok(Progress::Step(step)) => step,
-            Ok(Progress::Up) => {
-                self.parsed.fill(false);
-                self.parsing.clear();
-                self.syncs = 0;
-                self.used = false;
-                if self.state == State::Reconnecting {
-                    io.restart();
-                    return self.start_script(io);
-                }
-                self.state = State::Idle;
-                Step::Ready
-            }
-            Err(reason) if self.state == State::Reconnecting => {
-                let number = self.number;
-                self.give_up(format!("{reason}\nclient {number} aborted while establishing connection"), io)
-            }
-            Err(reason) => self.give_up(reason, io),
+    /// Draws the script of the next transaction, if that has not been done.
+    fn draw(&mut self) {
+        if std::mem::take(&mut self.stale) {
+            self.drawn = self.choice.draw(&self.choose);
         }
     }
 
     /// The next transaction is due.
     fn begin(&mut self, due: Time, io: &mut Io<'_>) -> Step {
-        self.script = if self.program.scripts.scripts().len() > 1 {
-            self.chooser.choose(&mut self.choose.lock().unwrap_or_else(PoisonError::into_inner))
-        } else {
-            0
-        };
+        self.draw();
+        self.running = self.drawn;
+        self.at = self.link_for(self.drawn);
         self.due = due;
+        self.slot = io.now;
         self.tries = 1;
-        self.link.session.take_counts();
-        if self.program.reconnect && self.used {
-            self.state = State::Reconnecting;
-            protocol::postgres::frontend::terminate(io.out(LINK));
-            return Step::Reconnect(LINK);
+        if self.program.manner.debug {
+            self.tell_script(io);
+        }
+        if self.program.reconnect {
+            self.state = State::Connecting;
+            self.conns[self.at].link.close();
+            return Step::Reconnect(self.at);
         }
         self.start_script(io)
     }
 
+    /// Starts the script on a session that is up.
     fn start_script(&mut self, io: &mut Io<'_>) -> Step {
-        self.used = true;
+        self.conns[self.at].link.session.take_counts();
         self.random_at_start = self.random.clone();
         self.cursor = Cursor::start();
         self.advance(io)
     }
 
-    /// The link was lost. Nothing brings a client back but its own reconnection.
-    fn closed(&mut self, error: Option<&std::io::Error>, io: &mut Io<'_>) -> Step {
-        let (number, script, command) = (self.number, self.script, self.cursor.command());
-        match self.link.closed(error) {
-            Ok(progress) => self.connected(Ok(progress), io),
-            Err(reason) => match self.state {
-                State::Over => Step::Done,
-                State::Connecting => self.give_up(reason, io),
-                State::Reconnecting => self
-                    .give_up(format!("{reason}\nclient {number} aborted while establishing connection"), io),
-                _ => {
-                    let told = self.error.take().map(|error| format!("{error}\n")).unwrap_or_default();
-                    let message = format!(
-                        "{told}client {number} aborted in command {command} (SQL) of script {script}; perhaps the \
-                         backend died while processing: {reason}"
-                    );
-                    self.give_up(message, io)
-                }
-            },
+    /// All commands are done.
+    fn end_script(&mut self, io: &mut Io<'_>) -> Step {
+        if self.pipeline != Pipeline::Off {
+            let message = self.aborted("end of script reached with pipeline open");
+            return self.give_up(Vec::new(), message, io);
         }
+        if self.startup.is_running() {
+            return self.started_up(io);
+        }
+        self.end_transaction(None, io)
     }
 
-    /// The client stops for good.
-    fn give_up(&mut self, message: String, io: &mut Io<'_>) -> Step {
+    /// The transaction's end; the client is free for the next one, unless it left a block open.
+    fn end_transaction(&mut self, failure: Option<Failure>, io: &mut Io<'_>) -> Step {
+        let (rows, bytes) = self.conns[self.at].link.session.take_counts();
+        let outcome = Outcome { script: self.drawn as u16, failure, tries: self.tries, rows, bytes };
+        if self.conns[self.at].link.session.status() != TxStatus::Idle {
+            // It is counted, and then the client stops.
+            let message = self.aborted("end of script reached without completing the last transaction");
+            self.give_up(Vec::new(), message, io);
+            return Step::Ended(outcome);
+        }
+        if self.program.reconnect {
+            frontend::terminate(io.out(self.at));
+            io.close(self.at);
+            self.conns[self.at].link.close();
+        }
+        self.state = State::Idle;
+        self.stale = true;
+        Step::Ended(outcome)
+    }
+
+    /// The client stops for good: causes first, then its last words.
+    fn give_up(&mut self, causes: Vec<String>, message: String, io: &mut Io<'_>) -> Step {
         self.state = State::Over;
-        io.abort(message);
+        self.send_pipeline(io);
+        for (link, conn) in self.conns.iter().enumerate() {
+            if conn.link.is_up() {
+                frontend::terminate(io.out(link));
+            }
+        }
+        io.abort_because(causes, message);
         Step::Done
     }
 }

@@ -2,190 +2,169 @@
 
 use std::sync::Arc;
 
-use engine::{Io, Outcome, StatementEnd, Step};
-use protocol::postgres::{TxStatus, frontend};
-use script::{Action, Command, DebugLine, EvalError, Expression, Script, Target, Value};
+use engine::{Io, StatementEnd, Step};
+use script::{Action, Capture, Command, DebugLine, EvalError, Expression, Script, Statement, Value};
 
-use super::{LINK, PgbenchClient, State};
+use super::pipeline::Pipeline;
+use super::{PgbenchClient, State};
+use crate::link::CLOSED;
 use crate::pgbench::options::Mode;
 
+/// What pgbench says when libpq does not take a statement.
+pub(super) const SEND_FAILED: &str = "SQL command send failed";
+
 /// What a command asks of the client.
-enum Flow {
+pub(super) enum Flow {
     /// Go on with the next command; the truth of the condition, if it was one.
     Next(bool),
     /// Wait for what was begun.
     Pause(Step),
-    /// Give up: why.
-    Abort(String),
+    /// Give up: what led to it, and the last words.
+    Abort(Vec<String>, String),
 }
 
 impl PgbenchClient {
     /// Runs commands until one must be waited for, or the script ends.
     pub(super) fn advance(&mut self, io: &mut Io<'_>) -> Step {
+        self.run(false, io)
+    }
+
+    /// The same, but the first command began before: what it needed is there now.
+    pub(super) fn resume(&mut self, io: &mut Io<'_>) -> Step {
+        self.run(true, io)
+    }
+
+    fn run(&mut self, mut resumed: bool, io: &mut Io<'_>) -> Step {
         let program = Arc::clone(&self.program);
-        let script = &program.scripts.scripts()[self.script];
+        let script = &program.scripts.scripts()[self.running];
         loop {
             let Some(command) = script.commands.get(self.cursor.command()) else {
                 return self.end_script(io);
             };
-            self.command_began = io.now;
+            if !std::mem::take(&mut resumed) {
+                self.command_began = io.now;
+                if program.manner.debug {
+                    self.tell_command(command, io);
+                }
+            }
             match self.command(script, command, io) {
                 Flow::Next(truth) => {
-                    self.report(io, false);
+                    self.report(StatementEnd::Completed(io.now.saturating_sub(self.command_began)), io);
                     self.cursor = self.cursor.next(script, truth);
                 }
                 Flow::Pause(step) => return step,
-                Flow::Abort(message) => return self.give_up(message, io),
+                Flow::Abort(causes, message) => return self.give_up(causes, message, io),
             }
         }
     }
 
-    /// Ends the command under way and moves on to the next one.
-    pub(super) fn end_command(&mut self, failed: bool, io: &mut Io<'_>) {
-        self.report(io, failed);
-        let script = &self.program.scripts.scripts()[self.script];
+    /// Ends the command under way well and moves on to the next one.
+    pub(super) fn end_command(&mut self, io: &mut Io<'_>) {
+        self.report(StatementEnd::Completed(io.now.saturating_sub(self.command_began)), io);
+        let script = &self.program.scripts.scripts()[self.running];
         self.cursor = self.cursor.next(script, true);
     }
 
-    /// Records the latency of the command under way, if asked for.
-    pub(super) fn report(&mut self, io: &mut Io<'_>, failed: bool) {
-        if self.report_statements {
-            let number = usize::from(self.program.first_command[self.script]) + self.cursor.command();
-            let elapsed = io.now.saturating_sub(self.command_began);
-            let end = if failed { StatementEnd::Failed } else { StatementEnd::Completed(elapsed) };
-            io.statement(number as u16, end);
+    /// Records how the command under way ended, if asked for.
+    #[inline]
+    pub(super) fn report(&mut self, end: StatementEnd, io: &mut Io<'_>) {
+        if self.report_statements && !self.startup.is_running() {
+            io.statement(self.command_number(), end);
         }
+    }
+
+    /// Number of the command under way over all scripts.
+    pub(super) fn command_number(&self) -> usize {
+        self.program.first_command[self.running] + self.cursor.command()
     }
 
     fn command(&mut self, script: &Script, command: &Command, io: &mut Io<'_>) -> Flow {
         if let Some(condition) = self.cursor.condition(script) {
             return match self.evaluate(condition, io) {
                 Ok(value) => Flow::Next(value.truth()),
-                Err(error) => self.meta_failed(command, &error),
+                Err(error) => self.meta_failed(name(command), &error, "evaluation of meta-command failed"),
             };
         }
         match &command.action {
-            Action::Sql(statement) if self.in_pipeline && statement.capture != script::Capture::None => {
-                let name = match statement.capture {
-                    script::Capture::Aset(_) => "aset",
-                    _ => "gset",
-                };
-                Flow::Abort(format!("\\{name} is not allowed in pipeline mode"))
-            }
-            Action::Sql(statement) => match self.send(statement, io) {
-                Err(error) => Flow::Abort(error),
-                Ok(()) if self.in_pipeline => Flow::Next(true),
-                Ok(()) => self.wait_for_server(),
-            },
-            Action::Set { target, expression } => {
-                match self.evaluate(expression, io).and_then(|value| self.assign(target, value)) {
-                    Ok(()) => Flow::Next(true),
-                    Err(error) => self.meta_failed(command, &error),
-                }
-            }
-            Action::Sleep(sleep) => match sleep.duration(&self.variables) {
-                Ok(pause) => {
-                    self.state = State::Sleeping;
-                    let pause = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
-                    Flow::Pause(Step::Until(io.now.saturating_add(pause)))
-                }
-                Err(error) => self.meta_failed(command, &error),
-            },
-            Action::StartPipeline => self.start_pipeline(command),
-            Action::SyncPipeline if !self.in_pipeline => self.meta_aborted(command, "not in pipeline mode"),
-            Action::SyncPipeline => {
-                frontend::sync(io.out(LINK));
-                self.syncs += 1;
-                Flow::Next(true)
-            }
-            Action::EndPipeline if !self.in_pipeline => self.meta_aborted(command, "not in pipeline mode"),
-            Action::EndPipeline => {
-                frontend::sync(io.out(LINK));
-                self.syncs += 1;
-                self.in_pipeline = false;
-                self.wait_for_server()
-            }
-            // Refused when the scripts were read.
-            Action::Shell(_) | Action::SetShell { .. } => {
-                self.meta_aborted(command, "shell commands are not supported")
-            }
+            Action::Sql(statement) => self.sql(statement, io),
+            Action::Set { target, expression } => self.set(command, target, expression, io),
+            Action::Sleep(sleep) => self.sleep(sleep, io),
+            Action::Shell(shell) => self.start_shell(shell, "shell", io),
+            Action::SetShell { shell, .. } => self.start_shell(shell, "setshell", io),
+            Action::StartPipeline => self.start_pipeline(script, io),
+            Action::SyncPipeline => self.sync_pipeline(),
+            Action::EndPipeline => self.end_pipeline(io),
             Action::If { .. } | Action::Elif { .. } | Action::Else { .. } | Action::Endif => Flow::Next(true),
         }
     }
 
-    fn wait_for_server(&mut self) -> Flow {
+    fn sql(&mut self, statement: &Statement, io: &mut Io<'_>) -> Flow {
+        let in_pipeline = self.pipeline == Pipeline::Open;
+        if in_pipeline && statement.capture != Capture::None {
+            let name = if matches!(statement.capture, Capture::Aset(_)) { "aset" } else { "gset" };
+            let reason = format!("\\{name} is not allowed in pipeline mode");
+            return Flow::Abort(Vec::new(), self.command_failed(name, &reason));
+        }
+        let prepared = self.mode() == Mode::Prepared;
+        if let Some(message) = self.unusable() {
+            return match prepared && !in_pipeline && !self.is_prepared() {
+                true => Flow::Abort(vec![self.lost_words(CLOSED)], self.command_failed("SQL", SEND_FAILED)),
+                false => Flow::Abort(Vec::new(), message),
+            };
+        }
+        if prepared && self.prepare_statement(statement, io) {
+            return Flow::Pause(Step::Wait);
+        }
+        if !self.send(statement, io) {
+            return Flow::Abort(Vec::new(), self.command_failed("SQL", SEND_FAILED));
+        }
+        if in_pipeline { Flow::Next(true) } else { self.wait_for_server(io) }
+    }
+
+    pub(super) fn wait_for_server(&mut self, io: &mut Io<'_>) -> Flow {
         self.state = State::Waiting;
+        self.tell_receiving(io);
         Flow::Pause(Step::Wait)
     }
 
-    fn start_pipeline(&mut self, command: &Command) -> Flow {
-        if self.program.mode == Mode::Simple {
-            return self.meta_aborted(command, "cannot use pipeline mode with the simple query protocol");
+    /// Last words, if the session in use ended while nothing was asked of it.
+    pub(super) fn unusable(&self) -> Option<String> {
+        let conn = &self.conns[self.at];
+        match &conn.last_words {
+            Some(error) => Some(self.query_failed(0, &error.to_string())),
+            None if conn.link.is_up() => None,
+            None => Some(self.command_failed("SQL", "perhaps the backend died while processing")),
         }
-        if self.in_pipeline {
-            return self.meta_aborted(command, "already in pipeline mode");
-        }
-        self.in_pipeline = true;
-        self.results = 0;
-        Flow::Next(true)
     }
 
-    fn evaluate(&mut self, expression: &Expression, io: &mut Io<'_>) -> Result<Value, EvalError> {
-        let (script, command) = (self.script, self.cursor.command());
+    /// What libpq says of a session in use that ended: the server's last words, and how the connection went.
+    pub(super) fn lost_words(&self, reason: &str) -> String {
+        match &self.conns[self.at].last_words {
+            Some(error) => format!("{error}\n{reason}"),
+            None => reason.to_owned(),
+        }
+    }
+
+    /// How statements are sent: the startup script's by the simple protocol, which takes all of them.
+    #[inline]
+    pub(super) fn mode(&self) -> Mode {
+        if self.startup.is_running() { Mode::Simple } else { self.program.mode }
+    }
+
+    pub(super) fn evaluate(&mut self, expression: &Expression, io: &mut Io<'_>) -> Result<Value, EvalError> {
+        let (script, command) = (self.running, self.cursor.command());
         expression.eval(&mut self.variables, &mut self.random, &mut |value| {
             io.message(DebugLine { script, command, value }.to_string());
         })
     }
 
-    fn assign(&mut self, target: &Target, value: Value) -> Result<(), EvalError> {
-        match target {
-            Target::Variable(slot) => {
-                self.variables.set(*slot, value);
-                Ok(())
-            }
-            Target::BadName(name) => self.variables.define("set", name.as_bytes(), b""),
-        }
+    /// A backslash command cannot be done; `name` is what pgbench calls it.
+    pub(super) fn meta_failed(&self, name: &str, error: &EvalError, reason: &str) -> Flow {
+        Flow::Abort(self.causes(error), self.command_failed(name, reason))
     }
+}
 
-    fn meta_failed(&self, command: &Command, error: &EvalError) -> Flow {
-        let name = command.words.first().map_or("set", String::as_str);
-        Flow::Abort(format!(
-            "{error}\nclient {} aborted in command {} ({name}) of script {}; evaluation of meta-command failed",
-            self.number,
-            self.cursor.command(),
-            self.script
-        ))
-    }
-
-    fn meta_aborted(&self, command: &Command, reason: &str) -> Flow {
-        let name = command.words.first().map_or("", String::as_str);
-        Flow::Abort(format!(
-            "client {} aborted in command {} ({name}) of script {}; {reason}",
-            self.number,
-            self.cursor.command(),
-            self.script
-        ))
-    }
-
-    /// All commands are done.
-    fn end_script(&mut self, io: &mut Io<'_>) -> Step {
-        let problem = if self.in_pipeline {
-            Some("end of script reached with pipeline open")
-        } else if self.link.session.status() != TxStatus::Idle {
-            Some("end of script reached without completing the last transaction")
-        } else {
-            None
-        };
-        match problem {
-            Some(problem) => self.give_up(format!("client {} aborted: {problem}", self.number), io),
-            None => Step::Ended(self.outcome(None)),
-        }
-    }
-
-    /// The transaction's end; the client is free for the next one.
-    pub(super) fn outcome(&mut self, failure: Option<engine::Failure>) -> Outcome {
-        self.state = State::Idle;
-        let (rows, bytes) = self.link.session.take_counts();
-        Outcome { script: self.script as u16, failure, tries: self.tries, rows, bytes }
-    }
+/// A backslash command's name as written.
+pub(super) fn name(command: &Command) -> &str {
+    command.words.first().map_or("", String::as_str)
 }

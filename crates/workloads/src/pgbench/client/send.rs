@@ -1,13 +1,15 @@
 //! Statements on their way out.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use engine::Io;
 use protocol::postgres::{Format, Want, frontend};
-use script::{Capture, Statement};
+use script::{Action, Capture, Statement};
 
-use super::{LINK, PgbenchClient};
+use super::pipeline::Pipeline;
+use super::{PgbenchClient, State};
 use crate::pgbench::options::Mode;
 
 /// Memory that is used again for each statement.
@@ -15,48 +17,58 @@ use crate::pgbench::options::Mode;
 pub(super) struct Scratch {
     text: Vec<u8>,
     parameters: Vec<Option<Range<usize>>>,
+    /// What a pipeline has to send.
+    pub(super) held: Vec<u8>,
+    /// Numbers of a pipeline's statements without a result yet, oldest first.
+    pub(super) sent: VecDeque<usize>,
+}
+
+impl Scratch {
+    pub(super) fn begin_pipeline(&mut self) {
+        self.held.clear();
+        self.sent.clear();
+    }
 }
 
 impl PgbenchClient {
-    /// Sends a statement, ready to read its answers.
-    pub(super) fn send(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<(), String> {
+    /// Sends a statement, ready to read its answers; false when that cannot be.
+    pub(super) fn send(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
         let keep = statement.capture != Capture::None;
-        self.link.session.rows(if keep { Want::Read } else { Want::Skip });
-        if !self.in_pipeline {
+        self.conns[self.at].link.session.rows(if keep { Want::Read } else { Want::Skip });
+        if self.pipeline == Pipeline::Off {
             self.results = 0;
             self.captured.clear();
         }
-        match self.program.mode {
-            Mode::Simple => self.send_query(statement, io),
-            Mode::Extended | Mode::Prepared => self.send_extended(statement, io)?,
+        match self.mode() {
+            Mode::Simple => {
+                self.send_query(statement, io);
+                true
+            }
+            mode => self.send_extended(statement, mode == Mode::Prepared, io),
         }
-        Ok(())
     }
 
     /// One Query message with the variables pasted in.
     fn send_query(&mut self, statement: &Statement, io: &mut Io<'_>) {
         self.scratch.text.clear();
         statement.append_simple(&self.variables, &mut self.scratch.text);
-        frontend::query(io.out(LINK), &text(&self.scratch.text));
+        if self.program.manner.debug {
+            self.debug(format_args!("sending {}", text(&self.scratch.text)), io);
+        }
+        frontend::query(io.out(self.at), &self.scratch.text);
         self.syncs += 1;
     }
 
-    /// Parse where needed, then Bind, Describe, Execute (as libpq has them), and Sync outside of a pipeline.
-    fn send_extended(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<(), String> {
-        let number = statement.number;
-        let prepared = self.program.mode == Mode::Prepared;
-        let statement_text = &self.program.texts[number];
+    /// Parse (unless prepared), Bind, Describe, Execute, as libpq has them, and Sync outside of a pipeline.
+    fn send_extended(&mut self, statement: &Statement, prepared: bool, io: &mut Io<'_>) -> bool {
+        let statement_text = &self.program.texts[statement.number];
         let name = if prepared { statement_text.name.as_str() } else { "" };
-        let out = io.out(LINK);
-        if !prepared {
-            frontend::parse(out, name, &statement_text.text, &[]);
-        } else if !self.parsed[number] {
-            frontend::parse(out, name, &statement_text.text, &[]);
-            self.parsed[number] = true;
-            self.parsing.push_back(number);
+        if self.program.manner.debug {
+            let sent = if prepared { Cow::Borrowed(name) } else { text(&statement_text.text) };
+            self.debug(format_args!("sending {sent}"), io);
         }
-
-        let Scratch { text, parameters } = &mut self.scratch;
+        let in_pipeline = self.pipeline == Pipeline::Open;
+        let Scratch { text, parameters, held, sent } = &mut self.scratch;
         text.clear();
         parameters.clear();
         for slot in statement.parameters() {
@@ -65,30 +77,50 @@ impl PgbenchClient {
             parameters.push(set.then_some(start..text.len()));
         }
         let values = parameters.iter().map(|range| range.clone().map(|range| &text[range]));
-        frontend::bind(out, "", name, values, Format::Text).map_err(|error| error.to_string())?;
+
+        let out = if in_pipeline { held } else { io.out(self.at) };
+        if !prepared {
+            frontend::parse(out, "", &statement_text.text, &[]);
+        }
+        if frontend::bind(out, "", name, values, Format::Text).is_err() {
+            return false;
+        }
         frontend::describe_portal(out, "");
         frontend::execute(out, "", 0);
-        if !self.in_pipeline {
+        if in_pipeline {
+            sent.push_back(statement.number);
+            self.relieve_pipeline(io);
+        } else {
             frontend::sync(out);
             self.syncs += 1;
         }
-        Ok(())
+        true
     }
 
-    /// The text of the query under way, for the place of an error in it.
-    pub(super) fn query_text(&mut self) -> Option<String> {
-        let script = &self.program.scripts.scripts()[self.script];
-        let script::Action::Sql(statement) = &script.commands.get(self.cursor.command())?.action else {
-            return None;
-        };
-        match self.program.mode {
-            Mode::Simple => Some(text(&self.scratch.text).into_owned()),
-            Mode::Extended | Mode::Prepared => Some(self.program.texts[statement.number].text.clone()),
+    /// The text of the query whose answer is read, for the place of an error in it; libpq knows none of a prepared one.
+    pub(super) fn query_text(&self) -> Option<Cow<'_, str>> {
+        if self.state == State::RollingBack {
+            return Some(Cow::Borrowed("ROLLBACK"));
+        }
+        match self.mode() {
+            Mode::Simple => Some(text(&self.scratch.text)),
+            Mode::Prepared => None,
+            Mode::Extended if self.pipeline != Pipeline::Off => {
+                let number = self.scratch.sent.front()?;
+                Some(text(&self.program.texts[*number].text))
+            }
+            Mode::Extended => {
+                let script = &self.program.scripts.scripts()[self.running];
+                match &script.commands.get(self.cursor.command())?.action {
+                    Action::Sql(statement) => Some(text(&self.program.texts[statement.number].text)),
+                    _ => None,
+                }
+            }
         }
     }
 }
 
-/// Scripts are UTF-8; a variable set from a row in another encoding may not be.
+/// For people: scripts may be in any encoding.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }

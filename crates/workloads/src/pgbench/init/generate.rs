@@ -1,146 +1,156 @@
-//! The rows: branches, tellers and accounts with balance 0; the history is empty.
+//! The rows, in one transaction as pgbench makes them, or divided.
 
-use std::io::Write;
+use super::ACCOUNTS;
+use super::batches::Batches;
+use super::crew::Crew;
+use super::error::Part;
+use super::event::Event;
+use super::fault::Fault;
+use super::layout::Layouts;
+use super::meter::Meter;
+use super::rows::{ACCOUNTS_ROWS, BRANCHES, TELLERS_TABLE, Table};
+use super::source::{Note, Source};
+use super::stretch::{Queue, Stretch, by_branches};
+use super::tables::TRUNCATE;
+use super::work::Work;
 
-use super::options::InitOptions;
-use super::{ACCOUNTS, TELLERS, statement};
-use crate::error::WorkloadError;
-use crate::jobs::PhaseTimer;
-use crate::sql::Sql;
+/// The tables in an order that foreign keys allow.
+const SMALL: [&Table; 2] = [&BRANCHES, &TELLERS_TABLE];
 
-/// Rows between two messages.
-const MESSAGE_ROWS: u64 = 100_000;
-/// Time between two messages of a quiet run, µs.
-const MESSAGE_US: u64 = 5_000_000;
-/// Bytes handed over at a time.
-const PIECE: usize = 64 * 1024;
-
-const TRUNCATE: &str = "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-
-/// A table to fill.
-struct Table {
-    name: &'static str,
-    /// Rows for each unit of scale.
-    rows_per_scale: u64,
-    /// What follows number and branch in a row of COPY's text format.
-    tail: &'static [u8],
-    /// Whether the branch is a column of its own.
-    has_branch: bool,
-}
-
-/// The accounts' filler is empty, which takes its full width; the others' is NULL.
-const TABLES: [Table; 3] = [
-    Table { name: "pgbench_branches", rows_per_scale: 1, tail: b"\t0\t\\N\n", has_branch: false },
-    Table { name: "pgbench_tellers", rows_per_scale: TELLERS, tail: b"\t0\t\\N\n", has_branch: true },
-    Table { name: "pgbench_accounts", rows_per_scale: ACCOUNTS, tail: b"\t0\t\n", has_branch: true },
-];
-
-/// Makes the rows here and copies them, in one transaction; gives their number.
-pub(super) fn client_side(
-    sql: &mut dyn Sql,
-    options: &InitOptions,
-    timer: &mut PhaseTimer<'_>,
-    say: &mut dyn FnMut(&str),
-) -> Result<u64, WorkloadError> {
-    statement(sql, "begin")?;
-    statement(sql, TRUNCATE)?;
-    let freezes = server_version(sql)? >= 140_000;
-    let mut rows = 0;
-    for table in &TABLES {
-        let partitioned = table.name == "pgbench_accounts" && options.partitions > 0;
-        let freeze = if freezes && !partitioned { " with (freeze on)" } else { "" };
-        let copy = format!("copy {} from stdin{freeze}", table.name);
-        let mut source = Source::new(table, options, timer);
-        let copied = sql.copy_in(&copy, &mut |piece| source.fill(piece, timer, say));
-        rows += copied.map_err(WorkloadError::sql(format!("running \"{copy}\"")))?;
-    }
-    statement(sql, "commit")?;
-    Ok(rows)
-}
-
-/// Has the server make the rows, in one transaction; gives their number.
-pub(super) fn server_side(sql: &mut dyn Sql, options: &InitOptions) -> Result<u64, WorkloadError> {
-    let scale = u64::from(options.scale);
-    let (tellers, accounts) = (scale * TELLERS, scale * ACCOUNTS);
-    statement(sql, "begin")?;
-    statement(sql, TRUNCATE)?;
-    for text in [
-        format!(
-            "insert into pgbench_branches(bid, bbalance) select bid, 0 from generate_series(1, {scale}) as bid"
-        ),
-        format!(
-            "insert into pgbench_tellers(tid, bid, tbalance) \
-             select tid, (tid - 1) / {TELLERS} + 1, 0 from generate_series(1, {tellers}) as tid"
-        ),
-        format!(
-            "insert into pgbench_accounts(aid, bid, abalance, filler) \
-             select aid, (aid - 1) / {ACCOUNTS} + 1, 0, '' from generate_series(1, {accounts}) as aid"
-        ),
-    ] {
-        statement(sql, &text)?;
-    }
-    statement(sql, "commit")?;
-    Ok(scale + tellers + accounts)
-}
-
-/// `server_version_num`.
-fn server_version(sql: &mut dyn Sql) -> Result<u32, WorkloadError> {
-    let version = sql
-        .scalar("show server_version_num")
-        .map_err(WorkloadError::sql("asking for the server's version"))?;
-    Ok(version.and_then(|version| version.parse().ok()).unwrap_or(0))
-}
-
-/// The rows of one table, as they are asked for.
-struct Source<'a> {
-    table: &'a Table,
-    rows: u64,
-    next: u64,
-    quiet: bool,
-    start_us: u64,
-    told_us: u64,
-}
-
-impl<'a> Source<'a> {
-    fn new(table: &'a Table, options: &InitOptions, timer: &mut PhaseTimer<'_>) -> Self {
-        let start_us = timer.now_us();
-        let rows = table.rows_per_scale * u64::from(options.scale);
-        Self { table, rows, next: 0, quiet: options.quiet, start_us, told_us: start_us }
+impl Work<'_> {
+    /// Makes all rows; gives their number.
+    pub(super) fn generate(&mut self, on_server: bool) -> Result<u64, Fault> {
+        let layouts = self.layouts(on_server)?;
+        let missing = self.missing.take();
+        if missing.is_none() && self.loading.is_plain() {
+            return self.at_once(&layouts, on_server);
+        }
+        let small = match &missing {
+            Some(_) => 0,
+            None => self.small_tables(&layouts, on_server)?,
+        };
+        let total = self.rows_of(&ACCOUNTS_ROWS);
+        let missing = missing.unwrap_or_else(|| vec![Stretch::up_to(total)]);
+        let accounts = self.divided(&layouts, on_server, &missing)?;
+        Ok(small + accounts)
     }
 
-    /// Appends rows; answers whether more will come.
-    fn fill(&mut self, piece: &mut Vec<u8>, timer: &mut PhaseTimer<'_>, say: &mut dyn FnMut(&str)) -> bool {
-        while self.next < self.rows && piece.len() < PIECE {
-            self.next += 1;
-            self.row(piece);
-            if self.next.is_multiple_of(MESSAGE_ROWS) {
-                self.tell(timer, say);
+    fn layouts(&mut self, on_server: bool) -> Result<Layouts, Fault> {
+        if on_server {
+            return Ok(Layouts::default());
+        }
+        let site = self.site;
+        Layouts::ask(self.sql()).map_err(|error| Fault::query("show server_version_num", error, site))
+    }
+
+    fn rows_of(&self, table: &Table) -> u64 {
+        table.per_branch * u64::from(self.options.scale)
+    }
+
+    /// Everything in one transaction.
+    fn at_once(&mut self, layouts: &Layouts, on_server: bool) -> Result<u64, Fault> {
+        self.statement("begin")?;
+        self.statement(TRUNCATE)?;
+        let mut rows = 0;
+        for table in SMALL.into_iter().chain([&ACCOUNTS_ROWS]) {
+            rows += self.table(table, layouts, on_server)?;
+        }
+        self.commit()?;
+        Ok(rows)
+    }
+
+    /// Empties all, and fills all but the accounts.
+    fn small_tables(&mut self, layouts: &Layouts, on_server: bool) -> Result<u64, Fault> {
+        self.statement("begin")?;
+        self.statement(TRUNCATE)?;
+        let mut rows = 0;
+        for table in SMALL {
+            rows += self.table(table, layouts, on_server)?;
+        }
+        self.commit()?;
+        Ok(rows)
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        let site = self.site;
+        if site.stopped() {
+            return Err(Fault::Stopped);
+        }
+        let result = self.sql().execute("commit");
+        result.map_err(|error| {
+            if error.sqlstate.is_none() {
+                self.part = Part::Unknown;
             }
-        }
-        self.next < self.rows
+            Fault::query("commit", error, site)
+        })
     }
 
-    fn row(&self, piece: &mut Vec<u8>) {
-        // Writing to a vector cannot fail.
-        let _ = write!(piece, "{}", self.next);
-        if self.table.has_branch {
-            let _ = write!(piece, "\t{}", (self.next - 1) / self.table.rows_per_scale + 1);
-        }
-        piece.extend_from_slice(self.table.tail);
+    /// Fills a table that was emptied in the same transaction.
+    fn table(&mut self, table: &'static Table, layouts: &Layouts, on_server: bool) -> Result<u64, Fault> {
+        let total = self.rows_of(table);
+        let source = match on_server {
+            true => Source::on_server(table),
+            false => Source::here(table, layouts, total, true),
+        };
+        let site = self.site;
+        let mut meter = Meter::new(table.name, (0, total), self.options.quiet, site.now_us());
+        let mut next = Some(Stretch::up_to(total));
+        let (sql, listener) = (&mut self.connections[0], &mut *self.listener);
+        let mut note = |told| match told {
+            // As pgbench: the server says nothing while it makes rows.
+            Note::Rows(rows) if !on_server => {
+                meter.add(rows, site.now_us(), &mut |event| listener.event(event))
+            }
+            _ => {}
+        };
+        let result = source.load(&mut **sql, &mut || next.take(), site, &mut note);
+        self.listener.event(&Event::Filled);
+        self.hear();
+        result.map(|()| total)
     }
 
-    fn tell(&mut self, timer: &mut PhaseTimer<'_>, say: &mut dyn FnMut(&str)) {
-        let now_us = timer.now_us();
-        if self.quiet && now_us - self.told_us < MESSAGE_US && self.next < self.rows {
-            return;
+    /// Brings in accounts in several transactions, maybe over several connections; gives their number.
+    fn divided(&mut self, layouts: &Layouts, on_server: bool, missing: &[Stretch]) -> Result<u64, Fault> {
+        let total = self.rows_of(&ACCOUNTS_ROWS);
+        let rows: u64 = missing.iter().map(|stretch| stretch.rows()).sum();
+        let mut there = total - rows;
+        self.part = Part::Rows { there, total };
+        let source = match on_server {
+            true => Source::on_server(&ACCOUNTS_ROWS),
+            false => Source::here(&ACCOUNTS_ROWS, layouts, total, false),
+        };
+        let queue = self.queue(missing);
+        let jobs = (self.loading.jobs as usize).min(queue.len()).max(1);
+        let (site, batch) = (self.site, self.loading.batch);
+        while self.connections.len() < jobs {
+            self.connections.push(site.connect().map_err(Fault::Connect)?);
         }
-        self.told_us = now_us;
-        let elapsed = (now_us - self.start_us) as f64 / 1e6;
-        let (next, rows, name) = (self.next, self.rows, self.table.name);
-        let remaining = (rows - next) as f64 * elapsed / next as f64;
-        say(&format!(
-            "{next} of {rows} tuples ({}%) of {name} done (elapsed {elapsed:.2} s, remaining {remaining:.2} s)",
-            next * 100 / rows
-        ));
+        let mut meter = Meter::new(ACCOUNTS_ROWS.name, (there, total), self.options.quiet, site.now_us());
+        let listener = &mut *self.listener;
+        let mut note = |told| match told {
+            Note::Rows(rows) => meter.add(rows, site.now_us(), &mut |event| listener.event(event)),
+            Note::Committed(rows) => there += rows,
+            Note::Event(event) => listener.event(&event),
+        };
+        let result = if jobs == 1 {
+            let rows = batch.unwrap_or(u64::MAX);
+            Batches { source: &source, rows, site }.load(&mut self.connections[0], &queue, &mut note)
+        } else {
+            Crew { source: &source, queue: &queue, batch, site }.load(&mut self.connections, &mut note)
+        };
+        self.part = Part::Rows { there, total };
+        self.listener.event(&Event::Filled);
+        self.hear();
+        self.connections.truncate(1);
+        result.map(|()| rows)
+    }
+
+    fn queue(&self, missing: &[Stretch]) -> Queue {
+        if self.loading.jobs == 1 {
+            return Queue::new(missing.to_vec());
+        }
+        // Small pieces: side by side on disk lies what belongs side by side, whichever connection brought it.
+        let branches = self.loading.batch.map_or(1, |rows| rows.div_ceil(ACCOUNTS));
+        Queue::new(by_branches(missing, branches))
     }
 }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::steps::{self, Step};
 use crate::error::WorkloadError;
 use crate::words::unknown_word;
 
-/// Largest scale: above it account numbers would not fit pgbench's own 64-bit arithmetic by far; pgbench's bound.
+/// Largest scale, pgbench's own.
 const LARGEST_SCALE: u32 = i32::MAX as u32;
 
 /// `pgbench = { scale = 10 }` in `[prepare]`.
@@ -16,7 +17,7 @@ pub struct InitOptions {
     pub scale: u32,
     /// Steps in order, pgbench's letters: d drop, t tables, g rows made here, G rows made on the server, v vacuum,
     /// p primary keys, f foreign keys.
-    #[serde(deserialize_with = "steps", serialize_with = "letters")]
+    #[serde(deserialize_with = "steps::read", serialize_with = "steps::write")]
     pub steps: Vec<Step>,
     /// Fill factor of the tables, percent. 10..=100.
     pub fillfactor: u32,
@@ -52,75 +53,6 @@ impl Default for InitOptions {
             quiet: false,
         }
     }
-}
-
-/// One step of `-i`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// `d`
-    Drop,
-    /// `t`
-    CreateTables,
-    /// `g`
-    Generate,
-    /// `G`
-    GenerateOnServer,
-    /// `v`
-    Vacuum,
-    /// `p`
-    PrimaryKeys,
-    /// `f`
-    ForeignKeys,
-}
-
-const LETTERS: [(char, Step, &str); 7] = [
-    ('d', Step::Drop, "drop tables"),
-    ('t', Step::CreateTables, "create tables"),
-    ('g', Step::Generate, "client-side generate"),
-    ('G', Step::GenerateOnServer, "server-side generate"),
-    ('v', Step::Vacuum, "vacuum"),
-    ('p', Step::PrimaryKeys, "primary keys"),
-    ('f', Step::ForeignKeys, "foreign keys"),
-];
-
-impl Step {
-    /// Its name in pgbench's summary, and the name of its phase.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        LETTERS[self as usize].2
-    }
-
-    /// pgbench's letter for it.
-    #[must_use]
-    pub fn letter(self) -> char {
-        LETTERS[self as usize].0
-    }
-}
-
-/// Reads steps as `-I` takes them; blanks are passed over.
-///
-/// # Errors
-/// In pgbench's words, for a letter that is no step and for no step at all.
-pub fn parse_steps(text: &str) -> Result<Vec<Step>, String> {
-    if text.is_empty() {
-        return Err("no initialization steps specified".to_owned());
-    }
-    let step = |letter: char| {
-        let found = LETTERS.iter().find(|(known, _, _)| *known == letter);
-        found.map(|(_, step, _)| *step).ok_or_else(|| {
-            format!("unrecognized initialization step \"{letter}\"; allowed steps are: d, t, g, G, v, p, f")
-        })
-    };
-    text.chars().filter(|letter| *letter != ' ').map(step).collect()
-}
-
-fn steps<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Step>, D::Error> {
-    parse_steps(&String::deserialize(source)?).map_err(serde::de::Error::custom)
-}
-
-#[expect(clippy::ptr_arg, reason = "serde hands the field over as it is")]
-fn letters<S: serde::Serializer>(steps: &Vec<Step>, target: S) -> Result<S::Ok, S::Error> {
-    target.serialize_str(&steps.iter().map(|step| step.letter()).collect::<String>())
 }
 
 /// How accounts are divided among partitions.
@@ -179,5 +111,49 @@ impl InitOptions {
             steps.push(Step::ForeignKeys);
         }
         steps
+    }
+}
+
+/// How the rows are brought in, beyond what pgbench knows. The data are the same whatever is said here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loading {
+    /// Connections that bring in accounts at once. At least 1. With more than one (and no batches) all of them commit
+    /// when all of them are through.
+    pub jobs: u32,
+    /// Accounts per transaction, at least 1; `None` for all of them in one.
+    pub batch: Option<u64>,
+    /// Keep what an interrupted run left and go on from there.
+    pub resume: bool,
+}
+
+impl Default for Loading {
+    fn default() -> Self {
+        Self { jobs: 1, batch: None, resume: false }
+    }
+}
+
+impl Loading {
+    /// Most connections that may load at once.
+    pub const MOST_JOBS: u32 = 1000;
+
+    /// As pgbench does it: one connection, one transaction.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`].
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        if !(1..=Self::MOST_JOBS).contains(&self.jobs) {
+            let problem = format!("is not within 1..{}", Self::MOST_JOBS);
+            return Err(WorkloadError::option("--init-jobs", problem));
+        }
+        if self.batch == Some(0) {
+            return Err(WorkloadError::option("--init-batch", "must be at least 1"));
+        }
+        Ok(())
     }
 }

@@ -14,13 +14,12 @@ pub(super) const VACUUM: [&str; 4] = [
     "vacuum analyze pgbench_history",
 ];
 
-pub(super) const FOREIGN_KEYS: [&str; 5] = [
-    "alter table pgbench_tellers add constraint pgbench_tellers_bid_fkey foreign key (bid) references pgbench_branches",
-    "alter table pgbench_accounts add constraint pgbench_accounts_bid_fkey foreign key (bid) references pgbench_branches",
-    "alter table pgbench_history add constraint pgbench_history_bid_fkey foreign key (bid) references pgbench_branches",
-    "alter table pgbench_history add constraint pgbench_history_tid_fkey foreign key (tid) references pgbench_tellers",
-    "alter table pgbench_history add constraint pgbench_history_aid_fkey foreign key (aid) references pgbench_accounts",
-];
+/// The largest table, the only one that is partitioned.
+pub(super) const ACCOUNTS_TABLE: &str = "pgbench_accounts";
+
+/// Empties all, in one statement because foreign keys may hold them together.
+pub(super) const TRUNCATE: &str =
+    "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 
 /// Scale from which account numbers need 64 bits; pgbench's own threshold.
 const LARGE: u32 = 20_000;
@@ -28,9 +27,8 @@ const LARGE: u32 = 20_000;
 /// A table of pgbench.
 struct Table {
     name: &'static str,
+    /// Columns, with `@` where the type of an account's number stands.
     columns: &'static str,
-    /// The same with 64-bit account numbers.
-    large_columns: &'static str,
     /// The history is only appended to, so a fill factor means nothing there.
     fillfactor: bool,
 }
@@ -38,42 +36,48 @@ struct Table {
 const TABLES: [Table; 4] = [
     Table {
         name: "pgbench_history",
-        columns: "tid int, bid int, aid int, delta int, mtime timestamp, filler char(22)",
-        large_columns: "tid int, bid int, aid bigint, delta int, mtime timestamp, filler char(22)",
+        columns: "tid int,bid int,aid @,delta int,mtime timestamp,filler char(22)",
         fillfactor: false,
     },
     Table {
         name: "pgbench_tellers",
-        columns: "tid int not null, bid int, tbalance int, filler char(84)",
-        large_columns: "tid int not null, bid int, tbalance int, filler char(84)",
+        columns: "tid int not null,bid int,tbalance int,filler char(84)",
         fillfactor: true,
     },
     Table {
         name: "pgbench_accounts",
-        columns: "aid int not null, bid int, abalance int, filler char(84)",
-        large_columns: "aid bigint not null, bid int, abalance int, filler char(84)",
+        columns: "aid @ not null,bid int,abalance int,filler char(84)",
         fillfactor: true,
     },
     Table {
         name: "pgbench_branches",
-        columns: "bid int not null, bbalance int, filler char(88)",
-        large_columns: "bid int not null, bbalance int, filler char(88)",
+        columns: "bid int not null,bbalance int,filler char(88)",
         fillfactor: true,
     },
 ];
 
-/// Statements that create the tables and the partitions.
+/// Statements that create the tables. Their text is pgbench's to the letter: servers log it, and errors quote it.
 pub(super) fn create(options: &InitOptions) -> Vec<String> {
-    let mut statements: Vec<String> = TABLES.iter().map(|table| create_table(table, options)).collect();
-    statements.extend((1..=options.partitions).map(|number| create_partition(number, options)));
-    statements
+    TABLES.iter().map(|table| create_table(table, options)).collect()
+}
+
+/// Statements that create the partitions.
+pub(super) fn create_partitions(options: &InitOptions) -> Vec<String> {
+    (1..=options.partitions).map(|number| create_partition(number, options)).collect()
+}
+
+/// Whether account numbers need 64 bits at this scale.
+pub(super) fn is_large(scale: u32) -> bool {
+    scale >= LARGE
 }
 
 fn create_table(table: &Table, options: &InitOptions) -> String {
-    let columns = if options.scale >= LARGE { table.large_columns } else { table.columns };
-    let partitioned = options.partitions > 0 && table.name == "pgbench_accounts";
-    // A partitioned table has no rows of its own: no fill factor, and it is not unlogged.
-    let mut text = format!("create{} table {}({columns})", unlogged(options, !partitioned), table.name);
+    let columns = table.columns.replace('@', if is_large(options.scale) { "bigint" } else { "   int" });
+    let partitioned = options.partitions > 0 && table.name == ACCOUNTS_TABLE;
+    // A partitioned table has no rows of its own, so no fill factor; it cannot be unlogged, nor may then the tables that
+    // are tied to it by foreign keys.
+    let mut text =
+        format!("create{} table {}({columns})", unlogged(options, options.partitions == 0), table.name);
     if partitioned {
         text.push_str(match options.partition_method {
             PartitionMethod::Range => " partition by range (aid)",
@@ -91,11 +95,11 @@ fn create_partition(number: u32, options: &InitOptions) -> String {
         PartitionMethod::Range => range_bounds(number, options),
         PartitionMethod::Hash => format!("with (modulus {}, remainder {})", options.partitions, number - 1),
     };
+    // In the tablespace of the whole, without saying so.
     format!(
-        "create{} table pgbench_accounts_{number} partition of pgbench_accounts for values {bounds}{}{}",
+        "create{} table pgbench_accounts_{number}\n  partition of pgbench_accounts\n  for values {bounds}{}",
         unlogged(options, true),
         fillfactor(options),
-        tablespace(options)
     )
 }
 
@@ -109,18 +113,50 @@ fn range_bounds(number: u32, options: &InitOptions) -> String {
     format!("from ({low}) to ({high})")
 }
 
-pub(super) fn primary_keys(options: &InitOptions) -> Vec<String> {
+/// A key, and the table it is of.
+pub(super) struct Key {
+    pub(super) table: &'static str,
+    /// Name of its constraint.
+    pub(super) constraint: &'static str,
+    pub(super) statement: String,
+}
+
+pub(super) fn primary_keys(options: &InitOptions) -> Vec<Key> {
     let space = options.index_tablespace.as_ref();
     let space =
         space.map(|name| format!(" using index tablespace {}", quote_identifier(name))).unwrap_or_default();
+    let key = |(table, constraint, column)| Key {
+        table,
+        constraint,
+        statement: format!("alter table {table} add primary key ({column}){space}"),
+    };
     [
-        "pgbench_branches add primary key (bid)",
-        "pgbench_tellers add primary key (tid)",
-        "pgbench_accounts add primary key (aid)",
+        ("pgbench_branches", "pgbench_branches_pkey", "bid"),
+        ("pgbench_tellers", "pgbench_tellers_pkey", "tid"),
+        (ACCOUNTS_TABLE, "pgbench_accounts_pkey", "aid"),
     ]
-    .iter()
-    .map(|key| format!("alter table {key}{space}"))
-    .collect()
+    .map(key)
+    .into()
+}
+
+/// Table, column and table referred to.
+const REFERENCES: [(&str, &str, &str, &str); 5] = [
+    ("pgbench_tellers", "pgbench_tellers_bid_fkey", "bid", "pgbench_branches"),
+    (ACCOUNTS_TABLE, "pgbench_accounts_bid_fkey", "bid", "pgbench_branches"),
+    ("pgbench_history", "pgbench_history_bid_fkey", "bid", "pgbench_branches"),
+    ("pgbench_history", "pgbench_history_tid_fkey", "tid", "pgbench_tellers"),
+    ("pgbench_history", "pgbench_history_aid_fkey", "aid", ACCOUNTS_TABLE),
+];
+
+pub(super) fn foreign_keys() -> Vec<Key> {
+    let key = |(table, constraint, column, other)| Key {
+        table,
+        constraint,
+        statement: format!(
+            "alter table {table} add constraint {constraint} foreign key ({column}) references {other}"
+        ),
+    };
+    REFERENCES.map(key).into()
 }
 
 fn unlogged(options: &InitOptions, can_be: bool) -> &'static str {

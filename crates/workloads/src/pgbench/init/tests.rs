@@ -1,24 +1,41 @@
-use super::*;
-use crate::sql::fake::FakeSql;
+mod server;
 
-/// The statements and messages of a run at this many ms a clock reading.
-fn run(options: &InitOptions) -> (Vec<String>, Vec<String>, JobReport) {
-    let mut sql = FakeSql::new();
-    sql.answer("show server_version_num", &[&["150018"]]);
-    let (mut messages, mut now) = (Vec::new(), 0);
-    let mut clock = || {
-        now += 10_000;
-        now
-    };
-    let report = initialize(&mut sql, options, &mut clock, &mut |line| messages.push(line.to_owned()));
-    (sql.asked, messages, report.unwrap())
+use proptest::prelude::*;
+
+use self::server::{FakeServer, Trouble};
+use super::*;
+use crate::jobs::JobReport;
+
+/// Runs the steps; what was said, and how it ended.
+fn told(
+    server: &FakeServer,
+    options: &InitOptions,
+    loading: Loading,
+) -> (Vec<String>, Result<JobReport, InitError>) {
+    let mut lines = Vec::new();
+    let mut voice = Voice::new(false);
+    let mut listen = |event: &Event| lines.push(voice.say(event));
+    let result = run(options, &loading, server.open(), server, &mut listen);
+    lines.retain(|line| !line.is_empty());
+    (lines, result)
+}
+
+fn options(steps: &str, scale: u32) -> InitOptions {
+    InitOptions { steps: parse_steps(steps).unwrap(), scale, quiet: true, ..InitOptions::default() }
+}
+
+fn remarks(error: &InitError) -> String {
+    let lines = error.remarks().into_iter().map(|(kind, text)| format!("{kind:?}: {text}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn the_default_steps() {
-    let (statements, messages, report) = run(&InitOptions::at_scale(2));
-    insta::assert_snapshot!("default_statements", statements.join("\n"));
-    insta::assert_snapshot!("default_messages", messages.join("\n"));
+    let server = FakeServer::default();
+    let (lines, report) = told(&server, &InitOptions::at_scale(2), Loading::default());
+    insta::assert_snapshot!("default_statements", server.state().asked.join("\n"));
+    insta::assert_snapshot!("default_messages", lines.concat());
+    let report = report.unwrap();
     let phases: Vec<_> = report.phases.iter().map(|phase| (phase.name.as_str(), phase.count)).collect();
     assert_eq!(
         phases,
@@ -30,39 +47,52 @@ fn the_default_steps() {
             ("primary keys", None),
         ]
     );
+    assert_eq!(server.state().accounts.len(), 200_000);
 }
 
 #[test]
 fn every_option_is_used() {
+    let server = FakeServer::default();
     let options = InitOptions {
-        steps: parse_steps("t Gpf").unwrap(),
         scale: 20_000,
         fillfactor: 70,
         unlogged: true,
         partitions: 3,
         tablespace: Some("fast".into()),
         index_tablespace: Some("faster".into()),
-        ..InitOptions::default()
+        ..options("t Gpf", 1)
     };
-    let (statements, _, _) = run(&options);
-    insta::assert_snapshot!("all_options", statements.join("\n"));
-    let hash =
-        InitOptions { partition_method: PartitionMethod::Hash, partitions: 2, ..InitOptions::default() };
-    let created = tables::create(&hash);
-    assert_eq!(
-        created.last().unwrap(),
-        "create table pgbench_accounts_2 partition of pgbench_accounts for values with (modulus 2, remainder 1) with \
-         (fillfactor=100)"
-    );
+    let (lines, report) = told(&server, &options, Loading::default());
+    report.unwrap();
+    insta::assert_snapshot!("all_options", server.state().asked.join("\n"));
+    insta::assert_snapshot!("all_options_messages", lines.concat());
+}
+
+#[test]
+fn plain_tables_of_known_columns_take_the_fast_way() {
+    let server = FakeServer::default();
+    let answers = [
+        ("server_version_num", vec![vec!["180006".to_owned()]]),
+        (
+            "relkind",
+            vec![
+                vec!["pgbench_history".into(), "r".into(), "x 23".into()],
+                vec!["pgbench_branches".into(), "r".into(), "bid 23,bbalance 23,filler 1042".into()],
+            ],
+        ),
+    ];
+    server.state().answers = answers.map(|(part, rows)| (part.to_owned(), rows)).to_vec();
+    // The server for tests reads no binary rows: what matters is how the copy begins.
+    server.state().troubles.push((4, Trouble::Refused));
+    let (_, result) = told(&server, &options("g", 1), Loading::default());
+    result.unwrap_err();
+    let wanted = "copy pgbench_branches from stdin with (format binary, freeze on)";
+    assert!(server.state().asked.iter().any(|sql| sql == wanted), "{:?}", server.state().asked);
 }
 
 #[test]
 fn foreign_keys_are_added_once() {
-    let steps = |text: &str| InitOptions {
-        steps: parse_steps(text).unwrap(),
-        foreign_keys: true,
-        ..InitOptions::default()
-    };
+    let steps = |text: &str| InitOptions { foreign_keys: true, ..options(text, 1) };
     let letters =
         |options: InitOptions| options.all_steps().iter().map(|step| step.letter()).collect::<String>();
     assert_eq!(letters(steps("dtg")), "dtgf");
@@ -73,14 +103,210 @@ fn foreign_keys_are_added_once() {
 fn wrong_steps_are_named() {
     assert!(parse_steps("dtx").unwrap_err().contains("\"x\""));
     assert!(parse_steps("").is_err());
+    assert_eq!(parse_steps("  ").unwrap(), []);
 }
 
 #[test]
-fn errors_name_their_statement() {
-    let mut sql = FakeSql::new();
-    sql.refuse("drop table", "42501", "ERROR:  must be owner of table pgbench_accounts");
-    let result = initialize(&mut sql, &InitOptions::default(), &mut || 0, &mut |_| ());
-    let message = result.unwrap_err().to_string();
-    assert!(message.starts_with("while running \"drop table"), "{message}");
-    assert!(message.ends_with("must be owner of table pgbench_accounts"), "{message}");
+fn a_refusal_is_told_as_pgbench_does() {
+    let server = FakeServer::default();
+    server.state().troubles.push((0, Trouble::Refused));
+    let (_, result) = told(&server, &InitOptions::default(), Loading::default());
+    insta::assert_snapshot!("refusal", remarks(&result.unwrap_err()));
+}
+
+#[test]
+fn who_stops_learns_what_is_there() {
+    let mut texts = Vec::new();
+    // The first statement of each step, and the second one of a step that has several.
+    for at in [0, 2, 6, 11, 14, 18] {
+        let server = FakeServer::default();
+        server.state().troubles.push((at, Trouble::Stop));
+        let (_, result) = told(&server, &InitOptions::at_scale(1), Loading::default());
+        texts.push(format!("{}:\n{}", server.state().asked[at], remarks(&result.unwrap_err())));
+    }
+    let server = FakeServer::default();
+    server.state().troubles.push((15, Trouble::Stop));
+    let batches = Loading { batch: Some(30_000), ..Loading::default() };
+    let (_, result) = told(&server, &options("g", 1), batches);
+    texts.push(format!("{}:\n{}", server.state().asked[15], remarks(&result.unwrap_err())));
+    insta::assert_snapshot!("stopped", texts.join("\n\n"));
+}
+
+#[test]
+fn a_commit_without_an_answer_is_no_refusal() {
+    let server = FakeServer::default();
+    server.state().troubles.push((7, Trouble::After));
+    let (_, result) = told(&server, &options("g", 1), Loading::default());
+    assert_eq!(server.state().asked[7], "commit");
+    insta::assert_snapshot!("unknown_commit", remarks(&result.unwrap_err()));
+}
+
+#[test]
+fn a_lost_connection_is_made_again() {
+    let server = FakeServer::default();
+    server.state().troubles = vec![(9, Trouble::Before), (16, Trouble::After)];
+    let batches = Loading { batch: Some(40_000), ..Loading::default() };
+    let (lines, result) = told(&server, &options("g", 1), batches);
+    result.unwrap();
+    assert_eq!(server.state().accounts, (1..=100_000).collect());
+    insta::assert_snapshot!("reconnecting", lines.concat());
+}
+
+#[test]
+fn several_connections_commit_together_or_not_at_all() {
+    let jobs = Loading { jobs: 3, ..Loading::default() };
+    let server = FakeServer::default();
+    let (_, result) = told(&server, &options("g", 4), jobs);
+    assert_eq!(result.unwrap().phases[0].count, Some(400_044));
+    assert_eq!(server.state().accounts, (1..=400_000).collect());
+
+    let server = FakeServer::default();
+    // One of the copies of accounts, whichever it is.
+    server.state().troubles.push((10, Trouble::Refused));
+    let (_, result) = told(&server, &options("g", 4), jobs);
+    let error = result.unwrap_err();
+    assert!(remarks(&error).contains("disk full"), "{error}");
+    assert!(remarks(&error).contains("0 of 400000 rows"), "{error}");
+    assert_eq!(server.state().accounts.len(), 0);
+}
+
+/// What the survey asks, answered from what a server has.
+fn answer_survey(server: &FakeServer, scale: u64) {
+    let mut state = server.state();
+    let mut branches: Vec<Vec<String>> = Vec::new();
+    for branch in 1..=scale {
+        if let Some(found) = state.accounts.within((branch - 1) * ACCOUNTS + 1, branch * ACCOUNTS) {
+            let numbers = [branch].into_iter().chain(found).map(|number| number.to_string());
+            branches.push(numbers.chain(["t".to_owned()]).collect());
+        }
+    }
+    let numbered = |count: u64| vec![vec![count.to_string(), "1".into(), count.to_string()]];
+    let [small, tellers] = state.small;
+    state.answers = vec![
+        ("to_regclass(name)".into(), vec![vec!["4".into()]]),
+        ("partstrat".into(), vec![vec![String::new(), "0".into(), "integer".into()]]),
+        ("group by bid".into(), branches),
+        ("from pgbench_branches".into(), numbered(small)),
+        ("from pgbench_tellers".into(), numbered(tellers)),
+        ("pgbench_history limit 1".into(), vec![vec!["0".into()]]),
+        ("pg_constraint".into(), vec![vec!["1".into()]]),
+    ];
+}
+
+#[test]
+fn resuming_refuses_what_does_not_fit() {
+    let resume = Loading { resume: true, ..Loading::default() };
+    let cases = [
+        ("to_regclass(name)", vec!["2"]),
+        ("partstrat", vec!["h", "3", "integer"]),
+        ("partstrat", vec!["", "0", "bigint"]),
+        ("from pgbench_branches", vec!["3", "1", "3"]),
+        ("from pgbench_tellers", vec!["10", "2", "11"]),
+        ("pgbench_history limit 1", vec!["1"]),
+        ("group by bid", vec!["1", "99", "1", "100", "t"]),
+        ("group by bid", vec!["1", "100", "1", "100", "f"]),
+        ("group by bid", vec!["2", "100", "100001", "100100", "t"]),
+    ];
+    let mut texts = Vec::new();
+    for (part, row) in cases {
+        let server = FakeServer::default();
+        server.state().small = [1, 10];
+        answer_survey(&server, 1);
+        let row = vec![row.into_iter().map(str::to_owned).collect()];
+        server.state().answers.insert(0, (part.to_owned(), row));
+        let (_, result) = told(&server, &options("dtgvp", 1), resume);
+        texts.push(remarks(&result.unwrap_err()));
+        assert!(!server.state().asked.iter().any(|sql| sql.starts_with("drop")));
+    }
+    insta::assert_snapshot!("cannot_resume", texts.join("\n\n"));
+}
+
+#[test]
+fn resuming_without_anything_begins_at_the_beginning() {
+    let server = FakeServer::default();
+    server.state().answers = vec![("to_regclass(name)".into(), vec![vec!["0".into()]])];
+    let (lines, result) = told(&server, &options("dtg", 1), Loading { resume: true, ..Loading::default() });
+    result.unwrap();
+    assert!(lines[0].starts_with("nothing to resume"), "{lines:?}");
+    assert_eq!(server.state().accounts.len(), 100_000);
+}
+
+#[test]
+fn resuming_keeps_tables_and_keys() {
+    let server = FakeServer::default();
+    server.state().accounts = (1..=30_000).chain(100_001..=200_000).collect();
+    server.state().small = [3, 30];
+    answer_survey(&server, 3);
+    let (lines, result) =
+        told(&server, &options("dtgvpf", 3), Loading { resume: true, ..Loading::default() });
+    assert_eq!(result.unwrap().phases[0].count, Some(170_000));
+    assert_eq!(server.state().accounts, (1..=300_000).collect());
+    insta::assert_snapshot!("resumed_messages", lines.concat());
+    let changes = ["drop", "create", "alter", "truncate"];
+    let changed = |sql: &String| changes.iter().any(|word| sql.starts_with(word));
+    assert!(!server.state().asked.iter().any(changed), "{:?}", server.state().asked);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Whatever is lost, and wherever: every account is there once in the end, if need be after resuming.
+    #[test]
+    fn no_account_is_lost_or_doubled(
+        batch in 20_000_u64..200_000,
+        jobs in 1_u32..4,
+        troubles in proptest::collection::vec((7_usize..40, 0..4_u8), 0..5),
+    ) {
+        let server = FakeServer::default();
+        let kind = |kind| match kind {
+            0 => Trouble::Before,
+            1 => Trouble::After,
+            2 => Trouble::Refused,
+            _ => Trouble::Before,
+        };
+        server.state().troubles = troubles.into_iter().map(|(at, number)| (at, kind(number))).collect();
+        let mut loading = Loading { jobs, batch: Some(batch), resume: false };
+        let (_, mut result) = told(&server, &options("g", 2), loading);
+        loading.resume = true;
+        for _ in 0..6 {
+            if result.is_ok() {
+                break;
+            }
+            answer_survey(&server, 2);
+            result = told(&server, &options("g", 2), loading).1;
+            server.state().answers.clear();
+        }
+        result.unwrap();
+        prop_assert!(server.state().accounts == (1..=200_000).collect());
+    }
+}
+
+#[test]
+fn progress_on_a_terminal_stays_on_its_line() {
+    let progress = |done, elapsed_s| {
+        Event::Progress(Progress {
+            table: "pgbench_accounts",
+            done,
+            total: 1_000_000,
+            elapsed_s,
+            remaining_s: 120.5 - elapsed_s,
+        })
+    };
+    let events = [
+        Event::Begun(Step::Generate),
+        progress(100_000, 9.0),
+        progress(200_000, 120.5),
+        Event::Filled,
+        Event::Begun(Step::Vacuum),
+        progress(300_000, 1.0),
+        Event::Notice("NOTICE:  hear".into()),
+        Event::Reconnecting { reason: "gone".into(), attempt: 2, attempts: 40, wait_us: 500_000 },
+        Event::Resumed { there: 5, total: 10 },
+        Event::Done(Summary::default()),
+    ];
+    for (name, terminal) in [("on_a_terminal", true), ("in_a_file", false)] {
+        let mut voice = Voice::new(terminal);
+        let text: String = events.iter().map(|event| voice.say(event)).collect();
+        insta::assert_snapshot!(name, text.replace('\r', "<CR>\n"));
+    }
 }

@@ -1,0 +1,186 @@
+//! A run of the drop-in in a results file: counters of the server and the host around it, a verdict, a record.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use engine::{Measured, Second, Until};
+use results::{Doubt, ExperimentId};
+use workloads::ClientWorkload;
+use workloads::pgbench::{Options, Pgbench};
+use workloads::sql::SqlError;
+
+use super::LoadOptions;
+use crate::bench::keep;
+use crate::collect::{Counters, await_clients_gone};
+use crate::error::LabError;
+use crate::execute::{Series, Stage, Taken, events, fill, own_figures, planned};
+use crate::experiment::{TargetSpec, without_passwords};
+use crate::host::HostSample;
+use crate::plan::PlannedRun;
+use crate::stop::Stop;
+use crate::target::settings::recorded;
+use crate::validity::{Evidence, judge};
+
+/// What a finished run is entered under.
+#[derive(Debug)]
+pub struct Entry<'a> {
+    /// The scripts.
+    pub workload: &'a Pgbench,
+    /// How they were run.
+    pub options: &'a Options,
+    /// The load.
+    pub load: &'a LoadOptions,
+    /// What was measured.
+    pub measured: &'a Measured,
+}
+
+/// A results file, open for one run.
+#[derive(Debug)]
+pub struct Book {
+    path: PathBuf,
+    target: TargetSpec,
+    stage: Stage,
+    settings: Vec<results::Setting>,
+    started_at: String,
+    series: Series,
+    before: Option<(Counters, HostSample)>,
+    problem: Option<SqlError>,
+}
+
+impl Book {
+    /// Connects once more to the server of `dsn`, to read its settings now and its counters around the run.
+    ///
+    /// # Errors
+    /// When the server or the results file refuses.
+    pub fn open(path: &Path, dsn: &str, until: Until) -> Result<Self, LabError> {
+        // Early: a file that cannot be used is better known before the run.
+        drop(results::Store::create_or_open(path)?);
+        let shown = without_passwords(dsn);
+        let target = TargetSpec::Url { url: dsn.to_owned(), shown, redis: None, change_server: false };
+        let mut stage = Stage::open(&target, None, &Stop::new())?;
+        let settings = recorded(stage.control()?)?;
+        Ok(Self {
+            path: path.to_owned(),
+            target,
+            stage,
+            settings,
+            started_at: jiff::Timestamp::now().to_string(),
+            series: Series::of(until),
+            before: None,
+            problem: None,
+        })
+    }
+
+    /// What happens from now on counts.
+    pub fn measuring(&mut self) {
+        match self.stage.control().map(|control| Counters::take(control)) {
+            Ok(Ok(counters)) => self.before = Some((counters, HostSample::take(None))),
+            Ok(Err(error)) => self.problem = Some(error),
+            // The run goes on; what is missing is said at its end.
+            Err(error) => self.problem = Some(SqlError { sqlstate: None, text: error.to_string() }),
+        }
+    }
+
+    /// One second of load is over.
+    pub fn second(&mut self, second: &Second) {
+        self.series.add(second);
+    }
+
+    /// Stores the run; gives its experiment, and why it may not be believed.
+    ///
+    /// # Errors
+    /// When the server is gone or the file cannot be written.
+    pub fn close(mut self, entry: &Entry<'_>) -> Result<(ExperimentId, Vec<Doubt>), LabError> {
+        if let Some(problem) = self.problem.take() {
+            return Err(problem.into());
+        }
+        let after = HostSample::take(None);
+        let mut figures = own_figures(entry.measured);
+        if let Some((counters, host)) = self.before.take() {
+            let control = self.stage.control()?;
+            await_clients_gone(control)?;
+            figures.extend(after.figures_since(&host));
+            figures.extend(Counters::take(control)?.since(&counters));
+        }
+        let mut record = planned(&cell(entry), load_name(entry.load), entry.load.warmup.as_secs_f64(), 1);
+        record.settings = std::mem::take(&mut self.settings);
+        let taken = Taken {
+            started_at: std::mem::take(&mut self.started_at),
+            measured: entry.measured.clone(),
+            series: self.series.into_points(),
+            events: events(entry.measured, &figures),
+            figures,
+        };
+        let (validity, doubts) = judge(&Evidence {
+            measured: &taken.measured,
+            series: &taken.series,
+            open: entry.load.rate.is_some(),
+            limit_s: entry.load.limit.map(|limit| limit.as_secs_f64()),
+            steal_pct: taken.figures.get("steal_pct").copied(),
+            probe_ms: None,
+            returns_something: false,
+        });
+        (record.validity, record.doubts) = (validity, doubts.clone());
+        fill(&mut record, taken, &entry.workload.scripts());
+        let identity = identity(&self.target, entry);
+        let stored = keep(&self.path, &self.stage, "pgbench", &question(entry), &identity, &mut record)?;
+        Ok((stored, doubts))
+    }
+}
+
+fn load_name(load: &LoadOptions) -> &'static str {
+    if load.rate.is_some() { "rate" } else { "closed" }
+}
+
+fn names(entry: &Entry<'_>) -> String {
+    entry.workload.scripts().into_iter().map(|script| script.name).collect::<Vec<_>>().join(", ")
+}
+
+fn question(entry: &Entry<'_>) -> String {
+    format!("How fast is {} with {} clients?", names(entry), entry.load.clients)
+}
+
+fn cell(entry: &Entry<'_>) -> PlannedRun {
+    let workload = names(entry);
+    let mut factors = BTreeMap::from([
+        ("workload".to_owned(), workload.clone()),
+        ("clients".to_owned(), entry.load.clients.to_string()),
+    ]);
+    factors.extend(entry.load.rate.map(|rate| ("rate".to_owned(), rate.to_string())));
+    PlannedRun {
+        sequence: 0,
+        round: 1,
+        workload,
+        factors,
+        arm: None,
+        position_in_pair: 1,
+        seed: entry.load.seed,
+        clients: entry.load.clients as u32,
+        threads: entry.load.crew().threads as u32,
+        rate: entry.load.rate,
+        beside: false,
+    }
+}
+
+/// Everything but the seed that makes a run comparable with another one.
+fn identity(target: &TargetSpec, entry: &Entry<'_>) -> serde_json::Value {
+    let load = entry.load;
+    let until = match load.until {
+        Until::Elapsed(time) => serde_json::json!({ "elapsed_s": time as f64 / 1e9 }),
+        Until::PerClient(count) => serde_json::json!({ "per_client": count }),
+    };
+    let scripts = entry.workload.scripts();
+    let scripts: Vec<_> =
+        scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
+    serde_json::json!({
+        "target": target,
+        "workload": entry.options,
+        "scripts": scripts,
+        "clients": load.clients,
+        "threads": load.crew().threads,
+        "until": until,
+        "warmup_s": load.warmup.as_secs_f64(),
+        "rate": load.rate,
+        "limit_s": load.limit.map(|limit| limit.as_secs_f64()),
+    })
+}

@@ -1,0 +1,111 @@
+//! Making pgbench's tables on a real server: connections, the clock, and a way to end it all.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use workloads::Connect;
+use workloads::jobs::JobReport;
+use workloads::pgbench::init::{self, Connection, InitError, InitOptions, Listener, Loading, Surroundings};
+use workloads::sql::SqlError;
+
+use crate::control::{Canceller, ConnectError, Control};
+
+/// Patience with a server that is asked for a further connection.
+const BOUND: Duration = Duration::from_secs(30);
+/// Time between two looks at the wish to stop.
+const LOOK: Duration = Duration::from_millis(20);
+/// Time between two requests to cancel the same statement: one that comes before it begins has no effect.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// Makes and fills pgbench's tables over `control`; further connections go to the same place.
+///
+/// Once `stopped` gives true, what runs on the server is cancelled and no statement is begun any more.
+///
+/// # Errors
+/// [`InitError`], which says in what state the tables are.
+pub fn initialize(
+    control: Control,
+    options: &InitOptions,
+    loading: &Loading,
+    stopped: &(dyn Fn() -> bool + Sync),
+    listener: &mut dyn Listener,
+) -> Result<JobReport, InitError> {
+    let site = Site {
+        connect: control.place().clone(),
+        start: Instant::now(),
+        stopped,
+        cancellers: Mutex::new(Vec::from_iter(control.canceller())),
+    };
+    let site = &site;
+    thread::scope(|scope| {
+        let (done, ended) = mpsc::channel();
+        scope.spawn(move || site.watch(&ended));
+        let result = init::run(options, loading, Box::new(control), site, listener);
+        drop(done);
+        result
+    })
+}
+
+/// A server, the clock, and the wish to stop.
+struct Site<'a> {
+    connect: Connect,
+    start: Instant,
+    stopped: &'a (dyn Fn() -> bool + Sync),
+    cancellers: Mutex<Vec<Canceller>>,
+}
+
+impl Site<'_> {
+    /// Cancels what runs, from the wish to stop on until the end.
+    fn watch(&self, ended: &Receiver<()>) {
+        let mut pause = LOOK;
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
+            if self.stopped() {
+                self.cancel();
+                pause = AGAIN;
+            }
+        }
+    }
+
+    fn cancel(&self) {
+        for canceller in &*self.cancellers.lock().unwrap_or_else(PoisonError::into_inner) {
+            // A server that cannot be reached runs nothing of ours for long.
+            let _ = canceller.cancel();
+        }
+    }
+}
+
+impl Surroundings for Site<'_> {
+    fn connect(&self) -> Result<Connection, SqlError> {
+        let control = Control::open(&self.connect, Some(BOUND)).map_err(|error| refused(&error))?;
+        let mut cancellers = self.cancellers.lock().unwrap_or_else(PoisonError::into_inner);
+        cancellers.extend(control.canceller());
+        Ok(Box::new(control))
+    }
+
+    fn now_us(&self) -> u64 {
+        self.start.elapsed().as_micros() as u64
+    }
+
+    fn sleep_us(&self, us: u64) {
+        let end = Instant::now() + Duration::from_micros(us);
+        while let Some(left) = end.checked_duration_since(Instant::now())
+            && !left.is_zero()
+            && !self.stopped()
+        {
+            thread::sleep(left.min(LOOK));
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        (self.stopped)()
+    }
+}
+
+/// Without SQLSTATE where another try may succeed.
+fn refused(error: &ConnectError) -> SqlError {
+    let passing =
+        error.is_passing() || matches!(error, ConnectError::TimedOut { .. } | ConnectError::Io { .. });
+    SqlError { sqlstate: (!passing).then(|| "08001".to_owned()), text: error.to_string() }
+}

@@ -1,0 +1,115 @@
+//! Values of the options that pgbench does not have.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::report::pgbench::Percentile;
+
+use super::Fault;
+use super::numbers::integer;
+use super::options::{BESIDE, Opt, Spec};
+use super::settings::{Format, HostPolicy};
+
+/// Longest warm-up, s.
+const LONGEST_WARMUP_S: f64 = i32::MAX as f64;
+
+/// One `--group` as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GroupAsked {
+    /// How many clients, at least 1.
+    pub(super) clients: u32,
+    /// Scripts by number from 1, with the weight given here.
+    pub(super) scripts: Vec<(usize, Option<u32>)>,
+}
+
+/// Whether no pgbench has this option.
+pub(super) fn is_own(spec: &Spec) -> bool {
+    spec.opt != Opt::ContinueOnError && BESIDE.iter().any(|own| own.opt == spec.opt)
+}
+
+fn invalid(text: &str, option: &str, expected: &str) -> Fault {
+    Fault::error(format!("invalid value \"{text}\" for option {option}: expected {expected}"))
+}
+
+/// `50,95,99.9`
+pub(super) fn percentiles(text: &str) -> Result<Vec<Percentile>, Fault> {
+    let mut percentiles = Vec::new();
+    for word in text.split(',') {
+        let percentile = word.trim().parse::<Percentile>().map_err(|_| {
+            invalid(
+                text,
+                "--percentiles",
+                "numbers from 1 to 100 with at most three decimals, such as 50,95,99.9",
+            )
+        })?;
+        if !percentiles.contains(&percentile) {
+            percentiles.push(percentile);
+        }
+    }
+    Ok(percentiles)
+}
+
+/// `text`, `json` or `lines`
+pub(super) fn format(text: &str) -> Result<Format, Fault> {
+    match text {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        "lines" => Ok(Format::Lines),
+        _ => Err(invalid(text, "--format", "text, json or lines")),
+    }
+}
+
+/// Name of a results file.
+pub(super) fn results(text: &str) -> Result<PathBuf, Fault> {
+    if text.is_empty() { Err(invalid(text, "--results", "the name of a file")) } else { Ok(text.into()) }
+}
+
+/// Seconds, with decimals if wanted.
+pub(super) fn warmup(text: &str) -> Result<Duration, Fault> {
+    let seconds =
+        text.trim().parse::<f64>().ok().filter(|seconds| (0.0..=LONGEST_WARMUP_S).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| invalid(text, "--warmup", "seconds, 0 or more"))
+}
+
+/// `COUNT=SCRIPT[@W],...`
+pub(super) fn group(text: &str) -> Result<GroupAsked, Fault> {
+    let fault = || {
+        let expected =
+            "COUNT=SCRIPT[@W],..., such as 8=1,2@3: clients, then numbers of scripts with their weights";
+        invalid(text, "--group", expected)
+    };
+    let (count, list) = text.split_once('=').ok_or_else(fault)?;
+    let clients = integer(count, "--group", 1, i32::MAX).map_err(|_| fault())?.cast_unsigned();
+    let mut scripts = Vec::new();
+    for word in list.split(',') {
+        let (number, weight) = match word.split_once('@') {
+            Some((number, weight)) => {
+                (number, Some(integer(weight, "--group", 0, i32::MAX).map_err(|_| fault())?.cast_unsigned()))
+            }
+            None => (word, None),
+        };
+        scripts.push((script_number(number).ok_or_else(fault)?, weight));
+    }
+    Ok(GroupAsked { clients, scripts })
+}
+
+/// `first`, `round-robin`, `random` or `read-write`
+pub(super) fn hosts(text: &str) -> Result<HostPolicy, Fault> {
+    match text {
+        "first" => Ok(HostPolicy::First),
+        "round-robin" => Ok(HostPolicy::RoundRobin),
+        "random" => Ok(HostPolicy::Random),
+        "read-write" => Ok(HostPolicy::ReadWrite),
+        _ => Err(invalid(text, "--hosts", "first, round-robin, random or read-write")),
+    }
+}
+
+/// Numbers of scripts, from 1.
+pub(super) fn read_scripts(text: &str) -> Result<Vec<usize>, Fault> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(script_number).collect();
+    numbers.ok_or_else(|| invalid(text, "--read-script", "numbers of scripts, such as 1,3"))
+}
+
+fn script_number(text: &str) -> Option<usize> {
+    text.trim().parse().ok().filter(|&number| number > 0)
+}

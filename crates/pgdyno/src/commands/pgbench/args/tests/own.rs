@@ -1,0 +1,73 @@
+//! The options that pgbench does not have.
+
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn own_options() {
+    let settings = run_of(&[
+        "-S",
+        "-f",
+        "fx/good.sql@4",
+        "-N",
+        "--percentiles=50,99.9,50",
+        "--format",
+        "json",
+        "--results=r.sqlite",
+        "--warmup",
+        "1.5",
+        "--startup-script",
+        "fx/good.sql",
+        "--group",
+        "3=1,2@7",
+        "--group=2=3",
+        "--hosts=read-write",
+        "--read-script=2,1",
+        "--read-script",
+        "2",
+    ]);
+    let percentiles: Vec<_> = settings.percentiles.iter().map(ToString::to_string).collect();
+    assert_eq!(percentiles, ["50", "99.9"]);
+    assert_eq!((settings.format, settings.warmup), (Format::Json, Duration::from_millis(1_500)));
+    assert_eq!(settings.results.as_deref(), Some("r.sqlite".as_ref()));
+    assert_eq!(settings.startup.map(|script| script.name).as_deref(), Some("fx/good.sql"));
+    let groups =
+        [Group { clients: 3, scripts: vec![(0, 1), (1, 7)] }, Group { clients: 2, scripts: vec![(2, 1)] }];
+    assert_eq!((settings.groups, settings.clients), (groups.to_vec(), 5));
+    assert_eq!((settings.hosts, settings.read_scripts), (HostPolicy::ReadWrite, vec![0, 1]));
+    assert_eq!(run_of(&["-N", "-S", "--hosts", "read-write"]).read_scripts, [1]);
+    assert_eq!(run_of(&["-f", "fx/good.sql@4", "--group=1=1"]).groups[0].scripts, [(0, 4)]);
+}
+
+#[test]
+fn own_options_refuse_what_cannot_be() {
+    let cases: [(&[&str], &str); 22] = [
+        (&["--percentiles", "50,101"], "invalid value \"50,101\" for option --percentiles: expected numbers"),
+        (&["--percentiles="], "invalid value \"\" for option --percentiles"),
+        (&["--format=xml"], "invalid value \"xml\" for option --format: expected text, json or lines"),
+        (&["--warmup=-1"], "invalid value \"-1\" for option --warmup"),
+        (&["--warmup=nan"], "invalid value \"nan\" for option --warmup"),
+        (&["--warmup=1e300"], "invalid value \"1e300\" for option --warmup"),
+        (&["--results="], "invalid value \"\" for option --results"),
+        (&["--startup-script=no"], "could not open file \"no\": No such file or directory"),
+        (&["--startup-script=fx/bad.sql"], "fx/bad.sql:1: syntax error in command \"set\""),
+        (&["--group=1"], "invalid value \"1\" for option --group"),
+        (&["--group=0=1"], "invalid value \"0=1\" for option --group"),
+        (&["--group=1=0"], "invalid value \"1=0\" for option --group"),
+        (&["--group=1=1@x"], "invalid value \"1=1@x\" for option --group"),
+        (&["--group=1=2"], "--group names script 2, but there is 1 script"),
+        (&["--group=1=1,1"], "--group names script 1 twice"),
+        (&["--group=1=1@0"], "total script weight of a group (--group) must not be zero"),
+        (&["--group=2=1", "-c3"], "groups (--group) have 2 clients, but -c/--client is 3"),
+        (&["--hosts=any"], "invalid value \"any\" for option --hosts"),
+        (&["--read-script=1"], "--read-script is allowed only with --hosts read-write"),
+        (&["--hosts=read-write"], "--hosts read-write needs to know which scripts only read"),
+        (&["-i", "--warmup=1"], "--warmup cannot be used in initialization (-i) mode"),
+        (&["--init-jobs=2"], "--init-jobs cannot be used in benchmarking mode"),
+    ];
+    for (words, wanted) in cases {
+        let errors = errors_of(words, &Fake::default());
+        assert!(errors[0].starts_with(wanted), "{words:?}: {errors:?}");
+    }
+}

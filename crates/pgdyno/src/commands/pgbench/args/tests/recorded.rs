@@ -1,0 +1,36 @@
+//! Command lines that real pgbench 18 was given.
+
+use super::super::super::talk::Talk;
+use super::*;
+
+/// What the program would print for a command line, in the form of the recorded cases.
+fn shown(words: &[&str]) -> String {
+    let (lines, end) = match parse_words(words, &Fake::default()) {
+        Ok(Asked { said, ask: Ask::ListScripts }) => (said, format!("{}exit 0\n", list_text())),
+        Ok(Asked { said, ask: Ask::ShowScript(builtin) }) => {
+            (said, format!("{}exit 0\n", show_text(builtin)))
+        }
+        Ok(Asked { said, .. }) => (said, "accepted\n".to_owned()),
+        Err(Fault { lines, exit }) => (lines, format!("exit {exit}\n")),
+    };
+    let talk = Talk::default();
+    lines.iter().map(|(level, text)| talk.line(*level, text)).chain([end]).collect()
+}
+
+/// Each command line that real pgbench 18.6 was given says the same here. (A case starts with `$` and its words
+/// behind tabs; `accepted` means that pgbench went on to connect.)
+#[test]
+fn command_lines_end_as_in_pgbench_18() {
+    let mut wrong = String::new();
+    let cases: Vec<&str> = include_str!("real18.txt").split("$\t").skip(1).collect();
+    assert_eq!(cases.len(), 277);
+    for case in cases {
+        let (words, wanted) = case.split_once('\n').expect("a line of words");
+        let words: Vec<&str> = words.split('\t').collect();
+        let shown = shown(&words);
+        if shown != wanted {
+            wrong.push_str(&format!("{words:?}\nwanted: {wanted}shown:  {shown}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

@@ -1,0 +1,84 @@
+//! Values of pgbench's options, each checked by itself.
+
+use workloads::pgbench::init::PartitionMethod;
+
+use super::numbers::{atof, atoi, integer};
+use super::{Fault, Level};
+
+/// Letters of the steps of `-i`.
+const STEPS: &str = "dtgGvpf";
+
+/// A whole number of at least `least` (0 or 1).
+pub(super) fn number(text: &str, option: &str, least: i32) -> Result<u32, Fault> {
+    integer(text, option, least, i32::MAX).map(i32::cast_unsigned).map_err(Fault::error)
+}
+
+/// `-F`, percent.
+pub(super) fn fillfactor(text: &str) -> Result<u32, Fault> {
+    integer(text, "-F/--fillfactor", 10, 100).map(i32::cast_unsigned).map_err(Fault::error)
+}
+
+/// `--sampling-rate`
+pub(super) fn sampling_rate(text: &str) -> Result<f64, Fault> {
+    let share = atof(text);
+    if share > 0.0 && share <= 1.0 {
+        Ok(share)
+    } else {
+        Err(Fault::error(format!("invalid sampling rate: \"{text}\"")))
+    }
+}
+
+/// `--max-tries`
+pub(super) fn max_tries(text: &str) -> Result<u32, Fault> {
+    let fault = |_| Fault::error(format!("invalid number of maximum tries: \"{text}\""));
+    u32::try_from(atoi(text)).map_err(fault)
+}
+
+/// A number above 0 that is not infinite: neither infinity nor NaN, which `atof` knows, is a rate or a limit.
+pub(super) fn positive(text: &str, what: &str) -> Result<f64, Fault> {
+    let value = atof(text);
+    if value > 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Fault::error(format!("invalid {what}: \"{text}\"")))
+    }
+}
+
+/// `-D`
+pub(super) fn definition(text: &str) -> Result<(String, String), Fault> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => (name, value),
+        _ => return Err(Fault::error(format!("invalid variable definition: \"{text}\""))),
+    };
+    let starts = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80;
+    let valid = name.bytes().next().is_some_and(starts)
+        && name.bytes().all(|byte| starts(byte) || byte.is_ascii_digit());
+    if !valid {
+        return Err(Fault::error(format!("option: invalid variable name: \"{name}\"")));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// `-I`
+pub(super) fn steps(text: &str) -> Result<String, Fault> {
+    if text.is_empty() {
+        return Err(Fault::error("no initialization steps specified"));
+    }
+    if let Some(unknown) = text.chars().find(|letter| *letter != ' ' && !STEPS.contains(*letter)) {
+        return Err(Fault::error(format!("unrecognized initialization step \"{unknown}\""))
+            .and(Level::Detail, format!("Allowed step characters are: \"{STEPS}\".")));
+    }
+    Ok(text.to_owned())
+}
+
+/// `--partition-method`
+pub(super) fn partition_method(text: &str) -> Result<PartitionMethod, Fault> {
+    if text.eq_ignore_ascii_case("range") {
+        Ok(PartitionMethod::Range)
+    } else if text.eq_ignore_ascii_case("hash") {
+        Ok(PartitionMethod::Hash)
+    } else {
+        let message = format!("invalid partition method, expecting \"range\" or \"hash\", got: \"{text}\"");
+        Err(Fault::error(message))
+    }
+}

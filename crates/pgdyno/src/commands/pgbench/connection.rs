@@ -1,0 +1,37 @@
+//! Where to connect, from the command line to something that connects.
+
+use lab::pgbench::{Connector, Wish};
+use protocol::postgres::{Config, Host};
+
+use super::args::{Connection, Fault};
+use super::fault;
+use super::talk::{Level, NAME, Talk};
+
+/// Resolves the connection; remarks (a passfile that others can read) are said at once.
+///
+/// # Errors
+/// In libpq's words, when it cannot be understood.
+pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connector, Fault> {
+    let wish = Wish {
+        database: connection.database.as_deref(),
+        host: connection.host.as_deref(),
+        port: connection.port.as_deref(),
+        user: connection.user.as_deref(),
+        program: NAME,
+    };
+    let connector = Connector::new(&wish)
+        .map_err(|problem| fault([problem, "could not create connection for setup".to_owned()]))?;
+    for warning in &connector.config().warnings {
+        talk.say(Level::Plain, &format!("WARNING: {warning}"));
+    }
+    Ok(connector)
+}
+
+/// Host and port of the first server, as they were given.
+pub(super) fn first_host(config: &Config) -> (String, u16) {
+    match config.hosts.first().map(|spec| (&spec.host, spec.port)) {
+        Some((Host::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
+        Some((Host::Tcp { name, .. }, port)) => (name.clone(), port),
+        None => (String::new(), 0),
+    }
+}

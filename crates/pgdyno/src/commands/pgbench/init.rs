@@ -1,0 +1,76 @@
+//! `-i`: the tables, with pgbench's words on standard error.
+
+use std::io::IsTerminal;
+
+use engine::Stop;
+use workloads::pgbench::init::{Event, InitError, InitOptions, Loading, Remark, Voice};
+
+use super::args::{Fault, InitSettings};
+use super::talk::{Level, Talk};
+use super::{connection, fault, password};
+use crate::commands::signals;
+use crate::print;
+
+/// Ctrl-C: as a shell tells it of a program that died of SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Makes and fills the tables; gives the exit code.
+///
+/// # Errors
+/// When it could not be done, or not to the end.
+pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fault> {
+    let mut connector = connection::connector(&settings.connection, talk)?;
+    let control = connector
+        .connect(&mut password::ask)
+        .map_err(|words| fault([words, "could not create connection for initialization".to_owned()]))?;
+    let stop = Stop::new();
+    signals::listen_to(&stop, INTERRUPTED)
+        .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
+    let mut voice = Voice::new(std::io::stderr().is_terminal());
+    let stopped = || stop.is_set();
+    let mut listener = |event: &Event| print::talk_as_is(&voice.say(event));
+    let done =
+        lab::pgbench::initialize(control, &options(settings), &loading(settings), &stopped, &mut listener);
+    match done {
+        Ok(_) => Ok(0),
+        Err(error) => {
+            print::talk_as_is(&voice.wipe());
+            Err(refusal(&error))
+        }
+    }
+}
+
+fn refusal(error: &InitError) -> Fault {
+    let level = |remark| match remark {
+        Remark::Error => Level::Error,
+        Remark::Detail => Level::Detail,
+        Remark::Hint => Level::Hint,
+    };
+    let lines = error.remarks().into_iter().map(|(remark, text)| (level(remark), text)).collect();
+    Fault { lines, exit: if matches!(error, InitError::Stopped(_)) { INTERRUPTED } else { 1 } }
+}
+
+fn options(settings: &InitSettings) -> InitOptions {
+    InitOptions {
+        scale: settings.scale,
+        steps: settings.steps.clone(),
+        fillfactor: settings.fillfactor,
+        unlogged: settings.unlogged,
+        // Among the steps already.
+        foreign_keys: false,
+        partitions: settings.partitions,
+        partition_method: settings.partition_method,
+        tablespace: settings.tablespace.clone(),
+        index_tablespace: settings.index_tablespace.clone(),
+        quiet: settings.quiet,
+    }
+}
+
+fn loading(settings: &InitSettings) -> Loading {
+    let usual = Loading::default();
+    Loading {
+        jobs: settings.jobs.unwrap_or(usual.jobs),
+        batch: settings.batch.or(usual.batch),
+        resume: settings.resume,
+    }
+}

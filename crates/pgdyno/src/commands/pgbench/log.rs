@@ -1,0 +1,159 @@
+//! `-l`: a file per thread, with pgbench's names and lines.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use ::report::pgbench::{Aggregates, End, LogFormat, Transaction};
+use engine::{Entry, EntryEnd, Failure, Time};
+use script::Random;
+
+use super::args::LogAsked;
+
+/// Bytes that are gathered before they are written.
+const GATHERED: usize = 64 << 10;
+
+/// The log files of a run.
+pub(super) struct Log {
+    threads: Vec<ThreadLog>,
+    format: LogFormat,
+    sampling: Option<f64>,
+    aggregate: Option<u32>,
+    /// Transactions of each client so far.
+    numbers: Vec<u64>,
+    /// Wall clock at time 0 of the run, µs since 1970.
+    epoch_us: i64,
+}
+
+struct ThreadLog {
+    path: PathBuf,
+    file: File,
+    text: String,
+    aggregates: Option<Aggregates>,
+    sample: Random,
+    /// What went wrong first; nothing is written after it.
+    problem: Option<io::Error>,
+}
+
+impl Log {
+    /// Makes the files: `samples` has a stream for each thread.
+    ///
+    /// # Errors
+    /// In pgbench's words.
+    pub(super) fn create(
+        asked: &LogAsked,
+        format: LogFormat,
+        clients: usize,
+        samples: Vec<Random>,
+    ) -> Result<Self, String> {
+        let pid = std::process::id();
+        let open = |(thread, sample): (usize, Random)| {
+            let prefix = &asked.prefix;
+            let path = match thread {
+                0 => format!("{prefix}.{pid}"),
+                _ => format!("{prefix}.{pid}.{thread}"),
+            };
+            let file = File::create(&path).map_err(|error| {
+                let text = error.to_string();
+                let reason = text.split(" (os error").next().unwrap_or(&text);
+                format!("could not open logfile \"{path}\": {reason}")
+            })?;
+            let path = PathBuf::from(path);
+            Ok(ThreadLog { path, file, text: String::new(), aggregates: None, sample, problem: None })
+        };
+        Ok(Self {
+            threads: samples.into_iter().enumerate().map(open).collect::<Result<_, String>>()?,
+            format,
+            sampling: asked.sampling,
+            aggregate: asked.aggregate,
+            numbers: vec![0; clients],
+            epoch_us: 0,
+        })
+    }
+
+    /// The run's clock starts.
+    pub(super) fn began(&mut self, epoch_us: i64) {
+        self.epoch_us = epoch_us;
+    }
+
+    /// Load starts now, µs since 1970: intervals count from here.
+    pub(super) fn loading(&mut self, now_us: i64) {
+        let Some(seconds) = self.aggregate else { return };
+        for thread in &mut self.threads {
+            thread.aggregates = Some(Aggregates::new(seconds, now_us, self.format));
+        }
+    }
+
+    /// Takes transactions of one thread.
+    pub(super) fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+        let Some(log) = self.threads.get_mut(thread) else { return };
+        for entry in entries {
+            let number = &mut self.numbers[entry.client as usize];
+            *number += 1;
+            if self.sampling.is_some_and(|rate| log.sample.unit() > rate) {
+                continue;
+            }
+            let transaction = transaction(entry, *number, self.epoch_us);
+            match &mut log.aggregates {
+                Some(aggregates) => aggregates.add(&transaction, &mut log.text),
+                None => transaction.append(&self.format, &mut log.text),
+            }
+        }
+        if log.text.len() >= GATHERED {
+            log.write();
+        }
+    }
+
+    /// A second is over: what was gathered can be read now.
+    pub(super) fn flush(&mut self) {
+        self.threads.iter_mut().for_each(ThreadLog::write);
+    }
+
+    /// Writes what is left, the last interval included.
+    ///
+    /// # Errors
+    /// The first file that could not be written in full.
+    pub(super) fn finish(mut self) -> Result<(), String> {
+        for log in &mut self.threads {
+            if let Some(aggregates) = &mut log.aggregates {
+                aggregates.finish(&mut log.text);
+            }
+            log.write();
+            if let Some(problem) = &log.problem {
+                return Err(format!("could not write to logfile \"{}\": {problem}", log.path.display()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ThreadLog {
+    fn write(&mut self) {
+        if self.problem.is_none()
+            && let Err(error) = self.file.write_all(self.text.as_bytes())
+        {
+            self.problem = Some(error);
+        }
+        self.text.clear();
+    }
+}
+
+fn transaction(entry: &Entry, number: u64, epoch_us: i64) -> Transaction {
+    let us = |time: Time| time / 1000;
+    let processed = entry.end == EntryEnd::Succeeded;
+    Transaction {
+        client: entry.client as usize,
+        number,
+        end: match entry.end {
+            EntryEnd::Succeeded => End::Processed { latency_us: us(entry.ended.saturating_sub(entry.due)) },
+            EntryEnd::Skipped => End::Skipped,
+            EntryEnd::Failed(Failure::Serialization) => End::Serialization,
+            EntryEnd::Failed(Failure::Deadlock) => End::Deadlock,
+            EntryEnd::Failed(Failure::Other) => End::Other,
+        },
+        script: usize::from(entry.script),
+        wall_us: epoch_us + us(entry.ended) as i64,
+        lag_us: if processed { us(entry.started.saturating_sub(entry.due)) } else { 0 },
+        retries: entry.tries.saturating_sub(1),
+    }
+}

@@ -1,0 +1,101 @@
+//! `pgdyno pgbench …`, and the program called by a link named `pgbench`: the drop-in.
+//!
+//! Arguments, words on both streams, files and exit codes are pgbench's (`docs/pgbench.md`); the run itself is
+//! [`lab::pgbench`]'s.
+
+mod args;
+mod connection;
+mod init;
+mod log;
+mod password;
+mod progress;
+mod run;
+mod summary;
+mod talk;
+mod watch;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use self::args::{Ask, Asked, Fault, Process};
+use self::talk::{Level, NAME, Talk};
+use crate::print;
+
+/// The drop-in's arguments, if that is what was called; also how it was called.
+pub(crate) fn arguments(all: &[OsString]) -> Option<(String, &[OsString])> {
+    let (program, rest) = all.split_first()?;
+    let called = program.to_string_lossy().into_owned();
+    if Path::new(program).file_name() == Some(OsStr::new(NAME)) {
+        return Some((called, rest));
+    }
+    match rest.split_first() {
+        Some((command, rest)) if command == NAME => Some((format!("{called} {NAME}"), rest)),
+        _ => None,
+    }
+}
+
+/// Does what the arguments ask for; gives the exit code.
+pub(crate) fn main(called: String, arguments: &[OsString]) -> u8 {
+    let asked = args::parse(arguments.iter().cloned(), &Process { called });
+    let code = match asked {
+        Ok(asked) => carry_out(&asked),
+        Err(fault) => Err(fault),
+    };
+    code.unwrap_or_else(|fault| {
+        let talk = Talk::from_environment(false);
+        fault.lines.iter().for_each(|(level, text)| talk.say(*level, text));
+        fault.exit
+    })
+}
+
+fn carry_out(asked: &Asked) -> Result<u8, Fault> {
+    let debug = match &asked.ask {
+        Ask::Initialize(settings) => settings.debug,
+        Ask::Run(settings) => settings.debug,
+        _ => false,
+    };
+    let talk = Talk::from_environment(debug);
+    asked.said.iter().for_each(|(level, text)| talk.say(*level, text));
+    match &asked.ask {
+        Ask::Help => show(args::help()),
+        Ask::Version => show(&args::version()),
+        Ask::ListScripts => {
+            print::talk_as_is(&args::list_text());
+            Ok(0)
+        }
+        Ask::ShowScript(builtin) => {
+            print::talk_as_is(&args::show_text(builtin));
+            Ok(0)
+        }
+        Ask::Initialize(settings) => init::initialize(settings, &talk),
+        Ask::Run(settings) => run::run(settings, &talk),
+    }
+}
+
+fn show(text: &str) -> Result<u8, Fault> {
+    print::data(text).map_err(|error| fault([format!("could not write to standard output: {error}")]))?;
+    Ok(0)
+}
+
+/// What cannot go on, with pgbench's exit code for it.
+fn fault(lines: impl IntoIterator<Item = String>) -> Fault {
+    Fault { lines: lines.into_iter().map(|line| (Level::Error, line)).collect(), exit: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drop_in_is_called_by_its_name_or_as_a_command() {
+        let of = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(Into::into).collect();
+            arguments(&words).map(|(called, rest)| (called, rest.len()))
+        };
+        assert_eq!(of(&["/opt/bin/pgbench", "-c", "4"]), Some(("/opt/bin/pgbench".to_owned(), 2)));
+        assert_eq!(of(&["pgdyno", "pgbench", "-i"]), Some(("pgdyno pgbench".to_owned(), 1)));
+        assert_eq!(of(&["pgdyno", "bench", "pgbench"]), None);
+        assert_eq!(of(&["pgbench-18"]), None);
+        assert_eq!(of(&[]), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! `-P`: what happened since the last line.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::report::pgbench::{Moment, Progress};
+use engine::Second;
+
+use super::args::ProgressAsked;
+
+/// Gathers seconds until a line is due.
+pub(super) struct Ticker {
+    asked: ProgressAsked,
+    line: Progress,
+}
+
+impl Ticker {
+    /// Which optional parts the lines have.
+    pub(super) fn new(asked: ProgressAsked, rate: bool, limit: bool, retries: bool) -> Self {
+        let line = Progress {
+            moment: Moment::Elapsed(0),
+            interval_ns: 0,
+            processed: 0,
+            failed: 0,
+            latency_sum_ns: 0.0,
+            latency_sum_squares: 0.0,
+            lag_sum_ns: rate.then_some(0.0),
+            skipped: (rate && limit).then_some(0),
+            retried: retries.then_some((0, 0)),
+        };
+        Self { asked, line }
+    }
+
+    /// Takes one second of load; gives the line that is due at its end, if one is.
+    pub(super) fn second(&mut self, second: &Second) -> Option<String> {
+        let start = u64::try_from(second.start_ns).ok()?;
+        self.add(second);
+        let end = start + second.length_ns;
+        let interval = u64::from(self.asked.seconds) * 1_000_000_000;
+        if !end.is_multiple_of(interval) || second.length_ns == 0 {
+            return None;
+        }
+        self.line.moment = if self.asked.timestamp {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            Moment::Wall(now.as_micros() as i64)
+        } else {
+            Moment::Elapsed(end)
+        };
+        let text = self.line.text();
+        let fresh = |part: Option<u64>| part.map(|_| 0);
+        self.line = Progress {
+            interval_ns: 0,
+            processed: 0,
+            failed: 0,
+            latency_sum_ns: 0.0,
+            latency_sum_squares: 0.0,
+            lag_sum_ns: self.line.lag_sum_ns.map(|_| 0.0),
+            skipped: fresh(self.line.skipped),
+            retried: self.line.retried.map(|_| (0, 0)),
+            ..self.line
+        };
+        Some(text)
+    }
+
+    fn add(&mut self, second: &Second) {
+        let line = &mut self.line;
+        line.interval_ns += second.length_ns;
+        for script in &second.scripts {
+            line.processed += script.counts.processed();
+            line.failed += script.counts.failed;
+            line.latency_sum_ns += script.response.sum_ns() as f64;
+            line.latency_sum_squares += script.response.sum_squares();
+            if let Some(lag) = &mut line.lag_sum_ns {
+                *lag += script.response.sum_ns().saturating_sub(script.service.sum_ns()) as f64;
+            }
+            if let Some(skipped) = &mut line.skipped {
+                *skipped += script.counts.skipped;
+            }
+            if let Some((retried, retries)) = &mut line.retried {
+                *retried += script.counts.retried;
+                *retries += script.counts.retries;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::ScriptFigures;
+
+    use super::*;
+
+    fn second(start_s: i64, length_ns: u64, latencies_ms: &[u64]) -> Second {
+        let mut figures = ScriptFigures::default();
+        for ms in latencies_ms {
+            figures.counts.ok += 1;
+            figures.response.record(ms * 1_000_000);
+            figures.service.record(ms * 1_000_000);
+        }
+        Second { start_ns: start_s * 1_000_000_000, length_ns, scripts: vec![figures] }
+    }
+
+    #[test]
+    fn a_line_comes_with_the_last_second_of_an_interval() {
+        let asked = ProgressAsked { seconds: 2, timestamp: false };
+        let mut ticker = Ticker::new(asked, false, false, false);
+        let full = 1_000_000_000;
+        assert_eq!(ticker.second(&second(-1, full, &[9])), None, "warm-up");
+        assert_eq!(ticker.second(&second(0, full, &[1, 3])), None);
+        let line = ticker.second(&second(1, full, &[2, 2])).unwrap();
+        assert_eq!(line, "progress: 2.0 s, 2.0 tps, lat 2.000 ms stddev 0.707, 0 failed");
+        assert_eq!(ticker.second(&second(2, full, &[4])), None);
+        assert_eq!(ticker.second(&second(3, 200_000_000, &[4])), None, "the end of the run");
+    }
+}

@@ -1,0 +1,109 @@
+//! From what was measured to what is reported.
+
+use ::report::pgbench::{
+    Command, Failures, Figures, Lag, Length as ReportLength, Partitions, Report, Script, Settings, Times,
+};
+use engine::{Counts, Measured, ScriptFigures};
+use workloads::ClientWorkload;
+use workloads::pgbench::Pgbench;
+use workloads::pgbench::init::PartitionMethod;
+
+use super::args::{Length, RunSettings};
+
+/// Everything that the end of the run says.
+pub(super) fn report(
+    settings: &RunSettings,
+    workload: &Pgbench,
+    server_version: &str,
+    measured: &Measured,
+) -> Report {
+    Report {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        server_version: server_version.to_owned(),
+        settings: asked(settings, workload),
+        scripts: scripts(settings, workload, measured),
+        times: Times {
+            elapsed_ns: measured.elapsed,
+            connecting_ns: measured.connecting,
+            reconnecting_ns: measured.reconnecting,
+        },
+        percentiles: settings.percentiles.clone(),
+        aborted_clients: measured.aborts.len() as u32,
+        interrupted: measured.interrupted,
+    }
+}
+
+fn asked(settings: &RunSettings, workload: &Pgbench) -> Settings {
+    let partitions = workload.tables().and_then(|tables| {
+        let method = match tables.partition_method? {
+            PartitionMethod::Range => "range",
+            PartitionMethod::Hash => "hash",
+        };
+        Some(Partitions { method: method.to_owned(), count: tables.partitions.into() })
+    });
+    Settings {
+        scale: workload.scale(),
+        partitions,
+        mode: settings.mode.name().to_owned(),
+        clients: settings.clients,
+        threads: settings.threads,
+        max_tries: settings.max_tries,
+        length: match settings.length {
+            Length::Transactions(count) => ReportLength::Transactions(count.into()),
+            Length::Seconds(seconds) => ReportLength::Seconds(seconds.into()),
+        },
+        reconnect: settings.reconnect,
+        rate: settings.rate,
+        latency_limit_us: settings.latency_limit_us,
+        progress: settings.progress.is_some(),
+        per_command: settings.per_command,
+        failures_detailed: settings.failures_detailed,
+        continue_on_error: settings.continue_on_error,
+        random_seed: settings.seed,
+        warmup_s: settings.warmup.as_secs_f64(),
+    }
+}
+
+fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &Measured) -> Vec<Script> {
+    let mut commands: Vec<Vec<Command>> = vec![Vec::new(); settings.scripts.len()];
+    let figures = measured.statements.iter();
+    for (statement, figures) in workload.statements().into_iter().zip(figures) {
+        commands[statement.script].push(Command {
+            first_line: statement.text,
+            latency: figures.latency.clone(),
+            failures: figures.failures,
+            retries: figures.retries,
+        });
+    }
+    let empty = ScriptFigures::default();
+    let asked = settings.scripts.iter().zip(commands).enumerate();
+    asked
+        .map(|(index, (script, commands))| Script {
+            name: script.name().to_owned(),
+            weight: script.weight.into(),
+            figures: counted(measured.scripts.get(index).unwrap_or(&empty)),
+            commands,
+        })
+        .collect()
+}
+
+fn counted(figures: &ScriptFigures) -> Figures {
+    let Counts { failed, serialization_failures, deadlock_failures, .. } = figures.counts;
+    Figures {
+        processed: figures.counts.processed(),
+        failures: Failures {
+            serialization: serialization_failures,
+            deadlock: deadlock_failures,
+            other: failed - serialization_failures - deadlock_failures,
+        },
+        skipped: figures.counts.skipped,
+        late: figures.counts.late,
+        retried: figures.counts.retried,
+        retries: figures.counts.retries,
+        latency: figures.response.clone(),
+        lag: Lag {
+            sum_ns: figures.response.sum_ns().saturating_sub(figures.service.sum_ns()),
+            max_ns: figures.lag_max_ns,
+        },
+    }
+}

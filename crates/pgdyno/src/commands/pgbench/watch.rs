@@ -1,0 +1,79 @@
+//! What is heard of a run while it lasts: words at once, log lines to files, progress each interval.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::{Abort, Entry, Message, Observer, Second, Stop, Time};
+use lab::pgbench::Book;
+
+use super::log::Log;
+use super::progress::Ticker;
+use super::talk::{Level, Talk};
+
+/// The run's observer.
+pub(super) struct Watch<'a> {
+    pub(super) talk: &'a Talk,
+    pub(super) log: Option<Log>,
+    pub(super) ticker: Option<Ticker>,
+    pub(super) book: Option<Book>,
+    /// End the run with its first aborted client.
+    pub(super) exit_on_abort: bool,
+    pub(super) stop: &'a Stop,
+    /// The first client that was aborted.
+    pub(super) aborted: Option<usize>,
+}
+
+impl Observer for Watch<'_> {
+    fn began(&mut self, epoch: SystemTime) {
+        if let Some(log) = &mut self.log {
+            log.began(since_1970_us(epoch));
+        }
+    }
+
+    fn loading(&mut self, _connecting: Time) {
+        if let Some(log) = &mut self.log {
+            log.loading(since_1970_us(SystemTime::now()));
+        }
+    }
+
+    fn measuring(&mut self) {
+        if let Some(book) = &mut self.book {
+            book.measuring();
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        self.talk.say(message.level.into(), &message.text);
+    }
+
+    fn aborted(&mut self, abort: &Abort) {
+        for line in abort.causes.iter().chain([&abort.message]) {
+            self.talk.say(Level::Error, line);
+        }
+        self.aborted.get_or_insert(abort.client);
+        if self.exit_on_abort {
+            self.stop.set();
+        }
+    }
+
+    fn transactions(&mut self, thread: usize, entries: &[Entry]) {
+        if let Some(log) = &mut self.log {
+            log.transactions(thread, entries);
+        }
+    }
+
+    fn second(&mut self, second: &Second) {
+        if let Some(log) = &mut self.log {
+            log.flush();
+        }
+        if let Some(line) = self.ticker.as_mut().and_then(|ticker| ticker.second(second)) {
+            self.talk.say(Level::Plain, &line);
+        }
+        if let Some(book) = &mut self.book {
+            book.second(second);
+        }
+    }
+}
+
+fn since_1970_us(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as i64
+}

@@ -1,0 +1,169 @@
+//! `pgdyno import` with logs and reports of the real pgbench.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use support::{Place, Server, programs};
+
+/// Runs the real pgbench in the place's folder; gives what it printed, both streams together.
+fn pgbench(place: &Place, server: &Server, args: &[&str]) -> String {
+    let output = Command::new(programs().join("pgbench"))
+        .args(args)
+        .args(["-U", "postgres", "-h"])
+        .arg(&server.socket)
+        .args(["-p", &server.port.to_string(), "postgres"])
+        .current_dir(place.path())
+        .output()
+        .expect("pgbench");
+    let (report, talk) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{report}{talk}");
+    format!("{talk}{report}")
+}
+
+/// Files of the place whose names begin like this, sorted.
+fn files(place: &Place, prefix: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place.path()).expect("own folder").flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    found.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)));
+    found.sort();
+    found
+}
+
+/// Latencies of a log in µs, sorted.
+fn sorted(files: &[PathBuf]) -> Vec<f64> {
+    let text: String = files.iter().map(|file| std::fs::read_to_string(file).expect("a log")).collect();
+    let mut times: Vec<f64> =
+        text.lines().filter_map(|line| line.split(' ').nth(2).and_then(|time| time.parse().ok())).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+fn number(text: &str) -> f64 {
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
+}
+
+#[test]
+fn percentiles_of_a_log_are_those_of_sorting_it() {
+    let (place, server) = (Place::new(), Server::start());
+    place.write("work.sql", "select pg_sleep(random() * 0.002);\n");
+    let run = [
+        "-n",
+        "-f",
+        "work.sql",
+        "-c",
+        "4",
+        "-j",
+        "2",
+        "-t",
+        "100",
+        "-P",
+        "1",
+        "-r",
+        "-l",
+        "--log-prefix=first",
+    ];
+    let report = place.write("first.txt", pgbench(&place, &server, &run));
+    let logs = files(&place, "first.");
+    let logs: Vec<PathBuf> = logs.into_iter().filter(|path| *path != report).collect();
+    assert_eq!(logs.len(), 2);
+
+    // The other thread's log is found beside the first one.
+    let done = place.run([report.as_os_str(), logs[0].as_os_str()].iter().fold(
+        vec!["import".into(), "--name".into(), "first run".into()],
+        |mut args: Vec<std::ffi::OsString>, file| {
+            args.push(file.into());
+            args
+        },
+    ));
+    done.expect(0).says(&["400 log lines", "results: "]);
+    let times = sorted(&logs);
+    assert_eq!(times.len(), 400);
+    for (column, quantile) in [("p50_us", 0.5), ("p95_us", 0.95), ("p99_us", 0.99)] {
+        let exact = times[(times.len() as f64 * quantile).ceil() as usize - 1];
+        let got = number(&place.sql(&format!("select {column} from v_run")));
+        assert!((got / exact - 1.0).abs() < 0.001, "{column}: {got}, by sorting {exact}");
+    }
+    let text = std::fs::read_to_string(&report).expect("the report");
+    let tps = text.split("tps = ").last().and_then(|rest| rest.split(' ').next()).expect("a rate");
+    assert!((number(&place.sql("select tps from v_run")) - number(tps)).abs() < 0.001);
+    assert_eq!(
+        place.sql("select workload || ' ' || clients || ' ' || threads || ' ' || ok from v_run"),
+        "work.sql 4 2 400"
+    );
+    let statement = "select json_extract(value, '$.text') from artifact, json_each(cast(bytes as text)) \
+                     where artifact.name = 'statements.json'";
+    assert_eq!(place.sql(statement), "select pg_sleep(random() * 0.002);");
+
+    // The same once more is refused, in whatever part.
+    place.run(["import".as_ref(), report.as_os_str()]).expect(64).says(&["imported before", "--again"]);
+    place.run(["import".as_ref(), logs[1].as_os_str()]).expect(64).says(&["imported before"]);
+    assert_eq!(place.sql("select count(*) from run"), "1");
+    place.run(["import".as_ref(), "--again".as_ref(), report.as_os_str()]).expect(0);
+    assert_eq!(place.sql("select count(*) from run"), "2");
+}
+
+#[test]
+fn old_results_are_compared_tabled_and_reported() {
+    let (place, server) = (Place::new(), Server::start());
+    for (arm, sleep) in [("slow", "0.004"), ("fast", "0.002")] {
+        place.write("work.sql", format!("select pg_sleep({sleep});\n"));
+        // A loop in a shell script, all in one file.
+        let text: String = ["1", "2", "1", "2", "1", "2"]
+            .map(|clients| pgbench(&place, &server, &["-n", "-f", "work.sql", "-t", "60", "-c", clients]))
+            .concat();
+        let file = place.write(arm, format!("notes of that day\n{text}"));
+        let level = format!("disk={arm}");
+        let args = ["import", "--name", "disks", "--compare", "disk", "--level", &level];
+        let args: Vec<_> = args.iter().map(AsRef::as_ref).chain([file.as_os_str()]).collect();
+        place.run(args).expect(0).says(&["percentiles not available: a report has only averages"]);
+    }
+    let compared = place.run(["compare", "--format", "csv"]).expect(0).says(&["not interleaved"]);
+    assert_eq!(compared.stdout.matches(",faster").count(), 4, "{}", compared.stdout);
+    assert!(compared.stdout.contains("fast,whole grid"), "{}", compared.stdout);
+    let crosstab = place.run(["table", "crosstab", "--format", "csv"]).expect(0).stdout;
+    assert!(
+        crosstab.starts_with("workload,figure,level,slow_tps,fast_tps,fast_change_pct,over"),
+        "{crosstab}"
+    );
+    assert!(crosstab.contains("work.sql,mean,clients 2,"), "{crosstab}");
+    let runs = place.run(["table", "runs", "--format", "csv"]).expect(0).stdout;
+    assert_eq!(runs.matches("imported: measured by pgbench").count(), 12, "{runs}");
+    place.run(["compare", "--metric", "p99"]).expect(3);
+    place.run(["report", "-o", "page.html"]).expect(0);
+    let page = std::fs::read_to_string(place.path().join("page.html")).expect("a page");
+    assert!(page.contains("Not interleaved") && page.contains("Which disk is faster"));
+    assert_eq!(place.sql("select count(distinct value) from cell_factor where name = 'clients'"), "2");
+}
+
+#[test]
+fn what_cannot_be_imported_leaves_nothing_behind() {
+    let place = Place::new();
+    let good = "transaction type: x\nnumber of clients: 1\nnumber of transactions actually processed: 50\n\
+                tps = 5.0 (excluding connections establishing)\n";
+    place.write("good.txt", good);
+    place.write("pgbench_log.7", "0 1 100 0 1700000000 5\n0 2 oops 0 1700000000 6\n");
+    place
+        .run(["import", "good.txt", "pgbench_log.7"])
+        .expect(65)
+        .says(&["pgbench_log.7:2: \"oops\" is no time"]);
+    assert!(!place.results().exists());
+    place.run(["import", "absent.txt"]).expect(65).says(&["absent.txt: No such file"]);
+    place
+        .run(["import", "good.txt", "--compare", "disk"])
+        .expect(64)
+        .says(&["factor disk is not known", "--level"]);
+    assert_eq!(place.sql("select count(*) from experiment"), "0");
+    place.run(["import", "good.txt", "--level", "disk"]).expect(64).says(&["write FACTOR=LEVEL"]);
+    place
+        .run(["import", "good.txt", "--sampling-rate", "2"])
+        .expect(64)
+        .says(&["--sampling-rate must be above 0, up to 1"]);
+    place.run(["import"]).expect(64);
+    // From standard input, too.
+    let mut piped = place.command(["import", "-"]);
+    piped.stdin(std::fs::File::open(place.path().join("good.txt")).expect("a report"));
+    support::finish(piped).expect(0);
+    assert_eq!(place.sql("select tps from v_run"), "5");
+}

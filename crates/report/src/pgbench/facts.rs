@@ -1,0 +1,200 @@
+//! A tree of named facts, and its two ways to be written: as JSON and as lines. Both say the same.
+
+use std::fmt::Write;
+
+/// Name and version of the schema; the number changes when a fact changes its meaning, its name or its place.
+pub const SCHEMA: &str = "pgdyno-pgbench/1";
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Fact {
+    /// Nothing is known or nothing was asked for.
+    Absent,
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Count(u64),
+    /// Any finite number, shown with six decimals at most.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Facts of a part.
+    Part(Vec<(String, Fact)>),
+    /// Equal parts, counted from 1 in lines.
+    List(Vec<Fact>),
+}
+
+impl From<bool> for Fact {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<u64> for Fact {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<u32> for Fact {
+    fn from(count: u32) -> Self {
+        Self::Count(count.into())
+    }
+}
+
+impl From<f64> for Fact {
+    fn from(number: f64) -> Self {
+        if number.is_finite() { Self::Number(number) } else { Self::Absent }
+    }
+}
+
+impl From<&str> for Fact {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl<T: Into<Fact>> From<Option<T>> for Fact {
+    fn from(fact: Option<T>) -> Self {
+        fact.map_or(Self::Absent, Into::into)
+    }
+}
+
+/// A number with at most six decimals, none of them a trailing nought.
+fn number(value: f64) -> String {
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// As a JSON document with its line's end.
+pub(super) fn json(fact: &Fact) -> String {
+    let mut out = String::new();
+    write_json(fact, 0, &mut out);
+    out.push('\n');
+    out
+}
+
+fn write_json(fact: &Fact, depth: usize, out: &mut String) {
+    match fact {
+        Fact::Absent => out.push_str("null"),
+        Fact::Flag(flag) => out.push_str(if *flag { "true" } else { "false" }),
+        Fact::Count(count) => out.push_str(&count.to_string()),
+        Fact::Number(value) => out.push_str(&number(*value)),
+        Fact::Text(text) => out.push_str(&quoted(text)),
+        Fact::Part(facts) => write_nested(facts.iter(), ('{', '}'), depth, out, |(name, fact), out| {
+            out.push_str(&quoted(name));
+            out.push_str(": ");
+            write_json(fact, depth + 1, out);
+        }),
+        Fact::List(facts) => write_nested(facts.iter(), ('[', ']'), depth, out, |fact, out| {
+            write_json(fact, depth + 1, out);
+        }),
+    }
+}
+
+fn write_nested<T>(
+    items: impl ExactSizeIterator<Item = T>,
+    (open, close): (char, char),
+    depth: usize,
+    out: &mut String,
+    write: impl Fn(T, &mut String),
+) {
+    let count = items.len();
+    out.push(open);
+    for (index, item) in items.enumerate() {
+        out.push_str(if index == 0 { "\n" } else { ",\n" });
+        out.push_str(&"  ".repeat(depth + 1));
+        write(item, out);
+    }
+    if count > 0 {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth));
+    }
+    out.push(close);
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// As lines `name=value`; names of parts are joined by dots.
+pub(super) fn lines(fact: &Fact) -> String {
+    let mut out = String::new();
+    write_lines("", fact, &mut out);
+    out
+}
+
+fn write_lines(name: &str, fact: &Fact, out: &mut String) {
+    let below = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
+    match fact {
+        Fact::Part(facts) => {
+            for (part, fact) in facts {
+                write_lines(&below(part), fact, out);
+            }
+        }
+        Fact::List(facts) => {
+            for (number, fact) in (1_usize..).zip(facts) {
+                write_lines(&below(&number.to_string()), fact, out);
+            }
+        }
+        _ => {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{name}={}", value(fact));
+        }
+    }
+}
+
+/// A value on one line: nothing for what is absent, a backslash before what would end or hide the line.
+fn value(fact: &Fact) -> String {
+    match fact {
+        Fact::Flag(flag) => flag.to_string(),
+        Fact::Count(count) => count.to_string(),
+        Fact::Number(value) => number(*value),
+        Fact::Text(text) => {
+            text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
+        }
+        Fact::Absent | Fact::Part(_) | Fact::List(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for (value, wanted) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1.5, "1.5"),
+            (100.0, "100"),
+            (1e-9, "0"),
+            (1e20, "100000000000000000000"),
+        ] {
+            assert_eq!(number(value), wanted);
+        }
+        assert_eq!(Fact::from(f64::NAN), Fact::Absent);
+    }
+
+    #[test]
+    fn texts_stay_on_their_line() {
+        let part = Fact::Part(vec![("a".into(), "x\n\\y\"=\t".into()), ("b".into(), Fact::Absent)]);
+        assert_eq!(lines(&part), "a=x\\n\\\\y\"=\\t\nb=\n");
+        assert_eq!(json(&part), "{\n  \"a\": \"x\\n\\\\y\\\"=\\t\",\n  \"b\": null\n}\n");
+        assert_eq!(json(&Fact::List(Vec::new())), "[]\n");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn json_can_be_read_back(text in "\\PC*", count: u64, value in -1e12..1e12) {
+            let fact = Fact::Part(vec![
+                (text.clone(), text.as_str().into()),
+                ("list".into(), Fact::List(vec![count.into(), Fact::Number(value), true.into()])),
+            ]);
+            let read: serde_json::Value = serde_json::from_str(&json(&fact)).expect("valid JSON");
+            proptest::prop_assert!(read.is_object());
+            proptest::prop_assert_eq!(lines(&fact).lines().count(), 4);
+        }
+    }
+}

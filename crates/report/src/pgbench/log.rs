@@ -1,0 +1,119 @@
+//! Lines of `-l`'s log files, a transaction each.
+
+use std::fmt::Write;
+
+/// Which optional fields log lines have: those of the run's options.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogFormat {
+    /// Lags, with a rate.
+    pub lag: bool,
+    /// Skipped transactions, with a latency limit.
+    pub limit: bool,
+    /// Tries beyond the first, unless there is one try only.
+    pub retries: bool,
+    /// Failures by their kind, with `--failures-detailed`.
+    pub detailed: bool,
+    /// A field for other failures in aggregates, with `--continue-on-error`.
+    pub other: bool,
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Well, after so many µs since its scheduled start.
+    Processed {
+        /// Latency, µs.
+        latency_us: u64,
+    },
+    /// It was never started.
+    Skipped,
+    /// By a serialization failure.
+    Serialization,
+    /// By a deadlock.
+    Deadlock,
+    /// By another SQL error.
+    Other,
+}
+
+/// One transaction of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transaction {
+    /// Client, from 0.
+    pub client: usize,
+    /// Which one of the client's, from 1; skipped and failed ones count.
+    pub number: u64,
+    /// How it ended.
+    pub end: End,
+    /// Script, from 0.
+    pub script: usize,
+    /// Wall clock when it is logged: µs since 1970.
+    pub wall_us: i64,
+    /// Lag, µs; 0 unless it was processed.
+    pub lag_us: u64,
+    /// Tries beyond the first.
+    pub retries: u32,
+}
+
+impl Transaction {
+    /// Appends its line, with the line's end.
+    pub fn append(&self, format: &LogFormat, out: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = self.write(format, out);
+    }
+
+    fn write(&self, format: &LogFormat, out: &mut String) -> std::fmt::Result {
+        write!(out, "{} {} ", self.client, self.number)?;
+        match self.end {
+            End::Processed { latency_us } => write!(out, "{latency_us}")?,
+            End::Skipped => out.push_str("skipped"),
+            _ if !format.detailed => out.push_str("failed"),
+            End::Serialization => out.push_str("serialization"),
+            End::Deadlock => out.push_str("deadlock"),
+            End::Other => out.push_str("other"),
+        }
+        let (seconds, rest) = (self.wall_us.div_euclid(1_000_000), self.wall_us.rem_euclid(1_000_000));
+        write!(out, " {} {seconds} {rest}", self.script)?;
+        if format.lag {
+            write!(out, " {}", self.lag_us)?;
+        }
+        if format.retries {
+            write!(out, " {}", self.retries)?;
+        }
+        out.push('\n');
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let transaction = Transaction {
+            client: 2,
+            number: 7,
+            end: End::Processed { latency_us: 1234 },
+            script: 1,
+            wall_us: 1_700_000_000_000_045,
+            lag_us: 9,
+            retries: 3,
+        };
+        let plain = LogFormat::default();
+        let full = LogFormat { lag: true, limit: true, retries: true, detailed: true, other: true };
+        let cases = [
+            (transaction.end, plain, "2 7 1234 1 1700000000 45\n"),
+            (transaction.end, full, "2 7 1234 1 1700000000 45 9 3\n"),
+            (End::Skipped, plain, "2 7 skipped 1 1700000000 45\n"),
+            (End::Deadlock, plain, "2 7 failed 1 1700000000 45\n"),
+            (End::Serialization, full, "2 7 serialization 1 1700000000 45 9 3\n"),
+            (End::Deadlock, full, "2 7 deadlock 1 1700000000 45 9 3\n"),
+            (End::Other, full, "2 7 other 1 1700000000 45 9 3\n"),
+        ];
+        for (end, format, wanted) in cases {
+            let mut line = String::new();
+            Transaction { end, ..transaction }.append(&format, &mut line);
+            assert_eq!(line, wanted);
+        }
+    }
+}

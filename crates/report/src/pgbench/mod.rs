@@ -1,0 +1,243 @@
+//! What the pgbench drop-in prints of a run: pgbench 18's report, machine formats, progress and log lines.
+//!
+//! [`Report`] is everything that the end of a run says; [`text`] prints it as pgbench does, [`json`] and [`lines`]
+//! as docs/pgbench-output.md describes.
+
+mod aggregate;
+mod facts;
+mod log;
+mod machine;
+mod percentile;
+mod progress;
+#[cfg(test)]
+mod real;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use stats::Histogram;
+
+pub use aggregate::{Aggregate, Aggregates};
+pub use facts::SCHEMA;
+pub use log::{End, LogFormat, Transaction};
+pub use machine::{json, lines};
+pub use percentile::{Percentile, PercentileError};
+pub use progress::{Moment, Progress};
+pub use text::{banner, text};
+
+/// Everything that is said at the end of a run.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// pgdyno's own version.
+    pub version: String,
+    /// The server's version, as it tells it.
+    pub server_version: String,
+    /// What was asked for.
+    pub settings: Settings,
+    /// The scripts in their order; at least one.
+    pub scripts: Vec<Script>,
+    /// How long things took.
+    pub times: Times,
+    /// Percentiles to show; none when empty.
+    pub percentiles: Vec<Percentile>,
+    /// Clients that were aborted.
+    pub aborted_clients: u32,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// What a run was asked for, as far as its report tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Scale: counted from the tables with a builtin script, else as given.
+    pub scale: u64,
+    /// Partitions of the accounts, if a builtin script runs and there are some.
+    pub partitions: Option<Partitions>,
+    /// `simple`, `extended` or `prepared`.
+    pub mode: String,
+    /// Clients, at least 1.
+    pub clients: u32,
+    /// Threads, at least 1.
+    pub threads: u32,
+    /// Tries of a transaction; 0 for any number.
+    pub max_tries: u32,
+    /// How long the run was to last.
+    pub length: Length,
+    /// Whether each transaction has a connection of its own.
+    pub reconnect: bool,
+    /// Transactions per second that were to be started.
+    pub rate: Option<f64>,
+    /// Latency limit, µs.
+    pub latency_limit_us: Option<u64>,
+    /// Whether progress was reported: then the text says the measured latency.
+    pub progress: bool,
+    /// Whether commands are reported.
+    pub per_command: bool,
+    /// Whether failures are reported by their kind.
+    pub failures_detailed: bool,
+    /// Whether any SQL error counts as a failure: then the text says how many there were.
+    pub continue_on_error: bool,
+    /// Seed of all randomness.
+    pub random_seed: u64,
+    /// Load before anything was counted, s.
+    pub warmup_s: f64,
+}
+
+/// Partitions of `pgbench_accounts`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partitions {
+    /// `range` or `hash`.
+    pub method: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// How long a run was to last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// So many transactions per client.
+    Transactions(u64),
+    /// So many seconds.
+    Seconds(u64),
+}
+
+/// How long things took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Times {
+    /// From when all clients were connected to the end of the last transaction, ns.
+    pub elapsed_ns: u64,
+    /// From the start until all clients were connected, ns.
+    pub connecting_ns: u64,
+    /// Time spent connecting for transactions, summed over clients, ns; with [`Settings::reconnect`] only.
+    pub reconnecting_ns: u64,
+}
+
+/// Failed transactions by their kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// Serialization failures.
+    pub serialization: u64,
+    /// Deadlocks.
+    pub deadlock: u64,
+    /// Other SQL errors; with [`Settings::continue_on_error`] only.
+    pub other: u64,
+}
+
+impl Failures {
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.serialization + self.deadlock + self.other
+    }
+}
+
+/// How late transactions were started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// Sum over successful transactions, ns.
+    pub sum_ns: u128,
+    /// Largest, ns.
+    pub max_ns: u64,
+}
+
+/// Figures of one script, or of all.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    /// Transactions that succeeded: "actually processed".
+    pub processed: u64,
+    /// Transactions that failed.
+    pub failures: Failures,
+    /// Transactions that were never started, because they were too late already.
+    pub skipped: u64,
+    /// Of the processed ones: those above the latency limit.
+    pub late: u64,
+    /// Transactions with more than one try.
+    pub retried: u64,
+    /// Tries beyond the first, over all transactions.
+    pub retries: u64,
+    /// Latency of processed transactions, from their scheduled start.
+    pub latency: Histogram,
+    /// Lag of processed transactions.
+    pub lag: Lag,
+}
+
+impl Figures {
+    /// Processed, failed and skipped transactions.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.processed + self.failures.all() + self.skipped
+    }
+
+    /// Adds another script's figures.
+    pub fn add(&mut self, other: &Self) {
+        self.processed += other.processed;
+        self.failures.serialization += other.failures.serialization;
+        self.failures.deadlock += other.failures.deadlock;
+        self.failures.other += other.failures.other;
+        self.skipped += other.skipped;
+        self.late += other.late;
+        self.retried += other.retried;
+        self.retries += other.retries;
+        self.latency.add(&other.latency);
+        self.lag.sum_ns += other.lag.sum_ns;
+        self.lag.max_ns = self.lag.max_ns.max(other.lag.max_ns);
+    }
+}
+
+/// One script.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// Description of a builtin script, else the file's name as it was given.
+    pub name: String,
+    /// Its weight.
+    pub weight: u64,
+    /// What it did.
+    pub figures: Figures,
+    /// Its commands, backslash commands too; read with [`Settings::per_command`] only.
+    pub commands: Vec<Command>,
+}
+
+/// One command of a script.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// The first line of its text, cut as pgbench cuts it.
+    pub first_line: String,
+    /// Latency of completed executions.
+    pub latency: Histogram,
+    /// Executions that failed, and with them their transaction.
+    pub failures: u64,
+    /// Executions that failed, after which the transaction was tried again.
+    pub retries: u64,
+}
+
+impl Report {
+    /// Figures over all scripts.
+    #[must_use]
+    pub fn totals(&self) -> Figures {
+        let mut totals = Figures::default();
+        for script in &self.scripts {
+            totals.add(&script.figures);
+        }
+        totals
+    }
+
+    /// Per second; 0 for a run without length.
+    fn per_second(&self, count: u64) -> f64 {
+        ratio(count as f64 * 1e9, self.times.elapsed_ns as f64)
+    }
+}
+
+/// A ratio, and 0 where there is nothing to divide by.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// Percent of a whole; 0 of nothing.
+fn percent(part: u64, whole: u64) -> f64 {
+    ratio(100.0 * part as f64, whole as f64)
+}
+
+/// ns as ms.
+fn ms(ns: f64) -> f64 {
+    ns / 1e6
+}

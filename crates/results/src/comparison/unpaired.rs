@@ -1,0 +1,66 @@
+//! Sets that were not measured together: no pairs, and drift cannot be told from change.
+
+use std::collections::BTreeMap;
+
+use stats::{Better, Estimate, Verdict};
+
+use super::pairs::{Cell, CellRuns};
+use super::{CellComparison, Figure, SecondOpinion};
+
+/// Runs a side from which the rank test can reach 0.05.
+const ENOUGH: usize = 4;
+
+/// Welch's t over all usable runs of both arms.
+pub(super) fn compare_cell(
+    cell: Cell,
+    runs: &CellRuns,
+    base: &str,
+    arm: &str,
+    margin: f64,
+    better: Better,
+) -> CellComparison {
+    let ((of_base, mut excluded), (of_arm, also)) = (runs.of(base), runs.of(arm));
+    excluded.extend(also);
+    let (old, new): (Vec<f64>, Vec<f64>) =
+        (of_base.values().copied().collect(), of_arm.values().copied().collect());
+    let estimate = stats::welch(&old, &new);
+    let verdict = estimate.map_or(Verdict::Inconclusive { more_pairs: None }, |estimate| {
+        stats::verdict(&estimate, margin, better)
+    });
+    // Shown beside the estimate, which does not rest on them.
+    let differences: BTreeMap<u32, f64> =
+        of_base.iter().filter_map(|(round, old)| Some((*round, (of_arm.get(round)? / old).ln()))).collect();
+    CellComparison {
+        cell,
+        second_opinion: estimate.and_then(|estimate| second_opinion(&old, &new, &estimate)),
+        base: old.into_iter().collect(),
+        new: new.into_iter().collect(),
+        differences,
+        estimate,
+        holm_p: None,
+        verdict,
+        excluded,
+    }
+}
+
+/// The Mann-Whitney U test with the median of all ratios, where it takes the other side of "p < 0.05" or the other sign.
+fn second_opinion(old: &[f64], new: &[f64], estimate: &Estimate) -> Option<SecondOpinion> {
+    let mut ratios: Vec<f64> =
+        old.iter().flat_map(|old| new.iter().map(move |new| (new / old).ln())).collect();
+    ratios.sort_by(f64::total_cmp);
+    let (middle, odd) = (ratios.len() / 2, ratios.len() % 2 == 1);
+    let center =
+        if odd { *ratios.get(middle)? } else { (ratios.get(middle - 1)? + ratios.get(middle)?) / 2.0 };
+    let p = stats::rank_sum_p(old, new)?;
+    let other_sign = center.signum() != estimate.log_ratio.signum();
+    let enough = old.len().min(new.len()) >= ENOUGH;
+    let other_side = enough && (p < 0.05) != (estimate.p()? < 0.05);
+    (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent(center), p })
+}
+
+/// One figure for several cells, from the estimate of each.
+pub(super) fn figure(cells: &[&CellComparison], margin: f64, better: Better) -> Option<Figure> {
+    let estimates: Vec<Estimate> = cells.iter().filter_map(|cell| cell.estimate).collect();
+    let grid = stats::combined(&estimates)?;
+    Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better) })
+}

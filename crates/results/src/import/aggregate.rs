@@ -1,0 +1,299 @@
+//! Aggregated logs of pgbench (`-l --aggregate-interval`): sums per interval, in every layout since 9.3.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::lines::Lines;
+use super::log::Counts;
+use super::log::row::{Fields, LATEST_S, unsigned};
+use super::{Hints, ImportError, Progress};
+
+/// Sum, sum of squares, minimum and maximum of some times, µs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sums {
+    pub(super) count: u64,
+    sum: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self { count: 0, sum: 0.0, squares: 0.0, min: f64::INFINITY, max: 0.0 }
+    }
+}
+
+impl Sums {
+    fn of(count: u64, [sum, squares, min, max]: [f64; 4]) -> Self {
+        if count == 0 { Self::default() } else { Self { count, sum, squares, min, max } }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Mean, µs; `None` without values.
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// Standard deviation of the population, µs.
+    pub(super) fn stddev(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        Some((self.squares / self.count as f64 - mean * mean).max(0.0).sqrt())
+    }
+
+    /// Smallest and largest, µs.
+    pub(super) fn extremes(&self) -> Option<(f64, f64)> {
+        (self.count > 0).then_some((self.min, self.max))
+    }
+}
+
+/// One interval, over all threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Interval {
+    pub(super) counts: Counts,
+    pub(super) latency: Sums,
+    pub(super) lag: Sums,
+}
+
+impl Interval {
+    fn merge(&mut self, other: &Self) {
+        self.counts.merge(&other.counts);
+        self.latency.merge(&other.latency);
+        self.lag.merge(&other.lag);
+    }
+
+    /// Reads a line: when the interval began (seconds since 1970), and what was in it.
+    pub(super) fn parse(line: &[u8]) -> Result<(i64, Self), String> {
+        let mut fields = Fields(line);
+        let start = fields.number("interval_start")?;
+        let count = fields.number("num_transactions")?;
+        let mut rest = Vec::with_capacity(14);
+        while let Some(field) = fields.take() {
+            if rest.len() == 14 {
+                return Err("more than 16 columns".to_owned());
+            }
+            rest.push(number(field).ok_or_else(|| format!("column {} is no number", rest.len() + 3))?);
+        }
+        let four = |at: usize| [rest[at], rest[at + 1], rest[at + 2], rest[at + 3]];
+        let whole = |at: usize| rest.get(at).map_or(0, |value| *value as u64);
+        // 6 columns; 10 with -R; 11 with -R and -L, where skipped ones are in the count; 15 always since 15, 16 since 19.
+        let skipped_counted = match rest.len() + 2 {
+            6 | 10 | 15 | 16 => false,
+            11 => true,
+            other => return Err(format!("{other} columns: pgbench writes 6, 10, 11, 15 or 16")),
+        };
+        let skipped = whole(8);
+        let done = if skipped_counted { count.saturating_sub(skipped) } else { count };
+        let (serialization, deadlock, other) = (whole(11), whole(12), whole(13));
+        let counts = Counts {
+            ok: done,
+            late: 0,
+            failed: serialization.saturating_add(deadlock).saturating_add(other),
+            serialization,
+            deadlock,
+            other,
+            skipped,
+            retried: whole(9),
+            retries: whole(10),
+        };
+        let lag = if rest.len() >= 8 { four(4) } else { [0.0; 4] };
+        let lags = if lag == [0.0; 4] { 0 } else { done };
+        let start = i64::try_from(start)
+            .ok()
+            .filter(|start| *start <= LATEST_S)
+            .ok_or_else(|| format!("interval_start {start} is no time in seconds"))?;
+        Ok((start, Self { counts, latency: Sums::of(done, four(0)), lag: Sums::of(lags, lag) }))
+    }
+}
+
+/// Sums of squares may have more digits than whole numbers hold.
+fn number(field: &[u8]) -> Option<f64> {
+    if let Some(whole) = unsigned(field) {
+        return Some(whole as f64);
+    }
+    let value: f64 = std::str::from_utf8(field).ok()?.parse().ok()?;
+    value.is_finite().then_some(value.max(0.0))
+}
+
+/// What the aggregated logs of one run say.
+#[derive(Debug, Default)]
+pub(super) struct AggregateLog {
+    /// By start, seconds since 1970.
+    pub(super) intervals: BTreeMap<i64, Interval>,
+    /// Length of an interval, seconds; `None` when there is only one, and nobody said.
+    pub(super) length_s: Option<i64>,
+    /// Files, one per thread.
+    pub(super) threads: u32,
+    /// Lines read.
+    pub(super) rows: u64,
+    /// Hash of each file.
+    pub(super) sha256: Vec<String>,
+    /// What must be said with it.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads all files of one run.
+///
+/// # Errors
+/// The first line that is none of an aggregated log, with its place.
+pub(super) fn read<R: Read>(
+    files: Vec<(PathBuf, R)>,
+    hints: &Hints,
+    progress: &mut Progress<'_>,
+) -> Result<AggregateLog, ImportError> {
+    let mut log =
+        AggregateLog { threads: u32::try_from(files.len()).unwrap_or(u32::MAX), ..Default::default() };
+    let first = files.first().map(|(file, _)| file.clone()).unwrap_or_default();
+    let mut bytes = 0;
+    for (file, input) in files {
+        let mut lines = Lines::new(input);
+        log.read_file(&file, &mut lines)?;
+        bytes += lines.bytes();
+        log.sha256.push(lines.sha256());
+        progress.show(log.rows, bytes);
+    }
+    let starts: Vec<i64> = log.intervals.keys().copied().collect();
+    if starts.is_empty() {
+        return Err(ImportError::of_file(&first, "no interval in it"));
+    }
+    let shortest = starts.windows(2).map(|pair| pair[1] - pair[0]).min();
+    log.length_s = hints.interval_s.or(shortest);
+    log.notes.push(
+        "intervals are whole: pgbench does not write the last one, unless it ends with the run".to_owned(),
+    );
+    Ok(log)
+}
+
+impl AggregateLog {
+    fn read_file<R: Read>(&mut self, file: &Path, lines: &mut Lines<R>) -> Result<(), ImportError> {
+        while let Some(line) = lines.next().map_err(|error| ImportError::unreadable(file, error))? {
+            if line.text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            if !line.whole {
+                self.notes.push(format!("{}: the last line is not whole, and was left out", file.display()));
+                continue;
+            }
+            let (start, interval) =
+                Interval::parse(line.text).map_err(|what| ImportError::at(file, line.number, what))?;
+            self.intervals.entry(start).or_default().merge(&interval);
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// All intervals together.
+    pub(super) fn total(&self) -> Interval {
+        self.intervals.values().fold(Interval::default(), |mut total, interval| {
+            total.merge(interval);
+            total
+        })
+    }
+
+    /// First start and last end, seconds since 1970; `None` where the length of an interval is not known.
+    pub(super) fn time_s(&self) -> Option<(i64, i64)> {
+        let (first, last) = (*self.intervals.keys().next()?, *self.intervals.keys().next_back()?);
+        Some((first, last + self.length_s?))
+    }
+
+    /// The intervals as comma-separated values, with a header.
+    pub(super) fn csv(&self) -> String {
+        let mut text = String::from(
+            "start_s,transactions,latency_mean_us,latency_stddev_us,latency_min_us,latency_max_us,lag_mean_us,\
+             lag_max_us,skipped,retried,retries,failed\n",
+        );
+        let shown = |value: Option<f64>| value.map(|value| format!("{value:.3}")).unwrap_or_default();
+        for (start, Interval { counts, latency, lag }) in &self.intervals {
+            let _ = writeln!(
+                text,
+                "{start},{},{},{},{},{},{},{},{},{},{},{}",
+                counts.ok,
+                shown(latency.mean()),
+                shown(latency.stddev()),
+                shown(latency.extremes().map(|(min, _)| min)),
+                shown(latency.extremes().map(|(_, max)| max)),
+                shown(lag.mean()),
+                shown(lag.extremes().map(|(_, max)| max)),
+                counts.skipped,
+                counts.retried,
+                counts.retries,
+                counts.failed
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Interval {
+        Interval::parse(line.as_bytes()).unwrap().1
+    }
+
+    #[test]
+    fn every_layout_is_read() {
+        let old = parsed("1345828501 5601 1542744 483552416 61 2573");
+        assert_eq!((old.counts.ok, old.lag.count), (5601, 0));
+        assert_eq!(old.latency.mean().map(f64::round), Some(275.0));
+        let throttled = parsed("1345828501 10 1000 200000 50 300 500 30000 5 99");
+        assert_eq!((throttled.lag.mean(), throttled.lag.extremes()), (Some(50.0), Some((5.0, 99.0))));
+        let skipped = parsed("1345828501 10 1000 200000 50 300 500 30000 5 99 4");
+        assert_eq!((skipped.counts.ok, skipped.counts.skipped), (6, 4), "old counts include skipped ones");
+        let new = parsed("1649114136 5815 27552565 177846919143078 1078 86241 0 0 0 0 0 1 2 3 4");
+        assert_eq!(
+            (new.counts.ok, new.counts.failed, new.counts.retried, new.counts.retries),
+            (5815, 7, 1, 2)
+        );
+        let newest = parsed("1649114136 5 10 20 1 4 0 0 0 0 6 1 2 3 4 5");
+        assert_eq!((newest.counts.skipped, newest.counts.other, newest.counts.failed), (6, 5, 12));
+        let large = parsed("1649114136 5 10 123456789012345678901234 1 4");
+        assert!(large.latency.stddev().unwrap() > 1e11);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (line, wanted) in [
+            ("1345828501 5601 1542744", "3 columns: pgbench writes 6, 10, 11, 15 or 16"),
+            ("1345828501 5601 1542744 x 61 2573", "column 4 is no number"),
+            ("1345828501 -1 1542744 5 61 2573", "\"-1\" is no num_transactions"),
+            ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17", "more than 16 columns"),
+        ] {
+            assert_eq!(Interval::parse(line.as_bytes()).unwrap_err(), wanted);
+        }
+    }
+
+    #[test]
+    fn threads_are_added_and_the_length_is_found() {
+        let files = [
+            ("a", "100000000 1 10 100 10 10\n100000005 0 0 0 0 0\n100000010 2 20 200 10 10\n"),
+            ("b", "100000000 3 60 1200 20 20\n100000005 1 5 25 5 5\n100000010 1 5"),
+        ];
+        let files = files.map(|(name, text)| (PathBuf::from(name), text.as_bytes())).into();
+        let log = read(files, &Hints::default(), &mut Progress::new(&mut |_, _| {})).unwrap();
+        assert_eq!((log.length_s, log.threads, log.rows), (Some(5), 2, 5));
+        assert_eq!(log.time_s(), Some((100_000_000, 100_000_015)));
+        let total = log.total();
+        assert_eq!((total.counts.ok, total.latency.extremes()), (7, Some((5.0, 20.0))));
+        assert_eq!(log.notes.len(), 2);
+        assert_eq!(log.csv().lines().count(), 4);
+        assert!(log.csv().contains("\n100000005,1,5.000,0.000,5.000,5.000,,,0,0,0,0\n"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(line in "[0-9 .eE+-]{0,120}|.{0,60}") {
+            let _ = Interval::parse(line.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Why a file cannot be brought in: which file and line, what is wrong, what to try.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::StoreError;
+
+/// Errors of reading other programs' results. Nothing is stored when one occurs.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file cannot be opened or read.
+    #[error("{}: {source}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Its content is not what it should be.
+    #[error("{}{}: {what}", file.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Content {
+        /// The file.
+        file: PathBuf,
+        /// Line number from 1, where there is one to blame.
+        line: Option<u64>,
+        /// What is wrong with it.
+        what: String,
+        /// What to try.
+        hint: Option<String>,
+    },
+    /// What was asked for does not fit what was found.
+    #[error("{what}")]
+    Asked {
+        /// What does not fit.
+        what: String,
+        /// What to try.
+        hint: Option<String>,
+    },
+    /// The results file cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ImportError {
+    /// What to try, in words.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Unreadable { .. } | Self::Store(_) => None,
+            Self::Content { hint, .. } | Self::Asked { hint, .. } => hint.as_deref(),
+        }
+    }
+
+    pub(super) fn unreadable(file: &Path, source: std::io::Error) -> Self {
+        Self::Unreadable { file: file.to_owned(), source }
+    }
+
+    pub(super) fn at(file: &Path, line: u64, what: impl Into<String>) -> Self {
+        Self::Content { file: file.to_owned(), line: Some(line), what: what.into(), hint: None }
+    }
+
+    pub(super) fn of_file(file: &Path, what: impl Into<String>) -> Self {
+        Self::Content { file: file.to_owned(), line: None, what: what.into(), hint: None }
+    }
+
+    pub(crate) fn asked(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Asked { what: what.into(), hint: Some(hint.into()) }
+    }
+
+    /// The same with what to try.
+    pub(super) fn try_this(mut self, advice: impl Into<String>) -> Self {
+        if let Self::Content { hint, .. } | Self::Asked { hint, .. } = &mut self {
+            *hint = Some(advice.into());
+        }
+        self
+    }
+}

@@ -1,0 +1,266 @@
+//! All files of one command: reports and logs read, and brought together where they speak of the same run.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::aggregate;
+use super::lines::Lines;
+use super::log;
+use super::matching::{Log, misfit};
+use super::packed::Packed;
+use super::record::{self, Parts};
+use super::report;
+use super::report::model::Report;
+use super::sniff::Kind;
+use super::source::{Input, Source};
+use super::{ImportError, Progress, Told, names};
+use crate::record::Run;
+
+/// What files hold.
+#[derive(Debug)]
+pub struct Found {
+    /// Runs: those with a report in the order of the reports, then those of logs alone by time.
+    pub runs: Vec<FoundRun>,
+    /// Lines of logs read.
+    pub rows: u64,
+}
+
+/// A run, and where it comes from.
+#[derive(Debug, Clone)]
+pub struct FoundRun {
+    pub(crate) packed: Packed,
+    /// Files, and lines where several runs share one.
+    pub source: String,
+    /// Hashes (SHA-256, hex) of what it was read from.
+    pub hashes: Vec<String>,
+    /// What must be said with it.
+    pub notes: Vec<String>,
+    /// Why it has no percentiles, where it has none.
+    pub no_percentiles: Option<&'static str>,
+    /// Version of pgbench, where it is known.
+    pub pgbench: Option<String>,
+    /// Version of the server, where it is known.
+    pub server: Option<String>,
+}
+
+impl FoundRun {
+    /// The run without its series.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        self.packed.head()
+    }
+}
+
+/// A report in its file.
+struct Reported {
+    file: PathBuf,
+    /// How many reports the file holds.
+    among: usize,
+    changed_us: i64,
+    report: Report,
+}
+
+/// Reads files: reports, logs, or both. `show` is told lines and bytes of logs read so far.
+///
+/// # Errors
+/// The first thing that is not understood, with its place.
+pub fn read(files: &[PathBuf], told: &Told, show: &mut dyn FnMut(u64, u64)) -> Result<Found, ImportError> {
+    let mut sources = once_each(files).map(Source::look).collect::<Result<Vec<_>, _>>()?;
+    let reports = reports(&mut sources)?;
+    let mut progress = Progress::new(show);
+    let mut gathered =
+        Gathered { told, taken: reports.iter().map(|_| false).collect(), reports, with: Vec::new() };
+    for run in log_files(&sources) {
+        gathered.log(&run, &mut sources, &mut progress)?;
+        progress.done();
+    }
+    let rows = progress.rows;
+    Ok(Found { runs: gathered.finish(), rows })
+}
+
+/// Files without those named before: overlapping patterns are a common slip.
+fn once_each(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    let mut seen = BTreeSet::new();
+    files
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(move |file| seen.insert(std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf())))
+}
+
+fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, ImportError> {
+    let mut found = Vec::new();
+    for source in sources.iter_mut().filter(|source| source.kind == Kind::Report) {
+        let Some(input) = source.open()? else { continue };
+        let all = report::read(&source.path, &mut Lines::new(input))?;
+        let among = all.len();
+        found.extend(all.into_iter().map(|report| Reported {
+            file: source.path.clone(),
+            among,
+            changed_us: source.changed_us,
+            report,
+        }));
+    }
+    Ok(found)
+}
+
+/// Log files by run.
+fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
+    let logs: Vec<PathBuf> = sources
+        .iter()
+        .filter(|source| source.kind != Kind::Report)
+        .map(|source| source.path.clone())
+        .collect();
+    names::by_run(&logs, Path::is_file)
+}
+
+struct Gathered<'a> {
+    told: &'a Told,
+    reports: Vec<Reported>,
+    /// Which reports have their log.
+    taken: Vec<bool>,
+    /// Runs, with the number of their report.
+    with: Vec<(Option<usize>, FoundRun)>,
+}
+
+impl Gathered<'_> {
+    /// Reads the log of one run and finds its report.
+    fn log(
+        &mut self,
+        files: &[PathBuf],
+        sources: &mut Vec<Source>,
+        progress: &mut Progress<'_>,
+    ) -> Result<(), ImportError> {
+        // Read as the next report without a log says; if it is another's, once more as that one says.
+        let likely = self.taken.iter().position(|taken| !taken);
+        let hints = self.told.hints(likely.map(|at| &self.reports[at].report));
+        let mut log =
+            read_log(files, sources, self.told, likely.map(|at| &self.reports[at].report), progress)?;
+        let mut chosen = None;
+        if likely.is_some() {
+            let fits = |at: &usize| !self.taken[*at] && misfit(&self.reports[*at].report, &log).is_none();
+            // The nearest one, since aggregated logs and samples fit more than their own.
+            let apart = |at: &usize| self.reports[*at].report.succeeded().abs_diff(log.succeeded());
+            chosen = (0..self.reports.len()).filter(fits).min_by_key(apart);
+            let Some(at) = chosen else { return Err(self.fits_none(files, likely, &log)) };
+            let right = &self.reports[at].report;
+            if self.told.hints(Some(right)) != hints {
+                log = read_log(files, sources, self.told, Some(right), progress)?;
+            }
+            self.taken[at] = true;
+        }
+        let reported = chosen.map(|at| &self.reports[at]);
+        let parts = Parts {
+            report: reported.map(|reported| &reported.report),
+            report_place: reported.map(Reported::place),
+            changed_us: 0,
+            log: Some(log),
+            files,
+            told: self.told,
+        };
+        self.with.push((chosen, record::run(parts)));
+        Ok(())
+    }
+
+    fn fits_none(&self, files: &[PathBuf], likely: Option<usize>, log: &Log) -> ImportError {
+        let file = files.first().cloned().unwrap_or_default();
+        let why = likely
+            .and_then(|at| Some((self.reports[at].place(), misfit(&self.reports[at].report, log)?)))
+            .map(|(place, why)| format!("not the log of {place}: {why}"))
+            .unwrap_or_default();
+        ImportError::of_file(&file, why).try_this("import reports and logs of different runs one by one")
+    }
+
+    fn finish(mut self) -> Vec<FoundRun> {
+        for (at, reported) in self.reports.iter().enumerate().filter(|(at, _)| !self.taken[*at]) {
+            let parts = Parts {
+                report: Some(&reported.report),
+                report_place: Some(reported.place()),
+                changed_us: reported.changed_us,
+                log: None,
+                files: &[],
+                told: self.told,
+            };
+            self.with.push((Some(at), record::run(parts)));
+        }
+        // Logs alone come last, in the order they were written.
+        self.with.sort_by(|(a, run), (b, other)| {
+            let place = |report: &Option<usize>| report.unwrap_or(usize::MAX);
+            place(a).cmp(&place(b)).then_with(|| match (a, b) {
+                (None, None) => run.run().started_at.cmp(&other.run().started_at),
+                _ => std::cmp::Ordering::Equal,
+            })
+        });
+        without_copies(self.with.into_iter().map(|(_, run)| run))
+    }
+}
+
+/// Runs whose content was not met before.
+fn without_copies(runs: impl Iterator<Item = FoundRun>) -> Vec<FoundRun> {
+    let mut kept: Vec<FoundRun> = Vec::new();
+    for run in runs {
+        match kept.iter_mut().find(|other| other.hashes.iter().any(|hash| run.hashes.contains(hash))) {
+            Some(other) => other.notes.push(format!("{} is the same once more, and left out", run.source)),
+            None => kept.push(run),
+        }
+    }
+    kept
+}
+
+impl Reported {
+    /// `bench.txt`, or `bench.txt lines 3 to 19` where it holds several.
+    fn place(&self) -> String {
+        let (first, last) = self.report.lines;
+        match self.among {
+            1 => self.file.display().to_string(),
+            _ => format!("{} lines {first} to {last}", self.file.display()),
+        }
+    }
+}
+
+fn read_log(
+    files: &[PathBuf],
+    sources: &mut Vec<Source>,
+    told: &Told,
+    report: Option<&Report>,
+    progress: &mut Progress<'_>,
+) -> Result<Log, ImportError> {
+    let mut inputs: Vec<(PathBuf, Input)> = Vec::with_capacity(files.len());
+    let mut kinds = Vec::with_capacity(files.len());
+    for file in files {
+        let at = match sources.iter().position(|source| source.path == *file) {
+            Some(at) => at,
+            None => {
+                sources.push(Source::look(file)?);
+                sources.len() - 1
+            }
+        };
+        let source = &mut sources[at];
+        let input = source.open()?.ok_or_else(|| {
+            ImportError::of_file(file, "a pipe, which cannot be read twice")
+                .try_this("save it as a file first")
+        })?;
+        kinds.push((source.kind, file));
+        inputs.push((file.clone(), input));
+    }
+    let hints = told.hints(report);
+    match one_kind(&kinds)? {
+        Kind::Aggregates => aggregate::read(inputs, &hints, progress).map(Log::Aggregates),
+        _ => log::read(inputs, &hints, progress).map(Log::Transactions),
+    }
+}
+
+/// The kind of all files of a run; the files of threads that did nothing are empty.
+fn one_kind(kinds: &[(Kind, &PathBuf)]) -> Result<Kind, ImportError> {
+    let mut told = kinds.iter().filter(|(kind, _)| *kind != Kind::Empty);
+    let Some((kind, first)) = told.next() else {
+        let file = kinds.first().map(|(_, file)| (*file).clone()).unwrap_or_default();
+        return Err(ImportError::of_file(&file, "empty"));
+    };
+    match told.find(|(other, _)| other != kind) {
+        Some((_, file)) => {
+            let what = format!("a log of another kind than {}: not of the same run", first.display());
+            Err(ImportError::of_file(file, what))
+        }
+        None => Ok(*kind),
+    }
+}

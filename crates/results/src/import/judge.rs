@@ -1,0 +1,64 @@
+//! Whether an imported run can be believed: the rules that need nothing but its figures, with the same limits as for
+//! runs of pgdyno's own (docs/run-verdicts.md).
+
+use crate::record::{Doubt, Reason, Validity};
+
+use super::log::Counts;
+
+/// Share of failed transactions that makes a run invalid; fewer make it suspect.
+const FAILED_SHARE: f64 = 0.01;
+/// Fewer transactions than this say little.
+const FEW: u64 = 30;
+
+/// The verdict with its reasons; suspect at best, since nobody watched how it was measured.
+pub(super) fn judge(counts: &Counts, gave_up: u64, incomplete: bool, by: &str) -> (Validity, Vec<Doubt>) {
+    let mut doubts = vec![Doubt {
+        reason: Reason::Imported,
+        detail: format!("measured by {by}; neither its load nor its machine was watched"),
+    }];
+    let mut validity = Validity::Suspect;
+    let mut doubt = |invalid: bool, reason: Reason, detail: String| {
+        if invalid {
+            validity = Validity::Invalid;
+        }
+        doubts.push(Doubt { reason, detail });
+    };
+    let done = counts.processed();
+    if done < FEW {
+        doubt(done == 0, Reason::TooShort, format!("only {done} transactions succeeded"));
+    }
+    if gave_up > 0 {
+        doubt(true, Reason::Errors, format!("{gave_up} clients gave up"));
+    } else if incomplete {
+        doubt(true, Reason::Errors, "pgbench itself calls the results incomplete".to_owned());
+    }
+    let tried = done.saturating_add(counts.failed);
+    if counts.failed > 0 {
+        let share = counts.failed as f64 / tried as f64;
+        let detail = format!("{} of {tried} transactions failed", counts.failed);
+        doubt(share > FAILED_SHARE, Reason::Errors, detail);
+    }
+    (validity, doubts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_follow_the_rules_of_own_runs() {
+        let verdict = |ok, failed, gave_up, incomplete| {
+            let counts = Counts { ok, failed, ..Counts::default() };
+            let (validity, doubts) = judge(&counts, gave_up, incomplete, "pgbench 15");
+            (validity, doubts.iter().map(|doubt| doubt.reason).collect::<Vec<_>>())
+        };
+        use Reason::{Errors, Imported, TooShort};
+        assert_eq!(verdict(1000, 0, 0, false), (Validity::Suspect, vec![Imported]));
+        assert_eq!(verdict(29, 0, 0, false), (Validity::Suspect, vec![Imported, TooShort]));
+        assert_eq!(verdict(0, 0, 0, false), (Validity::Invalid, vec![Imported, TooShort]));
+        assert_eq!(verdict(1000, 10, 0, false), (Validity::Suspect, vec![Imported, Errors]));
+        assert_eq!(verdict(1000, 20, 0, false), (Validity::Invalid, vec![Imported, Errors]));
+        assert_eq!(verdict(1000, 0, 1, true), (Validity::Invalid, vec![Imported, Errors]));
+        assert_eq!(verdict(1000, 0, 0, true), (Validity::Invalid, vec![Imported, Errors]));
+    }
+}

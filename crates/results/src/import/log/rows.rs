@@ -1,0 +1,86 @@
+//! Rows of one file of a log, with a look ahead.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::path::PathBuf;
+
+use super::row::Row;
+use crate::import::ImportError;
+use crate::import::lines::Lines;
+
+/// Rows looked at before anything is decided.
+const AHEAD: usize = 256;
+
+/// One file.
+pub(super) struct Rows<R> {
+    pub(super) file: PathBuf,
+    lines: Lines<R>,
+    ahead: VecDeque<Row>,
+    /// The row whose turn it is; `None` at the end.
+    pub(super) current: Option<Row>,
+    columns: Option<u8>,
+    /// Whether the last line lacks its end, and was left out.
+    pub(super) cut_off: bool,
+}
+
+impl<R: Read> Rows<R> {
+    pub(super) fn open(file: PathBuf, input: R) -> Result<Self, ImportError> {
+        let (lines, ahead) = (Lines::new(input), VecDeque::with_capacity(AHEAD));
+        let mut rows = Self { file, lines, ahead, current: None, columns: None, cut_off: false };
+        while rows.ahead.len() < AHEAD {
+            let Some(row) = rows.read()? else { break };
+            rows.ahead.push_back(row);
+        }
+        rows.current = rows.ahead.pop_front();
+        Ok(rows)
+    }
+
+    /// The first rows, up to 256.
+    pub(super) fn first(&self) -> impl Iterator<Item = &Row> {
+        self.current.iter().chain(&self.ahead)
+    }
+
+    /// Columns after the sixth; `None` for a file without rows.
+    pub(super) fn columns(&self) -> Option<u8> {
+        self.columns
+    }
+
+    /// Goes to the next row.
+    pub(super) fn advance(&mut self) -> Result<(), ImportError> {
+        self.current = match self.ahead.pop_front() {
+            Some(row) => Some(row),
+            None => self.read()?,
+        };
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Option<Row>, ImportError> {
+        loop {
+            let line = self.lines.next().map_err(|error| ImportError::unreadable(&self.file, error))?;
+            let Some(line) = line else { return Ok(None) };
+            if !line.whole {
+                self.cut_off = true;
+                continue;
+            }
+            if line.text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let number = line.number;
+            let row = Row::parse(line.text).map_err(|what| ImportError::at(&self.file, number, what))?;
+            if *self.columns.get_or_insert(row.columns) != row.columns {
+                let (now, before) = (row.columns + 6, self.columns.unwrap_or(0) + 6);
+                let what = format!("{now} columns, where the lines before have {before}");
+                return Err(ImportError::at(&self.file, number, what));
+            }
+            return Ok(Some(row));
+        }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.lines.bytes()
+    }
+
+    pub(super) fn sha256(&self) -> String {
+        self.lines.sha256()
+    }
+}

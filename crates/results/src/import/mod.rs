@@ -1,0 +1,95 @@
+//! Other people's results of pgbench: its logs and its text reports, as runs of ours.
+//!
+//! [`read`] turns files into [`Found`]; nothing is stored before all of them are understood
+//! ([`crate::Store::import`]). What a file does not say is not made up: a report has no percentiles, an aggregated log
+//! neither.
+
+mod aggregate;
+mod error;
+mod gather;
+mod judge;
+mod lines;
+mod log;
+mod matching;
+mod measured;
+mod names;
+mod packed;
+mod record;
+mod report;
+mod sniff;
+mod source;
+
+pub use error::ImportError;
+pub use gather::{Found, FoundRun, read};
+
+use self::report::model::Report;
+
+/// How an experiment of imported runs is ordered: [`crate::Experiment::order_scheme`].
+pub const IMPORTED: &str = "imported";
+
+/// What is known of how pgbench ran, beside its files; the names are those of its options.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// Share of the transactions that was logged, above 0 up to 1.
+    pub sampling_rate: Option<f64>,
+    /// Transactions per second that were asked for (`-R`).
+    pub rate: Option<f64>,
+    /// Latency limit, ms (`-L`): slower transactions are late.
+    pub latency_limit_ms: Option<f64>,
+    /// Tries per transaction.
+    pub max_tries: Option<u32>,
+    /// Length of the intervals of an aggregated log, seconds.
+    pub aggregate_interval_s: Option<u32>,
+}
+
+/// What helps to read a log.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Hints {
+    sampling_rate: Option<f64>,
+    latency_limit_ms: Option<f64>,
+    /// Whether there was a schedule, and so a column with the lag.
+    throttled: Option<bool>,
+    /// Whether transactions were tried again, and so a column with the retries.
+    retries: Option<bool>,
+    interval_s: Option<i64>,
+}
+
+impl Told {
+    /// What was told, and what the report of the same run says.
+    fn hints(&self, report: Option<&Report>) -> Hints {
+        Hints {
+            sampling_rate: self.sampling_rate,
+            latency_limit_ms: report.and_then(|report| report.limit_ms).or(self.latency_limit_ms),
+            throttled: report.map(Report::throttled).or(self.rate.map(|_| true)),
+            retries: self.max_tries.map(|tries| tries != 1),
+            interval_s: self.aggregate_interval_s.map(i64::from),
+        }
+    }
+}
+
+/// Tells how far reading has come: lines and bytes over all files.
+struct Progress<'a> {
+    show: &'a mut dyn FnMut(u64, u64),
+    rows: u64,
+    bytes: u64,
+    now: (u64, u64),
+}
+
+impl<'a> Progress<'a> {
+    fn new(show: &'a mut dyn FnMut(u64, u64)) -> Self {
+        Self { show, rows: 0, bytes: 0, now: (0, 0) }
+    }
+
+    /// Lines and bytes of the run that is being read.
+    fn show(&mut self, rows: u64, bytes: u64) {
+        self.now = (rows, bytes);
+        (self.show)(self.rows + rows, self.bytes + bytes);
+    }
+
+    /// That run is done.
+    fn done(&mut self) {
+        self.rows += self.now.0;
+        self.bytes += self.now.1;
+        self.now = (0, 0);
+    }
+}

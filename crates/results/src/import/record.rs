@@ -1,0 +1,146 @@
+//! From what files say to the record of a run.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::gather::FoundRun;
+use super::judge::judge;
+use super::lines::sha256;
+use super::matching::Log;
+use super::measured::{add_report, of_aggregates, of_report, of_transactions};
+use super::packed::Packed;
+use super::report::model::Report;
+use super::{Told, report};
+use crate::record::{Run, RunEvent, RunKind, Setting, Validity};
+
+/// What is known of one run.
+pub(super) struct Parts<'a> {
+    pub(super) report: Option<&'a Report>,
+    /// Where the report stands.
+    pub(super) report_place: Option<String>,
+    /// When the report's file was last changed, µs since 1970.
+    pub(super) changed_us: i64,
+    pub(super) log: Option<Log>,
+    /// The log's files.
+    pub(super) files: &'a [PathBuf],
+    pub(super) told: &'a Told,
+}
+
+/// The record of a run.
+pub(super) fn run(parts: Parts<'_>) -> FoundRun {
+    let Parts { report, report_place, changed_us, log, files, told } = parts;
+    let mut measured = match log {
+        Some(Log::Transactions(log)) => of_transactions(log, report),
+        Some(Log::Aggregates(log)) => of_aggregates(&log, report),
+        None => of_report(report),
+    };
+    let places: Vec<String> =
+        report_place.into_iter().chain(files.iter().map(|file| file.display().to_string())).collect();
+    let source = places.join(", ");
+    if let Some(report) = report {
+        measured.hashes.push(fingerprint(report));
+        add_report(&mut measured, report);
+    }
+    let started_us = measured.began_us.unwrap_or(changed_us);
+    if measured.began_us.is_none() {
+        measured.notes.push("when it ran is not known: the file's own time stands for it".to_owned());
+    }
+    let by = report
+        .and_then(|report| report.pgbench.as_ref())
+        .map_or("pgbench".to_owned(), |v| format!("pgbench {v}"));
+    let gave_up = report.map_or(0, |report| report.aborted);
+    let (validity, doubts) =
+        judge(&measured.counts, gave_up, report.is_some_and(|report| report.incomplete), &by);
+    let clients =
+        report.and_then(|report| report.clients).and_then(|n| u32::try_from(n).ok()).or(measured.clients);
+    let threads =
+        report.and_then(|report| report.threads).and_then(|n| u32::try_from(n).ok()).or(measured.threads);
+    let names: Vec<&str> = measured.scripts.iter().map(|script| script.name.as_str()).collect();
+    let workload = names.join(", ");
+    let mut run = Run {
+        uuid: uuid::Uuid::new_v4().to_string(),
+        kind: RunKind::Client,
+        factors: factors(&workload, clients, report, measured.throttled, told),
+        workload,
+        arm: None,
+        round: 1,
+        sequence: 0,
+        position_in_pair: 1,
+        session: 1,
+        started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
+        load: if measured.throttled { "rate" } else { "closed" }.to_owned(),
+        offered_rate: told.rate,
+        clients: clients.unwrap_or(0),
+        threads: threads.unwrap_or(0),
+        driver: by,
+        seed: report.and_then(|report| report.seed).unwrap_or(0),
+        warmup_s: 0.0,
+        measured_s: report.and_then(Report::measured_s).or(measured.length_s).unwrap_or(0.0),
+        validity: Validity::Valid,
+        doubts: Vec::new(),
+        counts: measured.counts.named(),
+        figures: measured.figures,
+        settings: settings(report),
+        scripts: measured.scripts,
+        series: measured.series,
+        phases: Vec::new(),
+        relations: Vec::new(),
+        artifacts: measured.artifacts,
+        events: events(&source, &measured.hashes, measured.no_percentiles, &measured.notes),
+    };
+    (run.validity, run.doubts) = (validity, doubts);
+    FoundRun {
+        packed: Packed::new(run),
+        source,
+        hashes: measured.hashes,
+        notes: measured.notes,
+        no_percentiles: measured.no_percentiles,
+        pgbench: report.and_then(|report| report.pgbench.clone()),
+        server: report.and_then(|report| report.server.clone().or_else(|| report.pgbench.clone())),
+    }
+}
+
+/// Hash of what was measured: the same report is known again in whatever file it stands.
+fn fingerprint(report: &Report) -> String {
+    let progress = report::progress::csv(&report.progress);
+    sha256(&format!("{:?} {:?}\n{progress}{}", report.pgbench, report.server, report.text))
+}
+
+/// What tells cells apart, as far as the report says it.
+fn factors(
+    workload: &str,
+    clients: Option<u32>,
+    report: Option<&Report>,
+    throttled: bool,
+    told: &Told,
+) -> BTreeMap<String, String> {
+    let mut factors = BTreeMap::from([("workload".to_owned(), workload.to_owned())]);
+    let mut add = |name: &str, level: Option<String>| {
+        factors.extend(level.map(|level| (name.to_owned(), level)));
+    };
+    add("clients", clients.map(|clients| clients.to_string()));
+    let unknown = throttled.then(|| "not known".to_owned());
+    add("rate", told.rate.map(|rate| rate.to_string()).or(unknown));
+    if let Some(report) = report {
+        add("reconnect", report.reconnect_ms.map(|_| "each transaction".to_owned()));
+        add("scale", report.scale.map(|scale| scale.to_string()));
+        add("protocol", report.protocol.clone());
+        add("partitions", report.partitions.map(|partitions| partitions.to_string()));
+        add("partition_method", report.partition_method.clone());
+    }
+    factors
+}
+
+fn settings(report: Option<&Report>) -> Vec<Setting> {
+    let server = report.and_then(|report| report.server.clone().or_else(|| report.pgbench.clone()));
+    let setting = |value| Setting { name: "server_version".into(), value, source: "pgbench's banner".into() };
+    server.map(setting).into_iter().collect()
+}
+
+fn events(source: &str, hashes: &[String], no_percentiles: Option<&str>, notes: &[String]) -> Vec<RunEvent> {
+    let event = |kind: &str, detail: String| RunEvent { time_us: 0, kind: kind.to_owned(), detail };
+    let mut events = vec![event("imported", format!("{source}; sha256 {}", hashes.join(" ")))];
+    events.extend(no_percentiles.map(|why| event("not available", format!("percentiles: {why}"))));
+    events.extend(notes.iter().map(|note| event("note", note.clone())));
+    events
+}

@@ -1,0 +1,267 @@
+//! Which line of a report is which.
+
+use super::model::{Progress, Statement};
+
+/// What a line can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Banner,
+    Kind,
+    Scale,
+    PartitionMethod,
+    Partitions,
+    Protocol,
+    Clients,
+    Threads,
+    MaxTries,
+    PerClient,
+    Duration,
+    Processed,
+    Failed,
+    Serialization,
+    Deadlock,
+    Other,
+    Retried,
+    Retries,
+    Skipped,
+    Late,
+    Latency,
+    Stddev,
+    Lag,
+    Connect,
+    Reconnect,
+    Tps,
+    Script,
+    Weight,
+    Total,
+    Statements,
+    Progress,
+    Seed,
+    Incomplete,
+    Aborted,
+}
+
+/// The words of each; the first that a line holds decides.
+const LABELS: &[(&str, Key)] = &[
+    ("progress: ", Key::Progress),
+    ("transaction type: ", Key::Kind),
+    ("scaling factor: ", Key::Scale),
+    ("partition method: ", Key::PartitionMethod),
+    ("partitions: ", Key::Partitions),
+    ("query mode: ", Key::Protocol),
+    ("number of clients: ", Key::Clients),
+    ("number of threads: ", Key::Threads),
+    ("maximum number of tries: ", Key::MaxTries),
+    ("number of transactions per client: ", Key::PerClient),
+    ("number of transactions actually processed: ", Key::Processed),
+    ("number of failed transactions: ", Key::Failed),
+    ("number of serialization failures: ", Key::Serialization),
+    ("number of deadlock failures: ", Key::Deadlock),
+    ("number of other failures: ", Key::Other),
+    ("number of transactions retried: ", Key::Retried),
+    ("total number of retries: ", Key::Retries),
+    ("number of transactions skipped: ", Key::Skipped),
+    ("number of transactions above the ", Key::Late),
+    ("latency average = ", Key::Latency),
+    ("latency average: ", Key::Latency),
+    ("latency stddev = ", Key::Stddev),
+    ("latency stddev: ", Key::Stddev),
+    ("rate limit schedule lag: avg ", Key::Lag),
+    ("initial connection time = ", Key::Connect),
+    ("average connection time = ", Key::Reconnect),
+    ("statement latencies in milliseconds", Key::Statements),
+    ("SQL script ", Key::Script),
+    ("weight: ", Key::Weight),
+    (" transactions (", Key::Total),
+    ("tps = ", Key::Tps),
+    ("duration: ", Key::Duration),
+    ("pgbench (", Key::Banner),
+    ("setting random seed to ", Key::Seed),
+    ("Run was aborted", Key::Incomplete),
+    (" aborted in ", Key::Aborted),
+];
+
+/// What a line is, what stands before its words, and what after them. Anything may stand before: an indent, the `>` of a
+/// quotation, the time stamp of a log.
+pub(super) fn recognise(line: &str) -> Option<(Key, &str, &str)> {
+    LABELS.iter().find_map(|(label, key)| {
+        let at = line.find(label)?;
+        let before = &line[..at];
+        let begins_a_word =
+            label.starts_with(' ') || !before.chars().next_back().is_some_and(char::is_alphanumeric);
+        begins_a_word.then(|| (*key, before, line[at + label.len()..].trim_end()))
+    })
+}
+
+/// The number a text begins with.
+pub(super) fn real(text: &str) -> Option<f64> {
+    let text = text.trim_start();
+    let end = text
+        .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '.' | '-' | '+' | 'e')))
+        .unwrap_or(text.len());
+    text[..end].parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+/// The whole number a text begins with.
+pub(super) fn whole(text: &str) -> Option<u64> {
+    let text = text.trim_start();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+/// `15.18 (Debian …), server 17.1)`: the version of pgbench, and that of the server where it differs.
+pub(super) fn banner(rest: &str) -> Option<(String, Option<String>)> {
+    let inside = rest.strip_suffix(')')?;
+    if !inside.starts_with(|letter: char| letter.is_ascii_digit()) && !inside.starts_with("PostgreSQL") {
+        return None;
+    }
+    match inside.split_once(", server ") {
+        Some((own, server)) => Some((own.to_owned(), Some(server.to_owned()))),
+        None => Some((inside.to_owned(), None)),
+    }
+}
+
+/// What stands behind `progress: `.
+pub(super) fn progress(rest: &str) -> Option<Progress> {
+    let mut parts = rest.split(", ");
+    let time = parts.next()?.strip_suffix(" s")?;
+    let tps = parts.next()?.strip_suffix(" tps")?;
+    let mut found = Progress { time_s: real(time)?, tps: real(tps)?, ..Progress::default() };
+    for part in parts {
+        if let Some(latency) = part.strip_prefix("lat ") {
+            found.latency_ms = real(latency);
+            found.stddev_ms = latency.split_once("stddev ").and_then(|(_, stddev)| real(stddev));
+        } else if let Some(lag) = part.strip_prefix("lag ") {
+            found.lag_ms = real(lag);
+        } else if let Some((count, what)) = part.split_once(' ') {
+            let Some(count) = whole(count) else { continue };
+            match what {
+                "failed" => found.failed = count,
+                "skipped" => found.skipped = count,
+                "retried" => found.retried = count,
+                "retries" => found.retries = count,
+                _ => {}
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Columns between the latency and the text of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StatementColumns {
+    /// None (14 and earlier).
+    Latency,
+    /// Failures.
+    Failures,
+    /// Failures and retries.
+    Retries,
+}
+
+impl StatementColumns {
+    /// From what stands behind `statement latencies in milliseconds`.
+    pub(super) fn of(rest: &str) -> Self {
+        if rest.contains("retries") {
+            Self::Retries
+        } else if rest.contains("failures") {
+            Self::Failures
+        } else {
+            Self::Latency
+        }
+    }
+
+    /// Reads a statement's line; `None` when it is none.
+    pub(super) fn parse(self, line: &str) -> Option<Statement> {
+        let (latency, mut rest) = word(line)?;
+        if !latency.contains('.') {
+            return None;
+        }
+        let latency_ms = latency.parse::<f64>().ok().filter(|value| value.is_finite())?;
+        let mut counts = [None, None];
+        for count in counts.iter_mut().take(self as usize) {
+            let (text, after) = word(rest)?;
+            *count = Some(text.parse().ok()?);
+            rest = after;
+        }
+        let text = rest.trim().to_owned();
+        let [failures, retries] = counts;
+        (!text.is_empty()).then_some(Statement { latency_ms, failures, retries, text })
+    }
+}
+
+fn word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_known_in_any_surroundings() {
+        for line in [
+            "number of clients: 50",
+            "\tnumber of clients: 50  ",
+            ">number of clients: 50",
+            "# number of clients: 50",
+            "2026-01-01T00:00:00.0Z number of clients: 50",
+        ] {
+            let (key, _, rest) = recognise(line).unwrap();
+            assert_eq!((key, rest), (Key::Clients, "50"), "{line}");
+        }
+        assert!(recognise("xnumber of clients: 50").is_none());
+        assert!(recognise("starting vacuum...end.").is_none());
+        assert_eq!(recognise(" - latency average = 1.5 ms").map(|found| found.0), Some(Key::Latency));
+    }
+
+    #[test]
+    fn progress_of_all_versions() {
+        let plain = progress("5.0 s, 1234.5 tps, lat 0.810 ms stddev 0.120").unwrap();
+        assert_eq!(
+            (plain.time_s, plain.tps, plain.latency_ms, plain.stddev_ms),
+            (5.0, 1234.5, Some(0.81), Some(0.12))
+        );
+        let all = "1700000000.123 s, 9.0 tps, lat 0.8 ms stddev 0.1, 3 failed, lag 0.105 ms, 2 skipped, 4 retried, 5 retries";
+        let all = progress(all).unwrap();
+        assert_eq!((all.time_s, all.failed, all.lag_ms), (1_700_000_000.123, 3, Some(0.105)));
+        assert_eq!((all.skipped, all.retried, all.retries), (2, 4, 5));
+        let idle = progress("5.0 s, 0.0 tps, lat 0.000 ms stddev -nan, 0 failed").unwrap();
+        assert_eq!((idle.latency_ms, idle.stddev_ms), (Some(0.0), None));
+        assert_eq!(progress("100000 of 200000 tuples (50%) done"), None);
+    }
+
+    #[test]
+    fn banners() {
+        assert_eq!(banner("15.20 (Debian 15.20-0))").unwrap().0, "15.20 (Debian 15.20-0)");
+        let (own, server) = banner("PostgreSQL) 18.0 (pgdyno 0.1.0), server 17.1)").unwrap();
+        assert_eq!((own.as_str(), server.as_deref()), ("PostgreSQL) 18.0 (pgdyno 0.1.0)", Some("17.1")));
+        assert_eq!(banner("see the manual)"), None);
+    }
+
+    #[test]
+    fn statements_of_all_versions() {
+        use StatementColumns as Columns;
+        let old = Columns::of(":").parse("\t0.004386\t\\set nbranches 1 * :scale").unwrap();
+        assert_eq!((old.latency_ms, old.text.as_str()), (0.004386, "\\set nbranches 1 * :scale"));
+        let new =
+            Columns::of(" and failures:").parse("         0.167           0  UPDATE x SET a = 1;").unwrap();
+        assert_eq!((new.failures, new.retries, new.text.as_str()), (Some(0), None, "UPDATE x SET a = 1;"));
+        let retried = Columns::of(", failures and retries:").parse("   1.500   2    3 7 + 1;").unwrap();
+        assert_eq!((retried.failures, retried.retries, retried.text.as_str()), (Some(2), Some(3), "7 + 1;"));
+        for line in ["", "done", "12 apples", "1.5", "1.5 x y"] {
+            assert_eq!(Columns::Failures.parse(line), None, "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(line in ".{0,120}") {
+            if let Some((_, _, rest)) = recognise(&line) {
+                let _ = (real(rest), whole(rest), banner(rest), progress(rest));
+            }
+            let _ = (progress(&line), StatementColumns::Retries.parse(&line), real(&line), whole(&line));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! pgbench's text reports, of every version since 9.0, one or many in a file, with whatever else stands in it.
+
+mod fill;
+mod line;
+pub(super) mod model;
+pub(super) mod progress;
+
+use std::io::Read;
+use std::path::Path;
+
+use self::line::{Key, StatementColumns, recognise};
+use self::model::{Progress, Report, ReportScript};
+use super::ImportError;
+use super::lines::Lines;
+
+/// Bytes of a report's own text that are kept with it.
+const MOST_TEXT: usize = 256 * 1024;
+/// Scripts, and statements of a script, beyond which a file is no report.
+const MOST_ITEMS: usize = 10_000;
+/// Progress lines kept of one run: more than a week of seconds.
+const MOST_PROGRESS: usize = 1_000_000;
+
+/// Reads all reports in a text.
+///
+/// # Errors
+/// When there is none, or one of them is cut off.
+pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Report>, ImportError> {
+    let mut reader = Reader::default();
+    while let Some(line) = lines.next().map_err(|error| ImportError::unreadable(file, error))? {
+        let number = line.number;
+        let text = String::from_utf8_lossy(line.text);
+        reader.take(number, &text).map_err(|what| ImportError::at(file, number, what))?;
+    }
+    reader.close().map_err(|(line, what)| ImportError::at(file, line, what))?;
+    if reader.done.is_empty() {
+        let what = match reader.lonely_tps {
+            Some(line) => format!(
+                "no report of pgbench: line {line} has a rate, but \"transaction type: …\" is missing"
+            ),
+            None => "neither a report nor a log of pgbench".to_owned(),
+        };
+        return Err(ImportError::of_file(file, what)
+            .try_this("give what pgbench prints on standard output, or the files that pgbench -l writes"));
+    }
+    Ok(reader.done)
+}
+
+/// What stands before a report and belongs to it.
+#[derive(Default)]
+struct Before {
+    banner: Option<(String, Option<String>)>,
+    seed: Option<u64>,
+    progress: Vec<Progress>,
+    aborted: u64,
+}
+
+#[derive(Default)]
+struct Reader {
+    before: Before,
+    open: Option<Open>,
+    done: Vec<Report>,
+    lonely_tps: Option<u64>,
+}
+
+/// A report whose lines are being read.
+struct Open {
+    report: Report,
+    /// Bytes before its first words, cut off of statements' lines too.
+    margin: usize,
+    statements: Option<StatementColumns>,
+}
+
+impl Reader {
+    fn take(&mut self, number: u64, line: &str) -> Result<(), String> {
+        if self.open.as_mut().is_some_and(|open| open.statement(number, line)) {
+            return Ok(());
+        }
+        let Some((key, before, rest)) = recognise(line) else { return Ok(()) };
+        match key {
+            Key::Kind => {
+                self.close().map_err(|(_, what)| what)?;
+                self.begin(number, line, before, rest);
+                return Ok(());
+            }
+            Key::Banner => {
+                if let Some(banner) = line::banner(rest) {
+                    self.close().map_err(|(_, what)| what)?;
+                    self.before.banner = Some(banner);
+                }
+                return Ok(());
+            }
+            Key::Progress => {
+                if let Some(progress) = line::progress(rest) {
+                    self.close_if_whole();
+                    if self.before.progress.len() < MOST_PROGRESS {
+                        self.before.progress.push(progress);
+                    }
+                }
+                return Ok(());
+            }
+            Key::Seed => {
+                self.close_if_whole();
+                self.before.seed = line::whole(rest);
+                return Ok(());
+            }
+            Key::Aborted => {
+                self.before.aborted += u64::from(before.to_lowercase().contains("client "));
+                return Ok(());
+            }
+            _ => {}
+        }
+        match &mut self.open {
+            Some(open) => {
+                // The number of a script's transactions stands before the word.
+                let rest = if key == Key::Total { before } else { rest };
+                if open.take(key, rest)? {
+                    open.report.lines.1 = number;
+                    open.keep(line);
+                }
+            }
+            None if key == Key::Tps => self.lonely_tps = self.lonely_tps.or(Some(number)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, number: u64, line: &str, before: &str, kind: &str) {
+        let Before { banner, seed, progress, aborted } = std::mem::take(&mut self.before);
+        let (pgbench, server) = banner.map_or((None, None), |(own, server)| (Some(own), server));
+        let report = Report {
+            lines: (number, number),
+            kind: kind.to_owned(),
+            pgbench,
+            server,
+            seed,
+            progress,
+            aborted,
+            ..Report::default()
+        };
+        let mut open = Open { report, margin: before.len(), statements: None };
+        open.keep(line);
+        self.open = Some(open);
+    }
+
+    /// Ends the report that is open; one that lacks its rate is cut off.
+    fn close(&mut self) -> Result<(), (u64, String)> {
+        let Some(Open { report, .. }) = self.open.take() else { return Ok(()) };
+        let whole = report.tps.is_some() || (report.processed.is_some() && report.succeeded() == 0);
+        if !whole {
+            let what =
+                format!("the report that begins in line {} is cut off: it has no rate", report.lines.0);
+            return Err((report.lines.1, what));
+        }
+        self.done.push(report);
+        Ok(())
+    }
+
+    /// What comes before a report can only follow one that is whole.
+    fn close_if_whole(&mut self) {
+        if self.open.as_ref().is_some_and(|open| open.report.tps.is_some()) {
+            let _ = self.close();
+        }
+    }
+}
+
+impl Open {
+    fn keep(&mut self, line: &str) {
+        if self.report.text.len() + line.len() < MOST_TEXT {
+            let line =
+                if line.is_char_boundary(self.margin) { &line[self.margin.min(line.len())..] } else { line };
+            self.report.text.push_str(line.trim_end());
+            self.report.text.push('\n');
+        }
+    }
+
+    /// Takes a line of a list of statements; `false` where the list is over.
+    fn statement(&mut self, number: u64, line: &str) -> bool {
+        let Some(columns) = self.statements else { return false };
+        let body = line.get(self.margin..).unwrap_or(line);
+        let Some(statement) = columns.parse(body).or_else(|| columns.parse(line)) else {
+            self.statements = None;
+            return false;
+        };
+        if let Some(script) = self.report.scripts.last_mut().filter(|s| s.statements.len() < MOST_ITEMS) {
+            script.statements.push(statement);
+        }
+        self.report.lines.1 = number;
+        self.keep(line);
+        true
+    }
+
+    /// Takes a line in; `false` where it only looks like one of the report.
+    fn take(&mut self, key: Key, rest: &str) -> Result<bool, String> {
+        match key {
+            Key::Script => return self.script(rest),
+            Key::Statements => {
+                if self.report.scripts.is_empty() {
+                    self.report.scripts.push(ReportScript::default());
+                }
+                self.statements = Some(StatementColumns::of(rest));
+                return Ok(true);
+            }
+            Key::Incomplete => {
+                self.report.incomplete = true;
+                return Ok(true);
+            }
+            _ => {}
+        }
+        match self.report.scripts.last_mut() {
+            Some(script) => Ok(!script.name.is_empty() && script.take(key, rest)),
+            // After the rate only scripts follow; what else there is, is not pgbench's.
+            None if self.report.tps.is_some() && key != Key::Tps => Ok(false),
+            None => self.report.take(key, rest).map(|()| true),
+        }
+    }
+
+    /// `1: name`.
+    fn script(&mut self, rest: &str) -> Result<bool, String> {
+        let Some((_, name)) = rest.split_once(": ").filter(|(number, _)| line::whole(number).is_some())
+        else {
+            return Ok(false);
+        };
+        if self.report.scripts.len() >= MOST_ITEMS {
+            return Err("too many scripts for a report of pgbench".to_owned());
+        }
+        self.report.scripts.push(ReportScript { name: name.to_owned(), ..ReportScript::default() });
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! What a text report of pgbench says, as plain values.
+
+use crate::import::log::Counts;
+
+/// A report, with what stood around it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::import) struct Report {
+    /// First and last line, from 1.
+    pub(in crate::import) lines: (u64, u64),
+    /// The report's own lines, progress left out.
+    pub(in crate::import) text: String,
+    /// Version of pgbench, from its banner (14 and later).
+    pub(in crate::import) pgbench: Option<String>,
+    /// Version of the server, where the banner names another one.
+    pub(in crate::import) server: Option<String>,
+    /// Transaction type: a builtin, a file, `multiple scripts`.
+    pub(in crate::import) kind: String,
+    pub(in crate::import) scale: Option<u64>,
+    pub(in crate::import) protocol: Option<String>,
+    pub(in crate::import) partition_method: Option<String>,
+    pub(in crate::import) partitions: Option<u64>,
+    pub(in crate::import) clients: Option<u64>,
+    pub(in crate::import) threads: Option<u64>,
+    pub(in crate::import) max_tries: Option<u64>,
+    pub(in crate::import) per_client: Option<u64>,
+    pub(in crate::import) duration_s: Option<f64>,
+    /// Transactions "actually processed", as printed.
+    pub(in crate::import) processed: Option<u64>,
+    /// How many there should have been (`-t`).
+    pub(in crate::import) wanted: Option<u64>,
+    /// Figures over all scripts.
+    pub(in crate::import) figures: Figures,
+    /// Latency limit, ms.
+    pub(in crate::import) limit_ms: Option<f64>,
+    /// Transactions above it.
+    pub(in crate::import) late: Option<u64>,
+    /// Whether the version counts skipped transactions as processed (9.5 to 10).
+    pub(in crate::import) skipped_processed: bool,
+    /// Mean and maximum of the schedule lag, ms; present with `-R` only.
+    pub(in crate::import) lag_ms: Option<(f64, f64)>,
+    /// Initial connection time, ms.
+    pub(in crate::import) connect_ms: Option<f64>,
+    /// Mean time to connect, ms (`-C`).
+    pub(in crate::import) reconnect_ms: Option<f64>,
+    /// Transactions per second: without the initial connections, or with the reconnections of `-C`.
+    pub(in crate::import) tps: Option<f64>,
+    /// Transactions per second with connecting counted (13 and earlier print both).
+    pub(in crate::import) tps_with_connecting: Option<f64>,
+    /// Scripts, where there are several; one nameless script that holds the statements with a single one and `-r`.
+    pub(in crate::import) scripts: Vec<ReportScript>,
+    /// Seed that was announced.
+    pub(in crate::import) seed: Option<u64>,
+    /// Progress lines before the report.
+    pub(in crate::import) progress: Vec<Progress>,
+    /// Clients that gave up.
+    pub(in crate::import) aborted: u64,
+    /// Whether pgbench called the results incomplete.
+    pub(in crate::import) incomplete: bool,
+}
+
+/// Figures that are printed for the whole run and for each script.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::import) struct Figures {
+    pub(in crate::import) failed: Option<u64>,
+    pub(in crate::import) serialization: Option<u64>,
+    pub(in crate::import) deadlock: Option<u64>,
+    pub(in crate::import) other: Option<u64>,
+    pub(in crate::import) retried: Option<u64>,
+    pub(in crate::import) retries: Option<u64>,
+    pub(in crate::import) skipped: Option<u64>,
+    pub(in crate::import) latency_ms: Option<f64>,
+    pub(in crate::import) stddev_ms: Option<f64>,
+}
+
+/// One script of several.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::import) struct ReportScript {
+    pub(in crate::import) name: String,
+    pub(in crate::import) weight: Option<u64>,
+    /// Its transactions: those that succeeded (before 18, with skipped ones until 10), or all (18 and later).
+    pub(in crate::import) total: Option<u64>,
+    /// Transactions that succeeded (18 and later).
+    pub(in crate::import) processed: Option<u64>,
+    pub(in crate::import) figures: Figures,
+    /// Latency of each statement (`-r`).
+    pub(in crate::import) statements: Vec<Statement>,
+}
+
+/// A statement of a script.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::import) struct Statement {
+    pub(in crate::import) latency_ms: f64,
+    pub(in crate::import) failures: Option<u64>,
+    pub(in crate::import) retries: Option<u64>,
+    /// Its first line.
+    pub(in crate::import) text: String,
+}
+
+/// A progress line.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(in crate::import) struct Progress {
+    /// Seconds since the start, or since 1970 (`--progress-timestamp`).
+    pub(in crate::import) time_s: f64,
+    pub(in crate::import) tps: f64,
+    pub(in crate::import) latency_ms: Option<f64>,
+    pub(in crate::import) stddev_ms: Option<f64>,
+    pub(in crate::import) failed: u64,
+    pub(in crate::import) lag_ms: Option<f64>,
+    pub(in crate::import) skipped: u64,
+    pub(in crate::import) retried: u64,
+    pub(in crate::import) retries: u64,
+}
+
+impl Report {
+    /// Transactions that succeeded.
+    pub(in crate::import) fn succeeded(&self) -> u64 {
+        let processed = self.processed.unwrap_or(0);
+        if self.skipped_processed {
+            processed.saturating_sub(self.figures.skipped.unwrap_or(0))
+        } else {
+            processed
+        }
+    }
+
+    /// Whether transactions were on a schedule.
+    pub(in crate::import) fn throttled(&self) -> bool {
+        self.lag_ms.is_some()
+    }
+
+    /// Length of the measured part, seconds, as the rate was computed from it; `None` when it cannot be known.
+    pub(in crate::import) fn measured_s(&self) -> Option<f64> {
+        let from_rate = self
+            .tps
+            .filter(|tps| *tps > 0.0)
+            .zip(self.processed.filter(|count| *count > 0))
+            .map(|(tps, count)| count as f64 / tps);
+        from_rate.or(self.duration_s)
+    }
+
+    /// Names of the scripts, in the order of their numbers.
+    pub(in crate::import) fn script_names(&self) -> Vec<String> {
+        let several =
+            self.scripts.len() > 1 || self.scripts.first().is_some_and(|script| !script.name.is_empty());
+        if several {
+            self.scripts.iter().map(|script| short(&script.name)).collect()
+        } else {
+            vec![short(&self.kind)]
+        }
+    }
+
+    /// Counters of each script; of several none says how many were late.
+    pub(in crate::import) fn script_counts(&self) -> Vec<Counts> {
+        let several = self.scripts.iter().any(|script| script.total.is_some());
+        if !several {
+            return vec![self.counts()];
+        }
+        let one = |script: &ReportScript| {
+            let skipped = if self.skipped_processed { script.figures.skipped.unwrap_or(0) } else { 0 };
+            let ok = script.processed.or(script.total).unwrap_or(0).saturating_sub(skipped);
+            script.figures.counts(ok, 0)
+        };
+        self.scripts.iter().map(one).collect()
+    }
+
+    /// Counters over all scripts.
+    pub(in crate::import) fn counts(&self) -> Counts {
+        let late = self.late.unwrap_or(0).min(self.succeeded());
+        self.figures.counts(self.succeeded() - late, late)
+    }
+}
+
+impl Figures {
+    /// Counters, with those that stand elsewhere.
+    pub(in crate::import) fn counts(&self, ok: u64, late: u64) -> Counts {
+        Counts {
+            ok,
+            late,
+            failed: self.failed.unwrap_or(0),
+            serialization: self.serialization.unwrap_or(0),
+            deadlock: self.deadlock.unwrap_or(0),
+            other: self.other.unwrap_or(0),
+            skipped: self.skipped.unwrap_or(0),
+            retried: self.retried.unwrap_or(0),
+            retries: self.retries.unwrap_or(0),
+        }
+    }
+}
+
+/// Builtin scripts by the names that `-b` takes, whatever the version calls them; others as they are.
+fn short(name: &str) -> String {
+    match name {
+        "<builtin: TPC-B (sort of)>" | "TPC-B (sort of)" => "tpcb-like",
+        "<builtin: simple update>" | "Update only pgbench_accounts" => "simple-update",
+        "<builtin: select only>" | "SELECT only" => "select-only",
+        "Custom query" => "custom",
+        other => other,
+    }
+    .to_owned()
+}

@@ -1,0 +1,98 @@
+//! What a file is, from its first bytes.
+
+use super::aggregate::Interval;
+use super::log::row::{Fields, Row, unsigned};
+
+/// Bytes looked at.
+pub(super) const HEAD: usize = 64 * 1024;
+
+/// What a file can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Text with reports in it.
+    Report,
+    /// A per-transaction log.
+    Transactions,
+    /// An aggregated log.
+    Aggregates,
+    /// Nothing at all: the log of a thread that did nothing.
+    Empty,
+}
+
+/// Client numbers are smaller, seconds since 1970 larger (from 1973 on).
+const EPOCH: u64 = 100_000_000;
+
+/// What a file is that begins with these bytes.
+///
+/// # Errors
+/// What it is instead, and what to try.
+pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
+    let refused = |what: &str, advice: &str| Err((what.to_owned(), advice.to_owned()));
+    if head.starts_with(b"\x1f\x8b") || head.starts_with(b"\x28\xb5\x2f\xfd") || head.starts_with(b"BZh") {
+        return refused("compressed", "unpack it on the way: zcat FILE | pgdyno import -");
+    }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return refused(
+            "UTF-16 text, as PowerShell writes it",
+            "iconv -f UTF-16 -t UTF-8 FILE | pgdyno import -",
+        );
+    }
+    if head.contains(&0) {
+        return refused("not text", "give reports of pgbench, or the files that pgbench -l writes");
+    }
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let Some(first) = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()) else {
+        return Ok(Kind::Empty);
+    };
+    Ok(kind_of(first))
+}
+
+fn kind_of(line: &[u8]) -> Kind {
+    let mut fields = Fields(line);
+    let numbers: [Option<u64>; 2] = std::array::from_fn(|_| fields.take().and_then(unsigned));
+    let more = std::iter::from_fn(|| fields.take()).count();
+    match numbers {
+        [Some(first), Some(_)] if first >= EPOCH && (more >= 4 || Interval::parse(line).is_ok()) => {
+            Kind::Aggregates
+        }
+        [Some(_), Some(_)] if more >= 4 || Row::parse(line).is_ok() => Kind::Transactions,
+        _ => Kind::Report,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_first_line() {
+        for (head, wanted) in [
+            ("", Kind::Empty),
+            ("\n \n", Kind::Empty),
+            ("0 199 2241 0 1175850568 995598\n0 200", Kind::Transactions),
+            ("0 1 skipped 0 1175850568 995598 12\n", Kind::Transactions),
+            ("0 1 damaged 0 1175850568 995598 12\n", Kind::Transactions),
+            ("1345828501 5601 1542744 483552416 61 2573\n", Kind::Aggregates),
+            ("1649114136 5815 27552565 177846919143078 1078 86241 0 0 0 0 0 0 0 0 0", Kind::Aggregates),
+            ("\u{feff}pgbench (15.1)\n", Kind::Report),
+            ("starting vacuum...end.\n", Kind::Report),
+            ("2 apples\n", Kind::Report),
+        ] {
+            assert_eq!(sniff(head.as_bytes()), Ok(wanted), "{head}");
+        }
+        for (head, wanted) in [
+            (&b"\x1f\x8b\x08"[..], "compressed"),
+            (b"\xff\xfet\0r\0", "UTF-16 text, as PowerShell writes it"),
+            (b"SQLite format 3\0", "not text"),
+        ] {
+            assert_eq!(sniff(head).unwrap_err().0, wanted);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(head in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            let _ = sniff(&head);
+        }
+    }
+}

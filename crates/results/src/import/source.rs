@@ -1,0 +1,72 @@
+//! Opening files: each looked at once, those that cannot be opened again kept open.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::ImportError;
+use super::sniff::{HEAD, Kind, sniff};
+
+/// What is read from.
+pub(super) type Input = Box<dyn Read>;
+
+/// A file that was looked at.
+pub(super) struct Source {
+    /// Its name; `-` is standard input.
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    /// When it was last changed, µs since 1970; now for what is no file.
+    pub(super) changed_us: i64,
+    /// A pipe can be read once: its head, and what follows.
+    pipe: Option<(Vec<u8>, Input)>,
+}
+
+impl Source {
+    /// Looks at a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or can be neither a report nor a log.
+    pub(super) fn look(path: &Path) -> Result<Self, ImportError> {
+        let unreadable = |error| ImportError::unreadable(path, error);
+        let (mut input, changed, regular): (Input, _, _) = if path.as_os_str() == "-" {
+            (Box::new(std::io::stdin()), SystemTime::now(), false)
+        } else {
+            let file = File::open(path).map_err(unreadable)?;
+            let metadata = file.metadata().map_err(unreadable)?;
+            if metadata.is_dir() {
+                return Err(ImportError::of_file(path, "a folder").try_this("name the files in it: FOLDER/*"));
+            }
+            let changed = metadata.modified().unwrap_or_else(|_| SystemTime::now());
+            (Box::new(file), changed, metadata.is_file())
+        };
+        let mut head = Vec::new();
+        input.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(unreadable)?;
+        let kind =
+            sniff(&head).map_err(|(what, advice)| ImportError::of_file(path, what).try_this(advice))?;
+        Ok(Self {
+            path: path.to_owned(),
+            kind,
+            changed_us: changed
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .ok()
+                .and_then(|since| i64::try_from(since.as_micros()).ok())
+                .unwrap_or(0),
+            pipe: (!regular).then_some((head, input)),
+        })
+    }
+
+    /// Opens it for reading from its beginning; `None` for a pipe that was read before.
+    ///
+    /// # Errors
+    /// When it cannot be opened any more.
+    pub(super) fn open(&mut self) -> Result<Option<Input>, ImportError> {
+        if let Some((head, rest)) = &mut self.pipe {
+            let rest = std::mem::replace(rest, Box::new(std::io::empty()));
+            let head = std::mem::take(head);
+            return Ok((!head.is_empty()).then(|| Box::new(Cursor::new(head).chain(rest)) as Input));
+        }
+        let file = File::open(&self.path).map_err(|error| ImportError::unreadable(&self.path, error))?;
+        Ok(Some(Box::new(file)))
+    }
+}

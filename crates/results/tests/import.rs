@@ -1,0 +1,329 @@
+//! Files of real pgbench runs, from reading to comparison.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use results::comparison::{Comparison, Metric};
+use results::import::{Found, ImportError, Told, read};
+use results::{Collection, ExperimentId, Reason, Run, Store, Validity};
+
+fn data(names: &[&str]) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench");
+    names.iter().map(|name| folder.join(name)).collect()
+}
+
+fn found(files: &[PathBuf], told: &Told) -> Found {
+    read(files, told, &mut |_, _| {}).unwrap()
+}
+
+fn refused(files: &[PathBuf], told: &Told) -> ImportError {
+    read(files, told, &mut |_, _| {}).unwrap_err()
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    store: Store,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create_or_open(&folder.path().join("results.sqlite")).unwrap();
+        Self { folder, store }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn import(&mut self, name: &str, found: &Found) -> Vec<Run> {
+        let collection = Collection { name: name.into(), ..Collection::default() };
+        let done = self.store.import(&collection, &found.runs, false).unwrap();
+        self.store.runs(done.experiment.unwrap()).unwrap()
+    }
+}
+
+/// Latencies in a log by sorting: (script, µs) of all that succeeded.
+fn latencies(files: &[PathBuf]) -> Vec<(u32, u64)> {
+    let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let mut all: Vec<(u32, u64)> = text
+        .lines()
+        .filter_map(|line| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            Some((fields[3].parse().unwrap(), fields[2].parse().ok()?))
+        })
+        .collect();
+    all.sort_by_key(|(_, us)| *us);
+    all
+}
+
+#[test]
+fn a_log_and_its_report_are_one_run_with_percentiles_of_each_script() {
+    let files = data(&["18-all.txt", "18-all.15394", "18-all.15394.1"]);
+    let found = found(&files, &Told::default());
+    assert_eq!((found.runs.len(), found.rows), (1, 300));
+    let run = &Place::new().import("all", &found)[0];
+    assert_eq!((run.clients, run.threads, run.load.as_str()), (6, 2, "rate"));
+    assert_eq!(run.workload, "ser.sql, one.sql");
+    let counts = ["due", "ok", "late", "failed", "serialization_failures", "skipped", "retried", "retries"];
+    assert_eq!(counts.map(|name| run.count(name)), [300, 289, 0, 11, 11, 0, 39, 39]);
+    assert!((run.tps().unwrap() - 1798.068787).abs() < 1e-6, "the report's own rate");
+    let sorted = latencies(&files[1..]);
+    assert_eq!(run.response().count(), sorted.len() as u64);
+    for (number, script) in run.scripts.iter().enumerate() {
+        let own: Vec<u64> =
+            sorted.iter().filter(|(script, _)| *script == number as u32).map(|(_, us)| *us * 1000).collect();
+        assert_eq!(script.response.count(), own.len() as u64);
+        assert_eq!(
+            (script.response.min_ns(), script.response.max_ns()),
+            (own.first().copied(), own.last().copied())
+        );
+        assert_eq!(script.response.sum_ns(), own.iter().map(|ns| u128::from(*ns)).sum::<u128>());
+        for q in [0.5, 0.9, 0.99] {
+            let exact = own[((own.len() as f64 * q).ceil() as usize).max(1) - 1] as f64;
+            let got = script.response.quantile_ns(q).unwrap() as f64;
+            assert!(
+                (got / exact - 1.0).abs() < 0.001,
+                "script {number}, quantile {q}: {got}, by sorting {exact}"
+            );
+        }
+        assert!(script.service.mean_ns() < script.response.mean_ns(), "the lag is not part of it");
+    }
+    assert_eq!(run.series.iter().map(|point| point.ok + point.failed).sum::<u64>(), 300);
+    let statements = run.artifacts.iter().find(|artifact| artifact.name == "statements.json").unwrap();
+    let statements: serde_json::Value = serde_json::from_slice(&statements.bytes).unwrap();
+    assert_eq!(statements[3]["failures"], 10);
+    assert_eq!(statements[5]["text"], "select 1;");
+    assert_eq!(run.factors["clients"], "6");
+    assert_eq!((run.validity, run.doubts[0].reason), (Validity::Invalid, Reason::Imported), "3.7 % failed");
+}
+
+#[test]
+fn a_log_alone_gives_what_it_can() {
+    // The files of other threads that lie beside are taken in.
+    let found = found(&data(&["18-all.15394"]), &Told { latency_limit_ms: Some(1.0), ..Told::default() });
+    let run = &Place::new().import("log", &found)[0];
+    assert_eq!((run.clients, run.threads, run.workload.as_str()), (6, 2, "script 1, script 2"));
+    let late =
+        latencies(&data(&["18-all.15394", "18-all.15394.1"])).iter().filter(|(_, us)| *us > 1000).count();
+    assert_eq!((run.count("late"), run.count("ok") + run.count("late")), (late as u64, 289));
+    assert!(run.measured_s > 0.15 && run.measured_s < 0.2, "{}", run.measured_s);
+    assert!(run.started_at.starts_with("2026-"), "{}", run.started_at);
+}
+
+#[test]
+fn an_aggregated_log_has_no_percentiles() {
+    let files = data(&["15-agg.txt", "15-agg.13284", "15-agg.13284.1"]);
+    let found = found(&files, &Told::default());
+    assert!(found.runs[0].no_percentiles.is_some());
+    let run = &Place::new().import("aggregates", &found)[0];
+    assert_eq!((run.response_us(0.99), run.load.as_str()), (None, "rate"));
+    assert_eq!(
+        run.series.iter().map(|point| (point.length_us, point.ok)).collect::<Vec<_>>(),
+        [(1_000_000, 203), (1_000_000, 292), (1_000_000, 321)]
+    );
+    let fields: Vec<Vec<f64>> = files[1..]
+        .iter()
+        .flat_map(|file| {
+            std::fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        })
+        .map(|line| line.split(' ').map(|field| field.parse().unwrap()).collect())
+        .collect();
+    let sum = |column: usize| fields.iter().map(|row| row[column]).sum::<f64>();
+    assert_eq!(run.figures["latency_max_us"], fields.iter().map(|row| row[5]).fold(0.0, f64::max));
+    assert!((run.figures["latency_mean_us"] - sum(2) / sum(1)).abs() < 1e-9);
+    assert!((run.figures["lag_mean_us"] - sum(6) / sum(1)).abs() < 1e-9);
+    assert!(
+        run.events
+            .iter()
+            .any(|event| event.kind == "not available" && event.detail.starts_with("percentiles:"))
+    );
+    let alone = read(&files[1..], &Told::default(), &mut |_, _| {}).unwrap();
+    assert_eq!(alone.runs[0].run().measured_s, 3.0);
+}
+
+#[test]
+fn a_sample_is_scaled_up_once_it_is_known_as_one() {
+    let files = data(&["17-sample.txt", "17-sample.14426"]);
+    let error = refused(&files[1..], &Told::default());
+    assert!(error.to_string().contains("of the"), "{error}");
+    assert!(error.hint().unwrap().contains("--sampling-rate"), "{:?}", error.hint());
+    let told = Told { sampling_rate: Some(0.2), ..Told::default() };
+    let run = found(&files[1..], &told).runs[0].run().clone();
+    let rows = latencies(&files[1..]).len() as u64;
+    assert_eq!((run.count("ok"), run.response().count()), (rows * 5, rows));
+    // With the report its counts are exact.
+    let both = found(&files, &told);
+    let processed = std::fs::read_to_string(&files[0]).unwrap();
+    let processed: u64 =
+        processed.split("actually processed: ").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
+    assert_eq!(both.runs[0].run().count("ok"), processed);
+    assert_eq!(both.runs[0].run().response().count(), rows);
+}
+
+#[test]
+fn reports_alone_come_in_their_order_without_percentiles() {
+    let found = found(&data(&["older-versions.txt"]), &Told::default());
+    let runs = Place::new().import("old", &found);
+    let seen: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            (run.workload.as_str(), run.clients, run.tps().unwrap().round() as u64, run.response_us(0.5))
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("tpcb-like", 10, 85, None),
+            ("select-only", 2, 2000, None),
+            ("simple-update", 1, 100, None),
+            ("custom", 4, 95, None),
+            ("a.sql, b.sql", 8, 2000, None),
+            ("tpcb-like", 10, 100, None),
+        ]
+    );
+    assert_eq!(
+        runs[3].count("ok") + runs[3].count("late"),
+        950,
+        "versions until 10 count skipped ones as processed"
+    );
+    assert_eq!(runs[2].series.len(), 2);
+    assert_eq!(runs[5].factors["partitions"], "8");
+    assert_eq!(runs[5].seed, 42);
+}
+
+#[test]
+fn what_was_imported_is_known_again() {
+    let mut place = Place::new();
+    let found = found(&data(&["18-all.txt", "18-all.15394", "15-multi.txt"]), &Told::default());
+    let collection = Collection { name: "once".into(), ..Collection::default() };
+    assert_eq!(place.store.import(&collection, &found.runs, false).unwrap().stored.len(), 2);
+    let other = Collection { name: "twice".into(), ..Collection::default() };
+    let again = place.store.import(&other, &found.runs, false).unwrap();
+    assert_eq!((again.experiment, again.stored.len(), again.known.len()), (None, 0, 2));
+    assert_eq!(again.known[0].experiment, "once");
+    assert_eq!(place.store.experiments().unwrap().len(), 1, "no empty experiment is left behind");
+    // The log alone is known as well, and so is one of several files.
+    let log = read(&data(&["18-all.15394", "17-fail.txt"]), &Told::default(), &mut |_, _| {});
+    assert!(log.is_err(), "a report of another run");
+    let more = read(&data(&["15-multi.txt", "17-fail.txt"]), &Told::default(), &mut |_, _| {}).unwrap();
+    let more = place.store.import(&collection, &more.runs, false).unwrap();
+    assert_eq!((more.stored.len(), more.known.len()), (1, 1));
+    let forced = place.store.import(&collection, &found.runs, true).unwrap();
+    assert_eq!(forced.stored.iter().map(|run| run.round).collect::<Vec<_>>(), [2, 2]);
+    assert_eq!(place.store.runs(ExperimentId(1)).unwrap().len(), 5);
+}
+
+/// A report with this rate and number of clients.
+fn report(clients: u32, tps: f64) -> String {
+    format!(
+        "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\nnumber of clients: {clients}\n\
+         number of threads: 1\nduration: 10 s\nnumber of transactions actually processed: 10000\n\
+         latency average = 1.000 ms\ntps = {tps:.6} (excluding connections establishing)\n"
+    )
+}
+
+#[test]
+fn two_sets_are_compared_without_pretending_that_they_are_pairs() {
+    let mut place = Place::new();
+    for (arm, gain) in [("hdd", 1.0), ("ssd", 1.5)] {
+        // Drift over the rounds is the same, but nothing says that rounds belong together.
+        let text: String = (0..if arm == "hdd" { 5 } else { 4 })
+            .flat_map(|round| {
+                [(1, 1000.0), (4, 3000.0)]
+                    .map(|(c, tps)| report(c, tps * gain * (1.0 + 0.01 * f64::from(round))))
+            })
+            .collect();
+        let file = place.write(arm, &text);
+        let found = found(&[file], &Told::default());
+        let collection = Collection {
+            name: "disks".into(),
+            compare: Some("storage".into()),
+            levels: BTreeMap::from([("storage".into(), arm.into())]),
+            ..Collection::default()
+        };
+        place.store.import(&collection, &found.runs, false).unwrap();
+    }
+    let stored = place.store.experiment(ExperimentId(1)).unwrap().experiment;
+    assert!(!stored.is_interleaved());
+    assert_eq!((stored.base.as_deref(), stored.rounds, stored.arms.len()), (Some("hdd"), 5, 2));
+    let runs = place.store.runs(ExperimentId(1)).unwrap();
+    let comparison = Comparison::of(&stored, &runs, Metric::Tps).unwrap();
+    let arm = &comparison.arms[0];
+    assert_eq!((arm.arm.as_str(), arm.cells.len(), arm.tally().faster), ("ssd", 2, 2));
+    let cell = &arm.cells[0];
+    assert_eq!((cell.base.n, cell.new.n), (5, 4), "all runs count, not only those of rounds that both have");
+    let (low, high) = cell.estimate.unwrap().interval_pct().unwrap();
+    assert!(low > 45.0 && low < 49.0 && high > 49.0 && high < 53.0, "{low} {high}");
+    let grid = arm.grid.unwrap();
+    assert_eq!((grid.verdict, grid.grid.cells), (stats::Verdict::Faster, 2));
+    assert!(Comparison::of(&stored, &runs, Metric::P99).unwrap().arms[0].cells.is_empty());
+}
+
+#[test]
+fn nothing_is_stored_when_something_is_wrong() {
+    let mut place = Place::new();
+    let found = found(&data(&["15-multi.txt"]), &Told::default());
+    let unknown = Collection { name: "x".into(), compare: Some("storage".into()), ..Collection::default() };
+    let error = place.store.import(&unknown, &found.runs, false).unwrap_err();
+    assert!(error.to_string().ends_with("the level of the compared factor storage is not known"), "{error}");
+    assert!(place.store.experiments().unwrap().is_empty());
+    let plain = Collection { name: "x".into(), ..Collection::default() };
+    place.store.import(&plain, &found.runs, false).unwrap();
+    let error = place.store.import(&unknown, &found.runs, true).unwrap_err();
+    assert_eq!(error.to_string(), "the experiment x compares nothing");
+    assert_eq!(place.store.runs(ExperimentId(1)).unwrap().len(), 1);
+}
+
+#[test]
+fn mistakes_name_file_and_line() {
+    let place = Place::new();
+    let none = Told::default();
+    let broken = place.write("log.1", "0 1 10 0 1700000000 5\n0 2 10 0 1700000000\n");
+    let second = place.write("log.2", "0 1 10 0 1700000000 5\n0 2 10 0 1700000000 6 7\n");
+    let cut = place.write("log.3", "0 1 10 0 1700000000 5\n0 2 10 0 17000");
+    for (file, wanted) in [
+        (&broken, ":2: the column time_us is missing"),
+        (&second, ":2: 7 columns, where the lines before have 6"),
+    ] {
+        let error = refused(std::slice::from_ref(file), &none).to_string();
+        assert!(error.ends_with(wanted), "{error}");
+    }
+    let run = &found(&[cut], &none).runs[0];
+    assert_eq!(run.run().count("ok"), 1);
+    assert!(run.notes[0].ends_with("the last line is not whole, and was left out"), "{:?}", run.notes);
+    let alien =
+        refused(&[place.write("log.4", "0 1 10 0 1700000000 5\n"), data(&["15-multi.txt"]).remove(0)], &none);
+    assert!(alien.to_string().contains("transactions: 200 in the report, 1 in the log"), "{alien}");
+    let folder = refused(&[place.folder.path().to_owned()], &none);
+    assert!(folder.to_string().ends_with(": a folder"), "{folder}");
+    let absent = refused(&[place.folder.path().join("absent")], &none);
+    assert!(matches!(absent, ImportError::Unreadable { .. }), "{absent}");
+    let empty = refused(&[place.write("log.5", "")], &none);
+    assert!(empty.to_string().ends_with(": empty"), "{empty}");
+}
+
+#[test]
+fn a_lonely_seventh_column_is_told_by_its_values() {
+    let place = Place::new();
+    let rows = |values: &[u32]| -> String {
+        values
+            .iter()
+            .enumerate()
+            .map(|(at, value)| format!("0 {} 900 0 1700000000 {at} {value}\n", at + 1))
+            .collect()
+    };
+    let lag = place.write("log.1", &rows(&[50, 60, 0, 70]));
+    let retries = place.write("log.2", &rows(&[0, 0, 3, 1, 0]));
+    let none = Told::default();
+    let load = |file: &PathBuf, told: &Told| {
+        let run = found(std::slice::from_ref(file), told).runs[0].run().clone();
+        (run.load.clone(), run.count("retries"))
+    };
+    assert_eq!(load(&lag, &none), ("rate".into(), 0));
+    assert_eq!(load(&retries, &none), ("closed".into(), 4));
+    assert_eq!(load(&retries, &Told { rate: Some(10.0), ..none.clone() }), ("rate".into(), 0));
+    assert_eq!(load(&lag, &Told { max_tries: Some(3), ..none }), ("closed".into(), 180));
+}

@@ -1,0 +1,87 @@
+//! From links to sessions, and the loss of links.
+
+use engine::{Io, Link, Step};
+
+use super::run::SEND_FAILED;
+use super::{PgbenchClient, State, Trouble};
+use crate::link::Progress;
+
+impl PgbenchClient {
+    /// Goes on with connecting.
+    pub(super) fn connected(
+        &mut self,
+        link: Link,
+        progress: Result<Progress, String>,
+        io: &mut Io<'_>,
+    ) -> Step {
+        match progress {
+            Ok(Progress::Step(step)) => step,
+            Ok(Progress::Up) => self.up(link, io),
+            Err(reason) => self.cannot_connect(reason, io),
+        }
+    }
+
+    /// A session takes queries.
+    fn up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
+        let conn = &mut self.conns[link];
+        conn.prepared.fill(false);
+        conn.last_words = None;
+        for notice in conn.link.session.take_notices() {
+            io.message(notice.to_string());
+        }
+        self.syncs = 0;
+        let wanted = self.program.reconnect || self.conns.iter().all(|conn| conn.link.is_up());
+        if !wanted {
+            return Step::Wait;
+        }
+        if !self.program.reconnect {
+            self.at = 0;
+        }
+        self.start_up(io)
+    }
+
+    /// Before the run its caller adds that there is no connection for this client.
+    fn cannot_connect(&mut self, reason: String, io: &mut Io<'_>) -> Step {
+        if !self.program.reconnect {
+            return self.give_up(Vec::new(), reason, io);
+        }
+        let message = format!("client {} aborted while establishing connection", self.number);
+        self.give_up(vec![reason], message, io)
+    }
+
+    /// A link was lost. Nothing brings a client back but its own reconnection.
+    pub(super) fn closed(&mut self, link: Link, error: Option<&std::io::Error>, io: &mut Io<'_>) -> Step {
+        let reason = match self.conns[link].link.closed(error) {
+            Ok(progress) => return self.connected(link, Ok(progress), io),
+            Err(reason) => reason,
+        };
+        // pgbench does not say why; where nobody expects its words it helps.
+        let causes = if self.program.drop_in { Vec::new() } else { vec![reason.clone()] };
+        match self.state {
+            State::Over => Step::Done,
+            State::Connecting => self.cannot_connect(reason, io),
+            // Told when something is asked of it, if that happens.
+            _ if link != self.at => Step::Wait,
+            State::Idle | State::Sleeping | State::Shell => Step::Wait,
+            State::Preparing => {
+                let message = self.command_failed("SQL", SEND_FAILED);
+                self.give_up(vec![self.lost_words(&reason)], message, io)
+            }
+            State::Waiting => match self.trouble.take() {
+                Some(trouble) => self.fatal(trouble, io),
+                None => {
+                    let message = self.command_failed("SQL", "perhaps the backend died while processing");
+                    self.give_up(causes, message, io)
+                }
+            },
+            State::RollingBack => {
+                let reason = match self.trouble.take() {
+                    Some(Trouble::Server { text, .. }) => text,
+                    _ => "perhaps the backend died while processing".to_owned(),
+                };
+                let message = self.rolling_back_failed(&reason);
+                self.give_up(causes, message, io)
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What clients say, word for word.
+
+use super::*;
+
+/// Last words of the one client.
+fn last_words(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> String {
+    said(options, script, answer).last().cloned().unwrap_or_default()
+}
+
+#[test]
+fn clients_give_up_in_pgbench_s_words() {
+    let simple = Options::default();
+    let syntax = |_: usize, sql: &str| match sql {
+        "bad;" => vec![Answer::Error("42601", "syntax error at or near \"bad\"")],
+        sql => usual(sql),
+    };
+    let cases = [
+        (
+            "select 1;\nbad;",
+            "client 0 script 0 aborted in command 1 query 0: ERROR:  syntax error at or near \"bad\"",
+        ),
+        (
+            "\\SET x 1/0\nselect 1;",
+            "division by zero\nclient 0 aborted in command 0 (SET) of script 0; evaluation of meta-command failed",
+        ),
+        (
+            "\\if :none\n\\endif",
+            "undefined variable \"none\"\nclient 0 aborted in command 0 (if) of script 0; evaluation of meta-command failed",
+        ),
+        (
+            "\\set 1x 1",
+            "set: invalid variable name: \"1x\"\nclient 0 aborted in command 0 (set) of script 0; assignment of meta-command failed",
+        ),
+        (
+            "\\sleep :none",
+            "sleep: undefined variable \"none\"\nclient 0 aborted in command 0 (sleep) of script 0; execution of meta-command failed",
+        ),
+        ("begin;", "client 0 aborted: end of script reached without completing the last transaction"),
+        (
+            "\\startpipeline\nselect 1;\n\\endpipeline",
+            "client 0 aborted in command 0 (startpipeline) of script 0; cannot use pipeline mode with the simple query protocol",
+        ),
+    ];
+    for (script, wanted) in cases {
+        assert_eq!(last_words(&simple, script, syntax), format!("abort: {wanted}"));
+    }
+    let copy = |_: usize, _: &str| vec![Answer::CopyIn];
+    let words = last_words(&simple, "copy t from stdin;", copy);
+    assert_eq!(words, "abort: COPY is not supported in pgbench, aborting");
+    let lost = |_: usize, _: &str| vec![Answer::Lost];
+    assert_eq!(
+        last_words(&simple, "select 1;", lost),
+        "abort: client 0 aborted in command 0 (SQL) of script 0; perhaps the backend died while processing"
+    );
+    let killed = |_: usize, _: &str| {
+        vec![Answer::Fatal("57P01", "terminating connection due to administrator command")]
+    };
+    assert_eq!(
+        last_words(&simple, "select 1;", killed),
+        "abort: client 0 script 0 aborted in command 0 query 0: FATAL:  terminating connection due to administrator command"
+    );
+}
+
+#[test]
+fn rows_that_do_not_fit_end_the_client() {
+    let simple = Options::default();
+    let rows =
+        |count: usize| move |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![vec![Some("1")]; count])];
+    let place = "abort: client 0 script 0 command 0 query 0:";
+    for count in [0, 2] {
+        let words = last_words(&simple, "select 1 as a \\gset", rows(count));
+        assert_eq!(words, format!("{place} expected one row, got {count}"));
+    }
+    let done =
+        |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![vec![Some("1")]]), Answer::Done("INSERT 0 1")];
+    assert_eq!(
+        last_words(&simple, "select 1 as a \\; insert \\gset", done),
+        "abort: client 0 script 0 command 0 query 1: expected one row, got 0"
+    );
+    let badly_named = |_: usize, _: &str| vec![Answer::Rows(vec!["?column?"], vec![vec![Some("1")]])];
+    for capture in ["gset", "aset"] {
+        let words = last_words(&simple, &format!("select 1 \\{capture} x"), badly_named);
+        let cause = format!("abort: {capture}: invalid variable name: \"x?column?\"");
+        let last = "client 0 script 0 command 0 query 0: error storing into variable x?column?";
+        assert_eq!(words, format!("{cause}\n{last}"));
+    }
+    let none = |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![])];
+    assert_eq!(said(&simple, "select 1 as a \\aset", none), [""; 0]);
+}
+
+#[test]
+fn a_variable_without_text_has_no_message_in_pgbench() {
+    let options = Options { define: [("x".to_owned(), String::new())].into(), ..Options::default() };
+    let script = "\\set y :x + 1";
+    let last = "client 0 aborted in command 0 (set) of script 0; evaluation of meta-command failed";
+    assert_eq!(said(&options, script, |_, _| one("1")), [format!("abort: {last}")]);
+    let (_, measured) = play(&options, script, 1, |_, _| one("1"));
+    assert_eq!(measured.aborts[0].causes, ["variable \"x\" is empty"]);
+}
+
+#[test]
+fn the_transaction_that_leaves_a_block_open_counts() {
+    let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
+    let (_, measured) = drop_in(&Options::default(), Manner::default(), "begin;", 5, &mut server);
+    assert_eq!((measured.totals().ok, measured.aborts.len()), (1, 1));
+    assert_eq!(server.log, ["C", "Q begin;", "X"]);
+}
+
+#[test]
+fn what_cannot_be_prepared_is_told_and_used() {
+    let mut server = FakePostgres::new(|_, _: &str| one("1"));
+    server.unparsable = vec!["bad"];
+    let (heard, _) = drop_in(&mode(Mode::Prepared), Manner::default(), "select 1;\nbad;", 1, &mut server);
+    insta::assert_snapshot!(heard.join("\n"), @r#"
+    error: ERROR:  syntax error
+    abort: client 0 script 0 aborted in command 1 query 0: ERROR:  prepared statement "P_1" does not exist
+    "#);
+    assert_eq!(server.log, ["C", "P P_0 select 1;", "S", "E select 1;", "S", "P P_1 bad;", "S", "S", "X"]);
+}
+
+#[test]
+fn the_server_s_own_words_are_passed_on() {
+    let noticing = |_: usize, _: &str| vec![Answer::Notice("hello"), Answer::Done("DO")];
+    assert_eq!(said(&Options::default(), "do 1;", noticing), ["plain: NOTICE:  hello"]);
+}
+
+#[test]
+fn a_session_that_ends_between_statements_is_told_at_the_next_one() {
+    let answer = |_: usize, sql: &str| match sql {
+        "select 1;" => vec![Answer::Done("SELECT 1"), Answer::Later(1_000_000)],
+        sql => usual(sql),
+    };
+    let script = "select 1;\n\\sleep 20 ms\nselect 2;";
+    let heard = said(&Options::default(), script, answer);
+    let wanted = "client 0 script 0 aborted in command 2 query 0: FATAL:  terminating connection due to administrator command";
+    assert_eq!(heard, [format!("abort: {wanted}")]);
+    insta::assert_snapshot!(said(&mode(Mode::Prepared), script, answer).join("\n"), @r"
+    abort: FATAL:  terminating connection due to administrator command
+    server closed the connection unexpectedly
+    	This probably means the server terminated abnormally
+    	before or while processing the request.
+    client 0 aborted in command 2 (SQL) of script 0; SQL command send failed
+    ");
+}
+
+#[test]
+fn steps_are_told_when_asked_for() {
+    let debug = || Manner { debug: true, ..Manner::default() };
+    let script = "\\set v random(1, 1)\n\\sleep 1 us\nselect :v as w;";
+    let tell = |mode_used| {
+        let mut server = FakePostgres::new(|_, _: &str| one("1"));
+        drop_in(&mode(mode_used), debug(), script, 1, &mut server).0.join("\n")
+    };
+    insta::assert_snapshot!(tell(Mode::Simple), @r#"
+    debug: client 0 executing script "script0"
+    debug: client 0 executing \set v
+    debug: client 0 executing \sleep 1 us
+    debug: client 0 sending select 1 as w;
+    debug: client 0 receiving
+    debug: client 0 receiving
+    "#);
+    insta::assert_snapshot!(tell(Mode::Prepared), @r#"
+    debug: client 0 executing script "script0"
+    debug: client 0 executing \set v
+    debug: client 0 executing \sleep 1 us
+    debug: client 0 preparing P_0
+    debug: client 0 sending P_0
+    debug: client 0 receiving
+    debug: client 0 receiving
+    "#);
+    let mut server = FakePostgres::new(|_, _: &str| one("1"));
+    let script = "\\startpipeline\nselect 1;\n\\syncpipeline\nselect 2;\n\\endpipeline";
+    let heard = drop_in(&mode(Mode::Extended), debug(), script, 1, &mut server).0;
+    insta::assert_snapshot!(heard.join("\n"), @r#"
+    debug: client 0 executing script "script0"
+    debug: client 0 executing \startpipeline
+    debug: client 0 sending select 1;
+    debug: client 0 executing \syncpipeline
+    debug: client 0 sending select 2;
+    debug: client 0 executing \endpipeline
+    debug: client 0 receiving
+    debug: client 0 receiving
+    debug: client 0 receiving
+    debug: client 0 pipeline ending, ongoing syncs: 2
+    debug: client 0 receiving
+    debug: client 0 pipeline ending, ongoing syncs: 1
+    "#);
+}
+
+#[test]
+fn bytes_of_any_encoding_pass_through() {
+    let script = ScriptSource::Text { name: "latin1".into(), text: b"select '\xe9:v';".to_vec(), weight: 1 };
+    for mode_used in [Mode::Simple, Mode::Prepared] {
+        let options = Options { define: [("v".to_owned(), "1".to_owned())].into(), ..mode(mode_used) };
+        let workload =
+            Pgbench::with_manner(&options, std::slice::from_ref(&script), Manner::default()).unwrap();
+        let places = Places { postgres: Some(connect()), ..Places::default() };
+        let mut server = FakePostgres::new(|_, _: &str| one("1"));
+        let measured = server.run(workload.clients(&places, crew(1)).unwrap(), 1, 1).unwrap();
+        assert_eq!(measured.totals().ok, 1);
+        assert!(server.log.iter().any(|line| line.ends_with("select '\u{fffd}1';")), "{:?}", server.log);
+    }
+}

@@ -1,0 +1,153 @@
+//! Pipelines.
+
+use super::*;
+
+#[test]
+fn a_pipeline_is_sent_at_once() {
+    // Where statements are prepared, that is done before the pipeline, and for the last one when it is reached.
+    for (options, wanted) in
+        [(mode(Mode::Extended), "EESESESEESESES"), (mode(Mode::Prepared), "SSSEESESSESEESESES")]
+    {
+        let script =
+            "\\startpipeline\nselect 1;\nselect 2;\n\\syncpipeline\nselect 3;\n\\endpipeline\nselect 4;";
+        let (log, measured) = play(&options, script, 2, |_, _| one("1"));
+        let order: String =
+            log.iter().filter_map(|line| line.chars().next()).filter(|c| "ES".contains(*c)).collect();
+        assert_eq!(order, wanted, "{log:?}");
+        assert_eq!(measured.totals().rows, 8);
+    }
+}
+
+#[test]
+fn an_error_in_a_pipeline_skips_to_its_end() {
+    let options = Options { continue_on_error: true, ..mode(Mode::Prepared) };
+    let script = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline";
+    let mut failed = false;
+    let (log, measured) = play(&options, script, 2, |_, sql| {
+        if sql == "select 1;" && !failed {
+            failed = true;
+            return vec![Answer::Error("22012", "division by zero")];
+        }
+        one("1")
+    });
+    assert_eq!((measured.totals().failed, measured.totals().ok), (1, 1));
+    let parsed: Vec<_> = log.iter().filter(|line| line.starts_with("P ")).collect();
+    assert_eq!(
+        parsed,
+        ["P P_0 select 1;", "P P_1 select 2;"],
+        "the second one was skipped at first: {log:?}"
+    );
+}
+
+#[test]
+fn pipelines_are_prepared_before_they_begin() {
+    let script = "\\startpipeline\nselect 1;\n\\syncpipeline\nselect 2;\n\\endpipeline\nselect 3;";
+    let (log, _) = play(&mode(Mode::Prepared), script, 2, |_, _| one("1"));
+    insta::assert_snapshot!(log.join("\n"), @r"
+    C
+    P P_0 select 1;
+    S
+    P P_1 select 2;
+    S
+    E select 1;
+    S
+    E select 2;
+    S
+    P P_2 select 3;
+    S
+    E select 3;
+    S
+    E select 1;
+    S
+    E select 2;
+    S
+    E select 3;
+    S
+    ");
+}
+
+#[test]
+fn what_is_prepared_in_a_pipeline_fails_as_in_pgbench() {
+    let script = "\\startpipeline\nselect 1;\n\\if false\n\\endpipeline\n\\endif\nselect 2;\n\\endpipeline";
+    let heard = said(&mode(Mode::Prepared), script, |_, _| one("1"));
+    insta::assert_snapshot!(heard.join("\n"), @r#"
+    error: synchronous command execution functions are not allowed in pipeline mode
+    abort: client 0 script 0 aborted in command 6 query 0: ERROR:  prepared statement "P_1" does not exist
+    "#);
+}
+
+#[test]
+fn misuse_of_pipelines_ends_the_client() {
+    let cases = [
+        (
+            "\\startpipeline\n\\startpipeline",
+            "command 1 (startpipeline) of script 0; already in pipeline mode",
+        ),
+        ("\\endpipeline", "command 0 (endpipeline) of script 0; not in pipeline mode"),
+        ("\\syncpipeline", "command 0 (syncpipeline) of script 0; not in pipeline mode"),
+        (
+            "\\startpipeline\nselect 1 \\gset\n\\endpipeline",
+            "command 1 (gset) of script 0; \\gset is not allowed in pipeline mode",
+        ),
+        (
+            "\\startpipeline\nselect 1 \\aset\n\\endpipeline",
+            "command 1 (aset) of script 0; \\aset is not allowed in pipeline mode",
+        ),
+    ];
+    for (script, wanted) in cases {
+        let heard = said(&mode(Mode::Extended), script, |_, _| one("1"));
+        assert_eq!(heard, [format!("abort: client 0 aborted in {wanted}")]);
+    }
+    let heard = said(&mode(Mode::Extended), "\\startpipeline\nselect 1;", |_, _| one("1"));
+    assert_eq!(heard, ["abort: client 0 aborted: end of script reached with pipeline open"]);
+    let heard = said(&mode(Mode::Simple), "\\startpipeline\nselect 1;", |_, _| one("1"));
+    let wanted = "abort: client 0 aborted in command 0 (startpipeline) of script 0; cannot use pipeline mode with the \
+                  simple query protocol";
+    assert_eq!(heard, [wanted]);
+}
+
+#[test]
+fn the_query_of_a_pipeline_s_error_counts_syncs() {
+    let failing = |_: usize, sql: &str| match sql {
+        "bad;" => vec![Answer::Error("42601", "syntax error")],
+        _ => one("1"),
+    };
+    let cases = [
+        ("select 1;\nbad;\n", 0, 3),
+        ("select 1;\n\\syncpipeline\nbad;\nselect 2;\n", 1, 5),
+        ("\\syncpipeline\n\\syncpipeline\nselect 1;\nbad;\n", 0, 5),
+    ];
+    for (body, query, command) in cases {
+        let script = format!("\\startpipeline\n{body}\\endpipeline");
+        let heard = said(&mode(Mode::Extended), &script, failing);
+        let wanted =
+            format!("client 0 script 0 aborted in command {command} query {query}: ERROR:  syntax error");
+        assert_eq!(heard, [format!("abort: {wanted}")], "{script}");
+    }
+}
+
+#[test]
+fn a_pipeline_that_fails_to_serialize_is_retried() {
+    let options = Options { max_tries: 2, ..mode(Mode::Extended) };
+    let script = "\\startpipeline\nbegin;\nupdate t;\n\\syncpipeline\nselect 1;\nend;\n\\endpipeline";
+    let mut failures = 0;
+    let (log, measured) = play(&options, script, 1, |_, sql| {
+        if sql == "update t;" && failures < 1 {
+            failures += 1;
+            return vec![Answer::Error("40001", "again")];
+        }
+        usual(sql)
+    });
+    assert_eq!(measured.aborts, []);
+    assert_eq!((measured.totals().ok, measured.totals().retries), (1, 1), "{log:?}");
+    assert_eq!(measured.statements[6].retries, 1);
+    assert_eq!(log.iter().filter(|line| *line == "E update t;").count(), 2);
+}
+
+#[test]
+fn a_pause_in_a_pipeline_sends_nothing() {
+    let script = "\\startpipeline\nselect 1;\n\\syncpipeline\n\\sleep 20 ms\nselect 2;\n\\endpipeline";
+    let (_, measured) = play(&mode(Mode::Extended), script, 1, |_, _| one("1"));
+    assert_eq!(measured.aborts, []);
+    assert_eq!(measured.totals().ok, 1);
+}

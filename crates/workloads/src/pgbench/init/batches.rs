@@ -1,0 +1,138 @@
+//! Accounts in transactions of their own, with a new connection where one was lost.
+
+use super::event::Event;
+use super::fault::Fault;
+use super::source::{Note, Source, run};
+use super::stretch::{Queue, Stretch};
+use super::surroundings::{Connection, Surroundings};
+
+/// Tries to get a connection back before giving up. With the waits between them five minutes: a server that recovers from
+/// a crash may need some.
+const ATTEMPTS: u32 = 40;
+const FIRST_WAIT_US: u64 = 250_000;
+const LONGEST_WAIT_US: u64 = 8_000_000;
+
+/// What brings in batches over one connection.
+pub(super) struct Batches<'a> {
+    pub(super) source: &'a Source,
+    /// Rows of a transaction.
+    pub(super) rows: u64,
+    pub(super) site: &'a dyn Surroundings,
+}
+
+impl Batches<'_> {
+    /// Brings in stretches from the queue until it is empty.
+    pub(super) fn load(
+        &self,
+        sql: &mut Connection,
+        queue: &Queue,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<(), Fault> {
+        while let Some(stretch) = queue.take() {
+            let mut rest = Some(stretch);
+            while let Some(current) = rest {
+                let (batch, after) = current.cut(self.rows);
+                self.batch(sql, batch, note)?;
+                note(Note::Committed(batch.rows()));
+                rest = after;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings one batch in, exactly once.
+    fn batch(&self, sql: &mut Connection, batch: Stretch, note: &mut dyn FnMut(Note)) -> Result<(), Fault> {
+        let mut attempt = 0;
+        loop {
+            let mut transaction = None;
+            let mut made = 0;
+            let result = self.transaction(sql, batch, &mut transaction, &mut |told| {
+                if let Note::Rows(rows) = told {
+                    made += rows;
+                }
+                note(told);
+            });
+            let Err(fault) = result else { return Ok(()) };
+            if !fault.is_passing() {
+                return Err(fault);
+            }
+            if self.recover(sql, fault, transaction.as_deref(), &mut attempt, note)? {
+                return Ok(());
+            }
+            note(Note::Rows(-made));
+        }
+    }
+
+    /// One transaction; its number is known from its beginning on.
+    fn transaction(
+        &self,
+        sql: &mut Connection,
+        batch: Stretch,
+        number: &mut Option<String>,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<(), Fault> {
+        run(&mut **sql, "begin", self.site)?;
+        let question = "select pg_catalog.txid_current()";
+        *number = sql.scalar(question).map_err(|error| Fault::query(question, error, self.site))?;
+        let mut next = Some(batch);
+        self.source.load(&mut **sql, &mut || next.take(), self.site, note)?;
+        run(&mut **sql, "commit", self.site)
+    }
+
+    /// Gets a connection again; `true` if the transaction was committed after all.
+    fn recover(
+        &self,
+        sql: &mut Connection,
+        mut fault: Fault,
+        transaction: Option<&str>,
+        attempt: &mut u32,
+        note: &mut dyn FnMut(Note),
+    ) -> Result<bool, Fault> {
+        loop {
+            if *attempt >= ATTEMPTS || !fault.is_passing() {
+                return Err(fault);
+            }
+            *attempt += 1;
+            let wait_us = (FIRST_WAIT_US << (*attempt - 1).min(16)).min(LONGEST_WAIT_US);
+            note(Note::Event(Event::Reconnecting {
+                reason: fault.reason(),
+                attempt: *attempt,
+                attempts: ATTEMPTS,
+                wait_us,
+            }));
+            self.site.sleep_us(wait_us);
+            if self.site.stopped() {
+                return Err(Fault::Stopped);
+            }
+            match self.reopen(sql, transaction) {
+                Ok(Outcome::Committed) => return Ok(true),
+                Ok(Outcome::Lost) => return Ok(false),
+                Ok(Outcome::Open) => {}
+                Err(again) => fault = again,
+            }
+        }
+    }
+
+    fn reopen(&self, sql: &mut Connection, transaction: Option<&str>) -> Result<Outcome, Fault> {
+        *sql = self.site.connect().map_err(Fault::Connect)?;
+        let Some(number) = transaction else { return Ok(Outcome::Lost) };
+        let question = format!("select pg_catalog.txid_status({number})");
+        let status = sql.scalar(&question).map_err(|error| Fault::query(question, error, self.site))?;
+        match status.as_deref() {
+            Some("committed") => Ok(Outcome::Committed),
+            Some("aborted") => Ok(Outcome::Lost),
+            Some("in progress") => Ok(Outcome::Open),
+            _ => Err(Fault::CannotResume(format!(
+                "the server does not know any more whether transaction {number} was committed"
+            ))),
+        }
+    }
+}
+
+/// What became of a transaction whose connection was lost.
+enum Outcome {
+    Committed,
+    Lost,
+    /// The server has not noticed yet.
+    Open,
+}

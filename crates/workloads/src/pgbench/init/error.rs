@@ -1,0 +1,177 @@
+//! Why the tables were not made, and in what state they are.
+
+use std::fmt;
+
+use super::steps::{Step, letters};
+use crate::error::WorkloadError;
+use crate::sql::SqlError;
+
+/// Why the tables were not made.
+#[derive(Debug)]
+pub enum InitError {
+    /// An option is out of range.
+    Options(WorkloadError),
+    /// The server refused a statement, or was lost over it.
+    Query {
+        /// The statement.
+        sql: String,
+        /// What was said against it.
+        error: SqlError,
+        /// What is there now.
+        standing: Box<Standing>,
+    },
+    /// A further connection could not be opened, however often it was tried.
+    Connect {
+        /// What the last try came to.
+        error: SqlError,
+        /// What is there now.
+        standing: Box<Standing>,
+    },
+    /// What is in the database is not what an interrupted run with these options leaves.
+    CannotResume(String),
+    /// It was asked to stop.
+    Stopped(Box<Standing>),
+}
+
+/// What is in the database when the steps end early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Steps that were done.
+    pub done: Vec<Step>,
+    /// The step that was not.
+    pub during: Step,
+    /// Steps not begun.
+    pub ahead: Vec<Step>,
+    /// What is there of the step that was not done.
+    pub part: Part,
+}
+
+/// What is there of a step that was not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Nothing: it is one transaction, and was rolled back.
+    Nothing,
+    /// Either nothing or all: the connection was lost over the commit.
+    Unknown,
+    /// Each of its statements stands for itself: those before the last one hold.
+    Statements,
+    /// Branches, tellers and these accounts.
+    Rows {
+        /// Accounts committed.
+        there: u64,
+        /// Accounts there should be.
+        total: u64,
+    },
+}
+
+impl Standing {
+    /// In words, a sentence or two.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let name = self.during.name();
+        let done = match self.done.as_slice() {
+            [] => "no step before it was run".to_owned(),
+            steps => format!("done before it: {}", letters(steps)),
+        };
+        let part = match self.part {
+            Part::Nothing => "left nothing behind: it was rolled back".to_owned(),
+            Part::Unknown => {
+                "is done or left nothing behind: it is not known whether it was committed".to_owned()
+            }
+            Part::Statements => "is done in part: its statements before this one hold".to_owned(),
+            Part::Rows { there, total } => {
+                format!("is done in part: {there} of {total} rows of pgbench_accounts are there")
+            }
+        };
+        format!("Step {} ({name}) {part}; {done}.", self.during.letter())
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let rest = letters(&self.rest());
+        match self.part {
+            Part::Rows { .. } => "The same command with --resume goes on from here.".to_owned(),
+            Part::Nothing | Part::Unknown => format!("The same command with -I {rest} goes on from here."),
+            Part::Statements => match self.during {
+                Step::CreateTables => format!("The same command with -I d{rest} makes the tables anew."),
+                Step::PrimaryKeys | Step::ForeignKeys => {
+                    format!("The same command with -I {rest} --resume makes the keys that are missing.")
+                }
+                _ => format!("The same command with -I {rest} goes on from here."),
+            },
+        }
+    }
+
+    fn rest(&self) -> Vec<Step> {
+        let mut steps = vec![self.during];
+        steps.extend(&self.ahead);
+        steps
+    }
+}
+
+/// What a line of an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remark {
+    /// The error itself.
+    Error,
+    /// More about it.
+    Detail,
+    /// What to try.
+    Hint,
+}
+
+impl InitError {
+    /// What to print, with pgbench's words where it has any.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<(Remark, String)> {
+        let with = |error: String, standing: &Standing, query: Option<&str>| {
+            let mut remarks = vec![(Remark::Error, error)];
+            remarks.extend(query.map(|sql| (Remark::Detail, format!("Query was: {sql}"))));
+            // Where pgbench could have come as far it says no more.
+            if matches!(standing.part, Part::Rows { .. } | Part::Unknown) {
+                remarks.push((Remark::Detail, standing.text()));
+                remarks.push((Remark::Hint, standing.advice()));
+            }
+            remarks
+        };
+        match self {
+            Self::Options(error) => vec![(Remark::Error, error.to_string())],
+            Self::Query { sql, error, standing } => {
+                with(format!("query failed: {error}"), standing, Some(sql))
+            }
+            Self::Connect { error, standing } => with(error.to_string(), standing, None),
+            Self::CannotResume(reason) => vec![
+                (Remark::Error, format!("cannot resume: {reason}")),
+                (Remark::Hint, "Without --resume the tables are made anew.".to_owned()),
+            ],
+            Self::Stopped(standing) => vec![
+                (Remark::Error, "initialization was stopped".to_owned()),
+                (Remark::Detail, standing.text()),
+                (Remark::Hint, standing.advice()),
+            ],
+        }
+    }
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remarks: Vec<String> = self.remarks().into_iter().map(|(_, text)| text).collect();
+        out.write_str(&remarks.join("\n"))
+    }
+}
+
+impl std::error::Error for InitError {}
+
+impl From<InitError> for WorkloadError {
+    fn from(error: InitError) -> Self {
+        match error {
+            InitError::Options(error) => error,
+            InitError::Query { sql, error, .. } => Self::Sql { doing: format!("running \"{sql}\""), error },
+            other => {
+                let error = SqlError { sqlstate: None, text: other.to_string() };
+                Self::Sql { doing: "making pgbench's tables".to_owned(), error }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The steps of `-i`.
+
+use serde::{Deserialize, Deserializer};
+
+/// One step of `-i`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// `d`
+    Drop,
+    /// `t`
+    CreateTables,
+    /// `g`
+    Generate,
+    /// `G`
+    GenerateOnServer,
+    /// `v`
+    Vacuum,
+    /// `p`
+    PrimaryKeys,
+    /// `f`
+    ForeignKeys,
+}
+
+const LETTERS: [(char, Step, &str); 7] = [
+    ('d', Step::Drop, "drop tables"),
+    ('t', Step::CreateTables, "create tables"),
+    ('g', Step::Generate, "client-side generate"),
+    ('G', Step::GenerateOnServer, "server-side generate"),
+    ('v', Step::Vacuum, "vacuum"),
+    ('p', Step::PrimaryKeys, "primary keys"),
+    ('f', Step::ForeignKeys, "foreign keys"),
+];
+
+impl Step {
+    /// Its name in pgbench's summary, and the name of its phase.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        LETTERS[self as usize].2
+    }
+
+    /// pgbench's letter for it.
+    #[must_use]
+    pub fn letter(self) -> char {
+        LETTERS[self as usize].0
+    }
+
+    /// Whether it makes rows.
+    #[must_use]
+    pub fn generates(self) -> bool {
+        matches!(self, Self::Generate | Self::GenerateOnServer)
+    }
+}
+
+/// Their letters, in a row.
+pub(super) fn letters(steps: &[Step]) -> String {
+    steps.iter().map(|step| step.letter()).collect()
+}
+
+/// Reads steps as `-I` takes them; blanks are passed over.
+///
+/// # Errors
+/// In pgbench's words, for a letter that is no step and for no step at all.
+pub fn parse_steps(text: &str) -> Result<Vec<Step>, String> {
+    if text.is_empty() {
+        return Err("no initialization steps specified".to_owned());
+    }
+    let step = |letter: char| {
+        let found = LETTERS.iter().find(|(known, _, _)| *known == letter);
+        found.map(|(_, step, _)| *step).ok_or_else(|| {
+            format!("unrecognized initialization step \"{letter}\"; allowed steps are: d, t, g, G, v, p, f")
+        })
+    };
+    text.chars().filter(|letter| *letter != ' ').map(step).collect()
+}
+
+pub(super) fn read<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Step>, D::Error> {
+    parse_steps(&String::deserialize(source)?).map_err(serde::de::Error::custom)
+}
+
+#[expect(clippy::ptr_arg, reason = "serde hands the field over as it is")]
+pub(super) fn write<S: serde::Serializer>(steps: &Vec<Step>, target: S) -> Result<S::Ok, S::Error> {
+    target.serialize_str(&letters(steps))
+}

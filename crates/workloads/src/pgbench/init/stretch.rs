@@ -1,0 +1,105 @@
+//! Stretches of rows, and their distribution among connections.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::ACCOUNTS;
+
+/// Rows by their numbers, both ends included. Never empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+impl Stretch {
+    /// All rows up to this number, of which there must be one.
+    pub(super) fn up_to(last: u64) -> Self {
+        Self { first: 1, last }
+    }
+
+    pub(super) fn rows(self) -> u64 {
+        self.last - self.first + 1
+    }
+
+    /// At most so many rows of it, and the rest.
+    pub(super) fn cut(self, rows: u64) -> (Self, Option<Self>) {
+        if rows >= self.rows() {
+            return (self, None);
+        }
+        let last = self.first + rows.max(1) - 1;
+        (Self { last, ..self }, Some(Self { first: last + 1, ..self }))
+    }
+}
+
+/// Cuts stretches where branches end, so that each piece has at most the rows of so many branches. What an interrupted
+/// run leaves can be made out only if no branch is worked at by two connections.
+pub(super) fn by_branches(stretches: &[Stretch], branches: u64) -> Vec<Stretch> {
+    let rows = ACCOUNTS.saturating_mul(branches.max(1));
+    let mut pieces = Vec::new();
+    for stretch in stretches {
+        let mut rest = Some(*stretch);
+        while let Some(current) = rest {
+            // A stretch may begin within a branch.
+            let into = (current.first - 1) % ACCOUNTS;
+            let (piece, after) = current.cut(rows - into);
+            pieces.push(piece);
+            rest = after;
+        }
+    }
+    pieces
+}
+
+/// Stretches that several connections take from.
+#[derive(Debug)]
+pub(super) struct Queue {
+    stretches: Vec<Stretch>,
+    next: AtomicUsize,
+}
+
+impl Queue {
+    pub(super) fn new(stretches: Vec<Stretch>) -> Self {
+        Self { stretches, next: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn take(&self) -> Option<Stretch> {
+        self.stretches.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.stretches.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn cuts() {
+        let all = Stretch::up_to(10);
+        assert_eq!(all.cut(10), (all, None));
+        assert_eq!(all.cut(4), (Stretch { first: 1, last: 4 }, Some(Stretch { first: 5, last: 10 })));
+        let pieces = by_branches(&[Stretch { first: 50_001, last: 300_000 }], 2);
+        assert_eq!(
+            pieces,
+            [Stretch { first: 50_001, last: 200_000 }, Stretch { first: 200_001, last: 300_000 }]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_up_the_whole(first in 1_u64..1_000_000, rows in 1_u64..2_000_000, branches in 1_u64..9) {
+            let whole = Stretch { first, last: first + rows - 1 };
+            let pieces = by_branches(&[whole], branches);
+            prop_assert_eq!(pieces.first().unwrap().first, whole.first);
+            prop_assert_eq!(pieces.last().unwrap().last, whole.last);
+            for pair in pieces.windows(2) {
+                prop_assert_eq!(pair[0].last + 1, pair[1].first);
+                prop_assert_eq!(pair[0].last % ACCOUNTS, 0);
+            }
+            prop_assert!(pieces.iter().all(|piece| piece.rows() <= branches * ACCOUNTS));
+        }
+    }
+}

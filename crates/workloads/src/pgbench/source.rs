@@ -1,0 +1,95 @@
+//! Scripts as they are written: built in, in files, or handed in.
+
+use std::io::Read;
+use std::path::Path;
+
+use script::{Builtin, Weighted};
+
+use super::options::ScriptSource;
+use crate::error::WorkloadError;
+use crate::link::system_words;
+use crate::words::nearest;
+
+/// Longest script file that an experiment reads.
+const LONGEST: u64 = 64 << 20;
+
+/// A script's text, wherever it came from.
+pub(super) struct Loaded {
+    pub(super) name: String,
+    pub(super) text: Vec<u8>,
+    pub(super) weight: u32,
+    pub(super) builtin: bool,
+}
+
+impl Loaded {
+    /// Reads it; in a drop-in as pgbench does, and with its messages.
+    pub(super) fn read(source: &ScriptSource, drop_in: bool) -> Result<Self, WorkloadError> {
+        Ok(match source {
+            ScriptSource::Builtin(word) => {
+                let (builtin, weight) = find_builtin(word, drop_in)?;
+                Self {
+                    name: builtin.description.to_owned(),
+                    text: builtin.text.as_bytes().to_vec(),
+                    weight,
+                    builtin: true,
+                }
+            }
+            ScriptSource::File { path, shown, weight } => {
+                let text = if drop_in { read_anything(path, shown)? } else { read_file(path)? };
+                Self { name: shown.clone(), text, weight: *weight, builtin: false }
+            }
+            ScriptSource::Text { name, text, weight } => {
+                Self { name: name.clone(), text: text.clone(), weight: *weight, builtin: false }
+            }
+        })
+    }
+}
+
+/// A name with its weight after the last `@`.
+pub(super) fn weighted(key: &str, word: &str) -> Result<Weighted, WorkloadError> {
+    Weighted::parse(word)
+        .map_err(|error| WorkloadError::option(format!("pgbench.{key}"), format!("{error} (in \"{word}\")")))
+}
+
+/// A built-in script by name or prefix, with its weight; in a drop-in the messages are pgbench's.
+fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builtin, u32), WorkloadError> {
+    if drop_in {
+        let weighted = Weighted::parse(word).map_err(|error| WorkloadError::Script(error.to_string()))?;
+        let found =
+            Builtin::find(&weighted.name).map_err(|error| WorkloadError::Script(error.to_string()))?;
+        return Ok((found, weighted.weight));
+    }
+    let weighted = weighted("builtin", word)?;
+    let found = Builtin::find(&weighted.name).map_err(|error| {
+        let names: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
+        let hint = match nearest(&weighted.name, &names) {
+            Some(right) => format!("{error}; did you mean \"{right}\"?"),
+            None => format!("{error}; there are {}", names.join(", ")),
+        };
+        WorkloadError::option("pgbench.builtin", hint)
+    })?;
+    Ok((found, weighted.weight))
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, WorkloadError> {
+    let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
+    let data = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if !data.is_file() {
+        return Err(wrong("is not a file".to_owned()));
+    }
+    if data.len() > LONGEST {
+        return Err(wrong(format!("is too long for a script ({} bytes, at most {LONGEST})", data.len())));
+    }
+    std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))
+}
+
+/// Whatever can be read, a pipe also, as pgbench does it; the messages are pgbench's.
+fn read_anything(path: &Path, shown: &str) -> Result<Vec<u8>, WorkloadError> {
+    let told = |what: &str, error: &std::io::Error| {
+        WorkloadError::Script(format!("could not {what} file \"{shown}\": {}", system_words(error)))
+    };
+    let mut file = std::fs::File::open(path).map_err(|error| told("open", &error))?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).map_err(|error| told("read", &error))?;
+    Ok(text)
+}

@@ -1,0 +1,62 @@
+//! What a test needs around the server: a plan, places, an ear.
+
+use std::sync::Arc;
+
+use engine::{Abort, Address, DriverChoice, Endpoint, Level, Load, Message, Observer, Plan, Second, Until};
+use protocol::postgres::Login;
+
+use crate::place::Connect;
+
+/// Each client ends `transactions`, in closed load.
+pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
+    Plan {
+        threads: 1,
+        driver: DriverChoice::Auto,
+        load: Load::Closed,
+        warmup: 0,
+        until: Until::PerClient(transactions),
+        limit: None,
+        skip_late: false,
+        drain: 1_000_000_000,
+        count_drained: false,
+        transactions: false,
+        gaps: None,
+        connect_timeout: 10_000_000_000,
+        seed: 1,
+        scripts,
+        statements: 64,
+    }
+}
+
+/// Keeps what clients say, in order: `plain: …`, `debug: …`, `info: …`, `error: …`; `abort: …` for last words.
+#[derive(Debug, Default)]
+pub(crate) struct Heard(pub(crate) Vec<String>);
+
+impl Observer for Heard {
+    fn message(&mut self, message: &Message) {
+        let level = match message.level {
+            Level::Plain => "plain",
+            Level::Debug => "debug",
+            Level::Info => "info",
+            Level::Error => "error",
+        };
+        self.0.push(format!("{level}: {}", message.text));
+    }
+
+    fn aborted(&mut self, abort: &Abort) {
+        self.0.push(format!("abort: {abort}"));
+    }
+
+    fn second(&mut self, _second: &Second) {}
+}
+
+/// A place for the simulation.
+pub(crate) fn connect() -> Connect {
+    connect_to("/simulated")
+}
+
+/// The same in another folder.
+pub(crate) fn connect_to(folder: &str) -> Connect {
+    let address = Address::Unix(format!("{folder}/.s.PGSQL.5432").into());
+    Connect { endpoint: Endpoint { address, tls: None }, host: None, login: Arc::new(Login::new("me", "db")) }
+}
