@@ -122,6 +122,17 @@ fn statements_fail_without_losing_the_connection() {
         Supply::End
     });
     assert!(error.unwrap_err().is("22P02"));
+    // Who would send for ever is not listened to for ever.
+    let error = control.copy_in("COPY t FROM STDIN", &mut |out| {
+        out.extend_from_slice(b"x\n");
+        Supply::More
+    });
+    assert!(error.unwrap_err().is("22P02"));
+    let error = control.copy_in("COPY t FROM STDIN", &mut |out| {
+        out.extend_from_slice(b"1000\n");
+        Supply::GiveUp
+    });
+    assert!(error.unwrap_err().is("57014"));
     assert!(control.query("COPY t FROM STDIN").is_err());
     assert_eq!(control.scalar("SELECT sum(x) FROM t").unwrap().as_deref(), Some("21"));
 

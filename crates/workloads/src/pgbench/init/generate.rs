@@ -6,6 +6,7 @@ use super::crew::Crew;
 use super::error::Part;
 use super::event::Event;
 use super::fault::Fault;
+use super::flush;
 use super::layout::Layouts;
 use super::meter::Meter;
 use super::rows::{ACCOUNTS_ROWS, BRANCHES, TELLERS_TABLE, Table};
@@ -20,6 +21,15 @@ const SMALL: [&Table; 2] = [&BRANCHES, &TELLERS_TABLE];
 impl Work<'_> {
     /// Makes all rows; gives their number.
     pub(super) fn generate(&mut self, on_server: bool) -> Result<u64, Fault> {
+        let (options, loading, site) = (self.options, self.loading, self.site);
+        if flush::is_worthwhile(options, loading, self.sql()) {
+            flush::beside(site, || self.make_rows(on_server))
+        } else {
+            self.make_rows(on_server)
+        }
+    }
+
+    fn make_rows(&mut self, on_server: bool) -> Result<u64, Fault> {
         let layouts = self.layouts(on_server)?;
         let missing = self.missing.take();
         if missing.is_none() && self.loading.is_plain() {

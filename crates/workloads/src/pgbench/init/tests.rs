@@ -91,6 +91,24 @@ fn plain_tables_of_known_columns_take_the_fast_way() {
 }
 
 #[test]
+fn much_log_is_written_out_by_another_connection() {
+    let level = |level: &str| ("wal_level".to_owned(), vec![vec![level.to_owned()]]);
+    let helped = |answer, options: &InitOptions, loading| {
+        let server = FakeServer::default();
+        server.state().answers.push(answer);
+        told(&server, options, loading).1.unwrap();
+        let asked = &server.state().asked;
+        asked.iter().any(|sql| sql == "set synchronous_commit = local")
+    };
+    let plain = Loading::default();
+    assert!(helped(level("replica"), &options("G", 10), plain));
+    assert!(!helped(level("minimal"), &options("G", 10), plain));
+    assert!(!helped(level("replica"), &options("G", 9), plain));
+    assert!(!helped(level("replica"), &options("G", 10), Loading { jobs: 2, ..plain }));
+    assert!(!helped(level("replica"), &InitOptions { unlogged: true, ..options("G", 10) }, plain));
+}
+
+#[test]
 fn foreign_keys_are_added_once() {
     let steps = |text: &str| InitOptions { foreign_keys: true, ..options(text, 1) };
     let letters =

@@ -101,6 +101,8 @@ impl Surroundings for FakeServer {
 
     fn sleep_us(&self, us: u64) {
         self.state().now_us += us;
+        // For those who wait in a loop.
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
 
     fn stopped(&self) -> bool {

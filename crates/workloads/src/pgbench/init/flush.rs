@@ -1,0 +1,66 @@
+//! A second connection that keeps the server writing its log while the first one loads.
+//!
+//! A backend that copies into a table must itself write out and sync the log that its pages wait for, and loads nothing
+//! meanwhile. Any other backend that commits writes out the whole log up to there. So a few bytes of it, committed again
+//! and again by another connection, take that work from the loading one, as long as the server has a processor to spare.
+//! Nothing is left behind but those few bytes of log; who cannot have the connection loads without it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::fault::Fault;
+use super::options::{InitOptions, Loading};
+use super::surroundings::Surroundings;
+use crate::sql::Sql;
+
+/// Scale from which the gain is worth a connection.
+const WORTHWHILE: u32 = 10;
+/// Time between two commits, µs: the log of this time should fit the server's buffers for it, 4 to 16 MB.
+const PAUSE_US: u64 = 10_000;
+
+/// Commits here, whatever standbys do.
+const LOCALLY: &str = "set synchronous_commit = local";
+/// Writes a few bytes of log that nobody reads.
+const FLUSH: &str = "select pg_catalog.pg_logical_emit_message(true, 'pgdyno', '')";
+
+/// Whether the rows pass through the log, and are many.
+pub(super) fn is_worthwhile(options: &InitOptions, loading: &Loading, sql: &mut dyn Sql) -> bool {
+    let logged = !options.unlogged;
+    // At the lowest level a table that was emptied by the same transaction is not logged.
+    options.scale >= WORTHWHILE
+        && loading.jobs == 1
+        && logged
+        && sql.scalar("show wal_level").is_ok_and(|level| level.is_some_and(|level| level != "minimal"))
+}
+
+/// Does some work with the log written out meanwhile.
+pub(super) fn beside(
+    site: &dyn Surroundings,
+    work: impl FnOnce() -> Result<u64, Fault>,
+) -> Result<u64, Fault> {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| keep_flushing(site, &done));
+        // Set whatever happens, or the thread would never end.
+        let _guard = Guard(&done);
+        work()
+    })
+}
+
+struct Guard<'a>(&'a AtomicBool);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn keep_flushing(site: &dyn Surroundings, done: &AtomicBool) {
+    let Ok(mut sql) = site.connect() else { return };
+    if sql.execute(LOCALLY).is_err() {
+        return;
+    }
+    while !done.load(Ordering::Relaxed) && !site.stopped() && sql.execute(FLUSH).is_ok() {
+        site.sleep_us(PAUSE_US);
+    }
+}
