@@ -36,7 +36,7 @@ use super::talk::{Level, NAME};
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ask {
-    /// `--help`: [`help`], on standard output.
+    /// `--help`: [`help()`], on standard output.
     Help,
     /// `--version`: [`version`], on standard output.
     Version,
