@@ -3,7 +3,7 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(HOME)/.cargo/bin
 BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 
-.PHONY: help demo build test check unit
+.PHONY: help demo build test check unit bench microbench
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -27,6 +27,15 @@ build: ## release build
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
 	@setup/install rust lint postgres osm2pgsql redis openssl browser perl
 	@$(MAKE) --no-print-directory check unit
+
+bench: ## pgdyno's own cost beside pgbench and redis-benchmark, as a Markdown page (BENCH='cost --pairs 9': parts of it)
+	@setup/install rust postgres redis
+	@$(MAKE) --no-print-directory build
+	@cargo build --release --locked --quiet -p pgdyno-benches
+	@$${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)
+
+microbench: ## evaluator, codec, recorder and schedule by themselves
+	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine --bench '*'
 
 check: ## format, lints as errors, documentation
 	cargo fmt --all --check

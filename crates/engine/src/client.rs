@@ -118,7 +118,8 @@ pub enum Step {
     /// The server agreed to TLS: start the handshake on this link (needs [`Endpoint::tls`]).
     StartTls(Link),
     /// Close the link if open, connect again, then send [`Event::Opened`]. Bytes in its output buffer are sent
-    /// first. At once for a link that was open; after a pause (10 ms doubling to 1 s) for one that was lost.
+    /// first. At once for a link that was open; after a pause (10 ms doubling to 1 s) for one that was lost, and an
+    /// attempt then counts as lost itself when nothing is heard for 10 s.
     /// A client that was idle gets no slot until it answers [`Step::Ready`].
     Reconnect(Link),
     /// Set-up is over (connected, authenticated, prepared): the client can take its next slot. A transaction
@@ -181,6 +182,12 @@ pub(crate) struct Notes {
     pub(crate) messages: Vec<(Level, String)>,
     /// A link to be closed.
     pub(crate) close: Option<Link>,
+    /// How the open transaction ended, though the client is not free yet.
+    pub(crate) ended: Option<Outcome>,
+    /// A link that is of no use any more.
+    pub(crate) lost: Option<Link>,
+    /// Where a link goes from now on.
+    pub(crate) redirected: Option<(Link, Box<Endpoint>)>,
 }
 
 /// One completed or failed statement of a script.
@@ -198,6 +205,9 @@ impl Notes {
             || !self.statements.is_empty()
             || !self.messages.is_empty()
             || self.close.is_some()
+            || self.ended.is_some()
+            || self.lost.is_some()
+            || self.redirected.is_some()
     }
 }
 
@@ -243,6 +253,23 @@ impl Io<'_> {
     /// Closes a link after its output is sent; no event follows. [`Step::Reconnect`] opens it again, at once.
     pub fn close(&mut self, link: Link) {
         self.notes.close = Some(link);
+    }
+
+    /// The open transaction ends with this outcome, but the client is not free yet: it answers [`Step::Reconnect`],
+    /// and later [`Step::Ready`] when it can take its next slot, or [`Step::Done`].
+    pub fn ended(&mut self, outcome: Outcome) {
+        self.notes.ended = Some(outcome);
+    }
+
+    /// The link is of no use any more, though it may still be open: the peer said so. [`Step::Reconnect`] pauses then
+    /// as after a loss.
+    pub fn lost(&mut self, link: Link) {
+        self.notes.lost = Some(link);
+    }
+
+    /// The link goes to another end point from its next [`Step::Reconnect`] on.
+    pub fn redirect(&mut self, link: Link, endpoint: Endpoint) {
+        self.notes.redirected = Some((link, Box::new(endpoint)));
     }
 
     /// What a helper on another thread needs to send this client [`Event::Woken`].

@@ -103,6 +103,8 @@ pub(crate) struct Core<C: Clock> {
     pub(crate) unsettled: usize,
     /// Clients in a transaction.
     pub(crate) busy: usize,
+    /// Of these, how many the caller's thread was told of after the end.
+    told_open: usize,
     /// Clients that stopped for good, and when the last one did.
     pub(crate) over: (usize, Time),
     idle_reported: bool,
@@ -119,10 +121,10 @@ pub(crate) struct Core<C: Clock> {
 }
 
 impl<D: Driver> ClientLoop<D> {
-    /// Takes the clients over and starts to connect them.
-    pub(crate) fn new(driver: D, assignment: Assignment<'_>) -> Self {
+    /// Takes the clients over and starts to connect them; `note` says why it is this driver, if that is worth a word.
+    pub(crate) fn new(driver: D, note: Option<String>, assignment: Assignment<'_>) -> Self {
         let notify = driver.notifier();
-        let up = Report::Up { driver: driver.name(), notify: Arc::clone(&notify) };
+        let up = Report::Up { driver: driver.name(), note, notify: Arc::clone(&notify) };
         // A caller that is gone has nobody to tell, here and below.
         let _ = assignment.reports.send(up);
         let mut this =
@@ -221,6 +223,7 @@ impl<C: Clock> Core<C> {
             control: assignment.control,
             reports: assignment.reports,
             busy: 0,
+            told_open: 0,
             over: (0, 0),
             idle_reported: false,
             failure: None,
@@ -315,6 +318,7 @@ impl<C: Clock> Core<C> {
         // Not before an earlier end is known: it cuts the second.
         self.recorder.advance(self.now);
         if let Phase::Draining { until } = self.phase {
+            self.tell_open(self.busy);
             let stopped = self.control.stopped() && self.now >= self.window.end.saturating_add(STOP_DRAIN);
             if stopped || self.now >= until || self.is_drained() {
                 self.finish(driver);
@@ -374,6 +378,13 @@ impl<C: Clock> Core<C> {
         }
     }
 
+    fn tell_open(&mut self, open: usize) {
+        let before = std::mem::replace(&mut self.told_open, open);
+        if before != open {
+            self.control.set_open(before, open);
+        }
+    }
+
     /// Whether nothing is open any more, and nothing waits that could still be started.
     fn is_drained(&self) -> bool {
         let waiting = match &self.pace {
@@ -417,6 +428,7 @@ impl<C: Clock> Core<C> {
         for conn in 0..self.links.len() {
             driver.close(conn);
         }
+        self.tell_open(0);
         self.recorder.outbox.flush();
         let figures = Box::new(std::mem::take(&mut self.recorder.figures));
         let _ = self.reports.send(Report::Finished { thread: self.place.0, figures });

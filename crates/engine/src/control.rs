@@ -1,7 +1,7 @@
 //! What the caller's thread and the load threads tell each other.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::client::Time;
 use crate::error::EngineError;
@@ -17,6 +17,7 @@ pub(crate) struct Control {
     end: AtomicU64,
     stopped: AtomicBool,
     cancelled: AtomicBool,
+    open: AtomicUsize,
 }
 
 impl Control {
@@ -26,6 +27,7 @@ impl Control {
             end: AtomicU64::new(Time::MAX),
             stopped: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
         }
     }
 
@@ -64,12 +66,22 @@ impl Control {
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
     }
+
+    /// Transactions that are waited for after the end, over all threads.
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// A thread waits for `now` transactions, and for `before` until now.
+    pub(crate) fn set_open(&self, before: usize, now: usize) {
+        self.open.fetch_add(now.wrapping_sub(before), Ordering::AcqRel);
+    }
 }
 
 /// What a load thread tells the caller's thread; `thread` is its number.
 pub(crate) enum Report {
     /// The thread runs and can be woken.
-    Up { driver: &'static str, notify: Arc<dyn Notify> },
+    Up { driver: &'static str, note: Option<String>, notify: Arc<dyn Notify> },
     /// All its clients are ready or done.
     Ready,
     /// One second of its load.
@@ -92,6 +104,7 @@ pub(crate) struct ThreadFigures {
     pub(crate) statements: Vec<StatementFigures>,
     pub(crate) reconnections: u64,
     pub(crate) reconnecting: Time,
+    pub(crate) connections_lost: u64,
     pub(crate) aborts: Vec<(Time, Abort)>,
     /// When the last transaction of the measured part ended; 0 when there was none.
     pub(crate) last_end: Time,
@@ -103,6 +116,7 @@ impl ThreadFigures {
     pub(crate) fn merge_into(self, measured: &mut Measured, aborts: &mut Vec<(Time, Abort)>) {
         measured.reconnections += self.reconnections;
         measured.reconnecting += self.reconnecting;
+        measured.connections_lost += self.connections_lost;
         aborts.extend(self.aborts);
         if measured.statements.is_empty() {
             measured.statements = self.statements;

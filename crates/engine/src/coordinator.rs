@@ -9,11 +9,14 @@ use crate::error::EngineError;
 use crate::measured::{Abort, Measured, Second};
 use crate::merge::Merge;
 use crate::observer::Observer;
+use crate::outages::Outages;
 use crate::outbox::{Batch, Said};
 use crate::plan::{Plan, Until};
 use crate::stop::Stop;
 use crate::wake::Notify;
 
+/// How long transactions may stay open after the end until the observer is told, ns.
+const WAITING: Time = 5_000_000_000;
 /// Messages kept over the run; the rest is only counted.
 const MESSAGES_KEPT: usize = 1000;
 
@@ -43,6 +46,8 @@ pub(crate) struct Coordinator<'a> {
     gone: usize,
     load: Option<Time>,
     told_measuring: bool,
+    told_waiting: bool,
+    outages: Outages,
     merge: Merge,
     measured: Measured,
     aborts: Vec<(Time, Abort)>,
@@ -75,6 +80,8 @@ impl<'a> Coordinator<'a> {
             gone: 0,
             load: None,
             told_measuring: false,
+            told_waiting: false,
+            outages: Outages::default(),
             merge: Merge::new(plan.scripts, seconds),
             measured: Measured::default(),
             aborts: Vec::new(),
@@ -96,7 +103,8 @@ impl<'a> Coordinator<'a> {
     pub(crate) fn tick(&mut self, now: Time, stop: &Stop) {
         if stop.is_set() && !self.control.stopped() {
             self.control.set_stopped();
-            self.measured.interrupted = now < self.planned_end().min(self.control.end());
+            let early = now < self.planned_end().min(self.control.end());
+            self.measured.interrupted = early || self.control.open() > 0;
             self.end_at(now);
         }
         if self.next_tick().is_some_and(|at| now >= at) {
@@ -105,13 +113,22 @@ impl<'a> Coordinator<'a> {
                 self.observer.measuring();
             }
         }
+        let end = self.planned_end().min(self.control.end());
+        if !self.told_waiting && now >= end.saturating_add(WAITING) && self.gone < self.threads {
+            self.told_waiting = true;
+            match self.control.open() {
+                0 => {}
+                clients => self.observer.waiting(clients),
+            }
+        }
     }
 
     /// Takes one report.
     pub(crate) fn take(&mut self, report: Report, now: Time) {
         match report {
-            Report::Up { driver, notify } => {
+            Report::Up { driver, note, notify } => {
                 self.measured.driver = driver;
+                self.measured.driver_note = note;
                 // Orders given before it could be woken.
                 if self.control.cancelled() || self.control.stopped() {
                     notify.notify();
@@ -177,6 +194,7 @@ impl<'a> Coordinator<'a> {
             let end = planned_end.min(self.control.end());
             let end = if self.plan.count_drained { end.max(self.last_end) } else { end };
             self.measured.elapsed = end.saturating_sub(start);
+            (self.measured.outages, self.measured.outages_dropped) = self.outages.into_outages(start, end);
         }
         Ok(self.measured)
     }
@@ -190,6 +208,8 @@ impl<'a> Coordinator<'a> {
         for said in batch.said.drain(..) {
             match said {
                 Said::Abort(abort) => self.observer.aborted(&abort),
+                Said::Left { client, at } => self.outages.left(client, at),
+                Said::Back { client, at } => self.outages.back(client, at),
                 Said::Message(message) => {
                     self.observer.message(&message);
                     if self.measured.messages.len() < MESSAGES_KEPT {

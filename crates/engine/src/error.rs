@@ -51,6 +51,12 @@ pub enum EngineError {
         /// What the client's links were doing.
         doing: String,
     },
+    /// A driver was asked for that does not work here.
+    #[error("the driver io_uring was asked for, and cannot be had: {why}; use the portable one")]
+    Driver {
+        /// Why.
+        why: String,
+    },
     /// The system refused something the engine needs to move bytes.
     #[error("cannot {what}: {source}")]
     System {

@@ -14,10 +14,12 @@ mod links;
 mod measured;
 mod merge;
 mod observer;
+mod outages;
 mod outbox;
 mod own_cost;
 mod pace;
 mod plan;
+mod reconnect;
 mod recorder;
 mod run;
 mod schedule;
@@ -34,7 +36,7 @@ pub use client::{
     Address, Client, Endpoint, Event, Failure, Io, Level, Link, Outcome, StatementEnd, Step, Time, Tls,
 };
 pub use error::EngineError;
-pub use measured::{Abort, Counts, Measured, OwnCost, ScriptFigures, Second, StatementFigures};
+pub use measured::{Abort, Counts, Measured, Outage, OwnCost, ScriptFigures, Second, StatementFigures};
 pub use observer::Observer;
 pub use outbox::{Entry, EntryEnd, Message};
 pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};

@@ -1,11 +1,11 @@
-//! A client's links: bytes in and out, TLS, loss and reconnection.
+//! A client's links: bytes in and out, TLS. Their loss and reconnection is in [`crate::reconnect`].
 
 use std::io;
 
 use crate::client::{Event, Link, Step};
 use crate::client_loop::{Command, Core};
 use crate::driver::{Clock, Conn, Driver, Happened};
-use crate::seat::{Reconnection, State};
+use crate::seat::Attempt;
 use crate::tls::TlsLink;
 
 /// How often the rest of one read is offered before other clients get their turn.
@@ -17,6 +17,9 @@ impl<C: Clock> Core<C> {
     pub(crate) fn happened(&mut self, conn: Conn, happened: Happened<'_>) -> usize {
         self.stamp();
         let client = self.links[conn].client;
+        if self.links[conn].attempt != Attempt::Free && !matches!(happened, Happened::Opened) {
+            self.free_timer(conn);
+        }
         match happened {
             Happened::Bytes(bytes) if self.links[conn].tls.is_some() => self.decrypt(conn, bytes),
             Happened::Bytes(bytes) => self.offer(conn, bytes),
@@ -196,57 +199,8 @@ impl<C: Clock> Core<C> {
         }
         out.clear();
         link.end();
+        self.free_timer(conn);
         self.commands.push(Command::Close(conn));
-    }
-
-    /// Tells a client that a link is gone.
-    fn lost(&mut self, conn: Conn, error: Option<&io::Error>) {
-        let link = &mut self.links[conn];
-        link.end();
-        link.losses = link.losses.saturating_add(1);
-        self.outs[conn].clear();
-        let (client, link) = (link.client, link.link);
-        self.seats[client].disturbed = true;
-        if self.seats[client].state != State::Over {
-            let step = self.call(client, Event::Closed { link, error });
-            self.follow(client, step);
-        }
-    }
-
-    pub(crate) fn reconnect(&mut self, client: usize, link: Link) {
-        let Some(conn) = self.conn_of(client, link) else { return };
-        self.shut(conn);
-        let seat = &mut self.seats[client];
-        seat.disturbed = true;
-        if seat.state == State::Idle {
-            seat.state = State::Setup;
-        }
-        let key = 2 * self.seats.len() + conn;
-        let link = &mut self.links[conn];
-        link.reconnection.get_or_insert(Reconnection { since: self.now, opened: None });
-        match link.pause() {
-            0 => self.commands.push(Command::Connect(conn)),
-            pause => self.timers.set(key, self.now.saturating_add(pause)),
-        }
-    }
-
-    /// A client works again: its reconnections are over, its losses forgiven.
-    pub(crate) fn settle_links(&mut self, client: usize) {
-        let seat = &mut self.seats[client];
-        if !std::mem::replace(&mut seat.disturbed, false) {
-            return;
-        }
-        let ended = seat.state == State::Idle;
-        for link in &mut self.links[seat.conns()] {
-            link.losses = 0;
-            let Some(Reconnection { since, opened }) = link.reconnection.take() else { continue };
-            // Until the client says it works; where a transaction ended without that, until it was connected.
-            let until = opened.filter(|_| ended).unwrap_or(self.now);
-            if self.window.measures(self.now) {
-                self.recorder.figures.reconnections += 1;
-                self.recorder.figures.reconnecting += until.saturating_sub(since);
-            }
-        }
     }
 
     /// The connection behind a client's link; a client that names one it does not have is stopped.

@@ -163,11 +163,26 @@ impl fmt::Display for Abort {
     }
 }
 
+/// A time in which at least one client was without a connection it wanted back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// When the first client lost its connection, in ns from the start of the measured part; negative during warm-up.
+    pub from_ns: i64,
+    /// When all clients went on again (had set up their new connections); else the end of the run.
+    pub to_ns: i64,
+    /// Clients that were away in it, at least 1.
+    pub clients: usize,
+    /// Whether it was over before the run was.
+    pub over: bool,
+}
+
 /// Everything a run of the engine measured.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
-    /// Name of the driver that ran: `epoll`, `kqueue`, `simulated`.
+    /// Name of the driver that ran: `io_uring`, `epoll`, `kqueue`, `simulated`.
     pub driver: &'static str,
+    /// Why it was not the better one, if so.
+    pub driver_note: Option<String>,
     /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end.
     pub elapsed: Time,
     /// From the start of the run until all clients were ready, ns.
@@ -180,13 +195,19 @@ pub struct Measured {
     pub reconnections: u64,
     /// Sum of the time from the wish to reconnect until the client could go on, ns.
     pub reconnecting: Time,
+    /// Connections in use that were lost in the measured part, whatever their clients did then.
+    pub connections_lost: u64,
+    /// When clients were away because of that (bounded; the rest is only counted).
+    pub outages: Vec<Outage>,
+    /// Outages not kept.
+    pub outages_dropped: u64,
     /// Clients that gave up, in the order they did; at most one entry per client.
     pub aborts: Vec<Abort>,
     /// Messages of clients (bounded; the rest is only counted).
     pub messages: Vec<String>,
     /// Messages not kept.
     pub messages_dropped: u64,
-    /// Whether the run was stopped from outside before its end.
+    /// Whether the run was stopped from outside before its end, or while transactions were still waited for.
     pub interrupted: bool,
     /// The engine's own cost.
     pub own: OwnCost,

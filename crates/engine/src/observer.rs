@@ -34,6 +34,11 @@ pub trait Observer {
         let _ = abort;
     }
 
+    /// The run is over since 5 s, and so many clients still wait for the end of a transaction; told once.
+    fn waiting(&mut self, clients: usize) {
+        let _ = clients;
+    }
+
     /// Transactions of the measured part on one thread, in the order they ended; see [`crate::Plan::transactions`].
     fn transactions(&mut self, thread: usize, entries: &[Entry]) {
         let _ = (thread, entries);

@@ -55,11 +55,22 @@ pub struct Message {
     pub text: String,
 }
 
-/// A message, or the last words of a client.
+/// What becomes known of a client.
 #[derive(Debug)]
 pub(crate) enum Said {
     Message(Message),
+    /// Its last words.
     Abort(Abort),
+    /// It lost a connection and wants it back.
+    Left {
+        client: usize,
+        at: Time,
+    },
+    /// It goes on, or nobody waits for it any more.
+    Back {
+        client: usize,
+        at: Time,
+    },
 }
 
 /// What is handed over at once.

@@ -73,6 +73,8 @@ pub enum DriverChoice {
     Auto,
     /// The system's portable readiness interface (epoll, kqueue).
     Portable,
+    /// Linux's io_uring.
+    IoUring,
 }
 
 /// When the measured part ends.

@@ -221,7 +221,7 @@ impl Recorder {
 
     /// Whether what happens at `now` belongs to the measured part.
     #[inline]
-    fn measures(&self, now: Time) -> bool {
+    pub(crate) fn measures(&self, now: Time) -> bool {
         self.window.measures(now) || (self.count_drained && now >= self.window.end)
     }
 

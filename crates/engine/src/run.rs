@@ -10,12 +10,12 @@ use crate::client::{Client, Time};
 use crate::client_loop::{Assignment, ClientLoop};
 use crate::control::{Control, Report};
 use crate::coordinator::Coordinator;
-use crate::driver::{Clock, Epoch, Portable};
+use crate::driver::{Chosen, Clock, Driver, Epoch, choose};
 use crate::error::EngineError;
 use crate::measured::Measured;
 use crate::observer::Observer;
 use crate::outbox::BATCHES;
-use crate::plan::{DriverChoice, Plan};
+use crate::plan::Plan;
 use crate::stop::Stop;
 
 /// How often a stop from outside is looked for.
@@ -85,19 +85,23 @@ impl Drop for Farewell {
 
 /// The life of one load thread.
 fn drive(assignment: Assignment<'_>, epoch: Epoch, reports: &Sender<Report>) {
-    let outcome = match assignment.plan.driver {
-        // One driver so far; the choice is made where others will join.
-        DriverChoice::Auto | DriverChoice::Portable => Portable::new(assignment.connections(), epoch)
-            .map_err(EngineError::system("set up epoll or kqueue")),
-    }
-    .and_then(|driver| {
-        let mut client_loop = ClientLoop::new(driver, assignment);
-        while client_loop.turn()? {}
-        Ok(())
-    });
+    let clients = assignment.clients.len();
+    let outcome =
+        choose(assignment.plan.driver, clients, assignment.connections(), epoch).and_then(|chosen| {
+            match chosen {
+                Chosen::Portable(driver, note) => turn_to_the_end(ClientLoop::new(driver, note, assignment)),
+                #[cfg(target_os = "linux")]
+                Chosen::Uring(driver) => turn_to_the_end(ClientLoop::new(driver, None, assignment)),
+            }
+        });
     if let Err(error) = outcome {
         let _ = reports.send(Report::Failed { error });
     }
+}
+
+fn turn_to_the_end<D: Driver>(mut client_loop: ClientLoop<D>) -> Result<(), EngineError> {
+    while client_loop.turn()? {}
+    Ok(())
 }
 
 /// Serves the threads' reports until all are gone.

@@ -6,6 +6,8 @@ use crate::tls::TlsLink;
 
 /// Pauses before a lost link is connected again, ns: the first, doubled with each further loss, and the longest.
 const RECONNECT_PAUSE: (Time, Time) = (10_000_000, 1_000_000_000);
+/// How long a peer may be silent when a lost link is connected again, ns.
+pub(crate) const RECONNECT_PATIENCE: Time = 10_000_000_000;
 
 /// Where a client stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub(crate) struct Seat {
     pub(crate) runnable: bool,
     /// One of its links was lost or reconnected since it was last ready.
     pub(crate) disturbed: bool,
+    /// It lost a link under load, wants it back, and was not ready since.
+    pub(crate) away: bool,
 }
 
 impl Seat {
@@ -61,6 +65,7 @@ impl Seat {
             queued: false,
             runnable: false,
             disturbed: false,
+            away: false,
         }
     }
 
@@ -75,6 +80,17 @@ impl Seat {
 pub(crate) struct Reconnection {
     pub(crate) since: Time,
     pub(crate) opened: Option<Time>,
+}
+
+/// What a link's timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// Nothing.
+    Free,
+    /// To connect again.
+    Pausing,
+    /// To give a silent peer up.
+    Waiting,
 }
 
 /// One link: the loop's side of a connection.
@@ -94,6 +110,7 @@ pub(crate) struct LinkState {
     pub(crate) tls: Option<Box<TlsLink>>,
     pub(crate) losses: u32,
     pub(crate) reconnection: Option<Reconnection>,
+    pub(crate) attempt: Attempt,
 }
 
 impl LinkState {
@@ -109,6 +126,7 @@ impl LinkState {
             tls: None,
             losses: 0,
             reconnection: None,
+            attempt: Attempt::Free,
         }
     }
 

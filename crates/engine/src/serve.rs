@@ -1,7 +1,7 @@
 //! Serving clients: events in, steps out, slots given.
 
 use crate::client::{Event, Failure, Io, Outcome, Step, Time};
-use crate::client_loop::{Command, Core, Phase};
+use crate::client_loop::{Core, Phase};
 use crate::driver::Clock;
 use crate::error::EngineError;
 use crate::measured::Abort;
@@ -121,7 +121,7 @@ impl<C: Clock> Core<C> {
             Some(client)
         } else {
             let conn = key - 2 * clients;
-            self.commands.push(Command::Connect(conn));
+            self.attempt(conn);
             Some(self.links[conn].client)
         }
     }
@@ -255,24 +255,32 @@ impl<C: Clock> Core<C> {
         }
     }
 
+    /// A transaction ended, and its client is free.
     fn ended(&mut self, client: usize, outcome: Outcome) {
+        let disturbed = self.seats[client].disturbed;
+        if self.end(client, outcome, State::Idle) && disturbed {
+            self.settle_links(client);
+        }
+    }
+
+    /// Counts the end of a client's transaction; false when there was none.
+    fn end(&mut self, client: usize, outcome: Outcome, next: State) -> bool {
         let seat = &mut self.seats[client];
         if seat.state != State::Busy {
-            return self.misbehaved(client, "ended a transaction that was not started");
+            self.misbehaved(client, "ended a transaction that was not started");
+            return false;
         }
         if usize::from(outcome.script) >= self.plan.scripts {
-            return self.misbehaved(client, "reported a script that is not in the plan");
+            self.misbehaved(client, "reported a script that is not in the plan");
+            return false;
         }
-        seat.state = State::Idle;
-        let disturbed = seat.disturbed;
+        seat.state = next;
         self.busy -= 1;
         let (number, transaction) = (seat.number, seat.transaction);
         if self.recorder.ended(number, &transaction, self.now, &outcome) {
             self.count_ended(client);
         }
-        if disturbed {
-            self.settle_links(client);
-        }
+        true
     }
 
     /// A client did one more of the transactions it has to do.
@@ -318,6 +326,7 @@ impl<C: Clock> Core<C> {
             State::Setup | State::Idle => {}
         }
         self.settle(client);
+        self.come_back(client);
         self.over = (self.over.0 + 1, self.now);
         let clients = self.seats.len();
         self.timers.cancel(client);
@@ -343,6 +352,23 @@ impl<C: Clock> Core<C> {
         let client_number = self.seats[client].number;
         for (level, text) in self.notes.messages.drain(..) {
             self.recorder.outbox.say(Said::Message(Message { client: client_number, level, text }));
+        }
+        self.take_link_notes(client);
+        if let Some(outcome) = self.notes.ended.take() {
+            self.end(client, outcome, State::Setup);
+        }
+    }
+
+    fn take_link_notes(&mut self, client: usize) {
+        if let Some((link, endpoint)) = self.notes.redirected.take()
+            && let Some(conn) = self.conn_of(client, link)
+        {
+            self.links[conn].endpoint = *endpoint;
+        }
+        if let Some(link) = self.notes.lost.take()
+            && let Some(conn) = self.conn_of(client, link)
+        {
+            self.count_loss(conn);
         }
         if let Some(link) = self.notes.close.take()
             && let Some(conn) = self.conn_of(client, link)

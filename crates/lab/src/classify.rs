@@ -199,7 +199,7 @@ impl Classified for EngineError {
     fn class(&self) -> Class {
         match self {
             Self::Plan(_) | Self::SocketPath { .. } => Class::Usage,
-            Self::OpenFiles { .. } | Self::System { .. } => Class::Missing,
+            Self::OpenFiles { .. } | Self::Driver { .. } | Self::System { .. } => Class::Missing,
             Self::Setup { .. } => Class::Refused,
             Self::SetupTimeout { .. } => Class::Unreachable,
         }

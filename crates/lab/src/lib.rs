@@ -9,6 +9,7 @@ pub mod place;
 pub mod target;
 
 pub mod bench;
+pub mod calibrate;
 mod classify;
 mod collect;
 mod error;
@@ -16,6 +17,7 @@ pub mod execute;
 pub mod experiment;
 pub mod pgbench;
 pub mod plan;
+pub mod sink;
 mod stop;
 pub mod validity;
 pub mod words;

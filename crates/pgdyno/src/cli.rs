@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Sql(Sql),
     /// Bring results of pgbench (its reports, its logs) into the results file, to look at and to compare
     Import(Import),
+    /// What this host can do as a load generator: cost of an operation, lateness, highest clean rate
+    Calibrate(Calibrate),
     /// Load OpenStreetMap data, with every phase timed
     #[command(subcommand)]
     Osm(Osm),
@@ -136,6 +138,29 @@ pub(crate) enum Mode {
     Prepared,
 }
 
+/// What moves the bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Driver {
+    /// By clients per thread, and by what the kernel allows
+    #[default]
+    Auto,
+    /// epoll or kqueue
+    Portable,
+    /// Linux's io_uring
+    #[value(name = "io_uring")]
+    IoUring,
+}
+
+impl From<Driver> for engine::DriverChoice {
+    fn from(driver: Driver) -> Self {
+        match driver {
+            Driver::Auto => Self::Auto,
+            Driver::Portable => Self::Portable,
+            Driver::IoUring => Self::IoUring,
+        }
+    }
+}
+
 /// `pgdyno bench`.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
@@ -209,12 +234,18 @@ pub(crate) struct Bench {
     /// Connect anew for each transaction
     #[arg(short = 'C', long)]
     pub(crate) connect: bool,
+    /// Make lost connections again and go on; the transaction lost with one counts as failed
+    #[arg(long)]
+    pub(crate) reconnect: bool,
     /// Do not vacuum pgbench's tables before the run
     #[arg(short = 'n', long)]
     pub(crate) no_vacuum: bool,
     /// Report the latency of each statement
     #[arg(short = 'r', long)]
     pub(crate) report_per_command: bool,
+    /// How bytes are moved
+    #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
+    pub(crate) driver: Driver,
     /// Seed of all randomness [default: drawn anew; always recorded]
     #[arg(long, value_name = "N")]
     pub(crate) random_seed: Option<u64>,
@@ -385,6 +416,29 @@ fn level(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write FACTOR=LEVEL, as in storage=nvme".to_owned()),
     }
+}
+
+/// `pgdyno calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// How bytes are moved
+    #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
+    pub(crate) driver: Driver,
+    /// Seconds that all measurements take together, about
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=3600))]
+    pub(crate) seconds: u32,
+    /// Numbers of clients, all on one thread
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,8,64", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) clients: Vec<u32>,
+    /// Folder with PostgreSQL's programs [default: the newest found; without any only the sink is asked]
+    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
+    pub(crate) pg_bin: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) results: Results,
+    #[command(flatten)]
+    pub(crate) format: FormatOption,
 }
 
 /// `pgdyno osm …`.

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(code) = commands::watchdog() {
+    if let Some(code) = commands::other_life() {
         return code;
     }
     let arguments: Vec<OsString> = std::env::args_os().collect();

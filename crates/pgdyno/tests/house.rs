@@ -17,6 +17,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("script", &[]),
     ("stats", &[]),
+    // No part of the product: it measures it.
+    ("benches", &["engine", "lab", "stats", "workloads"]),
 ];
 
 fn root() -> PathBuf {

@@ -112,3 +112,10 @@ fn lines_are_counted_and_long_ones_cut() {
     assert_eq!(error(Some(99)).libpq_text(Some("short")).lines().count(), 1, "beyond the query");
     assert_eq!(error(Some(0)).libpq_text(Some("short")).lines().count(), 1, "position 0");
 }
+
+#[test]
+fn an_error_without_a_message_is_not_shown_as_nothing() {
+    let silent = ServerError::default();
+    assert_eq!(silent.to_string(), "the server sent an error without a message");
+    assert_eq!(silent.libpq_text(None), "\n");
+}

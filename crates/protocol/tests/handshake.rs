@@ -259,6 +259,27 @@ fn both_sides_prove_that_they_know_the_password() {
 }
 
 #[test]
+fn a_server_may_ask_for_the_key_derivation_only_once() {
+    let unexpected = || Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
+    let challenged = || {
+        let mut session = started(login("pw"));
+        let (_, out) = give(&mut session, &auth(10, PLAIN));
+        let text = String::from_utf8(out).expect("ASCII");
+        let (_, nonce) = text.split_once("r=").expect("a nonce");
+        let challenge = auth(11, format!("r={nonce}server,s=c2FsdA==,i=1").as_bytes());
+        assert_eq!(give(&mut session, &challenge).0, Ok(Handshake::NeedMore));
+        (session, challenge)
+    };
+    let (mut session, challenge) = challenged();
+    assert_eq!(give(&mut session, &challenge).0, unexpected(), "a second challenge");
+    let (mut session, _) = challenged();
+    assert_eq!(give(&mut session, &auth(10, PLAIN)).0, unexpected(), "another exchange in the midst of one");
+    let mut session = started(login("pw"));
+    assert_eq!(scram(&mut session, b"pw"), (true, Ok(Handshake::NeedMore)));
+    assert_eq!(give(&mut session, &auth(10, PLAIN)).0, unexpected(), "another exchange after one");
+}
+
+#[test]
 fn require_auth_is_kept() {
     let policy = |text: &str| {
         let env = Env::empty().with_user("u");
@@ -405,6 +426,34 @@ fn strangers_are_recognised() {
             "{bytes:?}"
         );
     }
+}
+
+#[test]
+fn a_stranger_cannot_make_us_wait_for_a_gigabyte() {
+    let error = |tag, length: u32| [&[tag][..], &length.to_be_bytes()].concat();
+    for (tag, length) in [(b'E', 0x3000_0000), (b'N', 30_005), (b'D', 30_005)] {
+        let (step, _) = give(&mut started(login("pw")), &error(tag, length));
+        assert_eq!(step, Err(Broken::Length { tag, length }.into()));
+    }
+    // Once we are let in, the server may have more to say.
+    let mut session = started(login("pw"));
+    let notice = format!("SNOTICE\0C00000\0M{}\0\0", "x".repeat(40_000));
+    let bytes = [auth(0, b""), message(b'N', notice.as_bytes()), message(b'Z', b"I")].concat();
+    assert_eq!(give(&mut session, &bytes).0, Ok(Handshake::Ready));
+    assert_eq!(session.take_notices().len(), 1);
+}
+
+#[test]
+fn a_server_that_never_stops_talking_is_not_remembered_for_ever() {
+    let mut session = started(login("pw"));
+    give(&mut session, &auth(0, b"")).0.expect("let in");
+    for number in 0..2000 {
+        let setting = message(b'S', format!("ext.{number}\0on\0").as_bytes());
+        let notice = message(b'N', b"SNOTICE\0C00000\0Mhello\0\0");
+        assert_eq!(give(&mut session, &[setting, notice].concat()).0, Ok(Handshake::NeedMore));
+    }
+    assert_eq!(session.take_notices().len(), 100);
+    assert_eq!((session.setting("ext.255"), session.setting("ext.256")), (Some("on"), None));
 }
 
 proptest! {

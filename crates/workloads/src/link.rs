@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use engine::{Address, Io, Link, Step};
-use protocol::postgres::{Handshake, Session};
+use protocol::postgres::conninfo::TargetSession;
+use protocol::postgres::{Handshake, Session, SessionError};
 
 use crate::place::Connect;
 
@@ -27,6 +28,8 @@ pub(crate) struct PgLink {
     connect: Connect,
     link: Link,
     stage: Stage,
+    /// The last failure was an answer that another try will not change.
+    refused: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,7 @@ enum Stage {
 impl PgLink {
     pub(crate) fn new(connect: &Connect, link: Link) -> Self {
         let session = Session::new(Arc::clone(&connect.login));
-        Self { session, connect: connect.clone(), link, stage: Stage::Down }
+        Self { session, connect: connect.clone(), link, stage: Stage::Down, refused: false }
     }
 
     pub(crate) fn connect(&self) -> &Connect {
@@ -55,6 +58,35 @@ impl PgLink {
     /// The client closes the connection itself, perhaps to open it again.
     pub(crate) fn close(&mut self) {
         self.stage = Stage::Down;
+    }
+
+    /// Goes to another server from the next connection on.
+    pub(crate) fn redirect(&mut self, connect: &Connect) {
+        self.session = Session::new(Arc::clone(&connect.login));
+        self.connect = connect.clone();
+        self.stage = Stage::Down;
+    }
+
+    /// Whether another try may succeed where the last one failed.
+    pub(crate) fn may_succeed(&self) -> bool {
+        !self.refused
+    }
+
+    /// Whether the server is of the kind that is wanted; one that does not tell is taken.
+    pub(crate) fn suits(&self, wanted: TargetSession) -> bool {
+        let is = |name, value| self.session.setting(name).map(|told| told == value);
+        let standby = is("in_hot_standby", "on");
+        let read_only = match (standby, is("default_transaction_read_only", "on")) {
+            (None, None) => None,
+            (standby, read_only) => Some(standby == Some(true) || read_only == Some(true)),
+        };
+        match wanted {
+            TargetSession::Any | TargetSession::PreferStandby => true,
+            TargetSession::ReadWrite => read_only != Some(true),
+            TargetSession::ReadOnly => read_only != Some(false),
+            TargetSession::Primary => standby != Some(true),
+            TargetSession::Standby => standby != Some(false),
+        }
     }
 
     /// The connection is open.
@@ -87,7 +119,10 @@ impl PgLink {
     ) -> Result<Progress, String> {
         match self.session.handshake(data, used, io.out(self.link)) {
             Ok(handshake) => self.progress(handshake),
-            Err(error) => Err(self.failure(&error.to_string())),
+            Err(error) => {
+                self.refused = !is_passing(&error);
+                Err(self.failure(&error.to_string()))
+            }
         }
     }
 
@@ -96,6 +131,7 @@ impl PgLink {
         let securing = self.stage == Stage::Securing;
         let up = self.stage == Stage::Up;
         self.stage = Stage::Down;
+        self.refused = false;
         if securing && self.session.tls_failed() {
             return Ok(Progress::Step(Step::Reconnect(self.link)));
         }
@@ -111,6 +147,7 @@ impl PgLink {
         Ok(match handshake {
             Handshake::NeedMore => Progress::Step(Step::Wait),
             Handshake::StartTls if self.connect.endpoint.tls.is_none() => {
+                self.refused = true;
                 return Err(self.failure("TLS is wanted, but was not set up for this server"));
             }
             Handshake::StartTls => {
@@ -142,6 +179,16 @@ impl PgLink {
             }
             _ => "",
         }
+    }
+}
+
+/// A server that starts, stops, recovers or has no connection left may take one later.
+fn is_passing(error: &SessionError) -> bool {
+    match error {
+        SessionError::Server { error, .. } => {
+            ["08", "53", "57"].iter().any(|class| error.code.starts_with(class))
+        }
+        _ => false,
     }
 }
 

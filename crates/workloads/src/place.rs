@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::Endpoint;
 use protocol::postgres::Login;
+use protocol::postgres::conninfo::TargetSession;
 
 use crate::error::WorkloadError;
 use crate::sql::Sql;
@@ -49,6 +50,10 @@ pub struct RedisPlace {
 pub struct Places {
     /// The PostgreSQL server measured.
     pub postgres: Option<Connect>,
+    /// Where a client that lost this server looks for it, in this order, the server itself first; only there when empty.
+    pub postgres_again: Vec<Connect>,
+    /// Which of these will do, as far as a server tells it by itself.
+    pub session: TargetSession,
     /// All PostgreSQL servers, where clients are spread over several; else empty.
     pub postgres_all: Vec<Server>,
     /// The Redis server measured.

@@ -1,6 +1,9 @@
 //! Drivers move bytes and tell the time; they know nothing of clients.
 
+mod choose;
 mod portable;
+#[cfg(target_os = "linux")]
+mod uring;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[path = "epoll.rs"]
@@ -13,7 +16,10 @@ mod poller;
 use std::io;
 use std::sync::Arc;
 
+pub(crate) use choose::{Chosen, choose};
 pub(crate) use portable::{Epoch, Portable};
+#[cfg(target_os = "linux")]
+pub(crate) use uring::Uring;
 
 use crate::client::{Address, Time};
 use crate::own_cost::Cpu;

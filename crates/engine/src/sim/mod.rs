@@ -62,7 +62,7 @@ pub fn simulate(
         .into_iter()
         .map(|assignment| {
             let driver = SimDriver::new(&world, assignment.thread, assignment.connections());
-            Thread { client_loop: ClientLoop::new(driver, assignment), last_turn: None, over: false }
+            Thread { client_loop: ClientLoop::new(driver, None, assignment), last_turn: None, over: false }
         })
         .collect();
     while let Some((thread, at)) = next_turn(&threads, &world, clock.now()) {

@@ -51,6 +51,8 @@ pub struct Options {
     pub limit: Option<Duration>,
     /// Whether the latency of each statement is measured.
     pub statements: bool,
+    /// Which driver moves the bytes.
+    pub driver: engine::DriverChoice,
     /// Seed of all randomness.
     pub seed: u64,
     /// Where the run is stored; not at all when `None`.
@@ -168,7 +170,7 @@ fn engine_plan(options: &Options, workload: &Pgbench) -> engine::Plan {
     let nanoseconds = |duration: Duration| duration.as_nanos() as engine::Time;
     engine::Plan {
         threads: options.threads.min(options.clients).max(1) as usize,
-        driver: engine::DriverChoice::Auto,
+        driver: options.driver,
         load: match options.rate {
             None => engine::Load::Closed,
             Some(per_second) => engine::Load::Rate(engine::Rate {

@@ -19,7 +19,7 @@ pub use cancel::Canceller;
 pub use error::ConnectError;
 pub use options::with_session_settings;
 pub use resolve::{connect, resolve};
-pub(crate) use resolve::{places, suits};
+pub(crate) use resolve::{places, places_from, suits};
 
 /// A blocking connection to a PostgreSQL server; its queries are those of [`workloads::sql::Sql`].
 #[derive(Debug)]

@@ -81,6 +81,19 @@ pub(crate) fn places(config: &Config) -> Vec<(usize, Result<Connect, ConnectErro
     places
 }
 
+/// Every place of a description whose name was found, in the order to try from `first` on.
+pub(crate) fn places_from(config: &Config, first: &Connect) -> Vec<Connect> {
+    let mut found: Vec<Connect> = places(config).into_iter().filter_map(|(_, place)| place.ok()).collect();
+    match found.iter().position(|place| place.endpoint.address == first.endpoint.address) {
+        Some(at) => {
+            found.rotate_left(at);
+            found[0] = first.clone();
+        }
+        None => found.insert(0, first.clone()),
+    }
+    found
+}
+
 /// The name a server was given by, if it is no socket.
 fn name_of(spec: &HostSpec) -> Option<Arc<str>> {
     match &spec.host {
@@ -173,6 +186,25 @@ mod tests {
         let wanted =
             [Address::Tcp(([127, 0, 0, 1], 5433).into()), Address::Unix("/tmp/.s.PGSQL.5433".into())];
         assert_eq!(addresses, wanted);
+    }
+
+    #[test]
+    fn places_go_round_from_the_one_in_use() {
+        let config = config("host=127.0.0.1,127.0.0.2,127.0.0.3 port=5433 sslmode=disable");
+        let second = places(&config).remove(1).1.unwrap();
+        let found = places_from(&config, &second);
+        let last: Vec<u8> = found.iter().filter_map(last_byte).collect();
+        assert_eq!(last, [2, 3, 1]);
+        let other = self::config("host=127.0.0.9 port=5433 sslmode=disable");
+        let found = places_from(&other, &second);
+        assert_eq!(found.iter().filter_map(last_byte).collect::<Vec<_>>(), [2, 9]);
+    }
+
+    fn last_byte(place: &Connect) -> Option<u8> {
+        match place.endpoint.address {
+            Address::Tcp(std::net::SocketAddr::V4(address)) => Some(address.ip().octets()[3]),
+            _ => None,
+        }
     }
 
     #[test]

@@ -62,14 +62,27 @@ pub(crate) fn measure(
     }
     let mut figures = own_figures(&measured);
     if let Some((counters, host)) = before {
-        let control = stage.control()?;
-        await_clients_gone(control)?;
-        let counted = Counters::take(control)?.since(&counters);
         figures.extend(after_host.figures_since(&host));
-        figures.extend(counted);
+        figures.extend(counted(stage, &measured, &counters)?);
     }
     let events = events(&measured, &figures);
     Ok(Taken { started_at, series: series.points, events, figures, measured })
+}
+
+/// What the server counted in the run. After an outage it may have begun anew, and our connection may be gone with the
+/// clients': then nothing is known.
+pub(crate) fn counted(
+    stage: &mut Stage,
+    measured: &Measured,
+    before: &Counters,
+) -> Result<BTreeMap<String, f64>, LabError> {
+    if !measured.outages.is_empty() {
+        stage.close_control();
+        return Ok(BTreeMap::new());
+    }
+    let control = stage.control()?;
+    await_clients_gone(control)?;
+    Ok(Counters::take(control)?.since(before))
 }
 
 /// The load could not start: if the server is gone or refuses us too, that says more than the client's words.
@@ -204,15 +217,26 @@ pub(crate) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     let cpu_us = (own.user_ns + own.system_ns) as f64 / 1e3;
     add("client_cpu_us_per_tx", (done > 0).then(|| cpu_us / done as f64));
     add("client_cpu_s", Some(cpu_us / 1e6));
+    let available_us = measured.elapsed as f64 / 1e3 * f64::from(crate::host::cores());
+    add("client_cpu_pct", (available_us > 0.0).then(|| 100.0 * cpu_us / available_us));
     add("client_busiest_thread_pct", Some(own.busiest_thread * 100.0));
-    let p99_us = |histogram: &Histogram| histogram.quantile_ns(0.99).map(|ns| ns as f64 / 1e3);
-    add("timer_lateness_p99_us", p99_us(&own.timer_lateness));
-    add("client_turn_p99_us", p99_us(&own.turn));
-    add("start_lag_p99_us", p99_us(&own.start_lag));
+    let us = |histogram: &Histogram, q| histogram.quantile_ns(q).map(|ns| ns as f64 / 1e3);
+    add("timer_lateness_p50_us", us(&own.timer_lateness, 0.5));
+    add("timer_lateness_p99_us", us(&own.timer_lateness, 0.99));
+    add("client_turn_p99_us", us(&own.turn, 0.99));
+    add("start_lag_p50_us", us(&own.start_lag, 0.5));
+    add("start_lag_p99_us", us(&own.start_lag, 0.99));
     add("connect_ms", Some(measured.connecting as f64 / 1e6));
     if measured.reconnections > 0 {
         add("reconnections", Some(measured.reconnections as f64));
         add("reconnect_mean_ms", Some(measured.reconnecting as f64 / measured.reconnections as f64 / 1e6));
+    }
+    if measured.connections_lost > 0 {
+        add("connections_lost", Some(measured.connections_lost as f64));
+    }
+    if !measured.outages.is_empty() {
+        let away: i64 = measured.outages.iter().map(|outage| outage.to_ns - outage.from_ns).sum();
+        add("outage_s", Some(away as f64 / 1e9));
     }
     figures
 }
@@ -223,9 +247,19 @@ const WRITES: f64 = 1e6;
 /// What is worth a word about a run.
 pub(crate) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent> {
     let mut events = Vec::new();
+    for outage in &measured.outages {
+        let seconds = (outage.to_ns - outage.from_ns) as f64 / 1e9;
+        let end = if outage.over { "" } else { ", up to the end of the run" };
+        let detail =
+            format!("{} clients were without a connection for {seconds:.3} s in all{end}", outage.clients);
+        events.push(RunEvent { time_us: outage.from_ns / 1000, kind: "outage".to_owned(), detail });
+    }
     let mut add = |kind: &str, detail: String| {
         events.push(RunEvent { time_us: 0, kind: kind.to_owned(), detail });
     };
+    if measured.outages_dropped > 0 {
+        add("outage", format!("{} more outages were not kept", measured.outages_dropped));
+    }
     for abort in &measured.aborts {
         add("abort", format!("client {}: {abort}", abort.client));
     }

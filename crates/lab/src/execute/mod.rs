@@ -20,7 +20,7 @@ use results::{ExperimentId, RunKey, Store};
 
 pub(crate) use event::Tell;
 pub use event::{LabEvent, Progress, Step};
-pub(crate) use measure::{Series, Taken, events, measure, own_figures};
+pub(crate) use measure::{Series, Taken, counted, events, measure, own_figures};
 pub(crate) use prepare::prepare;
 pub(crate) use record::{fill, planned};
 pub(crate) use stage::Stage;
@@ -117,7 +117,9 @@ pub(crate) fn setup_class(error: &EngineError) -> Class {
     match error {
         EngineError::SetupTimeout { .. } => Class::Unreachable,
         EngineError::Plan(_) | EngineError::SocketPath { .. } => Class::Usage,
-        EngineError::OpenFiles { .. } | EngineError::System { .. } => Class::Missing,
+        EngineError::OpenFiles { .. } | EngineError::Driver { .. } | EngineError::System { .. } => {
+            Class::Missing
+        }
         EngineError::Setup { .. } => Class::Refused,
     }
 }

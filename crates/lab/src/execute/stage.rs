@@ -85,7 +85,14 @@ impl Stage {
 
     /// Where clients connect.
     pub(crate) fn places(&self) -> Places {
-        Places { postgres: Some(self.target.place()), redis: self.redis_place.clone(), ..Places::default() }
+        let (postgres_again, session) = self.target.places_again();
+        Places {
+            postgres: Some(self.target.place()),
+            postgres_again,
+            session,
+            redis: self.redis_place.clone(),
+            ..Places::default()
+        }
     }
 
     /// Brings the server to these settings, read back and verified.

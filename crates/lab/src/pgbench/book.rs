@@ -11,9 +11,9 @@ use workloads::sql::SqlError;
 
 use super::LoadOptions;
 use crate::bench::keep;
-use crate::collect::{Counters, await_clients_gone};
+use crate::collect::Counters;
 use crate::error::LabError;
-use crate::execute::{Series, Stage, Taken, events, fill, own_figures, planned};
+use crate::execute::{Series, Stage, Taken, counted, events, fill, own_figures, planned};
 use crate::experiment::{TargetSpec, without_passwords};
 use crate::host::HostSample;
 use crate::plan::PlannedRun;
@@ -97,10 +97,8 @@ impl Book {
         let after = HostSample::take(None);
         let mut figures = own_figures(entry.measured);
         if let Some((counters, host)) = self.before.take() {
-            let control = self.stage.control()?;
-            await_clients_gone(control)?;
             figures.extend(after.figures_since(&host));
-            figures.extend(Counters::take(control)?.since(&counters));
+            figures.extend(counted(&mut self.stage, entry.measured, &counters)?);
         }
         let mut record = planned(&cell(entry), load_name(entry.load), entry.load.warmup.as_secs_f64(), 1);
         record.settings = std::mem::take(&mut self.settings);

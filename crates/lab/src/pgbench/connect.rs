@@ -5,7 +5,7 @@ use protocol::postgres::conninfo::{Env, Parameters, TargetSession};
 use workloads::sql::Sql;
 use workloads::{Connect, Role, Server};
 
-use crate::control::{ConnectError, Control, places, suits};
+use crate::control::{ConnectError, Control, places, places_from, suits};
 
 /// Where to connect, as the command line says it; what is `None` comes from the environment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -127,6 +127,13 @@ impl Connector {
             servers.push(Server { connect: control.place().clone(), role });
         }
         Ok(servers)
+    }
+
+    /// Where a client that lost its connection to `first` looks for a server: there, then at the further addresses of
+    /// the description, one after another. Names are looked up now.
+    #[must_use]
+    pub fn places_from(&self, first: &Connect) -> Vec<Connect> {
+        places_from(&self.config, first)
     }
 
     fn search(&self) -> Result<Control, Refused> {

@@ -32,6 +32,8 @@ pub struct LoadOptions {
     pub statements: bool,
     /// Whether the observer gets a record of each transaction.
     pub transactions: bool,
+    /// Which driver moves the bytes.
+    pub driver: DriverChoice,
     /// Seed of all randomness.
     pub seed: u64,
 }
@@ -49,7 +51,7 @@ impl LoadOptions {
         let crew = self.crew();
         Plan {
             threads: crew.threads,
-            driver: DriverChoice::Auto,
+            driver: self.driver,
             load: match self.rate {
                 None => Load::Closed,
                 Some(per_second) => Load::Rate(Rate {

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use protocol::postgres::ConnInfoError;
+use protocol::postgres::conninfo::TargetSession;
 use workloads::Connect;
 use workloads::osm::Database;
 use workloads::sql::{Sql, SqlError};
@@ -174,6 +175,19 @@ impl Target {
     #[must_use]
     pub fn place(&self) -> Connect {
         with_session_settings(&self.plain_place(), &self.applied.session)
+    }
+
+    /// Where the load looks for a server it lost, the one of [`Target::place`] first, and which ones will do; there is
+    /// nothing but that one when empty.
+    #[must_use]
+    pub fn places_again(&self) -> (Vec<Connect>, TargetSession) {
+        let Server::Url(server) = &self.server else { return (Vec::new(), TargetSession::Any) };
+        let wanted = server.config().target_session_attrs;
+        if server.config().hosts.len() < 2 {
+            return (Vec::new(), wanted);
+        }
+        let places = server.places_again(Some(&self.database)).into_iter();
+        (places.map(|place| with_session_settings(&place, &self.applied.session)).collect(), wanted)
     }
 
     fn plain_place(&self) -> Connect {

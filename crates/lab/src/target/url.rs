@@ -9,7 +9,7 @@ use workloads::Connect;
 
 use super::TargetError;
 use super::settings::journal::{Journal, Recovered, recover};
-use crate::control::{Control, connect};
+use crate::control::{Control, connect, places_from};
 use crate::place::Home;
 
 /// A server that is not ours.
@@ -55,7 +55,18 @@ impl UrlServer {
     /// How to connect to a database there (`None`: the one described), without looking names up again.
     #[must_use]
     pub fn place(&self, database: Option<&str>) -> Connect {
-        let mut place = self.place.clone();
+        self.with_database(self.place.clone(), database)
+    }
+
+    /// Where to look for it when connections to it are lost: there, then at the other addresses of the description.
+    /// Names are looked up now.
+    #[must_use]
+    pub fn places_again(&self, database: Option<&str>) -> Vec<Connect> {
+        let places = places_from(&self.config, &self.place).into_iter();
+        places.map(|place| self.with_database(place, database)).collect()
+    }
+
+    fn with_database(&self, mut place: Connect, database: Option<&str>) -> Connect {
         if let Some(database) = database.filter(|name| *name != self.config.dbname) {
             let mut login = (*place.login).clone();
             database.clone_into(&mut login.dbname);

@@ -1,6 +1,7 @@
 //! One file per command; this one only chooses.
 
 mod bench;
+mod calibrate;
 mod compare;
 mod import;
 mod osm;
@@ -33,19 +34,24 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Report(args) => report::run(&args),
         Command::Sql(args) => sql::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Osm(args) => osm::run(&args),
         Command::Target(args) => target::run(&args),
     }
 }
 
-/// The hidden second life of the program: watching over a child. `None` when it is not asked for.
-pub(crate) fn watchdog() -> Option<ExitCode> {
+/// The hidden other lives of the program: watching over a child, being a sink. `None` when neither is asked for.
+pub(crate) fn other_life() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
-    if args.next()? != lab::child::WATCHDOG_ARGUMENT {
-        return None;
-    }
+    let life = args.next()?;
     let rest: Vec<OsString> = args.collect();
-    let code = lab::child::watchdog_main(&rest);
+    let code = if life == lab::child::WATCHDOG_ARGUMENT {
+        lab::child::watchdog_main(&rest)
+    } else if life == lab::sink::SINK_ARGUMENT {
+        lab::sink::sink_main(&rest)
+    } else {
+        return None;
+    };
     Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 

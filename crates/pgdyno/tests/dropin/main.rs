@@ -7,6 +7,7 @@ mod support;
 
 mod clients;
 mod ends;
+mod faults;
 mod files;
 mod scripts;
 

@@ -250,6 +250,7 @@ pub struct Server {
     pub socket: PathBuf,
     pub port: u16,
     process: Child,
+    settings: Vec<String>,
     _folder: tempfile::TempDir,
 }
 
@@ -271,25 +272,10 @@ impl Server {
         std::fs::write(data.join("pg_hba.conf"), hba).expect("own folder");
         certificate(&data);
         let port = free_port();
-        let mut command = as_server("postgres");
-        command.arg("-D").arg(&data).arg("-k").arg(folder.path());
-        command.args([
-            "-p",
-            &port.to_string(),
-            "-c",
-            "listen_addresses=127.0.0.1",
-            "-c",
-            "fsync=off",
-            "-c",
-            "ssl=on",
-        ]);
-        for setting in settings {
-            command.args(["-c", setting]);
-        }
-        let log = std::fs::File::create(folder.path().join("log")).expect("own folder");
-        let process =
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("postgres");
-        let server = Self { data, socket: folder.path().to_owned(), port, process, _folder: folder };
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let process = launch(&data, folder.path(), port, &settings);
+        let socket = folder.path().to_owned();
+        let server = Self { data, socket, port, process, settings, _folder: folder };
         server.wait_until_ready();
         server.psql(
             "set password_encryption = 'scram-sha-256'; create role scram login password 'geheim';
@@ -297,6 +283,25 @@ impl Server {
              set password_encryption = 'md5'; create role md5 login password 'geheim';",
         );
         server
+    }
+
+    /// Ends the server with a signal to its first process: `KILL` as a power cut, `INT` as a fast shutdown.
+    pub fn end(&mut self, signal_name: &str) {
+        signal(self.process.id(), signal_name);
+        let _ = self.process.wait();
+    }
+
+    /// Starts it again, as often as it takes while parts of the old one are still there.
+    pub fn restart(&mut self) {
+        let start = Instant::now();
+        loop {
+            self.process = launch(&self.data, &self.socket, self.port, &self.settings);
+            std::thread::sleep(Duration::from_millis(100));
+            if matches!(self.process.try_wait(), Ok(None)) {
+                return self.wait_until_ready();
+            }
+            assert!(start.elapsed() < PATIENCE, "the server did not start again: {}", self.log());
+        }
     }
 
     fn wait_until_ready(&self) {
@@ -350,6 +355,27 @@ impl Server {
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.socket.join("log")).unwrap_or_default()
     }
+}
+
+fn launch(data: &Path, socket: &Path, port: u16, settings: &[String]) -> Child {
+    let mut command = as_server("postgres");
+    command.arg("-D").arg(data).arg("-k").arg(socket);
+    command.args([
+        "-p",
+        &port.to_string(),
+        "-c",
+        "listen_addresses=127.0.0.1",
+        "-c",
+        "fsync=off",
+        "-c",
+        "ssl=on",
+    ]);
+    for setting in settings {
+        command.args(["-c", setting]);
+    }
+    let log =
+        std::fs::File::options().create(true).append(true).open(socket.join("log")).expect("own folder");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("postgres")
 }
 
 impl Drop for Server {

@@ -7,7 +7,7 @@ pub(crate) const HEADER: usize = 5;
 
 /// Longest body of a message that carries no user data. libpq uses the same bound to tell a real message from
 /// a stream that is out of step.
-const SHORT_LIMIT: usize = 30_000;
+pub(crate) const SHORT_LIMIT: usize = 30_000;
 
 /// Longest body of a message that may carry user data: PostgreSQL cannot build a larger one (1 GiB).
 const LONG_LIMIT: usize = 0x4000_0000;

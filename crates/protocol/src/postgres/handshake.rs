@@ -13,6 +13,9 @@ use super::tls;
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
 
+/// Most notices kept from one handshake; a server that sends more is not worth the memory.
+const MOST_NOTICES: usize = 100;
+
 /// How far a handshake has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handshake {
@@ -126,6 +129,7 @@ impl Session {
                     let Some(header) = frame::header(rest)? else {
                         return Ok(Handshake::NeedMore);
                     };
+                    self.check_length(header)?;
                     let end = frame::HEADER + header.body;
                     let Some(body) = rest.get(frame::HEADER..end) else {
                         return Ok(Handshake::NeedMore);
@@ -137,6 +141,16 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Before a session is ready, only what an accepted one is told may be long: a stranger cannot make us wait for, and
+    /// keep, a gigabyte that will never be a message.
+    fn check_length(&self, header: frame::Header) -> Result<(), Broken> {
+        let may_be_long = matches!(self.stage, Stage::Settings) && matches!(header.tag, b'E' | b'N');
+        if header.body > frame::SHORT_LIMIT && !may_be_long {
+            return Err(Broken::Length { tag: header.tag, length: (header.body + 4) as u32 });
+        }
+        Ok(())
     }
 
     fn send_startup(&mut self, out: &mut Vec<u8>) -> Handshake {
@@ -175,7 +189,12 @@ impl Session {
         let settled = matches!(self.stage, Stage::Settings);
         match tag {
             b'E' => return self.refused(ErrorFields::read(tag, body)?.to_owned()),
-            b'N' => self.notices.push(ErrorFields::read(tag, body)?.to_owned()),
+            b'N' => {
+                let notice = ErrorFields::read(tag, body)?;
+                if self.notices.len() < MOST_NOTICES {
+                    self.notices.push(notice.to_owned());
+                }
+            }
             b'S' => self.set(reader.cstr()?, reader.cstr()?),
             b'R' if !settled => self.authenticate(&mut reader, out)?,
             b'K' if settled => {
@@ -271,6 +290,9 @@ impl Session {
     }
 
     fn begin_scram(&mut self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<(), SessionError> {
+        if let Stage::Auth(Proof::Scram { .. } | Proof::Mutual { .. }) = self.stage {
+            return Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
+        }
         let (mut plain, mut plus) = (false, false);
         loop {
             match reader.cstr()? {
@@ -321,6 +343,10 @@ impl Session {
         let Stage::Auth(Proof::Scram { exchange, .. }) = &mut self.stage else {
             return Err(Broken::Unexpected { tag: b'R', during: "authentication" }.into());
         };
+        if exchange.has_responded() {
+            // Every challenge may cost the whole key derivation: one is all a server gets.
+            return Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
+        }
         let password = self.login.password.as_ref().map_or(&b""[..], |password| password.as_bytes());
         let answer = exchange.respond(challenge, password, &self.login.scram_cache)?;
         frontend::sasl_response(out, answer.as_bytes());

@@ -211,6 +211,11 @@ impl Exchange {
         Ok(format!("{without_proof},p={}", BASE64.encode(proof)))
     }
 
+    /// Whether the challenge was answered.
+    pub(super) fn has_responded(&self) -> bool {
+        self.signature.is_some()
+    }
+
     /// Checks the server's last message; only then is it known to be the right server.
     pub(super) fn verify(&self, server_final: &[u8]) -> Result<(), ScramError> {
         let server_final =

@@ -168,9 +168,13 @@ impl ServerError {
 }
 
 impl fmt::Display for ServerError {
-    /// libpq's text without the query and without the last newline.
+    /// libpq's text without the query and without the last newline; where that is empty, that it is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.libpq_text(None).trim_end_matches('\n'))
+        let text = self.libpq_text(None);
+        match text.trim_end_matches('\n') {
+            "" => f.write_str("the server sent an error without a message"),
+            text => f.write_str(text),
+        }
     }
 }
 

@@ -63,6 +63,9 @@ pub struct Session {
 /// Fewest bytes that tell how much of a row is payload: header and number of columns.
 const ROW_HEAD: usize = frame::HEADER + 2;
 
+/// Most settings remembered; servers report about 15, with those of extensions a few more.
+const MOST_SETTINGS: usize = 256;
+
 impl Session {
     /// A session that has not begun.
     #[must_use]
@@ -174,8 +177,10 @@ impl Session {
     pub(super) fn set(&mut self, name: &[u8], value: &[u8]) {
         let name = String::from_utf8_lossy(name);
         let value = String::from_utf8_lossy(value).into_owned();
+        let room = self.settings.len() < MOST_SETTINGS;
         match self.settings.iter_mut().find(|(known, _)| *known == name) {
             Some((_, old)) => *old = value,
+            None if !room => {}
             None => self.settings.push((name.into_owned(), value)),
         }
     }

@@ -3,7 +3,7 @@
 use stats::Histogram;
 
 use super::facts::{self, Fact, SCHEMA};
-use super::{Command, Figures, Length, Percentile, Report, Script, Settings, ms, percent};
+use super::{Command, Figures, Length, Percentile, Report, Script, Settings, losses, ms, percent};
 
 /// The report as one JSON object.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn lines(report: &Report) -> String {
     facts::lines(&all(report))
 }
 
-fn part(facts: impl IntoIterator<Item = (&'static str, Fact)>) -> Fact {
+pub(super) fn part(facts: impl IntoIterator<Item = (&'static str, Fact)>) -> Fact {
     Fact::Part(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
 }
 
@@ -30,13 +30,15 @@ fn all(report: &Report) -> Fact {
         ("schema", SCHEMA.into()),
         ("pgdyno_version", report.version.as_str().into()),
         ("server_version", report.server_version.as_str().into()),
-        ("settings", settings(&report.settings)),
+        ("settings", settings(&report.settings, report.losses.is_some())),
         ("complete", (report.aborted_clients == 0 && !report.interrupted).into()),
         ("aborted_clients", report.aborted_clients.into()),
         ("interrupted", report.interrupted.into()),
         ("elapsed_s", (report.times.elapsed_ns as f64 / 1e9).into()),
         ("connection_initial_ms", (!reconnect).then(|| ms(report.times.connecting_ns as f64)).into()),
         ("connection_average_ms", connection_ms.filter(|_| reconnect).into()),
+        ("connections_lost", report.losses.as_ref().map(|losses| losses.connections).into()),
+        ("outages", report.losses.as_ref().map_or(Fact::List(Vec::new()), losses::facts)),
         ("tps", report.per_second(totals.processed).into()),
         ("transactions", transactions(&totals)),
         ("latency", latency(&totals.latency, &report.percentiles)),
@@ -48,7 +50,7 @@ fn all(report: &Report) -> Fact {
     ])
 }
 
-fn settings(settings: &Settings) -> Fact {
+fn settings(settings: &Settings, reconnect_lost: bool) -> Fact {
     let (transactions, seconds) = match settings.length {
         Length::Transactions(each) => (Some(each), None),
         Length::Seconds(seconds) => (None, Some(seconds)),
@@ -69,6 +71,7 @@ fn settings(settings: &Settings) -> Fact {
         ("max_tries", settings.max_tries.into()),
         ("reconnect", settings.reconnect.into()),
         ("continue_on_error", settings.continue_on_error.into()),
+        ("reconnect_lost", reconnect_lost.into()),
         ("random_seed", settings.random_seed.into()),
     ])
 }

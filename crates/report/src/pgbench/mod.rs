@@ -6,6 +6,7 @@
 mod aggregate;
 mod facts;
 mod log;
+mod losses;
 mod machine;
 mod percentile;
 mod progress;
@@ -44,6 +45,40 @@ pub struct Report {
     pub aborted_clients: u32,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
+    /// What was lost and made again; `None` where lost connections are not made again.
+    pub losses: Option<Losses>,
+}
+
+/// Lost connections.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// How many.
+    pub connections: u64,
+    /// When clients were away because of that, in order.
+    pub outages: Vec<Outage>,
+    /// Outages that are not among these.
+    pub outages_dropped: u64,
+}
+
+/// A time in which some clients had no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// Its start, ns from the start of the measured part; negative in warm-up.
+    pub from_ns: i64,
+    /// Its end, or that of the run.
+    pub to_ns: i64,
+    /// Clients that were away, at least 1.
+    pub clients: u64,
+    /// Whether it ended before the run did.
+    pub over: bool,
+}
+
+impl Outage {
+    /// How long it took, ns.
+    #[must_use]
+    pub fn length_ns(&self) -> i64 {
+        self.to_ns - self.from_ns
+    }
 }
 
 /// What a run was asked for, as far as its report tells.

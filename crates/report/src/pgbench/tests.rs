@@ -40,6 +40,7 @@ pub(super) fn plain() -> Report {
         percentiles: Vec::new(),
         aborted_clients: 0,
         interrupted: false,
+        losses: None,
     }
 }
 

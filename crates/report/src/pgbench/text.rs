@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use stats::Histogram;
 
-use super::{Command, Figures, Length, Percentile, Report, Script, Settings, ms, percent, ratio};
+use super::{Command, Figures, Length, Percentile, Report, Script, ms, percent, ratio};
 
 /// The line above everything else: `version` is ours.
 #[must_use]
@@ -28,10 +28,15 @@ pub fn text(report: &Report) -> String {
 fn write(report: &Report, out: &mut String) -> std::fmt::Result {
     let totals = report.totals();
     write_settings(report, totals.processed, out)?;
+    if totals.all() > 0 {
+        write_failures(report, &totals, "", out)?;
+    }
+    if let Some(losses) = &report.losses {
+        write!(out, "{losses}")?;
+    }
     if totals.all() == 0 {
         return Ok(());
     }
-    write_failures(&report.settings, &totals, "", out)?;
     write_latency(report, &totals, out)?;
     write_speed(report, &totals, out)?;
     let several = report.scripts.len() > 1;
@@ -77,7 +82,8 @@ fn write_settings(report: &Report, processed: u64, out: &mut String) -> std::fmt
 }
 
 /// Failed, retried and skipped transactions, each line behind `start`.
-fn write_failures(settings: &Settings, figures: &Figures, start: &str, out: &mut String) -> std::fmt::Result {
+fn write_failures(report: &Report, figures: &Figures, start: &str, out: &mut String) -> std::fmt::Result {
+    let settings = &report.settings;
     let all = figures.all();
     let failures = &figures.failures;
     let mut line = |what: &str, count: u64| {
@@ -87,7 +93,7 @@ fn write_failures(settings: &Settings, figures: &Figures, start: &str, out: &mut
     if settings.failures_detailed {
         line("serialization failures", failures.serialization)?;
         line("deadlock failures", failures.deadlock)?;
-        if settings.continue_on_error {
+        if settings.continue_on_error || report.losses.is_some() {
             line("other failures", failures.other)?;
         }
     }
@@ -186,7 +192,7 @@ fn write_script(report: &Report, index: usize, totals: &Figures, out: &mut Strin
             figures.processed,
             report.per_second(figures.processed)
         )?;
-        write_failures(&report.settings, figures, " - ", out)?;
+        write_failures(report, figures, " - ", out)?;
     }
     write_measured(" - latency", &figures.latency, out)?;
     write_percentiles(" - latency", &figures.latency, &report.percentiles, out)

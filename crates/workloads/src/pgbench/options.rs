@@ -30,6 +30,10 @@ pub struct Options {
     pub max_tries: u32,
     /// Connect anew for each transaction.
     pub reconnect: bool,
+    /// Make a lost connection again, however long that takes, instead of giving the client up: the transaction it was
+    /// lost in counts as failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reconnect_lost: bool,
     /// Count a failed statement as a failed transaction and go on, instead of giving the client up.
     pub continue_on_error: bool,
     /// Vacuum branches and tellers and empty the history before each run, as pgbench does without `-n`.
@@ -48,6 +52,7 @@ impl Default for Options {
             scale: None,
             max_tries: 1,
             reconnect: false,
+            reconnect_lost: false,
             continue_on_error: false,
             vacuum: true,
             latency_limit_ms: None,

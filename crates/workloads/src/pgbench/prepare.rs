@@ -37,6 +37,7 @@ pub(super) struct Program {
     pub(super) max_tries: u32,
     pub(super) latency_limit: Option<Time>,
     pub(super) reconnect: bool,
+    pub(super) reconnect_lost: bool,
     pub(super) continue_on_error: bool,
 }
 
@@ -116,6 +117,7 @@ impl Program {
             max_tries: options.max_tries,
             latency_limit: options.latency_limit_ms.map(|limit| (limit * 1e6) as Time),
             reconnect: options.reconnect,
+            reconnect_lost: options.reconnect_lost,
             continue_on_error: options.continue_on_error,
         })
     }

@@ -44,6 +44,12 @@ pub(crate) struct FakePostgres<F> {
     pub(crate) unparsable: Vec<&'static str>,
     /// Connections from this one on are refused.
     pub(crate) full_at: usize,
+    /// These connections are refused.
+    pub(crate) down: std::ops::Range<usize>,
+    /// These connections are answered with an error (SQLSTATE), and left open by the server.
+    pub(crate) turned_away: (std::ops::Range<usize>, &'static str),
+    /// Servers in this folder are in hot standby.
+    pub(crate) standby: Option<&'static str>,
     /// Where each connection went.
     pub(crate) addresses: Vec<Address>,
     connections: HashMap<usize, Session>,
@@ -77,6 +83,9 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
             log: Vec::new(),
             unparsable: Vec::new(),
             full_at: usize::MAX,
+            down: 0..0,
+            turned_away: (0..0, ""),
+            standby: None,
             addresses: Vec::new(),
             connections: HashMap::new(),
         }
@@ -147,6 +156,14 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
             Request::Startup => {
                 session.started = true;
                 self.log.push("C".into());
+                if self.turned_away.0.contains(&connection) {
+                    return error(&mut out.bytes, "FATAL", self.turned_away.1, "not now");
+                }
+                let standby = self.standby.is_some_and(|folder| match &self.addresses[connection] {
+                    Address::Unix(path) => path.starts_with(folder),
+                    Address::Tcp(_) => false,
+                });
+                wire::status(&mut out.bytes, "in_hot_standby", if standby { "on" } else { "off" });
                 out.bytes.extend_from_slice(b"R\0\0\0\x08\0\0\0\0");
                 ready(&mut out.bytes, b'I');
             }
@@ -230,7 +247,7 @@ enum End {
 impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
     fn connect(&mut self, connection: usize, address: &Address, _now: Time) -> Greeting {
         self.addresses.push(address.clone());
-        if connection < self.full_at {
+        if connection < self.full_at && !self.down.contains(&connection) {
             Greeting::Accept(1_000)
         } else {
             Greeting::Refuse(std::io::ErrorKind::ConnectionRefused, 1_000)

@@ -124,3 +124,7 @@ pub(super) fn rows(out: &mut Vec<u8>, columns: &[&str], values: &[Vec<Option<&st
 pub(super) fn notice(out: &mut Vec<u8>, text: &str) {
     message(out, b'N', format!("SNOTICE\0VNOTICE\0C00000\0M{text}\0\0").as_bytes());
 }
+
+pub(super) fn status(out: &mut Vec<u8>, name: &str, value: &str) {
+    message(out, b'S', format!("{name}\0{value}\0").as_bytes());
+}

@@ -115,6 +115,7 @@ fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
         rate: positive("--rate", args.rate)?,
         limit: positive("--latency-limit", args.latency_limit)?.map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.report_per_command,
+        driver: args.driver.into(),
         seed: args.random_seed.unwrap_or_else(fresh_seed),
         results: Some(results_path(&args.results)),
     })
@@ -137,6 +138,7 @@ fn workload(args: &cli::Bench) -> anyhow::Result<pgbench::Options> {
         scale: args.scale,
         max_tries: args.max_tries,
         reconnect: args.connect,
+        reconnect_lost: args.reconnect,
         vacuum: !args.no_vacuum,
         latency_limit_ms: args.latency_limit,
         ..pgbench::Options::default()
@@ -166,7 +168,7 @@ fn source(argument: &ScriptArgument) -> anyhow::Result<ScriptSource> {
 }
 
 /// A seed nobody chose; it is recorded with the run.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // The standard library's hasher is keyed by the system's randomness.
     std::collections::hash_map::RandomState::new().build_hasher().finish()

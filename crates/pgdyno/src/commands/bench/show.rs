@@ -7,6 +7,8 @@ use lab::bench::{Benched, Options};
 use results::{Run, Table, Value};
 use stats::Histogram;
 
+use crate::commands::pgbench::losses;
+
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
@@ -17,6 +19,9 @@ pub(super) fn text(options: &Options, done: &Benched) -> String {
     head(&mut out, options, done);
     let totals = done.measured.totals();
     counts(&mut out, "", &totals, options);
+    if options.workload.reconnect_lost {
+        let _ = write!(out, "{}", losses(&done.measured));
+    }
     distribution(&mut out, "", &done.run.response());
     if options.rate.is_some() {
         let lag = &done.measured.own.start_lag;

@@ -14,6 +14,8 @@ mod summary;
 mod talk;
 mod watch;
 
+pub(super) use self::summary::losses;
+
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

@@ -94,6 +94,10 @@ fn prepare(
     }
     control.take_notices().iter().for_each(|notice| talk.say(Level::Plain, notice));
     let mut places = Places { postgres: Some(control.place().clone()), ..Places::default() };
+    if settings.reconnect_lost {
+        places.postgres_again = connector.places_from(control.place());
+        places.session = connector.config().target_session_attrs;
+    }
     drop(control);
     if settings.hosts != args::HostPolicy::First {
         places.postgres_all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
@@ -130,6 +134,7 @@ fn workload_options(settings: &RunSettings) -> Options {
         scale: settings.scale,
         max_tries: settings.max_tries,
         reconnect: settings.reconnect,
+        reconnect_lost: settings.reconnect_lost,
         continue_on_error: settings.continue_on_error,
         vacuum: settings.vacuum != Vacuum::Nothing,
         latency_limit_ms: settings.latency_limit_us.map(|us| us as f64 / 1e3),
@@ -183,6 +188,7 @@ fn load(settings: &RunSettings) -> LoadOptions {
         limit: settings.latency_limit_us.map(std::time::Duration::from_micros),
         statements: settings.per_command,
         transactions: settings.log.is_some(),
+        driver: settings.driver,
         seed: settings.seed,
     }
 }
@@ -195,7 +201,7 @@ fn open_log(settings: &RunSettings, workload: &Pgbench, load: &LoadOptions) -> R
         limit: settings.latency_limit_us.is_some(),
         retries: settings.max_tries != 1,
         detailed: settings.failures_detailed,
-        other: settings.continue_on_error,
+        other: settings.continue_on_error || settings.reconnect_lost,
     };
     let samples = workload.log_sampling(load.crew());
     Log::create(asked, format, load.clients, samples).map(Some).map_err(|problem| fault([problem]))
@@ -235,6 +241,9 @@ fn conclude(
     measured: &Measured,
 ) -> Result<u8, Fault> {
     let Watch { log, book, aborted, .. } = watch;
+    if let Some(note) = &measured.driver_note {
+        talk.say(Level::Debug, note);
+    }
     let log_problem = log.map_or(Ok(()), Log::finish).err();
     if let (true, Some(client)) = (settings.exit_on_abort, aborted) {
         let thread = thread_of(client, load);
@@ -297,6 +306,7 @@ mod tests {
             limit: None,
             statements: false,
             transactions: false,
+            driver: engine::DriverChoice::Auto,
             seed: 0,
         };
         let all = |clients, threads| {

@@ -1,7 +1,8 @@
 //! From what was measured to what is reported.
 
 use ::report::pgbench::{
-    Command, Failures, Figures, Lag, Length as ReportLength, Partitions, Report, Script, Settings, Times,
+    Command, Failures, Figures, Lag, Length as ReportLength, Losses, Outage, Partitions, Report, Script,
+    Settings, Times,
 };
 use engine::{Counts, Measured, ScriptFigures};
 use workloads::ClientWorkload;
@@ -30,6 +31,22 @@ pub(super) fn report(
         percentiles: settings.percentiles.clone(),
         aborted_clients: measured.aborts.len() as u32,
         interrupted: measured.interrupted,
+        losses: settings.reconnect_lost.then(|| losses(measured)),
+    }
+}
+
+/// What was lost and made again.
+pub(in crate::commands) fn losses(measured: &Measured) -> Losses {
+    let outage = |outage: &engine::Outage| Outage {
+        from_ns: outage.from_ns,
+        to_ns: outage.to_ns,
+        clients: outage.clients as u64,
+        over: outage.over,
+    };
+    Losses {
+        connections: measured.connections_lost,
+        outages: measured.outages.iter().map(outage).collect(),
+        outages_dropped: measured.outages_dropped,
     }
 }
 

@@ -55,6 +55,12 @@ impl Observer for Watch<'_> {
         }
     }
 
+    fn waiting(&mut self, clients: usize) {
+        let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
+        let text = format!("waiting for {clients} with an open transaction; Ctrl-C ends the run");
+        self.talk.say(Level::Info, &text);
+    }
+
     fn transactions(&mut self, thread: usize, entries: &[Entry]) {
         if let Some(log) = &mut self.log {
             log.transactions(thread, entries);

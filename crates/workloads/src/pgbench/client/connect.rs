@@ -2,6 +2,8 @@
 
 use engine::{Io, Link, Step};
 
+use protocol::postgres::frontend;
+
 use super::run::SEND_FAILED;
 use super::{PgbenchClient, State, Trouble};
 use crate::link::Progress;
@@ -17,44 +19,72 @@ impl PgbenchClient {
         match progress {
             Ok(Progress::Step(step)) => step,
             Ok(Progress::Up) => self.up(link, io),
+            Err(reason) if self.comes_back() && self.conns[link].link.may_succeed() => {
+                self.turned_away(link, &reason, io)
+            }
             Err(reason) => self.cannot_connect(reason, io),
         }
     }
 
     /// A session takes queries.
     fn up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
+        let comes_back = self.comes_back();
         let conn = &mut self.conns[link];
         conn.prepared.fill(false);
         conn.last_words = None;
         for notice in conn.link.session.take_notices() {
             io.message(notice.to_string());
         }
+        if comes_back && !conn.link.suits(conn.route.wanted()) {
+            frontend::terminate(io.out(link));
+            return self.turned_away(link, "the server is not of the kind that is wanted", io);
+        }
+        conn.fresh = true;
         self.syncs = 0;
-        let wanted = self.program.reconnect || self.conns.iter().all(|conn| conn.link.is_up());
-        if !wanted {
+        self.get_ready(io)
+    }
+
+    /// Goes on with what is needed before the next script: all connections, then the startup script on each that is new.
+    pub(super) fn get_ready(&mut self, io: &mut Io<'_>) -> Step {
+        if self.program.reconnect {
+            return if self.conns[self.at].fresh {
+                self.start_up(self.at, io)
+            } else {
+                self.session_ready(io)
+            };
+        }
+        self.state = State::Connecting;
+        if let Some(link) = self.conns.iter().position(|conn| conn.lost) {
+            return self.connect_again(link);
+        }
+        if !self.conns.iter().all(|conn| conn.link.is_up()) {
             return Step::Wait;
         }
-        if !self.program.reconnect {
-            self.at = 0;
+        match self.conns.iter().position(|conn| conn.fresh) {
+            Some(link) => self.start_up(link, io),
+            None => self.session_ready(io),
         }
-        self.start_up(io)
     }
 
     /// Before the run its caller adds that there is no connection for this client.
     fn cannot_connect(&mut self, reason: String, io: &mut Io<'_>) -> Step {
-        if !self.program.reconnect {
+        if !self.program.reconnect && !self.served {
             return self.give_up(Vec::new(), reason, io);
         }
         let message = format!("client {} aborted while establishing connection", self.number);
         self.give_up(vec![reason], message, io)
     }
 
-    /// A link was lost. Nothing brings a client back but its own reconnection.
+    /// A link was lost.
     pub(super) fn closed(&mut self, link: Link, error: Option<&std::io::Error>, io: &mut Io<'_>) -> Step {
+        let was_up = self.conns[link].link.is_up();
         let reason = match self.conns[link].link.closed(error) {
             Ok(progress) => return self.connected(link, Ok(progress), io),
             Err(reason) => reason,
         };
+        if self.comes_back() && self.state != State::Over {
+            return self.lost(link, was_up, &reason, io);
+        }
         // pgbench does not say why; where nobody expects its words it helps.
         let causes = if self.program.drop_in { Vec::new() } else { vec![reason.clone()] };
         match self.state {

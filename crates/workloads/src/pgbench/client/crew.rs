@@ -7,7 +7,7 @@ use engine::Client;
 use script::{Cursor, Random, Streams, Symbols};
 
 use super::choice::{Choice, choices};
-use super::hosts::servers;
+use super::hosts::{Route, servers};
 use super::startup::Startup;
 use super::{Captured, Conn, PgbenchClient, Pipeline, SharedStream, Shells, State, ThreadProgram};
 use crate::error::WorkloadError;
@@ -15,7 +15,7 @@ use crate::link::PgLink;
 use crate::pgbench::options::Mode;
 use crate::pgbench::prepare::Program;
 use crate::pgbench::variables::{Automatic, default_seed_given, starting};
-use crate::place::{Connect, Places};
+use crate::place::Places;
 use crate::workload::Crew;
 
 /// Makes the clients of one run, in the order of their numbers.
@@ -44,7 +44,7 @@ pub(in crate::pgbench) fn crew(
             Automatic { client: number, scale, seed: crew.seed, default_seed: streams.default_seed };
         let mut client = client(&shared[thread], &choice, random);
         client.number = number;
-        client.conns = servers.iter().zip(0..).map(|(server, link)| conn(program, server, link)).collect();
+        client.conns = servers.into_iter().zip(0..).map(|(route, link)| conn(program, route, link)).collect();
         client.report_statements = crew.statements;
         client.variables = starting(program, &symbols, automatic);
         client.startup = Startup::new(program, crew.seed, number);
@@ -77,6 +77,8 @@ fn client(
         stale: false,
         running: drawn,
         cursor: Cursor::start(),
+        open: false,
+        served: false,
         due: 0,
         slot: 0,
         tries: 0,
@@ -93,9 +95,16 @@ fn client(
     }
 }
 
-fn conn(program: &Program, server: &Connect, link: engine::Link) -> Conn {
+fn conn(program: &Program, route: Route, link: engine::Link) -> Conn {
     let commands = if program.mode == Mode::Prepared { program.commands } else { 0 };
-    Conn { link: PgLink::new(server, link), prepared: vec![false; commands], last_words: None }
+    Conn {
+        link: PgLink::new(route.connect(), link),
+        route,
+        prepared: vec![false; commands],
+        last_words: None,
+        lost: false,
+        fresh: false,
+    }
 }
 
 /// The thread of each client: in order, each thread as many as another or one more, the larger shares first.

@@ -1,6 +1,9 @@
 //! Which servers each client connects to.
 
+use std::sync::Arc;
+
 use engine::Link;
+use protocol::postgres::conninfo::TargetSession;
 use script::Random;
 
 use super::PgbenchClient;
@@ -15,6 +18,32 @@ const STANDBY: Link = 1;
 /// Told from the run's seed, so that the clients' own numbers do not depend on how they are spread over servers.
 const STREAM: u64 = 0x686F_7374_7370_7265;
 
+/// A server for a client's link, and where the link goes when it is lost.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    all: Arc<[Connect]>,
+    at: usize,
+    wanted: TargetSession,
+}
+
+impl Route {
+    /// The server to connect to.
+    pub(super) fn connect(&self) -> &Connect {
+        &self.all[self.at]
+    }
+
+    /// Goes on to the next server; `None` where there is no other.
+    pub(super) fn next(&mut self) -> Option<&Connect> {
+        self.at = (self.at + 1) % self.all.len();
+        (self.all.len() > 1).then(|| self.connect())
+    }
+
+    /// Which servers will do.
+    pub(super) fn wanted(&self) -> TargetSession {
+        self.wanted
+    }
+}
+
 /// The servers of each of `clients` clients, in the order of their links.
 ///
 /// # Errors
@@ -24,12 +53,18 @@ pub(super) fn servers(
     places: &Places,
     clients: usize,
     seed: u64,
-) -> Result<Vec<Vec<Connect>>, WorkloadError> {
+) -> Result<Vec<Vec<Route>>, WorkloadError> {
     let all = &places.postgres_all;
     if all.is_empty() || *policy == HostPolicy::First {
-        return Ok(vec![vec![places.postgres()?.clone()]; clients]);
+        let all = match &places.postgres_again[..] {
+            [] => [places.postgres()?.clone()].into(),
+            several => several.into(),
+        };
+        return Ok(vec![vec![Route { all, at: 0, wanted: places.session }]; clients]);
     }
-    let connect = |index: usize| vec![all[index % all.len()].connect.clone()];
+    let shared: Arc<[Connect]> = all.iter().map(|server| server.connect.clone()).collect();
+    let route = |at: usize, wanted| Route { all: Arc::clone(&shared), at, wanted };
+    let connect = |index: usize| vec![route(index % all.len(), TargetSession::Any)];
     Ok(match policy {
         HostPolicy::First | HostPolicy::RoundRobin => (0..clients).map(connect).collect(),
         HostPolicy::Random => {
@@ -37,14 +72,17 @@ pub(super) fn servers(
             (0..clients).map(|_| connect(stream.up_to(all.len() as u64 - 1) as usize)).collect()
         }
         HostPolicy::ReadWrite { .. } => {
-            let of =
-                |role| all.iter().filter(move |server| server.role == role).map(|server| &server.connect);
+            let of = |role| (0..all.len()).filter(move |&index| all[index].role == role);
             let primary = of(Role::Primary).next().ok_or(WorkloadError::NoServer { kind: "primary" })?;
-            let standbys: Vec<_> = of(Role::Standby).collect();
+            let standbys: Vec<usize> = of(Role::Standby).collect();
             if standbys.is_empty() {
                 return Err(WorkloadError::NoServer { kind: "standby" });
             }
-            let pair = |client: usize| vec![primary.clone(), standbys[client % standbys.len()].clone()];
+            let pair = |client: usize| {
+                let standby = standbys[client % standbys.len()];
+                // Reads go to any server rather than to none.
+                vec![route(primary, TargetSession::Primary), route(standby, TargetSession::Any)]
+            };
             (0..clients).map(pair).collect()
         }
     })

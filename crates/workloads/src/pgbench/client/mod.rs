@@ -9,6 +9,7 @@ mod choice;
 mod connect;
 mod crew;
 mod hosts;
+mod loss;
 mod meta;
 mod pipeline;
 mod prepare;
@@ -31,6 +32,7 @@ use script::{Cursor, Random, Variables};
 use self::capture::Captured;
 use self::choice::Choice;
 pub(super) use self::crew::crew;
+use self::hosts::Route;
 use self::pipeline::Pipeline;
 use self::shell::Shells;
 use self::startup::Startup;
@@ -87,6 +89,11 @@ struct Conn {
     prepared: Vec<bool>,
     /// What the server said as it ended the session while nothing was asked of it; told when something is.
     last_words: Option<Box<ServerError>>,
+    route: Route,
+    /// It was lost, and has to be made again before the next transaction.
+    lost: bool,
+    /// The startup script was not run on it yet.
+    fresh: bool,
 }
 
 /// The program in the hands of one thread's clients: a client holds on to it while it runs commands, and threads should
@@ -121,6 +128,10 @@ pub(super) struct PgbenchClient {
     /// The script that is run: that one, or the startup script.
     running: usize,
     cursor: Cursor,
+    /// A transaction was begun and has not ended.
+    open: bool,
+    /// It could take a transaction once: from then on lost connections may be made again.
+    served: bool,
     /// Intended start of the transaction.
     due: Time,
     /// When the slot was given; the same in closed load.
@@ -204,12 +215,13 @@ impl PgbenchClient {
         self.due = due;
         self.slot = io.now;
         self.tries = 1;
+        (self.open, self.served) = (true, true);
         if self.program.manner.debug {
             self.tell_script(io);
         }
-        if self.program.reconnect {
+        // One that was made again after a loss is there already.
+        if self.program.reconnect && !self.conns[self.at].link.is_up() {
             self.state = State::Connecting;
-            self.conns[self.at].link.close();
             return Step::Reconnect(self.at);
         }
         self.start_script(io)
@@ -239,6 +251,7 @@ impl PgbenchClient {
     fn end_transaction(&mut self, failure: Option<Failure>, io: &mut Io<'_>) -> Step {
         let (rows, bytes) = self.conns[self.at].link.session.take_counts();
         let outcome = Outcome { script: self.drawn as u16, failure, tries: self.tries, rows, bytes };
+        self.open = false;
         if self.conns[self.at].link.session.status() != TxStatus::Idle {
             // It is counted, and then the client stops.
             let message = self.aborted("end of script reached without completing the last transaction");
@@ -250,8 +263,12 @@ impl PgbenchClient {
             io.close(self.at);
             self.conns[self.at].link.close();
         }
-        self.state = State::Idle;
         self.stale = true;
+        if self.lacks_connection() {
+            io.ended(outcome);
+            return self.get_ready(io);
+        }
+        self.state = State::Idle;
         Step::Ended(outcome)
     }
 

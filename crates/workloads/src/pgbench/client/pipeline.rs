@@ -59,6 +59,9 @@ impl PgbenchClient {
             return Flow::Abort(Vec::new(), self.command_failed("endpipeline", "not in pipeline mode"));
         }
         if let Some(message) = self.unusable() {
+            if self.comes_back() {
+                return Flow::Pause(self.found_lost(&message, io));
+            }
             return Flow::Abort(Vec::new(), message);
         }
         frontend::sync(&mut self.scratch.held);

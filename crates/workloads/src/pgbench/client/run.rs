@@ -107,6 +107,9 @@ impl PgbenchClient {
         }
         let prepared = self.mode() == Mode::Prepared;
         if let Some(message) = self.unusable() {
+            if self.comes_back() {
+                return Flow::Pause(self.found_lost(&message, io));
+            }
             return match prepared && !in_pipeline && !self.is_prepared() {
                 true => Flow::Abort(vec![self.lost_words(CLOSED)], self.command_failed("SQL", SEND_FAILED)),
                 false => Flow::Abort(Vec::new(), message),

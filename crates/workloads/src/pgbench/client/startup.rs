@@ -1,6 +1,6 @@
 //! The startup script: once on each new connection, outside what is measured.
 
-use engine::{Io, Step};
+use engine::{Io, Link, Step};
 use protocol::postgres::TxStatus;
 use script::{Cursor, Random};
 
@@ -35,8 +35,10 @@ impl Startup {
 
 impl PgbenchClient {
     /// A session is up: the startup script, then what waits for the session.
-    pub(super) fn start_up(&mut self, io: &mut Io<'_>) -> Step {
-        let Some(script) = self.startup.script else { return self.session_ready(io) };
+    pub(super) fn start_up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
+        self.at = link;
+        self.conns[link].fresh = false;
+        let Some(script) = self.startup.script else { return self.get_ready(io) };
         self.running = script;
         self.cursor = Cursor::start();
         self.swap_streams();
@@ -50,10 +52,16 @@ impl PgbenchClient {
             let message = self.aborted("end of script reached without completing the last transaction");
             return self.give_up(Vec::new(), message, io);
         }
-        self.startup.running = false;
-        self.swap_streams();
-        self.running = self.drawn;
-        self.session_ready(io)
+        self.leave_startup();
+        self.get_ready(io)
+    }
+
+    /// The startup script is not run any more.
+    pub(super) fn leave_startup(&mut self) {
+        if std::mem::take(&mut self.startup.running) {
+            self.swap_streams();
+            self.running = self.drawn;
+        }
     }
 
     fn swap_streams(&mut self) {
@@ -62,9 +70,9 @@ impl PgbenchClient {
         }
     }
 
-    /// Goes on behind the startup script: with the next session, the transaction that is due, or waiting for one.
-    fn session_ready(&mut self, io: &mut Io<'_>) -> Step {
-        if self.program.reconnect {
+    /// Nothing is missing: goes on with the transaction that is due, or waits for one.
+    pub(super) fn session_ready(&mut self, io: &mut Io<'_>) -> Step {
+        if self.open {
             // In closed load the transaction starts now: connecting is no part of its latency.
             if self.due == self.slot {
                 self.due = io.now;
@@ -72,11 +80,8 @@ impl PgbenchClient {
             io.restart();
             return self.start_script(io);
         }
-        if self.at + 1 < self.conns.len() {
-            self.at += 1;
-            return self.start_up(io);
-        }
         self.at = 0;
+        self.served = true;
         self.state = State::Idle;
         Step::Ready
     }

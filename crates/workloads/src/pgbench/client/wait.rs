@@ -75,6 +75,9 @@ impl PgbenchClient {
             self.conns[link].last_words = Some(Box::new(error));
             return None;
         }
+        if error.is_fatal() && self.comes_back() {
+            return Some(self.found_lost(&error.to_string(), io));
+        }
         if self.state == State::Preparing {
             self.not_prepared(error, io);
             return None;

@@ -184,6 +184,7 @@ fn run(gathered: &mut Gathered, env: &dyn Env) -> Result<RunSettings, Fault> {
         mode: run.mode,
         define: std::mem::take(&mut run.define),
         reconnect: run.reconnect,
+        reconnect_lost: run.reconnect_lost,
         vacuum: match (gathered.no_vacuum, run.vacuum_all) {
             (true, _) => Vacuum::Nothing,
             (false, true) => Vacuum::All,
@@ -207,6 +208,7 @@ fn run(gathered: &mut Gathered, env: &dyn Env) -> Result<RunSettings, Fault> {
         startup: run.startup.take(),
         groups,
         hosts: run.hosts,
+        driver: run.driver,
         read_scripts,
     })
 }

@@ -17,6 +17,7 @@ use super::values::{
     definition, fillfactor, max_tries, number, partition_method, positive, sampling_rate, steps,
 };
 use super::{Ask, Env, Fault, Level, Line, scripts};
+use engine::DriverChoice;
 
 /// All that options said, before they are looked at together. Absent numbers are 0, as in pgbench.
 #[derive(Debug, Default)]
@@ -69,6 +70,7 @@ pub(super) struct Run {
     pub(super) mode: QueryMode,
     pub(super) define: Vec<(String, String)>,
     pub(super) reconnect: bool,
+    pub(super) reconnect_lost: bool,
     pub(super) vacuum_all: bool,
     pub(super) per_command: bool,
     pub(super) rate: Option<f64>,
@@ -91,6 +93,7 @@ pub(super) struct Run {
     pub(super) startup: Option<ScriptText>,
     pub(super) groups: Vec<GroupAsked>,
     pub(super) hosts: HostPolicy,
+    pub(super) driver: DriverChoice,
     pub(super) read_scripts: Vec<usize>,
 }
 
@@ -261,6 +264,7 @@ impl Run {
             Opt::Warmup => self.warmup = own::warmup(text)?,
             Opt::Group => self.groups.push(own::group(text)?),
             Opt::Hosts => self.hosts = own::hosts(text)?,
+            Opt::Driver => self.driver = own::driver(text)?,
             Opt::ReadScript => self.read_scripts.extend(own::read_scripts(text)?),
             _ => self.set_flag(opt),
         }
@@ -270,6 +274,7 @@ impl Run {
     fn set_flag(&mut self, opt: Opt) {
         match opt {
             Opt::Connect => self.reconnect = true,
+            Opt::Reconnect => self.reconnect_lost = true,
             Opt::VacuumAll => self.vacuum_all = true,
             Opt::ReportPerCommand => self.per_command = true,
             Opt::Log => self.log = true,

@@ -80,6 +80,8 @@ Benchmarking options:
   --aggregate-interval=NUM write a log line per NUM seconds instead
   --continue-on-error      count a transaction that gets any SQL error as failed
                            and go on
+  --driver=auto|portable|io_uring
+                           how bytes are moved (default: auto)
   --exit-on-abort          end the whole run when a client is aborted
   --failures-detailed      report failures by their kind
   --format=text|json|lines how the report is printed (default: text)
@@ -93,6 +95,8 @@ Benchmarking options:
   --percentiles=LIST       report these percentiles of latency, such as 50,95,99.9
   --progress-timestamp     progress with Unix time instead of seconds since the start
   --random-seed=SEED       seed of all randomness ("time", "rand" or a number)
+  --reconnect              make lost connections again and go on; the transaction
+                           that was lost with one counts as failed
   --results=FILE           keep the run in this results file of pgdyno
   --sampling-rate=NUM      share of transactions in the log (0.01 for 1%)
   --show-script=NAME       show a builtin script and exit

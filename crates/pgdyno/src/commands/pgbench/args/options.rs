@@ -48,6 +48,7 @@ pub(super) enum Opt {
     ExitOnAbort,
     Debug,
     ContinueOnError,
+    Driver,
     Format,
     Group,
     Hosts,
@@ -55,6 +56,7 @@ pub(super) enum Opt {
     InitJobs,
     Percentiles,
     ReadScript,
+    Reconnect,
     Results,
     Resume,
     StartupScript,
@@ -143,8 +145,9 @@ pub(super) const PGBENCH: [Spec; 44] = [
 
 /// pgbench 19's option and pgdyno's own ones. An abbreviation means one of these only when it means none of
 /// [`PGBENCH`], so that command lines written for pgbench keep their meaning.
-pub(super) const BESIDE: [Spec; 12] = [
+pub(super) const BESIDE: [Spec; 14] = [
     spec(Opt::ContinueOnError, "continue-on-error", 0, false, Benchmark),
+    spec(Opt::Driver, "driver", 0, true, Benchmark),
     spec(Opt::Format, "format", 0, true, Benchmark),
     spec(Opt::Group, "group", 0, true, Benchmark),
     spec(Opt::Hosts, "hosts", 0, true, Benchmark),
@@ -152,6 +155,7 @@ pub(super) const BESIDE: [Spec; 12] = [
     spec(Opt::InitJobs, "init-jobs", 0, true, Initialization),
     spec(Opt::Percentiles, "percentiles", 0, true, Benchmark),
     spec(Opt::ReadScript, "read-script", 0, true, Benchmark),
+    spec(Opt::Reconnect, "reconnect", 0, false, Benchmark),
     spec(Opt::Results, "results", 0, true, Benchmark),
     spec(Opt::Resume, "resume", 0, false, Initialization),
     spec(Opt::StartupScript, "startup-script", 0, true, Benchmark),

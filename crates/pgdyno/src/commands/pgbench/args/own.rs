@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::report::pgbench::Percentile;
+use engine::DriverChoice;
 
 use super::Fault;
 use super::numbers::integer;
@@ -101,6 +102,16 @@ pub(super) fn hosts(text: &str) -> Result<HostPolicy, Fault> {
         "random" => Ok(HostPolicy::Random),
         "read-write" => Ok(HostPolicy::ReadWrite),
         _ => Err(invalid(text, "--hosts", "first, round-robin, random or read-write")),
+    }
+}
+
+/// `auto`, `portable` or `io_uring`
+pub(super) fn driver(text: &str) -> Result<DriverChoice, Fault> {
+    match text {
+        "auto" => Ok(DriverChoice::Auto),
+        "portable" => Ok(DriverChoice::Portable),
+        "io_uring" => Ok(DriverChoice::IoUring),
+        _ => Err(invalid(text, "--driver", "auto, portable or io_uring")),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::report::pgbench::Percentile;
+use engine::DriverChoice;
 use script::Builtin;
 use workloads::pgbench::Mode;
 use workloads::pgbench::init::{PartitionMethod, Step};
@@ -180,6 +181,8 @@ pub(crate) struct RunSettings {
     pub(crate) define: Vec<(String, String)>,
     /// `-C`
     pub(crate) reconnect: bool,
+    /// `--reconnect`
+    pub(crate) reconnect_lost: bool,
     /// `-n`, `-v`
     pub(crate) vacuum: Vacuum,
     /// `-r`
@@ -218,6 +221,8 @@ pub(crate) struct RunSettings {
     pub(crate) groups: Vec<Group>,
     /// `--hosts`
     pub(crate) hosts: HostPolicy,
+    /// `--driver`
+    pub(crate) driver: DriverChoice,
     /// Indices from 0 of the scripts that go to standbys under [`HostPolicy::ReadWrite`], ascending; else empty.
     pub(crate) read_scripts: Vec<usize>,
 }

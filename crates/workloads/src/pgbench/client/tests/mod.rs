@@ -1,6 +1,7 @@
 //! Clients against a simulated server.
 
 mod hosts;
+mod losses;
 mod manner;
 mod messages;
 mod pipelines;

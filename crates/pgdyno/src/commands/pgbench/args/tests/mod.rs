@@ -270,6 +270,7 @@ fn every_option_is_taken() {
             "partition-method" => "range",
             "format" => "text",
             "hosts" => "first",
+            "driver" => "auto",
             "group" => "1=1",
             _ => "10",
         };

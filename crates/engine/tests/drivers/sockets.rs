@@ -1,15 +1,14 @@
 //! The engine on real sockets, threads and time.
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use super::plan;
+use crate::support::live::{Live, Manners};
+use crate::support::{Asker, Heard, Loss, MS, SECOND};
 use engine::{
     Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Outcome, Plan, Rate, Step, Stop,
     Timeline, Until, run,
 };
-use support::live::{Live, Manners};
-use support::{Asker, Heard, Loss, MS, SECOND, plan};
 
 fn askers(count: usize, address: &Address, request: &[u8]) -> Vec<Box<dyn Client>> {
     let asker = Asker { request: request.to_vec(), checks: true, ..Asker::new(address.clone()) };

@@ -1,16 +1,15 @@
 //! TLS between the driver and the client, against rustls on the other side.
 
-mod support;
-
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use super::plan;
+use crate::support::live::{Live, Manners, Stream, read_frame};
+use crate::support::{Asker, Loss, frame};
 use engine::{Client, EngineError, Plan, Stop, Tls, Until, run};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
-use support::live::{Live, Manners, Stream, read_frame};
-use support::{Asker, Loss, frame, plan};
 
 /// A certificate for `localhost`, and the server that has it.
 fn server(manners: Manners) -> (Live, CertificateDer<'static>) {

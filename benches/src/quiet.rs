@@ -1,0 +1,25 @@
+//! Is the machine quiet? Read from the kernel's pressure figures, where it has them.
+
+use std::time::{Duration, Instant};
+
+/// Share of the last 10 s, percent, in which something waited for a CPU, above which a machine is not quiet.
+const LOUD_PCT: f64 = 15.0;
+
+/// Waits until the machine is quiet, at most so long; gives the pressure then.
+pub(crate) fn wait(patience: Duration) -> Option<f64> {
+    let start = Instant::now();
+    loop {
+        let pressure = pressure()?;
+        if pressure < LOUD_PCT || start.elapsed() >= patience {
+            return Some(pressure);
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// `some avg10=1.23 …` of /proc/pressure/cpu.
+fn pressure() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
+    let average = text.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
+    average.parse().ok()
+}

@@ -1,0 +1,102 @@
+//! 32,000-byte values of Redis at 50 clients, beside redis-benchmark.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use crate::Options;
+use crate::child::{self, Ran};
+use crate::page;
+use crate::pairs::{Sample, compare};
+use crate::redis_load;
+
+const CLIENTS: &str = "50";
+const VALUE: &str = "32000";
+
+/// GET and SET of both: client CPU per request, requests per second.
+pub(crate) fn values(options: &Options) -> anyhow::Result<()> {
+    let server = Redis::start()?;
+    println!(
+        "\n## Redis, 32,000-byte values, {CLIENTS} clients\n\n{}",
+        page::COST_HEAD.replace("pgbench", "redis-benchmark")
+    );
+    for command in ["GET", "SET"] {
+        let compared = compare(
+            options.pairs,
+            Duration::from_secs(options.patience),
+            || ours(options, &server, command),
+            || theirs(&server, command),
+        )?;
+        println!("{}", page::cost_row(command, 50, &compared));
+    }
+    Ok(())
+}
+
+fn ours(options: &Options, server: &Redis, command: &str) -> anyhow::Result<Sample> {
+    let ran = server.load(command, options.seconds)?;
+    let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+    let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
+        bail!("the load printed: {}", ran.output);
+    };
+    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+}
+
+fn theirs(server: &Redis, command: &str) -> anyhow::Result<Sample> {
+    let requests = 200_000.0;
+    let socket = server.socket.display().to_string();
+    let count = requests.to_string();
+    let arguments =
+        ["-s", &socket, "-t", command, "-d", VALUE, "-c", CLIENTS, "-n", &count, "-r", "1000", "--csv"];
+    let ran = child::run(Path::new("redis-benchmark"), &arguments.map(OsString::from), &[], None)?;
+    let line = ran.output.lines().last().unwrap_or_default();
+    let speed = line.split(',').nth(1).and_then(|word| word.trim_matches('"').parse().ok());
+    let speed = speed.with_context(|| format!("redis-benchmark printed:\n{}", ran.output))?;
+    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+}
+
+struct Redis {
+    child: Child,
+    socket: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Redis {
+    fn start() -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
+        let socket = folder.path().join("redis.sock");
+        let child = Command::new("redis-server")
+            .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
+            .arg(&socket)
+            .stdout(Stdio::null())
+            .spawn()
+            .context("redis-server is not installed")?;
+        let server = Self { child, socket, _folder: folder };
+        let start = Instant::now();
+        while !server.socket.exists() {
+            if start.elapsed() > Duration::from_secs(5) {
+                bail!("redis-server did not start");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server.load("fill", 0)?;
+        Ok(server)
+    }
+}
+
+impl Redis {
+    fn load(&self, what: &str, seconds: u32) -> anyhow::Result<Ran> {
+        let socket = self.socket.display().to_string();
+        let words = [redis_load::WORD, what, &socket, CLIENTS, VALUE, &seconds.to_string()];
+        child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

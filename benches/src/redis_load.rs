@@ -1,0 +1,56 @@
+//! The load on Redis in a process of its own, so that its CPU can be told apart: this program, called with a hidden word.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::Context;
+use engine::{Address, DriverChoice, Endpoint, Load, Plan, Stop, Time, Until};
+use workloads::redis::{Command, Options, Redis};
+use workloads::{ClientWorkload, Crew, Places, RedisPlace, Site};
+
+/// The word.
+pub(crate) const WORD: &str = "redis-load";
+
+/// Fills the keys, or puts the load on: `fill|GET|SET SOCKET CLIENTS BYTES SECONDS`. Prints requests and requests per
+/// second.
+pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
+    let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
+    let number = |index: usize| -> anyhow::Result<u64> { Ok(word(index)?.parse()?) };
+    let (what, clients, seconds) = (word(0)?, number(2)? as usize, number(4)?);
+    let command = if what == "SET" { Command::Set } else { Command::Get };
+    let place = RedisPlace {
+        endpoint: Endpoint { address: Address::Unix(Path::new(word(1)?).to_owned()), tls: None },
+    };
+    let mut workload = Redis::open(&Options { command, value_bytes: number(3)?, keys: 1000 })?;
+    if what == "fill" {
+        workload.prepare(&mut Site { sql: None, redis: Some(&place) }, 1)?;
+        return Ok(());
+    }
+    let places = Places { redis: Some(place), ..Places::default() };
+    let load = workload.clients(&places, Crew { clients, threads: 1, seed: 1, statements: false })?;
+    let measured = engine::run(&plan(seconds), load, &mut (), &Stop::new())?;
+    let done = measured.totals().processed();
+    println!("{done} {}", done as f64 * 1e9 / measured.elapsed as f64);
+    Ok(())
+}
+
+fn plan(seconds: u64) -> Plan {
+    const SECOND: Time = 1_000_000_000;
+    Plan {
+        threads: 1,
+        driver: DriverChoice::Auto,
+        load: Load::Closed,
+        warmup: 0,
+        until: Until::Elapsed(seconds * SECOND),
+        limit: None,
+        skip_late: false,
+        drain: SECOND,
+        count_drained: true,
+        transactions: false,
+        gaps: None,
+        connect_timeout: 10 * SECOND,
+        seed: 1,
+        scripts: 1,
+        statements: 0,
+    }
+}

@@ -1,0 +1,91 @@
+//! Memory the system receives into: a ring of buffers of one size, lent and given back by number.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::Submitter;
+use io_uring::types::BufRingEntry;
+
+/// Size of one buffer: PostgreSQL sends in pieces of this size.
+const SIZE: usize = 8192;
+/// The ring's memory begins at a page.
+const PAGE: usize = 4096;
+
+/// The buffers of one driver; group 0 of its ring.
+pub(super) struct Buffers {
+    entries: NonNull<BufRingEntry>,
+    layout: Layout,
+    memory: Box<[u8]>,
+    count: u16,
+    tail: u16,
+}
+
+impl Buffers {
+    /// The group's number.
+    pub(super) const GROUP: u16 = 0;
+
+    /// As many buffers as connections may have something to read at once, within reason; all are given to the system.
+    ///
+    /// # Errors
+    /// When the system knows no buffer rings.
+    pub(super) fn register(connections: usize, submitter: &Submitter<'_>) -> io::Result<Self> {
+        let count = connections.next_power_of_two().clamp(16, 1024) as u16;
+        let layout = Layout::array::<BufRingEntry>(usize::from(count))
+            .and_then(|layout| layout.align_to(PAGE))
+            .map_err(io::Error::other)?;
+        // SAFETY: the layout is not empty.
+        let start = unsafe { alloc_zeroed(layout) }.cast::<BufRingEntry>();
+        let entries = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout));
+        let memory = vec![0; usize::from(count) * SIZE].into_boxed_slice();
+        let mut this = Self { entries, layout, memory, count, tail: 0 };
+        // SAFETY: the memory is a zeroed, page-aligned array of `count` entries that outlives the ring: the driver drops
+        // its ring first.
+        unsafe { submitter.register_buf_ring_with_flags(start as u64, count, Self::GROUP, 0)? };
+        for number in 0..count {
+            this.give_back(number);
+        }
+        Ok(this)
+    }
+
+    /// What was received into a buffer.
+    pub(super) fn received(&self, number: u16, length: usize) -> &[u8] {
+        let start = usize::from(number) * SIZE;
+        &self.memory[start..start + length.min(SIZE)]
+    }
+
+    /// Gives a buffer to the system again.
+    pub(super) fn give_back(&mut self, number: u16) {
+        let slot = usize::from(self.tail & (self.count - 1));
+        let start = usize::from(number) * SIZE;
+        let address = self.memory[start..start + SIZE].as_mut_ptr();
+        // SAFETY: `slot` is inside the array, which nobody else on our side holds; the system reads an entry only after
+        // the tail has passed it.
+        let entry = unsafe { &mut *self.entries.as_ptr().add(slot) };
+        entry.set_addr(address as u64);
+        entry.set_len(SIZE as u32);
+        entry.set_bid(number);
+        self.tail = self.tail.wrapping_add(1);
+        // SAFETY: the tail lies in the first entry and is shared with the system; an atomic store of an aligned u16.
+        let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
+        tail.store(self.tail, Ordering::Release);
+    }
+}
+
+impl Buffers {
+    /// Leaves the memory to the system for good.
+    pub(super) fn forget(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.memory));
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: made with this layout, and the ring that used it is gone.
+        unsafe { dealloc(self.entries.as_ptr().cast(), self.layout) };
+    }
+}
+
+// SAFETY: the pointers are to memory of its own.
+unsafe impl Send for Buffers {}

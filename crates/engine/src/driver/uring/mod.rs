@@ -1,0 +1,357 @@
+//! Linux's io_uring: one ring per thread, one call into the system per turn of the loop.
+//!
+//! Receives are multishot into provided buffers; sends go through the ring with `MSG_WAITALL`, so that all sends of a
+//! turn are made inside one call and wake their servers together. Send and receive are never linked: with large
+//! messages both ends could wait for each other for good.
+
+mod buffers;
+mod socket;
+mod token;
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
+use rustix::event::{EventfdFlags, eventfd};
+
+use self::buffers::Buffers;
+use self::socket::Socket;
+use self::token::{Kind, parts, token};
+use super::{Clock, Conn, Driver, Epoch, Happened};
+use crate::client::{Address, Time};
+use crate::own_cost::Cpu;
+use crate::wake::Notify;
+
+/// How long the end of a driver waits for last words to be sent.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Name of the driver.
+pub(super) const NAME: &str = "io_uring";
+
+/// One completion.
+#[derive(Clone, Copy)]
+struct Done {
+    token: u64,
+    result: i32,
+    flags: u32,
+}
+
+struct WakeFd(OwnedFd);
+
+impl Notify for WakeFd {
+    fn notify(&self) {
+        // A counter that is already full wakes as well.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+}
+
+/// One thread's ring.
+pub(crate) struct Uring {
+    /// Dropped before the memory it uses.
+    ring: IoUring,
+    buffers: Buffers,
+    epoch: Epoch,
+    sockets: Vec<Socket>,
+    /// Closed connections that the system is not done with, by connection and generation.
+    dying: HashMap<(Conn, u32), Socket>,
+    /// Connections that could not even be begun.
+    failed: Vec<(Conn, u32, io::Error)>,
+    /// Completions of this turn, and how many of them are served.
+    done: Vec<Done>,
+    served: usize,
+    /// A buffer whose bytes are lent.
+    lent: Option<u16>,
+    wake: Arc<WakeFd>,
+}
+
+impl Uring {
+    /// A driver for the calling thread with `connections` connections, none of them open.
+    ///
+    /// # Errors
+    /// When the system refuses a ring, or one of the things it must be able to do.
+    pub(crate) fn new(connections: usize, epoch: Epoch) -> io::Result<Self> {
+        let entries = (2 * connections).next_power_of_two().clamp(64, 4096) as u32;
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_clamp()
+            .setup_cqsize(4 * entries)
+            .build(entries)?;
+        if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let buffers = Buffers::register(connections, &ring.submitter())?;
+        let wake = Arc::new(WakeFd(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?));
+        let mut this = Self {
+            ring,
+            buffers,
+            epoch,
+            sockets: std::iter::repeat_with(Socket::default).take(connections).collect(),
+            dying: HashMap::new(),
+            failed: Vec::new(),
+            done: Vec::new(),
+            served: 0,
+            lent: None,
+            wake,
+        };
+        this.watch_wake();
+        Ok(this)
+    }
+
+    /// Orders an operation; the system hears of it with the next wait, or now if there is no room.
+    fn order(&mut self, entry: &squeue::Entry) {
+        // SAFETY: the memory an entry points to belongs to a `Socket`, which lives, and does not move its buffers, until
+        // the operation has completed.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
+            let _ = self.ring.submit();
+        }
+    }
+
+    fn watch_wake(&mut self) {
+        let poll = opcode::PollAdd::new(types::Fd(self.wake.0.as_raw_fd()), libc::POLLIN as u32).multi(true);
+        self.order(&poll.build().user_data(token(Kind::Wake, 0, 0)));
+    }
+
+    fn receive(&mut self, conn: Conn) {
+        if let Some(entry) = self.sockets[conn].receive(conn) {
+            self.order(&entry);
+        }
+    }
+
+    /// Takes over a completion; `Some` when it is worth telling.
+    fn serve(&mut self, done: Done) -> Option<(Conn, Told)> {
+        let (kind, generation, conn) = parts(done.token);
+        if kind == Kind::Wake {
+            let _ = rustix::io::read(&self.wake.0, &mut [0u8; 8]);
+            if !cqueue::more(done.flags) {
+                self.watch_wake();
+            }
+            return None;
+        }
+        if self.sockets[conn].generation != generation {
+            self.bury(conn, generation, kind, done);
+            return None;
+        }
+        let socket = &mut self.sockets[conn];
+        if !cqueue::more(done.flags) {
+            socket.operations -= 1;
+        }
+        match kind {
+            Kind::Connect => self.connected(conn, done.result).map(|told| (conn, told)),
+            Kind::Send => {
+                if let Some(entry) = socket.sent(conn, done.result) {
+                    self.order(&entry);
+                }
+                None
+            }
+            Kind::Receive => self.received(conn, done).map(|told| (conn, told)),
+            Kind::Wake => None,
+        }
+    }
+
+    fn connected(&mut self, conn: Conn, result: i32) -> Option<Told> {
+        let socket = &mut self.sockets[conn];
+        socket.connected();
+        if result < 0 {
+            self.close(conn);
+            return Some(Told::Closed(Some(io::Error::from_raw_os_error(-result))));
+        }
+        socket.open = true;
+        self.receive(conn);
+        Some(Told::Opened)
+    }
+
+    fn received(&mut self, conn: Conn, done: Done) -> Option<Told> {
+        let number = cqueue::buffer_select(done.flags);
+        match (usize::try_from(done.result), number) {
+            (Ok(length), Some(number)) if length > 0 => {
+                if !cqueue::more(done.flags) {
+                    self.receive(conn);
+                }
+                self.lent = Some(number);
+                Some(Told::Bytes(number, length))
+            }
+            (Err(_), _) if [libc::ENOBUFS, libc::EINTR, libc::EAGAIN].contains(&-done.result) => {
+                // All buffers are with completions of this turn; they are given back as these are served.
+                self.receive(conn);
+                None
+            }
+            (end, number) => {
+                if let Some(number) = number {
+                    self.buffers.give_back(number);
+                }
+                let seen = end.is_err().then(|| io::Error::from_raw_os_error(-done.result));
+                let error = self.sockets[conn].broken.take().or(seen);
+                self.close(conn);
+                Some(Told::Closed(error))
+            }
+        }
+    }
+
+    /// A completion of a connection that is closed on our side.
+    fn bury(&mut self, conn: Conn, generation: u32, kind: Kind, done: Done) {
+        if let Some(number) = cqueue::buffer_select(done.flags) {
+            self.buffers.give_back(number);
+        }
+        let Some(socket) = self.dying.get_mut(&(conn, generation)) else { return };
+        if !cqueue::more(done.flags) {
+            socket.operations -= 1;
+        }
+        let order = match kind {
+            Kind::Send => socket.sent(conn, done.result),
+            // It came about after all; nobody wants it any more.
+            Kind::Connect => {
+                socket.shut();
+                None
+            }
+            Kind::Receive | Kind::Wake => None,
+        };
+        if socket.operations == 0 {
+            self.dying.remove(&(conn, generation));
+        }
+        if let Some(entry) = order {
+            self.order(&entry);
+        }
+    }
+
+    /// Submits what was ordered, and takes what completed by `until`.
+    fn enter(&mut self, until: Time) -> io::Result<()> {
+        let outcome = if until == 0 {
+            let orders = self.ring.submission().len() as u32;
+            // Completions are only made inside such a call.
+            let flags = 1; // IORING_ENTER_GETEVENTS
+            // SAFETY: no argument is passed.
+            unsafe { self.ring.submitter().enter::<libc::sigset_t>(orders, 0, flags, None) }
+        } else if until == Time::MAX {
+            self.ring.submit_and_wait(1)
+        } else {
+            let left = until.saturating_sub(self.epoch.now());
+            let timeout = types::Timespec::from(Duration::from_nanos(left));
+            self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&timeout))
+        };
+        match outcome {
+            Ok(_) => {}
+            // The time has come, a signal came, or completions must be taken first.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => {}
+            Err(error) => return Err(error),
+        }
+        self.done.clear();
+        self.served = 0;
+        let taken = self.ring.completion().map(|entry| Done {
+            token: entry.user_data(),
+            result: entry.result(),
+            flags: entry.flags(),
+        });
+        self.done.extend(taken);
+        Ok(())
+    }
+}
+
+/// What a completion means to the loop.
+enum Told {
+    Opened,
+    Bytes(u16, usize),
+    Closed(Option<io::Error>),
+}
+
+impl Driver for Uring {
+    type Clock = Epoch;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn clock(&self) -> Epoch {
+        self.epoch
+    }
+
+    fn notifier(&self) -> Arc<dyn Notify> {
+        Arc::clone(&self.wake) as Arc<dyn Notify>
+    }
+
+    fn cpu(&self) -> Cpu {
+        Cpu::of_this_thread()
+    }
+
+    fn connect(&mut self, conn: Conn, address: &Address) {
+        self.close(conn);
+        let socket = &mut self.sockets[conn];
+        match socket.connect(conn, address) {
+            Ok(entry) => self.order(&entry),
+            Err(error) => self.failed.push((conn, socket.generation, error)),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, conn: Conn, out: &mut Vec<u8>) {
+        if let Some(entry) = self.sockets[conn].send(conn, out) {
+            self.order(&entry);
+        }
+    }
+
+    fn close(&mut self, conn: Conn) {
+        let generation = self.sockets[conn].generation;
+        let fresh = Socket::new(token::next(generation));
+        let mut old = std::mem::replace(&mut self.sockets[conn], fresh);
+        old.open = false;
+        old.leave();
+        if old.operations > 0 {
+            self.dying.insert((conn, generation), old);
+        }
+    }
+
+    fn wait(&mut self, until: Time) -> io::Result<()> {
+        let until = if self.failed.is_empty() { until } else { 0 };
+        self.enter(until)
+    }
+
+    fn next(&mut self) -> Option<(Conn, Happened<'_>)> {
+        if let Some(number) = self.lent.take() {
+            self.buffers.give_back(number);
+        }
+        while let Some((conn, generation, error)) = self.failed.pop() {
+            if self.sockets[conn].generation == generation {
+                self.close(conn);
+                return Some((conn, Happened::Closed(Some(error))));
+            }
+        }
+        while let Some(done) = self.done.get(self.served).copied() {
+            self.served += 1;
+            if let Some((conn, told)) = self.serve(done) {
+                let happened = match told {
+                    Told::Opened => Happened::Opened,
+                    Told::Bytes(number, length) => Happened::Bytes(self.buffers.received(number, length)),
+                    Told::Closed(error) => Happened::Closed(error),
+                };
+                return Some((conn, happened));
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Uring {
+    /// Sends the last words, and waits a little until the system is done with our memory.
+    fn drop(&mut self) {
+        for conn in 0..self.sockets.len() {
+            self.close(conn);
+        }
+        let end = self.epoch.now() + FAREWELL.as_nanos() as Time;
+        while !self.dying.is_empty() && self.epoch.now() < end {
+            while self.next().is_some() {}
+            if self.dying.is_empty() || self.enter(end).is_err() {
+                break;
+            }
+        }
+        // What a peer does not take stays with the system until the ring is gone, some time after this.
+        if !self.dying.is_empty() {
+            self.buffers.forget();
+        }
+        for (_, socket) in self.dying.drain() {
+            socket.forget();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! One connection's side of the ring: what the system holds of it, and what waits.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use io_uring::{opcode, squeue, types};
+use rustix::net::{self, sockopt};
+use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, addr::SocketAddrArg};
+
+use super::Buffers;
+use super::token::{Kind, token};
+use crate::client::Address;
+use crate::driver::Conn;
+
+/// An address in the system's form; it must stay where it is while a connection is being made.
+pub(super) struct SystemAddress {
+    storage: libc::sockaddr_storage,
+    length: libc::socklen_t,
+}
+
+/// A connection. Its memory that the system may use lives until the last operation on it has completed.
+#[derive(Default)]
+pub(super) struct Socket {
+    pub(super) fd: Option<OwnedFd>,
+    /// Raised with each connection, so that completions of an earlier one are known as such.
+    pub(super) generation: u32,
+    pub(super) open: bool,
+    /// Operations the system has not completed.
+    pub(super) operations: u32,
+    /// Bytes the system is sending.
+    sending: Vec<u8>,
+    pub(super) busy: bool,
+    /// Bytes to be sent next.
+    waiting: Vec<u8>,
+    address: Option<Box<SystemAddress>>,
+    /// A send failed; told once everything the peer sent before is read.
+    pub(super) broken: Option<io::Error>,
+    /// It is to be closed when all is sent.
+    leaving: bool,
+}
+
+impl Socket {
+    /// Not connected.
+    pub(super) fn new(generation: u32) -> Self {
+        Self { generation, ..Self::default() }
+    }
+
+    /// A new socket and the order to connect it.
+    pub(super) fn connect(&mut self, conn: Conn, address: &Address) -> io::Result<squeue::Entry> {
+        let (fd, address) = prepare(address)?;
+        let address = self.address.insert(Box::new(address));
+        let storage = std::ptr::from_ref(&address.storage).cast();
+        let order = opcode::Connect::new(types::Fd(fd.as_raw_fd()), storage, address.length).build();
+        self.fd = Some(fd);
+        self.operations += 1;
+        Ok(order.user_data(token(Kind::Connect, self.generation, conn)))
+    }
+
+    /// The order to receive until further notice.
+    pub(super) fn receive(&mut self, conn: Conn) -> Option<squeue::Entry> {
+        let fd = self.fd.as_ref()?;
+        self.operations += 1;
+        let order = opcode::RecvMulti::new(types::Fd(fd.as_raw_fd()), Buffers::GROUP).build();
+        Some(order.user_data(token(Kind::Receive, self.generation, conn)))
+    }
+
+    /// Takes bytes to send; gives the order, unless the system is still busy with the last ones.
+    pub(super) fn send(&mut self, conn: Conn, out: &mut Vec<u8>) -> Option<squeue::Entry> {
+        if !self.open || self.broken.is_some() {
+            out.clear();
+            return None;
+        }
+        if self.busy {
+            self.waiting.append(out);
+            return None;
+        }
+        std::mem::swap(&mut self.sending, out);
+        self.send_on(conn)
+    }
+
+    /// The order to send what is there.
+    fn send_on(&mut self, conn: Conn) -> Option<squeue::Entry> {
+        let fd = self.fd.as_ref()?;
+        self.busy = true;
+        self.operations += 1;
+        let length = u32::try_from(self.sending.len()).unwrap_or(u32::MAX);
+        let order = opcode::Send::new(types::Fd(fd.as_raw_fd()), self.sending.as_ptr(), length)
+            // A short send would count as done.
+            .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
+            .build();
+        Some(order.user_data(token(Kind::Send, self.generation, conn)))
+    }
+
+    /// A send is over; gives the order for the next one.
+    pub(super) fn sent(&mut self, conn: Conn, result: i32) -> Option<squeue::Entry> {
+        self.busy = false;
+        match usize::try_from(result) {
+            Ok(count) if count < self.sending.len() && count > 0 => drop(self.sending.drain(..count)),
+            Ok(count) if count > 0 => self.sending.clear(),
+            _ if -result == libc::EINTR || -result == libc::EAGAIN => {}
+            _ => {
+                self.sending.clear();
+                self.waiting.clear();
+                self.broken = Some(io::Error::from_raw_os_error(-result));
+                self.shut();
+            }
+        }
+        if self.sending.is_empty() {
+            std::mem::swap(&mut self.sending, &mut self.waiting);
+        }
+        if self.sending.is_empty() {
+            if self.leaving {
+                self.shut();
+            }
+            return None;
+        }
+        self.send_on(conn)
+    }
+
+    /// Connecting is over: its address is not needed any more.
+    pub(super) fn connected(&mut self) {
+        self.address = None;
+    }
+
+    /// Closes it once what was given to it is sent.
+    pub(super) fn leave(&mut self) {
+        self.leaving = true;
+        if !self.busy {
+            self.shut();
+        }
+    }
+
+    /// Ends both directions at once; what is under way completes.
+    pub(super) fn shut(&mut self) {
+        if let Some(fd) = &self.fd {
+            // One that is not connected has nothing to shut.
+            let _ = net::shutdown(fd, Shutdown::Both);
+        }
+    }
+
+    /// Gives up what the system may still read.
+    pub(super) fn forget(self) {
+        std::mem::forget(self.sending);
+        std::mem::forget(self.address);
+    }
+}
+
+/// A blocking socket: on others the ring answers EAGAIN instead of waiting.
+fn prepare(address: &Address) -> io::Result<(OwnedFd, SystemAddress)> {
+    let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    Ok(match address {
+        Address::Tcp(address) => {
+            let fd = open(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
+            sockopt::set_tcp_nodelay(&fd, true)?;
+            (fd, in_system_form(address))
+        }
+        Address::Unix(path) => (open(AddressFamily::UNIX)?, in_system_form(&SocketAddrUnix::new(path)?)),
+    })
+}
+
+fn in_system_form(address: &impl SocketAddrArg) -> SystemAddress {
+    // SAFETY: all-zero bytes are a valid storage.
+    let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer and length given to the closure are valid in it, and an address is never longer than the
+    // storage.
+    let length = unsafe {
+        address.with_sockaddr(|from, length| {
+            let to = std::ptr::from_mut(&mut storage).cast::<u8>();
+            std::ptr::copy_nonoverlapping(from.cast::<u8>(), to, length as usize);
+            length
+        })
+    };
+    SystemAddress { storage, length: length as libc::socklen_t }
+}

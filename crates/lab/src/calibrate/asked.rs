@@ -1,0 +1,53 @@
+//! What is asked, and of whom.
+
+use workloads::pgbench::{Mode, Options, Pgbench, ScriptSource};
+
+use crate::error::LabError;
+
+/// One kind of operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// One Query message, answered at once by a process that does nothing else.
+    SinkSimple,
+    /// The same as Bind and Execute of a prepared statement.
+    SinkPrepared,
+    /// The least a real server can be asked.
+    SelectOne,
+    /// pgbench's select-only, prepared.
+    PointRead,
+}
+
+impl Asked {
+    /// In the order they are measured.
+    pub(super) const ALL: [Self; 4] =
+        [Self::SinkSimple, Self::SinkPrepared, Self::SelectOne, Self::PointRead];
+
+    /// As it is shown and stored.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::SinkSimple => "null sink, simple",
+            Self::SinkPrepared => "null sink, prepared",
+            Self::SelectOne => "SELECT 1",
+            Self::PointRead => "prepared point read",
+        }
+    }
+
+    /// Whether the sink is asked.
+    pub(super) fn is_sink(self) -> bool {
+        matches!(self, Self::SinkSimple | Self::SinkPrepared)
+    }
+
+    /// As the workload that asks it.
+    pub(super) fn workload(self) -> Result<Pgbench, LabError> {
+        let mode = match self {
+            Self::SinkSimple | Self::SelectOne => Mode::Simple,
+            Self::SinkPrepared | Self::PointRead => Mode::Prepared,
+        };
+        let options = Options { mode, vacuum: false, ..Options::default() };
+        let source = match self {
+            Self::PointRead => ScriptSource::Builtin("select-only".to_owned()),
+            _ => ScriptSource::Text { name: self.name().to_owned(), text: b"SELECT 1;".to_vec(), weight: 1 },
+        };
+        Ok(Pgbench::with_scripts(&options, &[source])?)
+    }
+}

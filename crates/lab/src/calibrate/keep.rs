@@ -1,0 +1,93 @@
+//! The calibration's experiment in the results file.
+
+use std::collections::BTreeMap;
+
+use results::{Experiment, ExperimentId, Run, Store, Target};
+use sha2::{Digest, Sha256};
+
+use super::Options;
+use crate::error::LabError;
+use crate::execute::Stage;
+use crate::host;
+
+/// The results file, open for one calibration: one more round of the experiment of the same options.
+pub(super) struct Book {
+    store: Store,
+    experiment: ExperimentId,
+    session: u32,
+    round: u32,
+    entered: u32,
+}
+
+impl Book {
+    pub(super) fn open(options: &Options, stage: Option<&Stage>) -> Result<Self, LabError> {
+        let mut store = Store::create_or_open(&options.results)?;
+        let host = host::describe(stage.and_then(|stage| stage.target.data_folder()).as_deref());
+        let target = match stage {
+            Some(stage) => stage.target.record(stage.versions())?,
+            None => without_server(),
+        };
+        let plan_json = serde_json::json!({
+            "driver": format!("{:?}", options.driver),
+            "time_s": options.time.as_secs_f64(),
+            "clients": options.clients,
+            "server": target.server_version,
+            "host": host.uuid,
+        })
+        .to_string();
+        let digest = Sha256::digest(format!("calibrate {plan_json}"));
+        let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let finished = match store.newest_with_hash(&hash)? {
+            Some(id) => store.finished_runs(id)?,
+            None => Vec::new(),
+        };
+        let round = finished.iter().map(|run| run.round).max().unwrap_or(0) + 1;
+        let experiment = experiment(hash, plan_json, options.seed, round);
+        let (experiment, session) = store.begin_experiment(&experiment, &host, &target, false)?;
+        Ok(Self { store, experiment, session, round, entered: finished.len() as u32 })
+    }
+
+    pub(super) fn experiment(&self) -> ExperimentId {
+        self.experiment
+    }
+
+    /// Stores a run.
+    pub(super) fn enter(&mut self, run: &mut Run) -> Result<(), LabError> {
+        (run.round, run.session, run.sequence) = (self.round, self.session, self.entered);
+        self.entered += 1;
+        self.store.store_run(self.experiment, run)?;
+        Ok(())
+    }
+}
+
+fn experiment(hash: String, plan_json: String, seed: u64, rounds: u32) -> Experiment {
+    Experiment {
+        hash,
+        name: "calibrate".to_owned(),
+        question:
+            "What does an operation cost this load generator, how punctual is it, and where does it end?"
+                .to_owned(),
+        file_text: String::new(),
+        plan_json,
+        seed,
+        order_scheme: "single".to_owned(),
+        rounds,
+        compare_factor: None,
+        base: None,
+        arms: Vec::new(),
+        margin: 0.03,
+        taste: None,
+        created_at: jiff::Timestamp::now().to_string(),
+    }
+}
+
+/// What is measured where there is no PostgreSQL.
+fn without_server() -> Target {
+    Target {
+        kind: "sink".to_owned(),
+        dsn_redacted: String::new(),
+        server_version: String::new(),
+        postgis_version: None,
+        versions: BTreeMap::from([("pgdyno".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
+    }
+}

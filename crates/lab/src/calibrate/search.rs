@@ -1,0 +1,112 @@
+//! A search for the highest rate that is clean: doubling, then bisecting. It knows nothing of what is measured.
+
+/// Lowest and highest rate that is tried.
+const LOWEST: f64 = 200.0;
+const HIGHEST: f64 = 10e6;
+/// How close the clean and the unclean rate must come, as a ratio.
+const CLOSE: f64 = 1.04;
+
+/// One step of the search after another; a rate counts as unclean when it was so twice.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Search {
+    clean: Option<f64>,
+    unclean: Option<f64>,
+    next: f64,
+    /// Whether `next` was tried once, without success.
+    again: bool,
+}
+
+impl Search {
+    /// A search that tries `first` first.
+    pub(super) fn from(first: f64) -> Self {
+        Self { clean: None, unclean: None, next: first, again: false }
+    }
+
+    /// The rate to try now, and whether it was tried before; `None` when the end is found.
+    pub(super) fn next(&self) -> Option<(f64, bool)> {
+        let close = match (self.clean, self.unclean) {
+            (Some(clean), Some(unclean)) => unclean <= clean * CLOSE,
+            _ => false,
+        };
+        (!close && (LOWEST..=HIGHEST).contains(&self.next)).then_some((self.next, self.again))
+    }
+
+    /// What became of the rate that was to be tried.
+    pub(super) fn saw(&mut self, clean: bool) {
+        if !clean && !self.again {
+            self.again = true;
+            return;
+        }
+        self.again = false;
+        if clean {
+            self.clean = Some(self.next);
+        } else {
+            self.unclean = Some(self.next);
+        }
+        self.next = match (self.clean, self.unclean) {
+            (Some(clean), Some(unclean)) => rounded((clean * unclean).sqrt()),
+            (Some(clean), None) => clean * 2.0,
+            (None, _) => rounded(self.next / 2.0),
+        };
+    }
+}
+
+/// To three digits, so that rates read well.
+pub(super) fn rounded(rate: f64) -> f64 {
+    if rate < 1.0 {
+        return rate;
+    }
+    let unit = 10f64.powf(rate.log10().floor() - 2.0);
+    (rate / unit).round() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Highest rate found clean, where all up to `limit` are; `unlucky` numbers the trials that fail without a reason.
+    fn found(limit: f64, unlucky: &[usize]) -> (Option<f64>, usize) {
+        let mut search = Search::from(5_000.0);
+        let (mut best, mut trials) = (None, 0);
+        while let Some((rate, _)) = search.next() {
+            trials += 1;
+            assert!(trials < 60, "it does not end");
+            let clean = rate <= limit && !unlucky.contains(&trials);
+            if clean {
+                best = Some(best.unwrap_or(0.0_f64).max(rate));
+            }
+            search.saw(clean);
+        }
+        (best, trials)
+    }
+
+    #[test]
+    fn the_limit_is_found_from_both_sides_and_in_few_steps() {
+        for limit in [330.0, 700.0, 4_999.0, 5_000.0, 123_456.0, 3.1e6] {
+            let (best, trials) = found(limit, &[]);
+            let best = best.unwrap();
+            assert!(best <= limit && best * CLOSE * 1.01 >= limit, "{best} for {limit}");
+            assert!(trials <= 24, "{trials} trials for {limit}");
+        }
+        assert_eq!(found(1.0, &[]).0, None);
+    }
+
+    #[test]
+    fn one_unlucky_trial_changes_nothing() {
+        assert_eq!(found(80_000.0, &[3]).0, found(80_000.0, &[]).0);
+    }
+
+    #[test]
+    fn it_ends_where_everything_is_clean() {
+        assert!(found(f64::INFINITY, &[]).0.is_some_and(|best| best <= HIGHEST));
+    }
+
+    #[test]
+    fn rates_have_three_digits() {
+        for (rate, wanted) in
+            [(0.5, 0.5), (7.0, 7.0), (1234.0, 1230.0), (98_765.0, 98_800.0), (999.9, 1000.0)]
+        {
+            assert!((rounded(rate) - wanted).abs() < 1e-6, "{rate}: {}", rounded(rate));
+        }
+    }
+}

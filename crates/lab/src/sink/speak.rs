@@ -1,0 +1,187 @@
+//! PostgreSQL's protocol from the server's side, as little of it as a client of ours needs.
+
+/// Length and code of a request for TLS, and of one to cancel.
+const TLS_REQUEST: u32 = 80_877_103;
+const CANCEL_REQUEST: u32 = 80_877_102;
+/// Longest message that is believed.
+const LONGEST: usize = 1 << 24;
+
+/// One connection's place in the protocol.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    greeted: bool,
+    /// Answers to what came since the last Sync.
+    reply: Vec<u8>,
+    /// Whether something was executed since then.
+    executed: bool,
+}
+
+/// What a client asked.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// To be let in, for TLS, or to prepare something: answer with this at once, and count nothing.
+    Entry(Vec<u8>),
+    /// A query, or a Sync after an execution: answer with this in due time.
+    Reply(Vec<u8>),
+    /// What was counted so far, from now on anew if so wanted.
+    Figures,
+    /// To be left alone, or nothing that makes sense.
+    Leave,
+}
+
+impl Conversation {
+    /// Takes one message; `None` while none is there in full. `used` is raised by its length.
+    pub(super) fn next(&mut self, input: &[u8], used: &mut usize) -> Option<Asked> {
+        if !self.greeted {
+            return self.greet(input, used);
+        }
+        loop {
+            let rest = &input[*used..];
+            let kind = *rest.first()?;
+            let length = word(rest.get(1..5)?) as usize;
+            if !(4..=LONGEST).contains(&length) {
+                return Some(Asked::Leave);
+            }
+            let body = rest.get(5..1 + length)?;
+            *used += 1 + length;
+            match kind {
+                b'P' => message(&mut self.reply, b'1', &[]),
+                b'B' => message(&mut self.reply, b'2', &[]),
+                b'D' => row_description(&mut self.reply),
+                b'E' => {
+                    row(&mut self.reply, b"1");
+                    self.executed = true;
+                }
+                b'C' => message(&mut self.reply, b'3', &[]),
+                b'H' => {}
+                b'S' => {
+                    ready(&mut self.reply);
+                    let reply = std::mem::take(&mut self.reply);
+                    let executed = std::mem::take(&mut self.executed);
+                    return Some(if executed { Asked::Reply(reply) } else { Asked::Entry(reply) });
+                }
+                b'Q' if body.starts_with(b"figures") => return Some(Asked::Figures),
+                b'Q' => return Some(Asked::Reply(one_row(b"1"))),
+                _ => return Some(Asked::Leave),
+            }
+        }
+    }
+
+    fn greet(&mut self, input: &[u8], used: &mut usize) -> Option<Asked> {
+        let length = word(input.get(..4)?) as usize;
+        if !(8..=LONGEST).contains(&length) {
+            return Some(Asked::Leave);
+        }
+        let body = input.get(4..length)?;
+        *used += length;
+        Some(match word(&body[..4]) {
+            TLS_REQUEST => Asked::Entry(b"N".to_vec()),
+            CANCEL_REQUEST => Asked::Leave,
+            _ => {
+                self.greeted = true;
+                let mut welcome = Vec::new();
+                message(&mut welcome, b'R', &0u32.to_be_bytes());
+                message(&mut welcome, b'S', b"server_version\x0018.0\0");
+                message(&mut welcome, b'K', &[0; 8]);
+                ready(&mut welcome);
+                Asked::Entry(welcome)
+            }
+        })
+    }
+}
+
+/// The answer to a query with one row of one text.
+pub(super) fn one_row(value: &[u8]) -> Vec<u8> {
+    let mut reply = Vec::new();
+    row_description(&mut reply);
+    row(&mut reply, value);
+    ready(&mut reply);
+    reply
+}
+
+fn row_description(out: &mut Vec<u8>) {
+    // One column "n" of no table: text, of any length.
+    let mut body = vec![0, 1, b'n', 0];
+    body.extend([0; 6]);
+    body.extend(25u32.to_be_bytes());
+    body.extend((-1i16).to_be_bytes());
+    body.extend((-1i32).to_be_bytes());
+    body.extend([0; 2]);
+    message(out, b'T', &body);
+}
+
+fn row(out: &mut Vec<u8>, value: &[u8]) {
+    let mut body = vec![0, 1];
+    body.extend((value.len() as u32).to_be_bytes());
+    body.extend(value);
+    message(out, b'D', &body);
+    message(out, b'C', b"SELECT 1\0");
+}
+
+fn ready(out: &mut Vec<u8>) {
+    message(out, b'Z', b"I");
+}
+
+fn message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+    out.push(kind);
+    out.extend((body.len() as u32 + 4).to_be_bytes());
+    out.extend(body);
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    bytes.iter().take(4).fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(kind: u8, body: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        message(&mut bytes, kind, body);
+        bytes
+    }
+
+    fn startup() -> Vec<u8> {
+        let mut bytes = 16u32.to_be_bytes().to_vec();
+        bytes.extend(196_608u32.to_be_bytes());
+        bytes.extend(b"user\0\0\0\0");
+        bytes
+    }
+
+    fn greeted() -> Conversation {
+        let (mut conversation, mut used) = (Conversation::default(), 0);
+        assert!(matches!(conversation.next(&startup(), &mut used), Some(Asked::Entry(_))));
+        assert_eq!(used, 16);
+        conversation
+    }
+
+    #[test]
+    fn preparing_is_not_counted_but_executing_is() {
+        let mut conversation = greeted();
+        let input = [asked(b'P', b"s\0SELECT 1\0\0\0"), asked(b'S', b""), asked(b'B', b""), asked(b'E', b"")];
+        let input = [input.concat(), asked(b'S', b""), asked(b'Q', b"SELECT 1\0"), asked(b'S', b"")].concat();
+        let mut used = 0;
+        let mut next = || conversation.next(&input, &mut used);
+        assert!(matches!(next(), Some(Asked::Entry(reply)) if reply[0] == b'1'));
+        assert!(matches!(next(), Some(Asked::Reply(reply)) if reply[0] == b'2'));
+        assert!(matches!(next(), Some(Asked::Reply(reply)) if reply[0] == b'T'));
+        assert!(matches!(next(), Some(Asked::Entry(_))));
+        assert_eq!(next(), None);
+        assert_eq!(used, input.len());
+    }
+
+    #[test]
+    fn parts_of_messages_wait_and_nonsense_is_shown_the_door() {
+        let mut conversation = greeted();
+        let query = asked(b'Q', b"figures\0");
+        for end in 0..query.len() {
+            assert_eq!(conversation.next(&query[..end], &mut 0), None, "{end} bytes");
+        }
+        assert_eq!(conversation.next(&query, &mut 0), Some(Asked::Figures));
+        for wrong in [&b"Q\0\0\0\x01"[..], b"Q\xff\xff\xff\xff", b"X\0\0\0\x04", b"?\0\0\0\x04"] {
+            assert_eq!(conversation.next(wrong, &mut 0), Some(Asked::Leave), "{wrong:?}");
+        }
+        assert_eq!(Conversation::default().next(b"\0\0\0\x01", &mut 0), Some(Asked::Leave));
+    }
+}

@@ -1,0 +1,48 @@
+//! `pgdyno calibrate`: short, and only its form; what it finds is the machine's.
+
+mod support;
+
+use std::time::Duration;
+
+use support::Place;
+
+#[test]
+fn a_host_is_calibrated_and_every_measurement_kept() {
+    let place = Place::new();
+    let done = place
+        .run(["calibrate", "--seconds", "5", "--clients", "2,1", "--format", "csv"])
+        .expect(0)
+        .says(&["10 runs; about 5 s left", "point read, 2 clients", "start lag at 5000/s", "results:"]);
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    assert_eq!(lines.len(), 1 + 8 + 2, "{}", done.stdout);
+    assert!(lines[0].starts_with("what,clients,driver,cpu_us,per_s,"), "{}", lines[0]);
+    assert!(lines[1].starts_with("\"null sink, simple\",1,"), "{}", lines[1]);
+    assert!(lines[8].starts_with("prepared point read,2,"), "{}", lines[8]);
+    assert!(lines[9].starts_with("start lag,64,"), "{}", lines[9]);
+    assert!(lines[10].starts_with("highest clean rate,"), "{}", lines[10]);
+
+    // A cost and a lateness for each of 8 cells, the start lag, and at least two tries of a rate.
+    assert_eq!(place.sql("SELECT count(*) FROM v_run WHERE load = 'closed'"), "8");
+    assert_eq!(place.sql("SELECT count(*) >= 11 FROM v_run WHERE load = 'rate'"), "1");
+    for figure in ["client_cpu_us_per_tx", "client_cpu_pct", "client_busiest_thread_pct"] {
+        let query = format!("SELECT count(*) FROM run_figure WHERE name = '{figure}' AND value > 0");
+        assert_eq!(place.sql(&query), place.sql("SELECT count(*) FROM v_run"), "{figure}");
+    }
+    let late = "SELECT count(DISTINCT name) FROM run_figure WHERE name IN ('timer_lateness_p50_us', \
+                'timer_lateness_p99_us', 'start_lag_p50_us', 'start_lag_p99_us')";
+    assert_eq!(place.sql(late), "4");
+    assert_eq!(place.sql("SELECT count(*) FROM v_experiment WHERE name = 'calibrate' AND rounds = 1"), "1");
+
+    // What was found stands in the page's headline, and nothing is left running.
+    let page = place.run(["report", "--output", "-"]).expect(0).stdout;
+    assert!(page.contains("runs are valid") || page.contains("suspect ("), "no verdict in the page");
+    place.wait_until_quiet(Duration::from_secs(10));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let place = Place::new();
+    place.run(["calibrate", "--seconds", "1"]).expect(64).says(&["--seconds"]);
+    place.run(["calibrate", "--clients", "0"]).expect(64).says(&["--clients"]);
+    place.run(["calibrate", "--pg-bin", "/nowhere"]).expect(68);
+}

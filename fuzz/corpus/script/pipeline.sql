@@ -1,0 +1,5 @@
+\startpipeline
+select :scale;
+\syncpipeline
+select 1;
+\endpipeline

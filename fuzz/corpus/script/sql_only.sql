@@ -1,0 +1,3 @@
+select 'it''s' 'a', 'b'
+'continued';
+insert into t values (1);;

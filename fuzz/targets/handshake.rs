@@ -1,0 +1,8 @@
+//! What a PostgreSQL server sends until a session is ready.
+
+#![no_main]
+
+#[path = "../../crates/protocol/tests/fuzz/handshake.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));

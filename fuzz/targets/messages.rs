@@ -1,0 +1,8 @@
+//! What a PostgreSQL server sends to a session that is ready.
+
+#![no_main]
+
+#[path = "../../crates/protocol/tests/fuzz/messages.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| body::run(data));
