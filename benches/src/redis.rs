@@ -82,6 +82,8 @@ impl Redis {
             std::thread::sleep(Duration::from_millis(10));
         }
         server.load("fill", 0)?;
+        // Its keys have other names, and a GET of a key that is not there is quick.
+        theirs(&server, "SET")?;
         Ok(server)
     }
 }
