@@ -12,21 +12,27 @@ fn a_host_is_calibrated_and_every_measurement_kept() {
     let done = place
         .run(["calibrate", "--seconds", "5", "--clients", "2,1", "--format", "csv"])
         .expect(0)
-        .says(&["10 runs; about 5 s left", "point read, 2 clients", "start lag at 5000/s", "results:"]);
+        .says(&["12 runs; about 5 s left", "point read, 2 clients", "nothing to do at 5000/s", "results:"]);
     let lines: Vec<&str> = done.stdout.lines().collect();
-    assert_eq!(lines.len(), 1 + 8 + 2, "{}", done.stdout);
+    assert_eq!(lines.len(), 1 + 8 + 4, "{}", done.stdout);
     assert!(lines[0].starts_with("what,clients,driver,cpu_us,per_s,"), "{}", lines[0]);
     assert!(lines[1].starts_with("\"null sink, simple\",1,"), "{}", lines[1]);
     assert!(lines[8].starts_with("prepared point read,2,"), "{}", lines[8]);
-    assert!(lines[9].starts_with("start lag,64,"), "{}", lines[9]);
-    assert!(lines[10].starts_with("highest clean rate,"), "{}", lines[10]);
+    assert!(lines[9].starts_with("nothing to do,64,"), "{}", lines[9]);
+    assert!(lines[10].starts_with("start lag,64,"), "{}", lines[10]);
+    assert!(lines[11].starts_with("highest clean rate,"), "{}", lines[11]);
+    assert!(lines[12].starts_with("highest kept rate,"), "{}", lines[12]);
 
-    // A cost and a lateness for each of 8 cells, the start lag, and at least two tries of a rate.
+    // A cost and a lateness for each of 8 cells, the start lag, twice with nothing to do, and at least two tries of a rate.
     assert_eq!(place.sql("SELECT count(*) FROM v_run WHERE load = 'closed'"), "8");
-    assert_eq!(place.sql("SELECT count(*) >= 11 FROM v_run WHERE load = 'rate'"), "1");
+    assert_eq!(place.sql("SELECT count(*) >= 13 FROM v_run WHERE load = 'rate'"), "1");
+    // Where there is nothing to do, arrivals are counted and nothing is received.
+    let idle = "SELECT count(*), max(clients) FROM v_run WHERE workload = 'nothing to do' AND load = 'rate'";
+    assert_eq!(place.sql(idle), "2,64");
     for figure in ["client_cpu_us_per_tx", "client_cpu_pct", "client_busiest_thread_pct"] {
         let query = format!("SELECT count(*) FROM run_figure WHERE name = '{figure}' AND value > 0");
-        assert_eq!(place.sql(&query), place.sql("SELECT count(*) FROM v_run"), "{figure}");
+        // On a machine that is overloaded a try of a rate may do nothing at all.
+        assert_eq!(place.sql(&query), place.sql("SELECT count(*) FROM v_run WHERE ok > 0"), "{figure}");
     }
     let late = "SELECT count(DISTINCT name) FROM run_figure WHERE name IN ('timer_lateness_p50_us', \
                 'timer_lateness_p99_us', 'start_lag_p50_us', 'start_lag_p99_us')";

@@ -4,6 +4,7 @@
 mod connection;
 mod job;
 mod keep;
+mod single;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,14 +18,13 @@ pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
 pub(crate) use self::keep::keep;
+pub(crate) use self::single::Single;
 use crate::collect::{probe_ms, settle};
 use crate::error::LabError;
-use crate::execute::{Progress, Stage, Step, Taken, Tell, fill, measure, planned};
+use crate::execute::{Progress, Stage, Step, Taken, Tell, measure};
 use crate::experiment::TargetSpec;
-use crate::plan::PlannedRun;
 use crate::stop::Stop;
 use crate::target::settings::recorded;
-use crate::validity::{Evidence, judge};
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
@@ -95,7 +95,8 @@ pub fn run(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> R
     let remarks = stage.with_site(|site| workload.reset(site))?;
     let control = stage.control()?;
     let settled = settle(control, &|| stop.soon())?;
-    let mut record = planned(&cell(options, &workload), load(options), options.warmup.as_secs_f64(), 1);
+    let single = single(options, &workload);
+    let mut record = single.record();
     record.settings = recorded(control)?;
     record.figures.insert("autovacuum_wait_s".to_owned(), settled.autovacuum_s);
     record.figures.extend(settled.checkpoint_s.map(|seconds| ("checkpoint_before_s".to_owned(), seconds)));
@@ -103,18 +104,8 @@ pub fn run(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> R
 
     let taken = take(options, &workload, &mut stage, &mut *progress, stop)?;
     let measured = taken.measured.clone();
-    let (validity, doubts) = judge(&Evidence {
-        measured: &taken.measured,
-        series: &taken.series,
-        open: options.rate.is_some(),
-        limit_s: options.limit.map(|limit| limit.as_secs_f64()),
-        steal_pct: taken.figures.get("steal_pct").copied(),
-        probe_ms: None,
-        returns_something: false,
-    });
-    (record.validity, record.doubts) = (validity, doubts);
     let scripts = workload.scripts();
-    fill(&mut record, taken, &scripts);
+    single.fill(&mut record, taken, &scripts);
     let stored = match &options.results {
         Some(path) => {
             progress.step(Step::Store, path.display().to_string());
@@ -194,30 +185,17 @@ fn engine_plan(options: &Options, workload: &Pgbench) -> engine::Plan {
     }
 }
 
-fn load(options: &Options) -> &'static str {
-    if options.rate.is_some() { "rate" } else { "closed" }
-}
-
-fn cell(options: &Options, workload: &Pgbench) -> PlannedRun {
+fn single(options: &Options, workload: &Pgbench) -> Single {
     let names: Vec<_> = workload.scripts().into_iter().map(|script| script.name).collect();
-    let workload = names.join(", ");
-    let mut factors = std::collections::BTreeMap::from([
-        ("workload".to_owned(), workload.clone()),
-        ("clients".to_owned(), options.clients.to_string()),
-    ]);
-    factors.extend(options.rate.map(|rate| ("rate".to_owned(), rate.to_string())));
-    PlannedRun {
-        sequence: 0,
-        round: 1,
-        workload,
-        factors,
-        arm: None,
-        position_in_pair: 1,
-        seed: options.seed,
+    Single {
+        workload: names.join(", "),
         clients: options.clients,
         threads: options.threads.min(options.clients).max(1),
         rate: options.rate,
-        beside: false,
+        limit: options.limit,
+        warmup: options.warmup,
+        seed: options.seed,
+        returns_something: false,
     }
 }
 

@@ -7,6 +7,8 @@ use crate::error::LabError;
 /// One kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
+    /// Nothing at all: the schedule is kept, and no byte sent.
+    Nothing,
     /// One Query message, answered at once by a process that does nothing else.
     SinkSimple,
     /// The same as Bind and Execute of a prepared statement.
@@ -18,13 +20,14 @@ pub(super) enum Asked {
 }
 
 impl Asked {
-    /// In the order they are measured.
-    pub(super) const ALL: [Self; 4] =
+    /// Those that cost something, in the order they are measured.
+    pub(super) const OPERATIONS: [Self; 4] =
         [Self::SinkSimple, Self::SinkPrepared, Self::SelectOne, Self::PointRead];
 
     /// As it is shown and stored.
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Nothing => "nothing to do",
             Self::SinkSimple => "null sink, simple",
             Self::SinkPrepared => "null sink, prepared",
             Self::SelectOne => "SELECT 1",
@@ -32,21 +35,24 @@ impl Asked {
         }
     }
 
-    /// Whether the sink is asked.
-    pub(super) fn is_sink(self) -> bool {
-        matches!(self, Self::SinkSimple | Self::SinkPrepared)
+    /// Whether a real server is asked; else the sink is.
+    pub(super) fn is_server(self) -> bool {
+        matches!(self, Self::SelectOne | Self::PointRead)
     }
 
     /// As the workload that asks it.
     pub(super) fn workload(self) -> Result<Pgbench, LabError> {
         let mode = match self {
-            Self::SinkSimple | Self::SelectOne => Mode::Simple,
+            Self::Nothing | Self::SinkSimple | Self::SelectOne => Mode::Simple,
             Self::SinkPrepared | Self::PointRead => Mode::Prepared,
         };
         let options = Options { mode, vacuum: false, ..Options::default() };
+        let text =
+            |text: &[u8]| ScriptSource::Text { name: self.name().to_owned(), text: text.to_vec(), weight: 1 };
         let source = match self {
             Self::PointRead => ScriptSource::Builtin("select-only".to_owned()),
-            _ => ScriptSource::Text { name: self.name().to_owned(), text: b"SELECT 1;".to_vec(), weight: 1 },
+            Self::Nothing => text(b"\\set nothing 0"),
+            _ => text(b"SELECT 1;"),
         };
         Ok(Pgbench::with_scripts(&options, &[source])?)
     }

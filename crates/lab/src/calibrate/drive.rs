@@ -1,6 +1,5 @@
 //! One measurement, as an ordinary run.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::{Arrivals, DriverChoice, Load, Observer, Plan, Rate, Second, Time, Timeline, Until};
@@ -10,15 +9,14 @@ use workloads::{ClientWorkload, Crew, Places};
 
 use super::Options;
 use super::asked::Asked;
+use crate::bench::Single;
 use crate::child::Watchdog;
 use crate::error::{Class, LabError};
-use crate::execute::{Series, Stage, Taken, events, fill, own_figures, planned, setup_class, setup_hint};
+use crate::execute::{Series, Stage, Taken, events, own_figures, setup_class, setup_hint};
 use crate::host::HostSample;
 use crate::place::Home;
-use crate::plan::PlannedRun;
 use crate::sink::{Delay, Sink};
 use crate::stop::Stop;
-use crate::validity::{Evidence, judge};
 
 /// Load before anything counts.
 const WARMUP: Duration = Duration::from_millis(100);
@@ -64,7 +62,8 @@ impl<'a> Bench<'a> {
         let sink_places = Places { postgres: Some(sink.place().clone()), ..Places::default() };
         let mut bench =
             Self { sink, sink_places, server: None, workloads: Vec::new(), settings: Vec::new(), options };
-        for asked in Asked::ALL.into_iter().filter(|asked| asked.is_sink()) {
+        let of_sink = Asked::OPERATIONS.into_iter().filter(|asked| !asked.is_server());
+        for asked in of_sink.chain([Asked::Nothing]) {
             bench.workloads.push((asked, asked.workload()?));
         }
         if let Some(stage) = stage {
@@ -74,7 +73,7 @@ impl<'a> Bench<'a> {
     }
 
     fn add_server(&mut self, stage: &mut Stage, stop: &Stop) -> Result<(), LabError> {
-        for asked in Asked::ALL.into_iter().filter(|asked| !asked.is_sink()) {
+        for asked in Asked::OPERATIONS.into_iter().filter(|asked| asked.is_server()) {
             let mut workload = asked.workload()?;
             stage.with_site(|site| workload.check(site))?;
             self.workloads.push((asked, workload));
@@ -93,7 +92,7 @@ impl<'a> Bench<'a> {
         let (_, workload) =
             self.workloads.iter().find(|(asked, _)| *asked == shape.asked).ok_or_else(missing)?;
         let (places, server) = match &self.server {
-            _ if shape.asked.is_sink() => (&self.sink_places, Some(self.sink.pid())),
+            _ if !shape.asked.is_server() => (&self.sink_places, Some(self.sink.pid())),
             Some((places, server)) => (places, *server),
             None => return Err(missing()),
         };
@@ -114,22 +113,13 @@ impl<'a> Bench<'a> {
     }
 
     fn record(&self, shape: &Shape<'_>, taken: Taken, workload: &Pgbench) -> Run {
-        let load = if shape.rate.is_some() { "rate" } else { "closed" };
-        let mut run = planned(&cell(shape, self.options.seed), load, WARMUP.as_secs_f64(), 1);
-        let (validity, doubts) = judge(&Evidence {
-            measured: &taken.measured,
-            series: &taken.series,
-            open: shape.rate.is_some(),
-            limit_s: None,
-            steal_pct: taken.figures.get("steal_pct").copied(),
-            probe_ms: None,
-            returns_something: true,
-        });
-        (run.validity, run.doubts) = (validity, doubts);
-        if !shape.asked.is_sink() {
+        let single = single(shape, self.options.seed);
+        let mut run = single.record();
+        run.factors.insert("part".to_owned(), shape.part.to_owned());
+        if shape.asked.is_server() {
             run.settings.clone_from(&self.settings);
         }
-        fill(&mut run, taken, &workload.scripts());
+        single.fill(&mut run, taken, &workload.scripts());
         run
     }
 }
@@ -160,26 +150,16 @@ fn plan(shape: &Shape<'_>, driver: DriverChoice, seed: u64) -> Plan {
     }
 }
 
-fn cell(shape: &Shape<'_>, seed: u64) -> PlannedRun {
-    let workload = shape.asked.name().to_owned();
-    let mut factors = BTreeMap::from([
-        ("workload".to_owned(), workload.clone()),
-        ("clients".to_owned(), shape.clients.to_string()),
-        ("part".to_owned(), shape.part.to_owned()),
-    ]);
-    factors.extend(shape.rate.map(|rate| ("rate".to_owned(), rate.to_string())));
-    PlannedRun {
-        sequence: 0,
-        round: 1,
-        workload,
-        factors,
-        arm: None,
-        position_in_pair: 1,
-        seed,
+fn single(shape: &Shape<'_>, seed: u64) -> Single {
+    Single {
+        workload: shape.asked.name().to_owned(),
         clients: shape.clients,
         threads: 1,
         rate: shape.rate,
-        beside: false,
+        limit: None,
+        warmup: WARMUP,
+        seed,
+        returns_something: shape.asked != Asked::Nothing,
     }
 }
 

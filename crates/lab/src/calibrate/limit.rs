@@ -1,13 +1,16 @@
-//! The highest rate at which the schedule is kept, the thread has time left and nothing piles up.
+//! The highest rate at which the schedule is kept, the thread has time left and nothing piles up: by the rules of all
+//! runs, and as well as this host can, whose CPUs may take longer to wake up than the rules allow.
 
 use std::time::{Duration, Instant};
 
 use results::{Reason, Run};
 
 use super::asked::Asked;
+use super::bottleneck::limited_by;
 use super::drive::Shape;
 use super::search::Search;
 use super::{LAG_CLIENTS, LAG_RATE};
+use crate::validity::LAG_US;
 
 /// How many trials the time is cut for; most searches need fewer.
 const TRIALS: f64 = 18.0;
@@ -16,43 +19,94 @@ const AROUND: Duration = Duration::from_millis(150);
 /// Shortest and longest trial.
 const SHORTEST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(10);
-/// A thread busier than this is all but saturated; the machine's CPUs likewise. Percent.
-const FULL_PCT: f64 = 85.0;
+/// A schedule is kept as well as the host can while 1 % of its arrivals start at most so many times as late as with
+/// nothing to do: below that the two cannot be told apart.
+pub const HOST_FACTOR: f64 = 2.0;
 
 /// Where this host ends.
 #[derive(Debug, Clone)]
 pub struct Limit {
-    /// Highest clean rate, transactions per second; `None` when not even the lowest one tried was clean.
-    pub rate: Option<f64>,
-    /// Its run.
-    pub best: Option<Run>,
-    /// Lowest unclean rate above it; `None` when the time was over before one was found.
+    /// The run of the highest rate that was clean by the rules of all runs.
+    pub clean: Option<Run>,
+    /// Why there is none, in words; empty when there is one.
+    pub no_clean: String,
+    /// The run of the highest rate that was kept as well as the host can: clean, or late only by what [`Self::allowed_us`]
+    /// allows.
+    pub kept: Option<Run>,
+    /// How late 1 % of the arrivals may start there, µs: [`HOST_FACTOR`] times their lag with nothing to do. Where the
+    /// rules allow more, that counts.
+    pub allowed_us: f64,
+    /// Lowest rate above that which was not kept; `None` when the time was over before one was found.
     pub next: Option<f64>,
-    /// Why that one was unclean.
+    /// Why that one was not.
     pub why: String,
     /// What limits, in words.
     pub limited_by: String,
 }
 
-/// The trials, one after another, until the limit is found or the time is over.
+/// The trials, one after another, until both rates are found or the time is over.
 pub(super) struct Trials {
     search: Search,
+    /// Whether the kept rate is found, and `search` looks for the clean one.
+    for_clean: bool,
+    /// Start lag of 1 % of the arrivals with nothing to do, µs.
+    idle_us: f64,
     length: Duration,
     deadline: Instant,
+    kept: Found,
+    clean: Found,
+}
+
+/// The runs on both sides of a limit.
+#[derive(Default)]
+struct Found {
+    /// Of the highest good rate.
     best: Option<Run>,
-    unclean: Option<Run>,
+    /// Of bad ones above it.
+    bad: Vec<Run>,
+}
+
+impl Found {
+    fn saw(&mut self, run: &Run, good: bool) {
+        if !good {
+            self.bad.push(run.clone());
+        } else if self.best.as_ref().is_none_or(|best| run.offered_rate > best.offered_rate) {
+            self.best = Some(run.clone());
+        }
+        // An unlucky try of a rate that is good after all says nothing.
+        let best = self.best.as_ref().and_then(|best| best.offered_rate);
+        self.bad.retain(|bad| bad.offered_rate > best);
+    }
+
+    /// The last run of the lowest bad rate.
+    fn bad(&self) -> Option<&Run> {
+        let rate = |run: &Run| run.offered_rate.unwrap_or_default();
+        self.bad.iter().rev().min_by(|a, b| rate(a).total_cmp(&rate(b)))
+    }
+
+    /// A search that goes on from here.
+    fn search(&self) -> Search {
+        let rate = |run: &Run| run.offered_rate;
+        Search::between(self.best.as_ref().and_then(rate), self.bad().and_then(rate))
+    }
 }
 
 impl Trials {
-    pub(super) fn new(time: Duration, now: Instant) -> Self {
+    /// Trials that take about `time` from `now` on; with nothing to do, 1 % of the arrivals start `idle_us` late.
+    pub(super) fn new(idle_us: f64, time: Duration, now: Instant) -> Self {
         let length = time.div_f64(TRIALS).saturating_sub(AROUND).clamp(SHORTEST, LONGEST);
-        // Retries may need more than was planned for; half as much again is the end.
+        // Retries, and the second rate, may need more than was planned for; half as much again is the end.
         let deadline = now + time.mul_f64(1.5);
-        Self { search: Search::from(LAG_RATE), length, deadline, best: None, unclean: None }
+        let (kept, clean) = Default::default();
+        Self { search: Search::from(LAG_RATE), for_clean: false, idle_us, length, deadline, kept, clean }
     }
 
     /// The next trial; `None` when there is no more.
-    pub(super) fn next(&self, now: Instant) -> Option<Shape<'static>> {
+    pub(super) fn next(&mut self, now: Instant) -> Option<Shape<'static>> {
+        if !self.for_clean && self.search.next().is_none() && !self.is_hopeless() {
+            self.for_clean = true;
+            self.search = self.clean.search();
+        }
         let (rate, again) = self.search.next().filter(|_| now < self.deadline)?;
         let part = if again { "rate search, second try" } else { "rate search" };
         let (asked, rate) = (Asked::SinkSimple, Some(rate));
@@ -60,42 +114,79 @@ impl Trials {
     }
 
     /// What a trial gave.
-    pub(super) fn saw(&mut self, run: Run) {
-        let clean = is_clean(&run);
-        self.search.saw(clean);
-        let rate = run.offered_rate;
-        if clean {
-            // An unlucky try of a rate that is clean after all says nothing.
-            self.unclean = self.unclean.take().filter(|unclean| unclean.offered_rate > rate);
-            if self.best.as_ref().is_none_or(|best| rate > best.offered_rate) {
-                self.best = Some(run);
-            }
-        } else if self.unclean.as_ref().is_none_or(|unclean| rate <= unclean.offered_rate) {
-            self.unclean = Some(run);
-        }
+    pub(super) fn saw(&mut self, run: &Run) {
+        let (clean, kept) = (is_clean(run), self.is_kept(run));
+        self.clean.saw(run, clean);
+        self.kept.saw(run, kept);
+        self.search.saw(if self.for_clean { clean } else { kept });
+    }
+
+    /// A trial in one line.
+    pub(super) fn words(&self, run: &Run) -> String {
+        let verdict = match (is_clean(run), self.is_kept(run)) {
+            (true, _) => "clean".to_owned(),
+            (false, true) => format!("as well as this host can; {}", reasons(run)),
+            (false, false) => reasons(run),
+        };
+        format!("{}/s: {verdict}", run.offered_rate.unwrap_or_default())
     }
 
     pub(super) fn into_limit(self, cores: u32) -> Limit {
-        let rate = self.best.as_ref().and_then(|run| run.offered_rate);
-        let limited_by = match &self.unclean {
+        let bad = self.kept.bad();
+        let limited_by = match bad {
             Some(run) => limited_by(run, cores),
             None => "nothing that was found: the time was over first".to_owned(),
         };
         Limit {
-            rate,
-            best: self.best,
-            next: self.unclean.as_ref().and_then(|run| run.offered_rate),
-            why: self.unclean.as_ref().map(reasons).unwrap_or_default(),
+            next: bad.and_then(|run| run.offered_rate),
+            why: bad.map(reasons).unwrap_or_default(),
+            no_clean: self.no_clean(),
+            allowed_us: self.allowed_us(),
+            clean: self.clean.best,
+            kept: self.kept.best,
             limited_by,
         }
+    }
+
+    fn allowed_us(&self) -> f64 {
+        self.idle_us * HOST_FACTOR
+    }
+
+    /// Whether the host cannot do with nothing to do what a clean run must do under load, and did not do it anywhere.
+    fn is_hopeless(&self) -> bool {
+        self.clean.best.is_none() && self.idle_us > LAG_US
+    }
+
+    fn no_clean(&self) -> String {
+        match self.clean.bad() {
+            _ if self.clean.best.is_some() => String::new(),
+            _ if self.is_hopeless() => format!(
+                "this host wakes up too late for it: with nothing to do, 1 % of the arrivals start more than {:.0} µs late ({LAG_US:.0} µs are in order)",
+                self.idle_us
+            ),
+            Some(run) => format!("at {}/s {}", run.offered_rate.unwrap_or_default(), reasons(run)),
+            None => "the time was over first".to_owned(),
+        }
+    }
+
+    /// Whether the generator did what this host lets it do.
+    fn is_kept(&self, run: &Run) -> bool {
+        let lag_us = run.figures.get("start_lag_p99_us").copied().unwrap_or(f64::INFINITY);
+        run.doubts.iter().all(|doubt| match doubt.reason {
+            Reason::ScheduleLate => lag_us <= self.allowed_us(),
+            reason => is_the_hosts(reason),
+        })
     }
 }
 
 /// Whether the generator did what was asked of it: by the rules of all runs.
 fn is_clean(run: &Run) -> bool {
-    run.doubts
-        .iter()
-        .all(|doubt| matches!(doubt.reason, Reason::Steal | Reason::Unsteady | Reason::Throttled))
+    run.doubts.iter().all(|doubt| is_the_hosts(doubt.reason))
+}
+
+/// Whether a doubt says nothing about the generator.
+fn is_the_hosts(reason: Reason) -> bool {
+    matches!(reason, Reason::Steal | Reason::Unsteady | Reason::Throttled)
 }
 
 fn reasons(run: &Run) -> String {
@@ -104,110 +195,102 @@ fn reasons(run: &Run) -> String {
     words.join("; ")
 }
 
-/// A trial in one line.
-pub(super) fn words(run: &Run) -> String {
-    let verdict = if is_clean(run) { "clean".to_owned() } else { reasons(run) };
-    format!("{}/s: {verdict}", run.offered_rate.unwrap_or_default())
-}
-
-/// What stood in the way at an unclean rate: by who had no time left.
-fn limited_by(run: &Run, cores: u32) -> String {
-    let figure = |name: &str| run.figures.get(name).copied().unwrap_or(0.0);
-    let thread = figure("client_busiest_thread_pct");
-    let sink = if run.measured_s > 0.0 { 100.0 * figure("server_cpu_s") / run.measured_s } else { 0.0 };
-    let machine = figure("cpu_busy_pct");
-    let others = machine - (thread + sink) / f64::from(cores.max(1));
-    if thread > FULL_PCT {
-        format!("the load thread, busy {thread:.0} % of the time: more threads (-j) can do more")
-    } else if sink > FULL_PCT {
-        format!("the sink, busy {sink:.0} % of the time; the load thread was so {thread:.0} %")
-    } else if machine > FULL_PCT && others > machine / 2.0 {
-        format!("what else runs here: it takes {others:.0} % of the CPUs; calibrate again when it is over")
-    } else if machine > FULL_PCT {
-        format!(
-            "the {cores} CPUs, which load, sink and all else here share: busy {machine:.0} % (load thread {thread:.0} %, sink {sink:.0} %)"
-        )
-    } else {
-        format!(
-            "how soon the kernel lets the load thread run: it was busy only {thread:.0} %, the sink {sink:.0} %, the CPUs {machine:.0} %"
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use results::{Doubt, Validity};
 
     use super::*;
-    use crate::execute::planned;
-    use crate::plan::PlannedRun;
+    use crate::bench::Single;
 
-    fn run(rate: f64, reason: Option<Reason>) -> Run {
-        let cell = PlannedRun {
-            sequence: 0,
-            round: 1,
+    const TIME: Duration = Duration::from_secs(9);
+
+    /// A run at this rate, with this lag of 1 % of its arrivals and what else is wrong with it.
+    fn run(rate: f64, lag_us: f64, reason: Option<Reason>) -> Run {
+        let single = Single {
             workload: "w".into(),
-            factors: BTreeMap::new(),
-            arm: None,
-            position_in_pair: 1,
-            seed: 1,
             clients: 1,
             threads: 1,
             rate: Some(rate),
-            beside: false,
+            limit: None,
+            warmup: Duration::ZERO,
+            seed: 1,
+            returns_something: true,
         };
-        let mut run = planned(&cell, "rate", 0.0, 1);
+        let mut run = single.record();
         run.measured_s = 1.0;
-        run.doubts.extend(reason.map(|reason| Doubt { reason, detail: "so".into() }));
+        run.figures.insert("start_lag_p99_us".into(), lag_us);
+        let late = (lag_us > LAG_US).then_some(Reason::ScheduleLate);
+        run.doubts.extend(late.into_iter().chain(reason).map(|reason| Doubt { reason, detail: "so".into() }));
         run.validity = if run.doubts.is_empty() { Validity::Valid } else { Validity::Suspect };
         run
     }
 
-    #[test]
-    fn the_last_clean_and_the_first_unclean_rate_are_told() {
+    /// The limit of a host with this lag at each rate and trial.
+    fn limit_of(idle_us: f64, lag_us: impl Fn(f64, usize) -> f64) -> (Limit, usize) {
         let now = Instant::now();
-        let mut trials = Trials::new(Duration::from_secs(9), now);
+        let mut trials = Trials::new(idle_us, TIME, now);
         let mut count = 0;
         while let Some(shape) = trials.next(now) {
-            let rate = shape.rate.unwrap();
             count += 1;
-            // Unlucky once, at 10,000/s; steal is no fault of the generator.
-            let reason = match rate {
-                rate if rate > 30_000.0 => Some(Reason::ScheduleLate),
-                _ if count == 2 => Some(Reason::ScheduleLate),
-                _ => Some(Reason::Steal),
-            };
-            trials.saw(run(rate, reason));
+            assert!(count < 60, "it does not end");
+            let rate = shape.rate.unwrap();
+            // Steal is no fault of the generator.
+            trials.saw(&run(rate, lag_us(rate, count), Some(Reason::Steal)));
         }
-        let limit = trials.into_limit(2);
-        let (rate, next) = (limit.rate.unwrap(), limit.next.unwrap());
-        assert!(rate <= 30_000.0 && next > 30_000.0 && next / rate < 1.05, "{rate} {next}");
-        assert_eq!(limit.why, "schedule late: so");
+        (trials.into_limit(2), count)
+    }
+
+    fn rate(run: &Option<Run>) -> Option<f64> {
+        run.as_ref().and_then(|run| run.offered_rate)
+    }
+
+    #[test]
+    fn on_a_punctual_host_both_rates_are_the_same_and_one_search_is_enough() {
+        // Unlucky once on the way up, and once on the way back.
+        let lag = |rate, count| if rate > 30_000.0 || [2, 7].contains(&count) { 500.0 } else { 60.0 };
+        let (limit, count) = limit_of(40.0, lag);
+        let (clean, next) = (rate(&limit.clean).unwrap(), limit.next.unwrap());
+        assert!(clean <= 30_000.0 && next > 30_000.0 && next / clean < 1.05, "{clean} {next}");
+        assert_eq!(rate(&limit.kept), Some(clean));
+        assert!(limit.why.starts_with("schedule late: so") && limit.no_clean.is_empty(), "{limit:?}");
+        assert!(count < 16, "{count} trials");
+    }
+
+    #[test]
+    fn what_the_host_costs_is_told_apart_from_what_the_load_costs() {
+        // Never in order, by the host's fault; at 40,000/s the load's begins.
+        let (limit, _) = limit_of(150.0, |rate, _| if rate > 40_000.0 { 400.0 } else { 250.0 });
+        let kept = rate(&limit.kept).unwrap();
+        assert!((38_000.0..=40_000.0).contains(&kept) && limit.next.unwrap() > 40_000.0, "{kept}");
+        assert_eq!((rate(&limit.clean), limit.allowed_us), (None, 300.0));
+        assert!(limit.no_clean.contains("more than 150 µs late (100 µs are in order)"), "{}", limit.no_clean);
+    }
+
+    #[test]
+    fn a_host_can_be_in_order_up_to_a_lower_rate_or_only_while_it_is_busy() {
+        let (limit, _) = limit_of(90.0, |rate, _| if rate > 40_000.0 { 400.0 } else { 80.0 + rate / 200.0 });
+        let (clean, kept) = (rate(&limit.clean).unwrap(), rate(&limit.kept).unwrap());
+        assert!((3_800.0..=4_000.0).contains(&clean), "{clean}");
+        assert!((19_000.0..=20_000.0).contains(&kept), "{kept}");
+        let (limit, _) =
+            limit_of(150.0, |rate, _| if rate < 15_000.0 { 200.0 } else { 50.0 + rate / 1000.0 });
+        let clean = rate(&limit.clean).unwrap();
+        assert!((48_000.0..=50_000.0).contains(&clean), "{clean}");
+    }
+
+    #[test]
+    fn a_run_that_is_more_than_late_is_not_kept() {
+        let trials = Trials::new(150.0, TIME, Instant::now());
+        assert!(trials.is_kept(&run(1.0, 250.0, None)) && !trials.is_kept(&run(1.0, 310.0, None)));
+        assert!(!trials.is_kept(&run(1.0, 250.0, Some(Reason::BacklogAtEnd))));
     }
 
     #[test]
     fn the_time_has_an_end() {
         let now = Instant::now();
-        let trials = Trials::new(Duration::from_secs(9), now);
+        let mut trials = Trials::new(40.0, TIME, now);
         assert!(trials.next(now).is_some() && trials.next(now + Duration::from_secs(14)).is_none());
-        assert_eq!(trials.into_limit(2).rate, None);
-    }
-
-    #[test]
-    fn who_had_no_time_left_is_named() {
-        let with = |figures: &[(&str, f64)]| {
-            let mut run = run(1.0, None);
-            run.figures.extend(figures.iter().map(|(name, value)| ((*name).to_owned(), *value)));
-            limited_by(&run, 2)
-        };
-        let busy = ("client_busiest_thread_pct", 95.0);
-        assert!(with(&[busy, ("server_cpu_s", 1.0)]).starts_with("the load thread"));
-        assert!(with(&[("server_cpu_s", 1.0), ("cpu_busy_pct", 99.0)]).starts_with("the sink"));
-        let both = [("cpu_busy_pct", 99.0), ("client_busiest_thread_pct", 80.0), ("server_cpu_s", 0.8)];
-        assert!(with(&both).starts_with("the 2 CPUs"));
-        assert!(with(&[("cpu_busy_pct", 99.0)]).starts_with("what else runs here"));
-        assert!(with(&[]).starts_with("how soon the kernel"));
+        let limit = trials.into_limit(2);
+        assert_eq!((rate(&limit.kept), limit.no_clean.as_str()), (None, "the time was over first"));
     }
 }

@@ -22,6 +22,11 @@ impl Search {
         Self { clean: None, unclean: None, next: first, again: false }
     }
 
+    /// A search between a rate that was clean and one that was not; without a clean one, from the other downwards.
+    pub(super) fn between(clean: Option<f64>, unclean: Option<f64>) -> Self {
+        Self { clean, unclean, next: 0.0, again: false }.aimed()
+    }
+
     /// The rate to try now, and whether it was tried before; `None` when the end is found.
     pub(super) fn next(&self) -> Option<(f64, bool)> {
         let close = match (self.clean, self.unclean) {
@@ -43,11 +48,17 @@ impl Search {
         } else {
             self.unclean = Some(self.next);
         }
-        self.next = match (self.clean, self.unclean) {
+        *self = self.aimed();
+    }
+
+    fn aimed(self) -> Self {
+        let next = match (self.clean, self.unclean) {
             (Some(clean), Some(unclean)) => rounded((clean * unclean).sqrt()),
             (Some(clean), None) => clean * 2.0,
-            (None, _) => rounded(self.next / 2.0),
+            (None, Some(unclean)) => rounded(unclean / 2.0),
+            (None, None) => self.next,
         };
+        Self { next, ..self }
     }
 }
 
@@ -94,6 +105,14 @@ mod tests {
     #[test]
     fn one_unlucky_trial_changes_nothing() {
         assert_eq!(found(80_000.0, &[3]).0, found(80_000.0, &[]).0);
+    }
+
+    #[test]
+    fn it_goes_on_where_another_ended() {
+        assert_eq!(Search::between(Some(1000.0), Some(1020.0)).next(), None);
+        assert_eq!(Search::between(Some(1000.0), Some(4000.0)).next(), Some((2000.0, false)));
+        assert_eq!(Search::between(None, Some(5000.0)).next(), Some((2500.0, false)));
+        assert_eq!(Search::between(Some(1000.0), None).next(), Some((2000.0, false)));
     }
 
     #[test]

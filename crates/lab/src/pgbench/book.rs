@@ -1,6 +1,5 @@
 //! A run of the drop-in in a results file: counters of the server and the host around it, a verdict, a record.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engine::{Measured, Second, Until};
@@ -10,16 +9,14 @@ use workloads::pgbench::{Options, Pgbench};
 use workloads::sql::SqlError;
 
 use super::LoadOptions;
-use crate::bench::keep;
+use crate::bench::{Single, keep};
 use crate::collect::Counters;
 use crate::error::LabError;
-use crate::execute::{Series, Stage, Taken, counted, events, fill, own_figures, planned};
+use crate::execute::{Series, Stage, Taken, counted, events, own_figures};
 use crate::experiment::{TargetSpec, without_passwords};
 use crate::host::HostSample;
-use crate::plan::PlannedRun;
 use crate::stop::Stop;
 use crate::target::settings::recorded;
-use crate::validity::{Evidence, judge};
 
 /// What a finished run is entered under.
 #[derive(Debug)]
@@ -100,7 +97,8 @@ impl Book {
             figures.extend(after.figures_since(&host));
             figures.extend(counted(&mut self.stage, entry.measured, &counters)?);
         }
-        let mut record = planned(&cell(entry), load_name(entry.load), entry.load.warmup.as_secs_f64(), 1);
+        let single = single(entry);
+        let mut record = single.record();
         record.settings = std::mem::take(&mut self.settings);
         let taken = Taken {
             started_at: std::mem::take(&mut self.started_at),
@@ -109,25 +107,11 @@ impl Book {
             events: events(entry.measured, &figures),
             figures,
         };
-        let (validity, doubts) = judge(&Evidence {
-            measured: &taken.measured,
-            series: &taken.series,
-            open: entry.load.rate.is_some(),
-            limit_s: entry.load.limit.map(|limit| limit.as_secs_f64()),
-            steal_pct: taken.figures.get("steal_pct").copied(),
-            probe_ms: None,
-            returns_something: false,
-        });
-        (record.validity, record.doubts) = (validity, doubts.clone());
-        fill(&mut record, taken, &entry.workload.scripts());
+        single.fill(&mut record, taken, &entry.workload.scripts());
         let identity = identity(&self.target, entry);
         let stored = keep(&self.path, &self.stage, "pgbench", &question(entry), &identity, &mut record)?;
-        Ok((stored, doubts))
+        Ok((stored, record.doubts))
     }
-}
-
-fn load_name(load: &LoadOptions) -> &'static str {
-    if load.rate.is_some() { "rate" } else { "closed" }
 }
 
 fn names(entry: &Entry<'_>) -> String {
@@ -138,25 +122,17 @@ fn question(entry: &Entry<'_>) -> String {
     format!("How fast is {} with {} clients?", names(entry), entry.load.clients)
 }
 
-fn cell(entry: &Entry<'_>) -> PlannedRun {
-    let workload = names(entry);
-    let mut factors = BTreeMap::from([
-        ("workload".to_owned(), workload.clone()),
-        ("clients".to_owned(), entry.load.clients.to_string()),
-    ]);
-    factors.extend(entry.load.rate.map(|rate| ("rate".to_owned(), rate.to_string())));
-    PlannedRun {
-        sequence: 0,
-        round: 1,
-        workload,
-        factors,
-        arm: None,
-        position_in_pair: 1,
-        seed: entry.load.seed,
-        clients: entry.load.clients as u32,
-        threads: entry.load.crew().threads as u32,
-        rate: entry.load.rate,
-        beside: false,
+fn single(entry: &Entry<'_>) -> Single {
+    let load = entry.load;
+    Single {
+        workload: names(entry),
+        clients: load.clients as u32,
+        threads: load.crew().threads as u32,
+        rate: load.rate,
+        limit: load.limit,
+        warmup: load.warmup,
+        seed: load.seed,
+        returns_something: false,
     }
 }
 

@@ -105,8 +105,10 @@ impl Sink {
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // One that left again, or too many at once: the others go on.
-                Err(_) => return Ok(()),
+                // One that left again: the others go on.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                // Out of files, say: the listener would stay readable, and the loop never rest.
+                Err(error) => return Err(error),
             };
             stream.set_nonblocking(true)?;
             let place = self.free.pop().unwrap_or_else(|| {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use lab::calibrate::{self, Calibrated, Lateness, Limit, Options, Row};
-use results::{Table, Validity, Value};
+use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Options, Row};
+use results::{Run, Table, Validity, Value};
 
 use super::bench::fresh_seed;
 use super::{print, results_path, signals};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &cli::Calibrate) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// A row for each kind of operation and number of clients, one for the start lag, one for the highest clean rate.
+/// A row for each kind of operation and number of clients, then for the start lag and for the highest rates.
 fn table(done: &Calibrated) -> Table {
     let mut table = Table::new(&[
         "what",
@@ -58,10 +58,11 @@ fn table(done: &Calibrated) -> Table {
         "lag_p99_us",
         "verdict",
     ]);
-    for row in done.rows.iter().chain([&done.start_lag]) {
+    for row in done.rows.iter().chain([&done.idle, &done.start_lag]) {
         table.push(line(row));
     }
-    table.push(limit(&done.limit));
+    table.push(highest("highest clean rate", done.limit.clean.as_ref()));
+    table.push(highest("highest kept rate", done.limit.kept.as_ref()));
     table
 }
 
@@ -112,28 +113,29 @@ fn verdict(validity: Validity, reasons: impl Iterator<Item = &'static str>) -> S
     format!("{word}: {}", reasons.join(", "))
 }
 
-fn limit(limit: &Limit) -> Vec<Value> {
-    let figure = |name: &str| Value::from(limit.best.as_ref().and_then(|run| run.figures.get(name).copied()));
+fn highest(what: &'static str, run: Option<&Run>) -> Vec<Value> {
+    let figure = |name: &str| Value::from(run.and_then(|run| run.figures.get(name).copied()));
+    let verdict = |run: &Run| verdict(run.validity, run.doubts.iter().map(|doubt| doubt.reason.text()));
     vec![
-        "highest clean rate".into(),
-        limit.best.as_ref().map(|run| run.clients).into(),
-        limit.best.as_ref().map_or(Value::Null, |run| run.driver.clone().into()),
+        what.into(),
+        run.map(|run| run.clients).into(),
+        run.map_or(Value::Null, |run| run.driver.clone().into()),
         figure("client_cpu_us_per_tx"),
-        limit.best.as_ref().and_then(results::Run::tps).into(),
+        run.and_then(Run::tps).into(),
         figure("client_busiest_thread_pct"),
-        limit.rate.into(),
+        run.and_then(|run| run.offered_rate).into(),
         figure("timer_lateness_p50_us"),
         figure("timer_lateness_p99_us"),
         figure("start_lag_p50_us"),
         figure("start_lag_p99_us"),
-        limit.best.as_ref().map_or_else(|| "none found".to_owned(), |_| "valid".to_owned()).into(),
+        run.map_or_else(|| "none found".to_owned(), verdict).into(),
     ]
 }
 
 /// What a table cannot say.
 fn words(done: &Calibrated) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for doubt in done.rows.iter().chain([&done.start_lag]).flat_map(|row| &row.doubts) {
+    for doubt in done.rows.iter().chain([&done.idle, &done.start_lag]).flat_map(|row| &row.doubts) {
         *counts.entry(doubt.reason.text()).or_default() += 1;
     }
     let mut out = String::from("\n");
@@ -144,12 +146,28 @@ fn words(done: &Calibrated) -> String {
     out + &sentences(&done.limit)
 }
 
-/// The limit in sentences.
+/// The limits in sentences.
 fn sentences(limit: &Limit) -> String {
-    let mut out = match limit.rate {
+    let rate = |run: &Option<Run>| run.as_ref().and_then(|run| run.offered_rate);
+    let (clean, kept) = (rate(&limit.clean), rate(&limit.kept));
+    let mut out = match clean {
         Some(rate) => format!("Highest clean rate of this host, one thread: {rate}/s.\n"),
-        None => "No rate was clean on this host as it is now.\n".to_owned(),
+        None => format!("Highest clean rate of this host, one thread: none; {}.\n", limit.no_clean),
     };
+    match kept {
+        Some(rate) if kept > clean => {
+            let _ = writeln!(
+                out,
+                "Highest rate kept as well as this host can: {rate}/s (1 % of the arrivals up to {:.0} µs late, \
+                 {HOST_FACTOR} times what they are with nothing to do).",
+                limit.allowed_us
+            );
+        }
+        Some(_) => {}
+        None => {
+            out.push_str("No rate was kept even as well as this host can: something else limits it now.\n")
+        }
+    }
     if let Some(next) = limit.next {
         let _ = writeln!(out, "At {next}/s: {}.", limit.why);
     }
@@ -161,20 +179,26 @@ fn sentences(limit: &Limit) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn limits_are_told_in_sentences() {
-        let limit = Limit {
-            rate: Some(81_200.0),
-            best: None,
+    fn limit() -> Limit {
+        Limit {
+            clean: None,
+            no_clean: "it wakes up too late".into(),
+            kept: None,
+            allowed_us: 280.0,
             next: Some(84_000.0),
             why: "schedule late: 1 % of …".into(),
             limited_by: "the 2 CPUs".into(),
-        };
-        let wanted = "Highest clean rate of this host, one thread: 81200/s.\nAt 84000/s: schedule late: 1 % of ….\n\
-                      Limited by: the 2 CPUs.\n";
-        assert_eq!(sentences(&limit), wanted);
-        let none = Limit { rate: None, next: None, ..limit };
-        assert!(sentences(&none).starts_with("No rate was clean"));
+        }
+    }
+
+    #[test]
+    fn what_is_not_found_is_told_with_its_reason() {
+        let wanted = "Highest clean rate of this host, one thread: none; it wakes up too late.\n\
+                      No rate was kept even as well as this host can: something else limits it now.\n\
+                      At 84000/s: schedule late: 1 % of ….\nLimited by: the 2 CPUs.\n";
+        assert_eq!(sentences(&limit()), wanted);
+        let open = Limit { next: None, ..limit() };
+        assert!(!sentences(&open).contains("At "));
     }
 
     #[test]
