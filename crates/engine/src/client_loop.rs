@@ -79,6 +79,8 @@ pub(crate) struct Core<C: Clock> {
     pub(crate) clock: C,
     /// Time of the event being served.
     pub(crate) now: Time,
+    /// The turn has only just begun: `now` serves its first event.
+    pub(crate) is_fresh: bool,
     pub(crate) plan: Plan,
     pub(crate) place: (usize, usize),
     pub(crate) phase: Phase,
@@ -150,8 +152,8 @@ impl<D: Driver> ClientLoop<D> {
         let Self { driver, core } = self;
         let until = core.deadline();
         core.waited_for = until;
-        core.close_turn();
-        driver.wait(until).map_err(EngineError::system("wait for the sockets"))?;
+        let now = core.close_turn();
+        driver.wait(now, until).map_err(EngineError::system("wait for the sockets"))?;
         core.open_turn();
         core.change_phase(driver)?;
         if core.phase == Phase::Over {
@@ -205,6 +207,7 @@ impl<C: Clock> Core<C> {
         let now = clock.now();
         Self {
             now,
+            is_fresh: false,
             clock,
             place: (assignment.thread, assignment.threads),
             phase: Phase::Setup { reported: false },
@@ -239,16 +242,19 @@ impl<C: Clock> Core<C> {
         }
     }
 
-    fn close_turn(&mut self) {
+    /// Gives the time.
+    fn close_turn(&mut self) -> Time {
         self.recorder.outbox.speak();
+        let now = self.clock.now();
         if let Some(start) = self.turn_start.take() {
-            let now = self.clock.now();
             self.recorder.turn(now, now.saturating_sub(start));
         }
+        now
     }
 
     fn open_turn(&mut self) {
         self.now = self.clock.now();
+        self.is_fresh = true;
         self.turn_start = Some(self.now);
         self.skips_left = SKIPS_PER_TURN;
         self.wakes.take(&mut self.woken);

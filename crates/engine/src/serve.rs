@@ -14,9 +14,11 @@ use crate::seat::State;
 const SLOTS_PER_TURN: u32 = 32;
 
 impl<C: Clock> Core<C> {
-    /// Reads the clock for a new event, and gives its client a full allowance.
+    /// Takes the time of a new event, and gives its client a full allowance.
     pub(crate) fn stamp(&mut self) {
-        self.now = self.clock.now();
+        if !std::mem::take(&mut self.is_fresh) {
+            self.now = self.clock.now();
+        }
         self.slots_left = SLOTS_PER_TURN;
     }
 

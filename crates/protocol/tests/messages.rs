@@ -126,8 +126,9 @@ fn skipped_rows_are_counted_alike_and_the_rest_stays() {
     let bytes = conversation();
     let (read, read_counts, _) = feed(&bytes, Want::Read, &[usize::MAX]).expect("good bytes");
     let (skipped, skip_counts, _) = feed(&bytes, Want::Skip, &[usize::MAX]).expect("good bytes");
+    let passed_over = ["row", "columns", "CopyData"];
     let others: Vec<_> =
-        read.into_iter().filter(|line| !line.starts_with("row") && !line.starts_with("CopyData")).collect();
+        read.into_iter().filter(|line| !passed_over.iter().any(|start| line.starts_with(start))).collect();
     assert_eq!(skipped, others);
     assert_eq!(skip_counts, read_counts);
 }

@@ -5,7 +5,9 @@ use std::fmt;
 use crate::number;
 
 /// What an expression yields and a variable holds once it is typed.
+// All payloads in one place: a value is then copied as two words, not byte by byte.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(u64)]
 pub enum Value {
     /// No value; most functions of it are null too.
     Null,

@@ -15,9 +15,8 @@ use crate::value::Value;
 pub struct Variables {
     symbols: Arc<Symbols>,
     slots: Vec<Variable>,
-    /// Room for a prefixed column name, and for the values of the expression being evaluated.
+    /// Room for a prefixed column name.
     name: Vec<u8>,
-    pub(crate) stack: Vec<Value>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -42,7 +41,7 @@ impl Variables {
     /// All variables unset.
     pub fn new(symbols: Arc<Symbols>) -> Self {
         let slots = vec![Variable::default(); symbols.len()];
-        Self { symbols, slots, name: Vec::new(), stack: Vec::new() }
+        Self { symbols, slots, name: Vec::new() }
     }
 
     /// The names.

@@ -74,11 +74,11 @@ pub(crate) trait Driver {
     /// Closes at once; no event of this connection follows.
     fn close(&mut self, conn: Conn);
 
-    /// Sleeps until something happened or `until` has come.
+    /// Sleeps until something happened or `until` has come; it is `now`.
     ///
     /// # Errors
     /// When the system cannot wait at all; the thread cannot go on.
-    fn wait(&mut self, until: Time) -> io::Result<()>;
+    fn wait(&mut self, now: Time, until: Time) -> io::Result<()>;
 
     /// The next thing that happened; `None` when all was given out and it is time to wait.
     fn next(&mut self) -> Option<(Conn, Happened<'_>)>;

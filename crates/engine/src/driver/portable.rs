@@ -372,7 +372,7 @@ impl Driver for Portable {
         *socket = Socket { generation: socket.generation.wrapping_add(1), sending, ..Socket::default() };
     }
 
-    fn wait(&mut self, until: Time) -> io::Result<()> {
+    fn wait(&mut self, _now: Time, until: Time) -> io::Result<()> {
         self.ready.extend(self.carried.drain(..));
         let until = self.retries.iter().map(|retry| retry.at).fold(until, Time::min);
         let wait = if !self.ready.is_empty() || !self.outcomes.is_empty() || until == 0 {

@@ -217,7 +217,7 @@ impl Driver for SimDriver<'_, '_> {
         }
     }
 
-    fn wait(&mut self, _until: Time) -> io::Result<()> {
+    fn wait(&mut self, _now: Time, _until: Time) -> io::Result<()> {
         Ok(())
     }
 

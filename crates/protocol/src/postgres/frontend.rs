@@ -38,22 +38,35 @@ pub fn parse(out: &mut Vec<u8>, name: &str, sql: impl AsRef<[u8]>, types: &[u32]
     });
 }
 
-/// Binds text parameters (`None` is NULL) to a prepared statement and makes a portal; `results` is the format of
-/// all its columns.
+/// A parameter of a statement, in text form.
+pub trait Parameter {
+    /// Appends the value to `out`; false, with nothing appended, for NULL.
+    fn append(&self, out: &mut Vec<u8>) -> bool;
+}
+
+/// `None` is NULL.
+impl Parameter for Option<&[u8]> {
+    #[inline]
+    fn append(&self, out: &mut Vec<u8>) -> bool {
+        self.is_some_and(|value| {
+            out.extend_from_slice(value);
+            true
+        })
+    }
+}
+
+/// Binds parameters to a prepared statement and makes a portal; `results` is the format of all its columns.
 ///
 /// # Errors
 /// With more than 65,535 parameters; `out` is then as it was.
 #[inline]
-pub fn bind<'p, P>(
+pub fn bind(
     out: &mut Vec<u8>,
     portal: &str,
     statement: &str,
-    parameters: P,
+    parameters: impl IntoIterator<Item: Parameter>,
     results: Format,
-) -> Result<(), TooManyParameters>
-where
-    P: IntoIterator<Item = Option<&'p [u8]>>,
-{
+) -> Result<(), TooManyParameters> {
     let start = begin(out, b'B');
     cstr(out, portal);
     cstr(out, statement);
@@ -64,12 +77,12 @@ where
     let mut count = 0_usize;
     for parameter in parameters {
         count += 1;
-        match parameter {
-            None => out.extend_from_slice(&(-1_i32).to_be_bytes()),
-            Some(value) => {
-                out.extend_from_slice(&(value.len() as u32).to_be_bytes());
-                out.extend_from_slice(value);
-            }
+        // A length of -1 is NULL.
+        out.extend_from_slice(&(-1_i32).to_be_bytes());
+        let value_at = out.len();
+        if parameter.append(out) {
+            let length = (out.len() - value_at) as u32;
+            out[value_at - 4..value_at].copy_from_slice(&length.to_be_bytes());
         }
     }
     let Ok(count) = u16::try_from(count) else {

@@ -5,9 +5,11 @@ use super::rows::{DataRow, Format, RowDescription};
 use super::server_error::ErrorFields;
 
 /// One message of the server.
+// All payloads in one place: a message is then copied in words, not byte by byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
 pub enum Message<'a> {
-    /// The columns of the rows that follow.
+    /// The columns of the rows that follow; never seen under [`Want::Skip`](super::Want::Skip).
     RowDescription(RowDescription<'a>),
     /// One row; never seen under [`Want::Skip`](super::Want::Skip).
     DataRow(DataRow<'a>),

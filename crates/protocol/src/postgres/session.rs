@@ -12,7 +12,7 @@ use super::server_error::ServerError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Want {
     /// Count them and pass over them, also over those that have not arrived completely: a row of any size
-    /// passes through a small buffer.
+    /// passes through a small buffer. Their description is passed over, too.
     Skip,
     /// Hand them out. A row must be complete in the input for that. They are counted too.
     #[default]
@@ -54,7 +54,7 @@ pub struct Session {
     pub(super) notices: Vec<ServerError>,
     status: TxStatus,
     want: Want,
-    /// Bytes of a skipped row or piece of COPY data that have not arrived yet.
+    /// Bytes of a skipped message that have not arrived yet.
     skip: usize,
     rows: u64,
     bytes: u64,
@@ -116,7 +116,7 @@ impl Session {
             let Some(header) = frame::header(rest)? else {
                 return Ok(None);
             };
-            if self.want == Want::Skip && matches!(header.tag, b'D' | b'd') {
+            if self.want == Want::Skip && matches!(header.tag, b'D' | b'd' | b'T') {
                 if !self.begin_skip(header, rest)? {
                     return Ok(None);
                 }
@@ -132,25 +132,24 @@ impl Session {
         }
     }
 
-    /// Counts the row at the start of `rest` and sets out to skip it; false when its head has not arrived.
+    /// Counts the row at the start of `rest`, if it is one, and sets out to skip it; false when its head has not arrived.
     #[inline]
     fn begin_skip(&mut self, header: frame::Header, rest: &[u8]) -> Result<bool, Broken> {
-        let payload = if header.tag == b'D' {
-            let Some(head) = rest.get(..ROW_HEAD) else {
-                return match header.body {
-                    0 | 1 => Err(Broken::Malformed { tag: header.tag, what: "too short" }),
-                    _ => Ok(false),
+        match header.tag {
+            b'D' => {
+                let Some(head) = rest.get(..ROW_HEAD) else {
+                    return match header.body {
+                        0 | 1 => Err(Broken::Malformed { tag: header.tag, what: "too short" }),
+                        _ => Ok(false),
+                    };
                 };
-            };
-            let columns = usize::from(u16::from_be_bytes([head[ROW_HEAD - 2], head[ROW_HEAD - 1]]));
-            header
-                .body
-                .checked_sub(2 + 4 * columns)
-                .ok_or(Broken::Malformed { tag: header.tag, what: "too short" })?
-        } else {
-            header.body
-        };
-        self.count(payload);
+                let columns = usize::from(u16::from_be_bytes([head[ROW_HEAD - 2], head[ROW_HEAD - 1]]));
+                let payload = header.body.checked_sub(2 + 4 * columns);
+                self.count(payload.ok_or(Broken::Malformed { tag: header.tag, what: "too short" })?);
+            }
+            b'd' => self.count(header.body),
+            _ => {}
+        }
         self.skip = frame::HEADER + header.body;
         Ok(true)
     }

@@ -1,11 +1,16 @@
 //! The stack machine.
 
-use super::functions::to_bool;
+use smallvec::SmallVec;
+
+use super::functions::{Fault, to_bool};
 use super::{Expression, Op};
 use crate::error::EvalError;
 use crate::random::Random;
 use crate::value::Value;
 use crate::variables::Variables;
+
+/// Values under way; all but unusual expressions need no memory of their own.
+type Stack = SmallVec<[Value; 16]>;
 
 impl Expression {
     /// The expression's value.
@@ -25,27 +30,21 @@ impl Expression {
         match *self.code {
             [Op::Constant(value)] => Ok(value),
             [Op::Variable(slot)] => variables.value(slot),
-            _ => {
-                let mut stack = std::mem::take(&mut variables.stack);
-                stack.clear();
-                let result = self.run(&mut stack, variables, random, debug);
-                variables.stack = stack;
-                result
-            }
+            _ => self.run(variables, random, debug).map_err(|fault| *fault),
         }
     }
 
     fn run(
         &self,
-        stack: &mut Vec<Value>,
         variables: &mut Variables,
         random: &mut Random,
         debug: &mut dyn FnMut(Value),
-    ) -> Result<Value, EvalError> {
+    ) -> Result<Value, Fault> {
+        let mut stack = Stack::new();
         let mut at = 0;
-        while let Some(&op) = self.code.get(at) {
+        while let Some(op) = self.code.get(at) {
             at += 1;
-            match op {
+            match *op {
                 Op::Constant(value) => stack.push(value),
                 Op::Variable(slot) => stack.push(variables.value(slot)?),
                 Op::Call(function, count) => {
@@ -54,10 +53,10 @@ impl Expression {
                     stack.truncate(first);
                     stack.push(value);
                 }
-                Op::TooMany(_) => return Err(EvalError::TooManyArguments),
-                Op::AndThen(skip) => at += skip_unless(stack, true, skip)?,
-                Op::OrElse(skip) => at += skip_unless(stack, false, skip)?,
-                Op::Logical => check_logical(top(stack))?,
+                Op::TooMany(_) => return Err(EvalError::TooManyArguments.into()),
+                Op::AndThen(skip) => at += skip_unless(&mut stack, true, skip)?,
+                Op::OrElse(skip) => at += skip_unless(&mut stack, false, skip)?,
+                Op::Logical => check_logical(top(&stack))?,
                 Op::Unless(skip) => {
                     if !stack.pop().is_some_and(Value::truth) {
                         at += skip;
@@ -66,13 +65,13 @@ impl Expression {
                 Op::Skip(skip) => at += skip,
             }
         }
-        Ok(top(stack))
+        Ok(top(&stack))
     }
 }
 
 /// The left side of AND and OR: takes it away and goes on if it is `undecided`, else keeps it as the result. Null
 /// decides, too.
-fn skip_unless(stack: &mut Vec<Value>, undecided: bool, skip: usize) -> Result<usize, EvalError> {
+fn skip_unless(stack: &mut Stack, undecided: bool, skip: usize) -> Result<usize, Fault> {
     let left = top(stack);
     if left == Value::Null || to_bool(left)? != undecided {
         return Ok(skip);
@@ -81,7 +80,7 @@ fn skip_unless(stack: &mut Vec<Value>, undecided: bool, skip: usize) -> Result<u
     Ok(0)
 }
 
-fn check_logical(right: Value) -> Result<(), EvalError> {
+fn check_logical(right: Value) -> Result<(), Fault> {
     if right == Value::Null { Ok(()) } else { to_bool(right).map(drop) }
 }
 

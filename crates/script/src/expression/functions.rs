@@ -6,6 +6,9 @@ use crate::permute::permute;
 use crate::random::Random;
 use crate::value::Value;
 
+/// A failure under way; in a box, so that a result is no larger than a value.
+pub(super) type Fault = Box<EvalError>;
+
 /// Most arguments of a function.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 
@@ -120,12 +123,41 @@ impl Function {
     }
 
     /// Applies it to its arguments, as many as it takes. Null arguments make the result null (not for IS and debug).
+    #[inline]
     pub(super) fn apply(
         self,
         arguments: &[Value],
         random: &mut Random,
         debug: &mut dyn FnMut(Value),
-    ) -> Result<Value, EvalError> {
+    ) -> Result<Value, Fault> {
+        match *arguments {
+            // What most scripts do most of the time.
+            [Value::Int(left), Value::Int(right)] => self.of_two_integers(left, right, random),
+            _ => self.of_any(arguments, random, debug),
+        }
+    }
+
+    #[inline]
+    fn of_two_integers(self, left: i64, right: i64, random: &mut Random) -> Result<Value, Fault> {
+        match self {
+            Self::Add | Self::Sub | Self::Mul | Self::Div => self.int_arithmetic(left, right).map(Value::Int),
+            Self::Equal | Self::NotEqual | Self::Less | Self::LessEqual => {
+                Ok(Value::Bool(self.compare(left, right)))
+            }
+            Self::Is => Ok(Value::Bool(left == right)),
+            Self::Least => Ok(Value::Int(left.min(right))),
+            Self::Greatest => Ok(Value::Int(left.max(right))),
+            Self::Pow => Ok(Value::Double((left as f64).powf(right as f64))),
+            _ => self.on_integers(left, right, random).map(Value::Int),
+        }
+    }
+
+    fn of_any(
+        self,
+        arguments: &[Value],
+        random: &mut Random,
+        debug: &mut dyn FnMut(Value),
+    ) -> Result<Value, Fault> {
         match (self, arguments) {
             (Self::Debug, &[value]) => {
                 debug(value);
@@ -134,7 +166,7 @@ impl Function {
             (Self::Is, &[left, right]) => return Ok(Value::Bool(left == right)),
             _ => {}
         }
-        if arguments.contains(&Value::Null) {
+        if arguments.iter().any(|argument| matches!(argument, Value::Null)) {
             return Ok(Value::Null);
         }
         match *arguments {
@@ -150,7 +182,7 @@ impl Function {
         !matches!(self, Self::Least | Self::Greatest)
     }
 
-    fn unary(self, value: Value) -> Result<Value, EvalError> {
+    fn unary(self, value: Value) -> Result<Value, Fault> {
         Ok(match self {
             Self::Not => Value::Bool(!to_bool(value)?),
             Self::Abs => match value {
@@ -166,7 +198,7 @@ impl Function {
         })
     }
 
-    fn binary(self, left: Value, right: Value, random: &mut Random) -> Result<Value, EvalError> {
+    fn binary(self, left: Value, right: Value, random: &mut Random) -> Result<Value, Fault> {
         match self {
             Self::Add | Self::Sub | Self::Mul | Self::Div => self.arithmetic(left, right),
             Self::Equal | Self::NotEqual | Self::Less | Self::LessEqual => self.comparison(left, right),
@@ -176,7 +208,7 @@ impl Function {
         }
     }
 
-    fn arithmetic(self, left: Value, right: Value) -> Result<Value, EvalError> {
+    fn arithmetic(self, left: Value, right: Value) -> Result<Value, Fault> {
         if !is_double(left) && !is_double(right) {
             return self.int_arithmetic(to_int(left)?, to_int(right)?).map(Value::Int);
         }
@@ -189,18 +221,19 @@ impl Function {
         }))
     }
 
-    fn int_arithmetic(self, left: i64, right: i64) -> Result<i64, EvalError> {
+    #[inline]
+    fn int_arithmetic(self, left: i64, right: i64) -> Result<i64, Fault> {
         let (result, operation) = match self {
             Self::Add => (left.checked_add(right), "add"),
             Self::Sub => (left.checked_sub(right), "sub"),
             Self::Mul => (left.checked_mul(right), "mul"),
-            _ if right == 0 => return Err(EvalError::DivisionByZero),
+            _ if right == 0 => return Err(EvalError::DivisionByZero.into()),
             _ => (left.checked_div(right), "div"),
         };
-        result.ok_or(EvalError::BigintOverflow { operation })
+        result.ok_or_else(|| EvalError::BigintOverflow { operation }.into())
     }
 
-    fn comparison(self, left: Value, right: Value) -> Result<Value, EvalError> {
+    fn comparison(self, left: Value, right: Value) -> Result<Value, Fault> {
         if is_double(left) || is_double(right) {
             Ok(Value::Bool(self.compare(to_double(left)?, to_double(right)?)))
         } else {
@@ -218,9 +251,10 @@ impl Function {
     }
 
     /// Functions of two integers, whatever was given.
-    fn on_integers(self, left: i64, right: i64, random: &mut Random) -> Result<i64, EvalError> {
+    #[inline]
+    fn on_integers(self, left: i64, right: i64, random: &mut Random) -> Result<i64, Fault> {
         Ok(match self {
-            Self::Mod if right == 0 => return Err(EvalError::DivisionByZero),
+            Self::Mod if right == 0 => return Err(EvalError::DivisionByZero.into()),
             Self::Mod => left.wrapping_rem(right),
             Self::BitAnd => left & right,
             Self::BitOr => left | right,
@@ -237,41 +271,35 @@ impl Function {
         })
     }
 
-    fn ternary(
-        self,
-        first: Value,
-        second: Value,
-        third: Value,
-        random: &mut Random,
-    ) -> Result<Value, EvalError> {
+    fn ternary(self, first: Value, second: Value, third: Value, random: &mut Random) -> Result<Value, Fault> {
         let (low, high) = (to_int(first)?, to_int(second)?);
         if self == Self::Permute {
             let seed = to_int(third)?;
             return if high > 0 {
                 Ok(Value::Int(permute(low, high, seed)))
             } else {
-                Err(EvalError::PermuteSize)
+                Err(EvalError::PermuteSize.into())
             };
         }
         check_range(low, high)?;
         let parameter = to_double(third)?;
         Ok(Value::Int(match self {
             Self::RandomGaussian if parameter < MIN_GAUSSIAN => {
-                return Err(EvalError::GaussianParameter { parameter });
+                return Err(EvalError::GaussianParameter { parameter }.into());
             }
             Self::RandomGaussian => random.gaussian(low, high, parameter),
             // pgbench never returns when the parameter is not a number.
             Self::RandomZipfian if !ZIPFIAN.contains(&parameter) => {
-                return Err(EvalError::ZipfianParameter { parameter });
+                return Err(EvalError::ZipfianParameter { parameter }.into());
             }
             Self::RandomZipfian => random.zipfian(low, high, parameter),
-            _ if parameter <= 0.0 => return Err(EvalError::ExponentialParameter { parameter }),
+            _ if parameter <= 0.0 => return Err(EvalError::ExponentialParameter { parameter }.into()),
             _ => random.exponential(low, high, parameter),
         }))
     }
 
     /// The least or greatest argument; a double if any is one.
-    fn extreme(self, arguments: &[Value]) -> Result<Value, EvalError> {
+    fn extreme(self, arguments: &[Value]) -> Result<Value, Fault> {
         if arguments.iter().copied().any(is_double) {
             self.extreme_of(arguments, to_double).map(Value::Double)
         } else {
@@ -282,8 +310,8 @@ impl Function {
     fn extreme_of<T: PartialOrd + Default>(
         self,
         arguments: &[Value],
-        convert: fn(Value) -> Result<T, EvalError>,
-    ) -> Result<T, EvalError> {
+        convert: fn(Value) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         let Some((&first, rest)) = arguments.split_first() else {
             return Ok(T::default());
         };
@@ -303,13 +331,14 @@ pub(super) enum Spelling {
 }
 
 /// Whether random integers of [`low`, `high`] can be drawn.
-fn check_range(low: i64, high: i64) -> Result<(), EvalError> {
+#[inline]
+fn check_range(low: i64, high: i64) -> Result<(), Fault> {
     if low > high {
-        return Err(EvalError::EmptyRange);
+        return Err(EvalError::EmptyRange.into());
     }
     match high.checked_sub(low).and_then(|distance| distance.checked_add(1)) {
         Some(_) => Ok(()),
-        None => Err(EvalError::RangeTooLarge),
+        None => Err(EvalError::RangeTooLarge.into()),
     }
 }
 
@@ -318,15 +347,15 @@ fn is_double(value: Value) -> bool {
 }
 
 /// The value as a boolean, which only a boolean is.
-pub(super) fn to_bool(value: Value) -> Result<bool, EvalError> {
+pub(super) fn to_bool(value: Value) -> Result<bool, Fault> {
     match value {
         Value::Bool(value) => Ok(value),
-        other => Err(EvalError::Coercion { from: other.type_name(), to: "boolean" }),
+        other => Err(EvalError::Coercion { from: other.type_name(), to: "boolean" }.into()),
     }
 }
 
 /// The value as an integer; doubles are rounded, halves to even.
-fn to_int(value: Value) -> Result<i64, EvalError> {
+fn to_int(value: Value) -> Result<i64, Fault> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match value {
         Value::Int(value) => Ok(value),
@@ -335,17 +364,17 @@ fn to_int(value: Value) -> Result<i64, EvalError> {
             if (-LIMIT..LIMIT).contains(&value) {
                 Ok(value as i64)
             } else {
-                Err(EvalError::DoubleToInt { value })
+                Err(EvalError::DoubleToInt { value }.into())
             }
         }
-        other => Err(EvalError::Coercion { from: other.type_name(), to: "int" }),
+        other => Err(EvalError::Coercion { from: other.type_name(), to: "int" }.into()),
     }
 }
 
-fn to_double(value: Value) -> Result<f64, EvalError> {
+fn to_double(value: Value) -> Result<f64, Fault> {
     match value {
         Value::Double(value) => Ok(value),
         Value::Int(value) => Ok(value as f64),
-        other => Err(EvalError::Coercion { from: other.type_name(), to: "double" }),
+        other => Err(EvalError::Coercion { from: other.type_name(), to: "double" }.into()),
     }
 }

@@ -10,6 +10,8 @@ use io_uring::types::BufRingEntry;
 
 /// Size of one buffer: PostgreSQL sends in pieces of this size.
 const SIZE: usize = 8192;
+/// From one buffer to the next: small messages must not all fall on the same lines of the processor's caches.
+const STRIDE: usize = SIZE + 5 * 64;
 /// The ring's memory begins at a page.
 const PAGE: usize = 4096;
 
@@ -38,7 +40,7 @@ impl Buffers {
         // SAFETY: the layout is not empty.
         let start = unsafe { alloc_zeroed(layout) }.cast::<BufRingEntry>();
         let entries = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout));
-        let memory = vec![0; usize::from(count) * SIZE].into_boxed_slice();
+        let memory = vec![0; usize::from(count) * STRIDE].into_boxed_slice();
         let mut this = Self { entries, layout, memory, count, tail: 0 };
         // SAFETY: the memory is a zeroed, page-aligned array of `count` entries that outlives the ring: the driver drops
         // its ring first.
@@ -51,14 +53,14 @@ impl Buffers {
 
     /// What was received into a buffer.
     pub(super) fn received(&self, number: u16, length: usize) -> &[u8] {
-        let start = usize::from(number) * SIZE;
+        let start = usize::from(number) * STRIDE;
         &self.memory[start..start + length.min(SIZE)]
     }
 
     /// Gives a buffer to the system again.
     pub(super) fn give_back(&mut self, number: u16) {
         let slot = usize::from(self.tail & (self.count - 1));
-        let start = usize::from(number) * SIZE;
+        let start = usize::from(number) * STRIDE;
         let address = self.memory[start..start + SIZE].as_mut_ptr();
         // SAFETY: `slot` is inside the array, which nobody else on our side holds; the system reads an entry only after
         // the tail has passed it.

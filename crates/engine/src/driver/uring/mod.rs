@@ -6,6 +6,8 @@
 
 mod buffers;
 mod socket;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use std::collections::HashMap;
@@ -27,6 +29,11 @@ use crate::wake::Notify;
 
 /// How long the end of a driver waits for last words to be sent.
 const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Longest send that is sure to be over as soon as it is submitted, where the peer has read what came before.
+const SMALL: usize = 4096;
+/// How long news may be held back at most should such a send not be over after all, ns.
+const HELD_BACK: Time = 10_000_000;
 
 /// Name of the driver.
 pub(super) const NAME: &str = "io_uring";
@@ -64,6 +71,10 @@ pub(crate) struct Uring {
     served: usize,
     /// A buffer whose bytes are lent.
     lent: Option<u16>,
+    /// Small sends ordered since the last wait: their completions are no news, and not worth a turn of their own.
+    silent: u32,
+    /// Something is to be done as soon as a send has completed.
+    prompt: bool,
     wake: Arc<WakeFd>,
 }
 
@@ -95,6 +106,8 @@ impl Uring {
             done: Vec::new(),
             served: 0,
             lent: None,
+            silent: 0,
+            prompt: false,
             wake,
         };
         this.watch_wake();
@@ -217,8 +230,11 @@ impl Uring {
         }
     }
 
-    /// Submits what was ordered, and takes what completed by `until`.
-    fn enter(&mut self, until: Time) -> io::Result<()> {
+    /// Submits what was ordered, and takes what completes from `now` to `until`.
+    fn enter(&mut self, now: Time, until: Time) -> io::Result<()> {
+        let silent = if std::mem::take(&mut self.prompt) { 0 } else { self.silent };
+        self.silent = 0;
+        let until = if silent > 0 { until.min(now.saturating_add(HELD_BACK)) } else { until };
         let outcome = if until == 0 {
             let orders = self.ring.submission().len() as u32;
             // Completions are only made inside such a call.
@@ -226,11 +242,13 @@ impl Uring {
             // SAFETY: no argument is passed.
             unsafe { self.ring.submitter().enter::<libc::sigset_t>(orders, 0, flags, None) }
         } else if until == Time::MAX {
-            self.ring.submit_and_wait(1)
+            self.ring.submit_and_wait(1 + silent as usize)
         } else {
-            let left = until.saturating_sub(self.epoch.now());
+            let left = until.saturating_sub(now);
             let timeout = types::Timespec::from(Duration::from_nanos(left));
-            self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&timeout))
+            self.ring
+                .submitter()
+                .submit_with_args(1 + silent as usize, &types::SubmitArgs::new().timespec(&timeout))
         };
         match outcome {
             Ok(_) => {}
@@ -287,12 +305,18 @@ impl Driver for Uring {
 
     #[inline]
     fn send(&mut self, conn: Conn, out: &mut Vec<u8>) {
-        if let Some(entry) = self.sockets[conn].send(conn, out) {
-            self.order(&entry);
+        let length = out.len();
+        match self.sockets[conn].send(conn, out) {
+            Some(entry) => {
+                self.order(&entry);
+                self.silent += u32::from(length <= SMALL);
+            }
+            None => self.prompt = true,
         }
     }
 
     fn close(&mut self, conn: Conn) {
+        self.prompt = true;
         let generation = self.sockets[conn].generation;
         let fresh = Socket::new(token::next(generation));
         let mut old = std::mem::replace(&mut self.sockets[conn], fresh);
@@ -303,9 +327,9 @@ impl Driver for Uring {
         }
     }
 
-    fn wait(&mut self, until: Time) -> io::Result<()> {
+    fn wait(&mut self, now: Time, until: Time) -> io::Result<()> {
         let until = if self.failed.is_empty() { until } else { 0 };
-        self.enter(until)
+        self.enter(now, until)
     }
 
     fn next(&mut self) -> Option<(Conn, Happened<'_>)> {
@@ -340,9 +364,10 @@ impl Drop for Uring {
             self.close(conn);
         }
         let end = self.epoch.now() + FAREWELL.as_nanos() as Time;
-        while !self.dying.is_empty() && self.epoch.now() < end {
+        while !self.dying.is_empty() {
             while self.next().is_some() {}
-            if self.dying.is_empty() || self.enter(end).is_err() {
+            let now = self.epoch.now();
+            if self.dying.is_empty() || now >= end || self.enter(now, end).is_err() {
                 break;
             }
         }

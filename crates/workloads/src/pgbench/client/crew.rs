@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::Client;
 use script::{Cursor, Random, Streams, Symbols};
+use smallvec::SmallVec;
 
 use super::choice::{Choice, choices};
 use super::hosts::{Route, servers};
@@ -63,7 +64,7 @@ fn client(
     PgbenchClient {
         program: Arc::clone(program),
         number: 0,
-        conns: Vec::new(),
+        conns: SmallVec::new(),
         at: 0,
         state: State::Connecting,
         choice: Arc::clone(choice),

@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex};
 use engine::{Client, Endpoint, Event, Failure, Io, Link, Outcome, Step, Time};
 use protocol::postgres::{ServerError, TxStatus, frontend};
 use script::{Cursor, Random, Variables};
+use smallvec::SmallVec;
 
 use self::capture::Captured;
 use self::choice::Choice;
@@ -106,7 +107,7 @@ pub(super) struct PgbenchClient {
     program: ThreadProgram,
     number: usize,
     /// One, or the primary's and a standby's.
-    conns: Vec<Conn>,
+    conns: SmallVec<[Conn; 1]>,
     /// The connection in use.
     at: Link,
     state: State,

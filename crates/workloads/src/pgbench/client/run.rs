@@ -26,7 +26,8 @@ pub(super) enum Flow {
 impl PgbenchClient {
     /// Runs commands until one must be waited for, or the script ends.
     pub(super) fn advance(&mut self, io: &mut Io<'_>) -> Step {
-        self.run(false, io)
+        let commands = self.program.scripts.scripts()[self.running].commands.len();
+        if self.cursor.command() < commands { self.run(false, io) } else { self.end_script(io) }
     }
 
     /// The same, but the first command began before: what it needed is there now.

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use engine::Io;
-use protocol::postgres::{Format, Want, frontend};
-use script::{Action, Capture, Statement};
+use protocol::postgres::frontend::{self, Parameter};
+use protocol::postgres::{Format, Want};
+use script::{Action, Capture, Slot, Statement, Variables};
 
 use super::pipeline::Pipeline;
 use super::{PgbenchClient, State};
@@ -16,11 +16,23 @@ use crate::pgbench::options::Mode;
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     text: Vec<u8>,
-    parameters: Vec<Option<Range<usize>>>,
     /// What a pipeline has to send.
     pub(super) held: Vec<u8>,
     /// Numbers of a pipeline's statements without a result yet, oldest first.
     pub(super) sent: VecDeque<usize>,
+}
+
+/// A variable as a parameter; unset is NULL.
+struct Content<'a> {
+    variables: &'a Variables,
+    slot: Slot,
+}
+
+impl Parameter for Content<'_> {
+    #[inline]
+    fn append(&self, out: &mut Vec<u8>) -> bool {
+        self.variables.append_text(self.slot, out)
+    }
 }
 
 impl Scratch {
@@ -68,16 +80,9 @@ impl PgbenchClient {
             self.debug(format_args!("sending {sent}"), io);
         }
         let in_pipeline = self.pipeline == Pipeline::Open;
-        let Scratch { text, parameters, held, sent } = &mut self.scratch;
-        text.clear();
-        parameters.clear();
-        for slot in statement.parameters() {
-            let start = text.len();
-            let set = self.variables.append_text(*slot, text);
-            parameters.push(set.then_some(start..text.len()));
-        }
-        let values = parameters.iter().map(|range| range.clone().map(|range| &text[range]));
-
+        let Scratch { held, sent, .. } = &mut self.scratch;
+        let variables = &self.variables;
+        let values = statement.parameters().iter().map(|slot| Content { variables, slot: *slot });
         let out = if in_pipeline { held } else { io.out(self.at) };
         if !prepared {
             frontend::parse(out, "", &statement_text.text, &[]);
