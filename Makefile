@@ -29,7 +29,7 @@ test: ## every check: format, lints, docs, unit, property, snapshot and end-to-e
 	@$(MAKE) --no-print-directory check unit
 
 bench: ## pgdyno's own cost beside pgbench and redis-benchmark, as a Markdown page (BENCH='cost --pairs 9': parts of it)
-	@setup/install rust postgres redis
+	@setup/install rust postgres redis pgbouncer openssl
 	@$(MAKE) --no-print-directory build
 	@cargo build --release --locked --quiet -p pgdyno-benches
 	@$${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)

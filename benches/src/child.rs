@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -19,6 +19,8 @@ pub(crate) struct Ran {
     pub(crate) system_s: f64,
     /// From its start to its end, s.
     pub(crate) wall_s: f64,
+    /// Most memory it had at once, KiB. The kernel begins the count with what the parent had at its most before.
+    pub(crate) peak_kib: u64,
 }
 
 impl Ran {
@@ -28,13 +30,33 @@ impl Ran {
     }
 }
 
-/// Runs a program; `cpus` pins it.
+/// Runs a program to its end; `cpus` pins it.
 pub(crate) fn run(
     program: &Path,
     arguments: &[OsString],
     env: &[(String, String)],
     cpus: Option<&str>,
 ) -> anyhow::Result<Ran> {
+    start(program, arguments, env, cpus)?.finish()
+}
+
+/// A program that runs.
+pub(crate) struct Started {
+    /// As it is called in errors.
+    name: String,
+    since: Instant,
+    child: Child,
+    output: Reader,
+    errors: Reader,
+}
+
+/// Starts a program; `cpus` pins it.
+pub(crate) fn start(
+    program: &Path,
+    arguments: &[OsString],
+    env: &[(String, String)],
+    cpus: Option<&str>,
+) -> anyhow::Result<Started> {
     let mut command = match cpus {
         Some(cpus) => {
             let mut command = Command::new("taskset");
@@ -43,20 +65,37 @@ pub(crate) fn run(
         }
         None => Command::new(program),
     };
-    let name = program.display().to_string();
+    let name = format!("{} {arguments:?}", program.display());
     command.args(arguments).envs(env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let start = Instant::now();
+    let since = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
     let output = read_all(child.stdout.take());
     let errors = read_all(child.stderr.take());
-    let (output, errors) = (join(output), join(errors));
-    let (status, usage) = wait(child.id())?;
-    let wall_s = start.elapsed().as_secs_f64();
-    if status != 0 {
-        bail!("{name} {arguments:?} ended with status {status}:\n{errors}{output}");
+    Ok(Started { name, since, child, output, errors })
+}
+
+impl Started {
+    /// Its pid, a zombie's when it has ended.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
-    Ok(Ran { output, user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime), wall_s })
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// When it failed; with what it said.
+    pub(crate) fn finish(self) -> anyhow::Result<Ran> {
+        let Self { name, since, child, output, errors } = self;
+        let (output, errors) = (join(output), join(errors));
+        let (status, usage) = wait(child.id())?;
+        let wall_s = since.elapsed().as_secs_f64();
+        if status != 0 {
+            bail!("{name} ended with status {status}:\n{errors}{output}");
+        }
+        let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
+        Ok(Ran { output, user_s, system_s, wall_s, peak_kib: usage.ru_maxrss as u64 })
+    }
 }
 
 type Reader = Option<std::thread::JoinHandle<String>>;
@@ -83,10 +122,8 @@ fn wait(pid: u32) -> anyhow::Result<(i32, libc::rusage)> {
     if waited < 0 {
         bail!("cannot wait for a child: {}", std::io::Error::last_os_error());
     }
-    Ok((
-        if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) },
-        usage,
-    ))
+    let code = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) };
+    Ok((code, usage))
 }
 
 fn seconds(time: libc::timeval) -> f64 {

@@ -2,116 +2,201 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::Context;
-
-use crate::Options;
 use crate::child::{self, Ran};
-use crate::page;
 use crate::pairs::{Sample, compare};
-use crate::server::Server;
+use crate::printed::{processed, tps};
+use crate::server::{Server, Way};
+use crate::{Missing, Options, What, page, pin};
 
 /// From this many clients on connecting is subtracted: pgbench does it inside its `-T`.
 const MANY: u32 = 256;
 /// Shortest run then, s.
 const LONG: u32 = 20;
+/// What pgdyno says to a driver that the kernel does not let it have.
+const REFUSED: &str = "io_uring was asked for, and cannot be had";
+/// Scale of pgbench's tables.
+pub(crate) const SCALE: u32 = 10;
 
 /// How the client runs.
 pub(crate) struct Manner {
+    what: What,
     title: &'static str,
-    driver: Option<&'static str>,
-    /// CPUs of the server and of the client.
-    cpus: Option<(&'static str, &'static str)>,
+    way: Way,
+    /// Drivers of ours; `None` leaves the choice to pgdyno.
+    drivers: &'static [Option<&'static str>],
     modes: &'static [&'static str],
+    /// Numbers of clients when none are asked for.
+    clients: &'static [u32],
+    /// Transactions per second; as many as possible when `None`.
+    rate: Option<u32>,
+    /// Server and client on a CPU each.
+    apart: bool,
 }
 
 impl Manner {
     /// As it comes.
     pub(crate) fn usual() -> Self {
-        let modes = &["prepared", "simple"];
-        Self { title: "Unix socket, one thread", driver: None, cpus: None, modes }
+        Self {
+            what: What::Cost,
+            title: "Unix socket, one thread",
+            way: Way::Socket,
+            drivers: &[None],
+            modes: &["prepared", "simple"],
+            clients: &[1, 8, 64, 512],
+            rate: None,
+            apart: false,
+        }
     }
 
     /// Where io_uring is forbidden.
     pub(crate) fn epoll() -> Self {
-        Self {
-            title: "Unix socket, one thread, portable driver",
-            driver: Some("portable"),
-            modes: &["prepared"],
-            ..Self::usual()
-        }
+        let title = "Unix socket, one thread, portable driver";
+        Self { what: What::Epoll, title, drivers: &[Some("portable")], modes: &["prepared"], ..Self::usual() }
     }
 
     /// Client and server on CPUs of their own.
     pub(crate) fn pinned() -> Self {
-        let title = "Unix socket, one thread, server on CPU 0, client on CPU 1";
-        Self { title, cpus: Some(("0", "1")), ..Self::usual() }
+        let title = "Unix socket, one thread, server and client on different CPUs";
+        Self { what: What::Pinned, title, apart: true, ..Self::usual() }
     }
-}
 
-/// A table row for each number of clients and each mode.
-pub(crate) fn by_clients(options: &Options, manner: &Manner) -> anyhow::Result<()> {
-    let server = Server::start(options, 10)?;
-    if let Some((cpus, _)) = manner.cpus {
-        server.pin(cpus)?;
-    }
-    println!("\n## {}\n\n{}", manner.title, page::COST_HEAD);
-    for mode in manner.modes {
-        for clients in &options.clients {
-            row(options, &server, manner, mode, *clients)?;
+    /// Over the loopback network.
+    pub(crate) fn tcp() -> Self {
+        Self {
+            what: What::Tcp,
+            title: "TCP on 127.0.0.1, one thread, connecting subtracted",
+            way: Way::Tcp,
+            modes: &["prepared"],
+            clients: &[8, 16, 64],
+            ..Self::usual()
         }
     }
-    Ok(())
+
+    /// The same encrypted.
+    pub(crate) fn tls() -> Self {
+        let title = "TLS over TCP on 127.0.0.1, one thread, connecting subtracted";
+        Self { what: What::Tls, title, way: Way::Tls, ..Self::tcp() }
+    }
+
+    /// Arrivals by the clock.
+    pub(crate) fn open() -> Self {
+        Self {
+            what: What::Open,
+            title: "Open load of 5,000 transactions/s, Unix socket, one thread",
+            drivers: &[Some("io_uring"), Some("portable")],
+            modes: &["prepared"],
+            clients: &[16],
+            rate: Some(5000),
+            ..Self::usual()
+        }
+    }
 }
 
-fn row(options: &Options, server: &Server, manner: &Manner, mode: &str, clients: u32) -> anyhow::Result<()> {
-    let measure = |program: &Path, ours: bool| -> anyhow::Result<Sample> {
-        let run = |length: &[&str]| {
-            let mut arguments: Vec<OsString> = Vec::new();
-            if ours {
-                arguments.push("pgbench".into());
-                if let Some(driver) = manner.driver {
-                    arguments.extend(["--driver".into(), driver.into()]);
+/// A table row for each mode, driver and number of clients.
+pub(crate) fn by_clients(options: &Options, manner: &Manner) -> anyhow::Result<()> {
+    let clients = options.clients_or(manner.clients);
+    println!("{}", page::title(options, manner.what, manner.title, &page::clients_option(&clients)));
+    let apart = if manner.apart { Some(pin::two_cpus()?) } else { None };
+    let most = clients.iter().copied().max().unwrap_or_default();
+    let server = Server::start(options, manner.way, SCALE, most)?;
+    if let Some((servers, ours)) = &apart {
+        server.pin(servers)?;
+        println!("Server on CPU {servers}, client on CPU {ours}.\n");
+    }
+    println!("{}", page::COST_HEAD);
+    let cpus = apart.as_ref().map(|(_, ours)| ours.as_str());
+    for mode in manner.modes {
+        for driver in manner.drivers {
+            for clients in &clients {
+                let load = Load { server: &server, manner, driver: *driver, mode, clients: *clients, cpus };
+                match row(options, &load) {
+                    Err(error) if format!("{error:#}").contains(REFUSED) => {
+                        println!("| {} | {clients} | {} |", load.name(), Missing(REFUSED.into()));
+                    }
+                    row => row?,
                 }
             }
-            let clients = clients.to_string();
-            arguments.extend(["-n", "-S", "-M", mode, "-j", "1", "-c", &clients].map(OsString::from));
-            arguments.extend(length.iter().map(OsString::from));
-            child::run(program, &arguments, &server.env, manner.cpus.map(|(_, client)| client))
-        };
-        let seconds = if clients >= MANY { options.seconds.max(LONG) } else { options.seconds };
-        let whole = run(&["-T", &seconds.to_string()])?;
-        let (mut cpu_s, mut count) = (whole.cpu_s(), processed(&whole)?);
-        let speed = tps(&whole)?;
-        if clients >= MANY {
-            let start = run(&["-t", "1"])?;
-            cpu_s -= start.cpu_s();
-            count -= processed(&start)?;
         }
-        Ok(Sample { cost: cpu_s * 1e6 / count, speed })
-    };
-    let compared = compare(
-        options.pairs,
-        Duration::from_secs(options.patience),
-        || measure(&options.pgdyno, true),
-        || measure(&server.pgbench, false),
-    )?;
-    println!("{}", page::cost_row(mode, clients, &compared));
+    }
     Ok(())
 }
 
-fn processed(ran: &Ran) -> anyhow::Result<f64> {
-    number(&ran.output, "number of transactions actually processed: ")
+fn row(options: &Options, load: &Load<'_>) -> anyhow::Result<()> {
+    let compared = compare(
+        options.pairs,
+        options.patience(),
+        || load.sample(&options.pgdyno, true, options.seconds),
+        || load.sample(&load.server.pgbench, false, options.seconds),
+    )?;
+    println!("{}", page::cost_row(&load.name(), load.clients, &compared));
+    Ok(())
 }
 
-fn tps(ran: &Ran) -> anyhow::Result<f64> {
-    number(&ran.output, "tps = ")
+/// The load of a row, for either program.
+struct Load<'a> {
+    server: &'a Server,
+    manner: &'a Manner,
+    driver: Option<&'static str>,
+    mode: &'a str,
+    clients: u32,
+    cpus: Option<&'a str>,
 }
 
-fn number(output: &str, before: &str) -> anyhow::Result<f64> {
-    let rest = output.lines().find_map(|line| line.strip_prefix(before));
-    let digits =
-        rest.map(|rest| rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default());
-    digits.and_then(|digits| digits.parse().ok()).with_context(|| format!("no \"{before}\" in:\n{output}"))
+impl Load<'_> {
+    fn name(&self) -> String {
+        match self.driver {
+            Some(driver) => format!("{}, {driver}", self.mode),
+            None => self.mode.to_owned(),
+        }
+    }
+
+    fn sample(&self, program: &Path, ours: bool, seconds: u32) -> anyhow::Result<Sample> {
+        let (many, seconds) = length(self.clients, seconds);
+        // Passwords and handshakes cost much more than a Unix socket.
+        let subtract = many || self.manner.way != Way::Socket;
+        without_connecting(seconds, subtract, |length| self.run(program, ours, length))
+    }
+
+    fn run(&self, program: &Path, ours: bool, length: &[String]) -> anyhow::Result<Ran> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        if ours {
+            arguments.push("pgbench".into());
+            if let Some(driver) = self.driver {
+                arguments.extend(["--driver".into(), driver.into()]);
+            }
+        }
+        arguments.extend(select_only(self.mode, self.clients));
+        if let Some(rate) = self.manner.rate.filter(|_| length[0] == "-T") {
+            arguments.extend(["-R".into(), rate.to_string().into()]);
+        }
+        arguments.extend(length.iter().map(OsString::from));
+        child::run(program, &arguments, &self.server.env, self.cpus)
+    }
+}
+
+/// Arguments of the load, but for its length.
+pub(crate) fn select_only(mode: &str, clients: u32) -> Vec<OsString> {
+    ["-n", "-S", "-M", mode, "-j", "1", "-c", &clients.to_string()].map(OsString::from).to_vec()
+}
+
+/// Cost and speed of a run of so many seconds, if so wanted less a run of one transaction per client.
+pub(crate) fn without_connecting(
+    seconds: u32,
+    subtract: bool,
+    run: impl Fn(&[String]) -> anyhow::Result<Ran>,
+) -> anyhow::Result<Sample> {
+    let whole = run(&["-T".to_owned(), seconds.to_string()])?;
+    let (mut cpu_s, mut count) = (whole.cpu_s(), processed(&whole)?);
+    if subtract {
+        let start = run(&["-t".to_owned(), "1".to_owned()])?;
+        cpu_s -= start.cpu_s();
+        count -= processed(&start)?;
+    }
+    Ok(Sample { cost: cpu_s * 1e6 / count, speed: tps(&whole)? })
+}
+
+/// Whether connecting so many clients is worth subtracting, and the length of a run then, s.
+pub(crate) fn length(clients: u32, seconds: u32) -> (bool, u32) {
+    if clients >= MANY { (true, seconds.max(LONG)) } else { (false, seconds) }
 }

@@ -7,44 +7,74 @@
 
 mod child;
 mod cost;
+mod fixed_rate;
+#[cfg(target_os = "linux")]
+mod floor;
+#[cfg(target_os = "linux")]
+mod floor_load;
+#[cfg(target_os = "linux")]
+mod floor_talk;
+mod growth;
 mod init;
+mod limits;
 mod many;
+mod memory;
 mod page;
 mod pairs;
+mod pin;
+mod pooler;
+mod printed;
 mod quiet;
 mod redis;
 mod redis_load;
 mod server;
+mod sink;
 mod truth;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 
 /// Measures what pgdyno costs, beside pgbench and redis-benchmark.
 #[derive(Debug, Parser)]
 struct Options {
-    /// What to measure [default: all but pinned]
+    /// What to measure [default: all]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
     #[arg(long, default_value = "target/release/pgdyno")]
     pgdyno: PathBuf,
-    /// The real pgbench [default: the newest beside a server]
+    /// The real pgbench [default: that of the server]
     #[arg(long)]
     pgbench: Option<PathBuf>,
     /// Pairs per row
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: u32,
-    /// Seconds of each run
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Seconds of each run; at least 20 where connecting many clients is subtracted
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Numbers of clients
-    #[arg(long, value_delimiter = ',', default_value = "1,8,64,512")]
+    /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 8,64 for floor; 16 for open]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
+    /// Minutes of the run whose memory is watched
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
+    minutes: u32,
     /// Wait at most so many seconds for a quiet machine before each pair
     #[arg(long, default_value_t = 60)]
     patience: u64,
+}
+
+impl Options {
+    /// The numbers of clients asked for, or else these.
+    fn clients_or(&self, usual: &[u32]) -> Vec<u32> {
+        if self.clients.is_empty() { usual.to_vec() } else { self.clients.clone() }
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.patience)
+    }
 }
 
 /// What can be measured.
@@ -56,8 +86,20 @@ enum What {
     Epoll,
     /// Client and server on different CPUs
     Pinned,
+    /// Over TCP on 127.0.0.1, prepared
+    Tcp,
+    /// The same with TLS
+    Tls,
+    /// Open load: 5,000 transactions per second, both drivers
+    Open,
+    /// Beside the least that any client can cost here
+    Floor,
     /// 5,000 clients beside 50 at the same rate
     Many,
+    /// 2,000 clients beside 50 at the same rate, through PgBouncer
+    Pooler,
+    /// Memory per client, and over a long run
+    Memory,
     /// 32,000-byte values of Redis
     Redis,
     /// Making pgbench's tables at scale 50
@@ -66,25 +108,65 @@ enum What {
     Truth,
 }
 
+/// What a measurement needs and the machine lacks: it is told, and the others go on.
+#[derive(Debug)]
+struct Missing(String);
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "not available: {}", self.0)
+    }
+}
+
+impl std::error::Error for Missing {}
+
 fn main() -> anyhow::Result<()> {
-    let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
-    if let Some((_, rest)) = words.split_first().filter(|(first, _)| *first == redis_load::WORD) {
-        return redis_load::main(rest);
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match words.split_first() {
+        Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
+        #[cfg(target_os = "linux")]
+        Some((first, rest)) if first == floor_load::WORD => return floor_load::main(rest),
+        _ => {}
     }
     let options = Options::parse();
-    let all = [What::Cost, What::Epoll, What::Many, What::Redis, What::Init, What::Truth];
-    let wanted = if options.what.is_empty() { &all[..] } else { &options.what };
+    limits::raise_open_files();
+    let wanted = if options.what.is_empty() { What::value_variants() } else { &options.what };
     println!("{}", page::head(&options)?);
     for what in wanted {
-        match what {
-            What::Cost => cost::by_clients(&options, &cost::Manner::usual())?,
-            What::Epoll => cost::by_clients(&options, &cost::Manner::epoll())?,
-            What::Pinned => cost::by_clients(&options, &cost::Manner::pinned())?,
-            What::Many => many::clients(&options)?,
-            What::Redis => redis::values(&options)?,
-            What::Init => init::tables(&options)?,
-            What::Truth => truth::of_latency(&options)?,
-        }
+        or_told(measure(&options, *what))?;
     }
     Ok(())
+}
+
+/// Tells what could not be measured for want of something.
+fn or_told(measured: anyhow::Result<()>) -> anyhow::Result<()> {
+    match measured {
+        Err(error) if error.is::<Missing>() => println!("{error}"),
+        measured => measured?,
+    }
+    Ok(())
+}
+
+fn measure(options: &Options, what: What) -> anyhow::Result<()> {
+    match what {
+        What::Cost => cost::by_clients(options, &cost::Manner::usual()),
+        What::Epoll => cost::by_clients(options, &cost::Manner::epoll()),
+        What::Pinned => cost::by_clients(options, &cost::Manner::pinned()),
+        What::Tcp => cost::by_clients(options, &cost::Manner::tcp()),
+        What::Tls => cost::by_clients(options, &cost::Manner::tls()),
+        What::Open => cost::by_clients(options, &cost::Manner::open()),
+        #[cfg(target_os = "linux")]
+        What::Floor => floor::beside(options),
+        #[cfg(not(target_os = "linux"))]
+        What::Floor => Err(Missing("io_uring is Linux's".into()).into()),
+        What::Many => many::clients(options),
+        What::Pooler => pooler::clients(options),
+        What::Memory => {
+            or_told(memory::per_client(options))?;
+            growth::over_time(options)
+        }
+        What::Redis => redis::values(options),
+        What::Init => init::tables(options),
+        What::Truth => truth::of_latency(options),
+    }
 }

@@ -3,8 +3,38 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use crate::Options;
-use crate::pairs::Compared;
+use clap::ValueEnum;
+
+use crate::pairs::{Compared, Pressure, Rounds, Spread};
+use crate::{Options, What};
+
+/// What the figures are of.
+pub(crate) fn head(options: &Options) -> anyhow::Result<String> {
+    let mut text = String::from("# Cost\n");
+    let version = Command::new(&options.pgdyno).arg("--version").output()?;
+    let _ = write!(text, "\n{}", String::from_utf8_lossy(&version.stdout));
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    let _ = write!(text, "{cpus} CPUs, {}, {} pairs of {} s", kernel(), options.pairs, options.seconds);
+    Ok(text)
+}
+
+fn kernel() -> String {
+    let version = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("kernel {}", version.trim())
+}
+
+/// Heading of a table, and the command that makes it; `more` are options that only this table knows.
+pub(crate) fn title(options: &Options, what: What, title: &str, more: &str) -> String {
+    let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let Options { pairs, seconds, .. } = options;
+    format!("\n## {title}\n\n`make bench BENCH='{name} --pairs {pairs} --seconds {seconds}{more}'`\n")
+}
+
+/// The option that names numbers of clients.
+pub(crate) fn clients_option(clients: &[u32]) -> String {
+    let numbers: Vec<String> = clients.iter().map(u32::to_string).collect();
+    format!(" --clients {}", numbers.join(","))
+}
 
 /// Heads of the columns of [`cost_row`].
 pub(crate) const COST_HEAD: &str = "\
@@ -13,37 +43,39 @@ pub(crate) const COST_HEAD: &str = "\
 
 /// One row of a table of costs.
 pub(crate) fn cost_row(mode: &str, clients: u32, compared: &Compared) -> String {
-    let Compared { ours, theirs, cost, speed, pressure } = compared;
-    let pressure = pressure.map_or("-".to_owned(), |pressure| format!("{pressure:.0} %"));
+    let Compared { ours, theirs, cost, speed, .. } = compared;
     format!(
-        "| {mode} | {clients} | {:.2} µs | {:.2} µs | {} | {:.0} | {:.0} | {} | {pressure} |",
+        "| {mode} | {clients} | {:.2} µs | {:.2} µs | {} | {:.0} | {:.0} | {} | {} |",
         ours.cost,
         theirs.cost,
         ratio(*cost),
         ours.speed,
         theirs.speed,
         ratio(*speed),
+        pressure(compared.pressure)
     )
 }
 
-/// Median and range.
-pub(crate) fn ratio((median, least, greatest): (f64, f64, f64)) -> String {
-    format!("**{median:.2}** ({least:.2}-{greatest:.2})")
-}
+/// Heads of the columns of [`floor_row`].
+pub(crate) const FLOOR_HEAD: &str = "\
+| clients | CPU per tx: pgdyno | floor | pgbench | **pgdyno / floor** | **floor / pgbench** | tps: pgdyno | floor | pgbench | CPU pressure |
+| ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: |";
 
-/// What the figures are of.
-pub(crate) fn head(options: &Options) -> anyhow::Result<String> {
-    let mut text = String::from("# Cost\n");
-    let version = Command::new(&options.pgdyno).arg("--version").output()?;
-    let _ = write!(text, "\n{}", String::from_utf8_lossy(&version.stdout));
-    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    let _ = writeln!(text, "{cpus} CPUs, {}, {} pairs of {} s", kernel(), options.pairs, options.seconds);
-    Ok(text)
-}
-
-fn kernel() -> String {
-    let version = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("kernel {}", version.trim())
+/// One row: ours, the floor and pgbench, the sides of the rounds in this order.
+pub(crate) fn floor_row(clients: u32, rounds: &Rounds) -> String {
+    let [ours, floor, pgbench] = [0, 1, 2].map(|side| rounds.median(side));
+    format!(
+        "| {clients} | {:.2} µs | {:.2} µs | {:.2} µs | {} | {} | {:.0} | {:.0} | {:.0} | {} |",
+        ours.cost,
+        floor.cost,
+        pgbench.cost,
+        ratio(rounds.cost_ratio(0, 1)),
+        ratio(rounds.cost_ratio(1, 2)),
+        ours.speed,
+        floor.speed,
+        pgbench.speed,
+        pressure(rounds.pressure)
+    )
 }
 
 /// Heads of the columns of [`init_row`].
@@ -53,26 +85,60 @@ pub(crate) const INIT_HEAD: &str = "\
 
 /// One row: time and client CPU.
 pub(crate) fn init_row(name: &str, compared: &Compared) -> String {
-    let Compared { ours, theirs, cost, pressure, .. } = compared;
-    let pressure = pressure.map_or("-".to_owned(), |pressure| format!("{pressure:.0} %"));
+    let Compared { ours, theirs, cost, .. } = compared;
     format!(
-        "| {name} | {:.2} s | {:.2} s | {} | {:.2} s | {:.2} s | {pressure} |",
+        "| {name} | {:.2} s | {:.2} s | {} | {:.2} s | {:.2} s | {} |",
         ours.cost,
         theirs.cost,
         ratio(*cost),
         ours.speed,
         theirs.speed,
+        pressure(compared.pressure)
     )
 }
 
 /// Heads of the columns of [`many_row`].
 pub(crate) const MANY_HEAD: &str = "\
-| CPU per tx: 5,000 clients | 50 clients | **ratio** (range) | CPU pressure |
-| ---: | ---: | --- | ---: |";
+| clients | CPU per tx: many | few | **ratio** (range) | achieved tps: many | few | CPU pressure |
+| --- | ---: | ---: | --- | ---: | ---: | ---: |";
 
 /// One row: many clients beside few.
-pub(crate) fn many_row(compared: &Compared) -> String {
-    let Compared { ours, theirs, cost, pressure, .. } = compared;
-    let pressure = pressure.map_or("-".to_owned(), |pressure| format!("{pressure:.0} %"));
-    format!("| {:.2} µs | {:.2} µs | {} | {pressure} |", ours.cost, theirs.cost, ratio(*cost))
+pub(crate) fn many_row(many: u32, few: u32, compared: &Compared) -> String {
+    let Compared { ours, theirs, cost, .. } = compared;
+    format!(
+        "| {many}, {few} | {:.2} µs | {:.2} µs | {} | {:.0} | {:.0} | {} |",
+        ours.cost,
+        theirs.cost,
+        ratio(*cost),
+        ours.speed,
+        theirs.speed,
+        pressure(compared.pressure)
+    )
+}
+
+/// Median and range.
+fn ratio((median, least, greatest): Spread) -> String {
+    format!("**{median:.2}** ({least:.2}-{greatest:.2})")
+}
+
+/// The greatest pressure, and how many pairs began under one that is not quiet.
+pub(crate) fn pressure(pressure: Option<Pressure>) -> String {
+    match pressure {
+        None => "-".to_owned(),
+        Some(Pressure { greatest, loud: 0, .. }) => format!("{greatest:.0} %"),
+        Some(Pressure { greatest, loud, rounds }) => format!("{greatest:.0} %, {loud} of {rounds} not quiet"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loud_pairs_are_told() {
+        let seen = |greatest, loud| Some(Pressure { greatest, loud, rounds: 5 });
+        assert_eq!(pressure(None), "-");
+        assert_eq!(pressure(seen(3.2, 0)), "3 %");
+        assert_eq!(pressure(seen(54.0, 2)), "54 %, 2 of 5 not quiet");
+    }
 }

@@ -1,4 +1,4 @@
-//! Two things in turn, compared pair by pair.
+//! Things measured in turn, compared round by round.
 
 use std::time::Duration;
 
@@ -13,19 +13,91 @@ pub(crate) struct Sample {
     pub(crate) speed: f64,
 }
 
-/// Medians of both sides, and of the pairs' ratios with their range.
+/// Median, least and greatest.
+pub(crate) type Spread = (f64, f64, f64);
+
+/// How one side is measured once.
+pub(crate) type Side<'a> = &'a mut dyn FnMut() -> anyhow::Result<Sample>;
+
+/// How loud the machine was. No round is left out for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pressure {
+    /// Greatest CPU pressure seen before a round, percent.
+    pub(crate) greatest: f64,
+    /// Rounds before which it was above what counts as quiet.
+    pub(crate) loud: usize,
+    /// Rounds.
+    pub(crate) rounds: usize,
+}
+
+/// Every side's sample of each round.
+pub(crate) struct Rounds {
+    taken: Vec<Vec<Sample>>,
+    /// `None` where the kernel does not tell it.
+    pub(crate) pressure: Option<Pressure>,
+}
+
+/// Measures all sides so many times, in the order given and in the opposite one by turns.
+pub(crate) fn rounds(count: u32, patience: Duration, sides: &mut [Side<'_>]) -> anyhow::Result<Rounds> {
+    let mut taken = Vec::new();
+    let mut pressure: Option<Pressure> = None;
+    for round in 0..count {
+        if let Some(now) = quiet::wait(patience) {
+            let seen = pressure.get_or_insert(Pressure { greatest: 0.0, loud: 0, rounds: count as usize });
+            seen.greatest = seen.greatest.max(now);
+            seen.loud += usize::from(quiet::is_loud(now));
+        }
+        let forward = round % 2 == 0;
+        let mut samples = Vec::new();
+        for turn in 0..sides.len() {
+            let side = if forward { turn } else { sides.len() - 1 - turn };
+            samples.push(sides[side]()?);
+        }
+        if !forward {
+            samples.reverse();
+        }
+        taken.push(samples);
+    }
+    Ok(Rounds { taken, pressure })
+}
+
+impl Rounds {
+    /// A figure of each round, over all rounds.
+    pub(crate) fn spread(&self, figure: impl Fn(&[Sample]) -> f64) -> Spread {
+        spread(self.taken.iter().map(|samples| figure(samples)).collect())
+    }
+
+    /// Medians of one side.
+    pub(crate) fn median(&self, side: usize) -> Sample {
+        let (cost, ..) = self.spread(|samples| samples[side].cost);
+        let (speed, ..) = self.spread(|samples| samples[side].speed);
+        Sample { cost, speed }
+    }
+
+    /// Cost of one side through that of another.
+    pub(crate) fn cost_ratio(&self, side: usize, other: usize) -> Spread {
+        self.spread(|samples| samples[side].cost / samples[other].cost)
+    }
+
+    /// Speed of one side through that of another.
+    pub(crate) fn speed_ratio(&self, side: usize, other: usize) -> Spread {
+        self.spread(|samples| samples[side].speed / samples[other].speed)
+    }
+}
+
+/// Two sides: medians of both, and of the pairs' ratios with their range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compared {
     /// Median of ours.
     pub(crate) ours: Sample,
     /// Median of theirs.
     pub(crate) theirs: Sample,
-    /// Ours through theirs: median, least, greatest.
-    pub(crate) cost: (f64, f64, f64),
+    /// Ours through theirs.
+    pub(crate) cost: Spread,
     /// The same of the speeds.
-    pub(crate) speed: (f64, f64, f64),
-    /// Greatest CPU pressure seen before a pair, percent; `None` where it is not known.
-    pub(crate) pressure: Option<f64>,
+    pub(crate) speed: Spread,
+    /// As of [`Rounds`].
+    pub(crate) pressure: Option<Pressure>,
 }
 
 /// Measures both sides so many times, ours first in every other pair.
@@ -35,33 +107,17 @@ pub(crate) fn compare(
     mut ours: impl FnMut() -> anyhow::Result<Sample>,
     mut theirs: impl FnMut() -> anyhow::Result<Sample>,
 ) -> anyhow::Result<Compared> {
-    let mut taken = Vec::new();
-    let mut pressure: Option<f64> = None;
-    for pair in 0..pairs {
-        if let Some(now) = quiet::wait(patience) {
-            pressure = Some(pressure.unwrap_or(0.0).max(now));
-        }
-        taken.push(if pair % 2 == 0 {
-            let first = ours()?;
-            (first, theirs()?)
-        } else {
-            let first = theirs()?;
-            (ours()?, first)
-        });
-    }
-    let of = |pick: &dyn Fn(&(Sample, Sample)) -> f64| spread(taken.iter().map(pick).collect());
-    let side = |cost: (f64, f64, f64), speed: (f64, f64, f64)| Sample { cost: cost.0, speed: speed.0 };
+    let rounds = rounds(pairs, patience, &mut [&mut ours, &mut theirs])?;
     Ok(Compared {
-        ours: side(of(&|pair| pair.0.cost), of(&|pair| pair.0.speed)),
-        theirs: side(of(&|pair| pair.1.cost), of(&|pair| pair.1.speed)),
-        cost: of(&|pair| pair.0.cost / pair.1.cost),
-        speed: of(&|pair| pair.0.speed / pair.1.speed),
-        pressure,
+        ours: rounds.median(0),
+        theirs: rounds.median(1),
+        cost: rounds.cost_ratio(0, 1),
+        speed: rounds.speed_ratio(0, 1),
+        pressure: rounds.pressure,
     })
 }
 
-/// Median, least and greatest.
-fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
+fn spread(mut values: Vec<f64>) -> Spread {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let median =
@@ -71,11 +127,13 @@ fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use super::*;
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {
-        let sides = std::cell::Cell::new(0);
+        let sides = Cell::new(0);
         let next = |factor: f64| {
             sides.set(sides.get() + 1);
             // The machine gets slower all the time; the ratio stays.
@@ -87,5 +145,22 @@ mod tests {
         assert_eq!(compared.speed, (1.0, 1.0, 1.0));
         assert_eq!((compared.ours.cost, compared.theirs.cost), (2.0, 4.0));
         assert_eq!(spread(vec![4.0, 1.0, 2.0, 3.0]), (2.5, 1.0, 4.0));
+    }
+
+    #[test]
+    fn the_order_of_sides_alternates_and_samples_stay_with_theirs() {
+        let order = RefCell::new(String::new());
+        let side = |name: char, cost: f64| {
+            let order = &order;
+            move || {
+                order.borrow_mut().push(name);
+                Ok(Sample { cost, speed: 1.0 })
+            }
+        };
+        let (mut a, mut b, mut c) = (side('a', 1.0), side('b', 2.0), side('c', 4.0));
+        let taken = rounds(3, Duration::ZERO, &mut [&mut a, &mut b, &mut c]).unwrap();
+        assert_eq!(*order.borrow(), "abccbaabc");
+        assert_eq!(taken.cost_ratio(0, 1), (0.5, 0.5, 0.5));
+        assert_eq!(taken.cost_ratio(2, 0), (4.0, 4.0, 4.0));
     }
 }

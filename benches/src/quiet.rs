@@ -5,12 +5,17 @@ use std::time::{Duration, Instant};
 /// Share of the last 10 s, percent, in which something waited for a CPU, above which a machine is not quiet.
 const LOUD_PCT: f64 = 15.0;
 
+/// Whether this pressure, percent, is too much to be called quiet.
+pub(crate) fn is_loud(pressure: f64) -> bool {
+    pressure >= LOUD_PCT
+}
+
 /// Waits until the machine is quiet, at most so long; gives the pressure then.
 pub(crate) fn wait(patience: Duration) -> Option<f64> {
     let start = Instant::now();
     loop {
         let pressure = pressure()?;
-        if pressure < LOUD_PCT || start.elapsed() >= patience {
+        if !is_loud(pressure) || start.elapsed() >= patience {
             return Some(pressure);
         }
         std::thread::sleep(Duration::from_secs(1));

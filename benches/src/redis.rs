@@ -7,26 +7,23 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::Options;
 use crate::child::{self, Ran};
-use crate::page;
 use crate::pairs::{Sample, compare};
-use crate::redis_load;
+use crate::{Missing, Options, What, page, redis_load};
 
 const CLIENTS: &str = "50";
 const VALUE: &str = "32000";
 
 /// GET and SET of both: client CPU per request, requests per second.
 pub(crate) fn values(options: &Options) -> anyhow::Result<()> {
+    let title = format!("Redis, 32,000-byte values, {CLIENTS} clients");
+    println!("{}", page::title(options, What::Redis, &title, ""));
     let server = Redis::start()?;
-    println!(
-        "\n## Redis, 32,000-byte values, {CLIENTS} clients\n\n{}",
-        page::COST_HEAD.replace("pgbench", "redis-benchmark")
-    );
+    println!("{}", page::COST_HEAD.replace("pgbench", "redis-benchmark"));
     for command in ["GET", "SET"] {
         let compared = compare(
             options.pairs,
-            Duration::from_secs(options.patience),
+            options.patience(),
             || ours(options, &server, command),
             || theirs(&server, command),
         )?;
@@ -72,7 +69,7 @@ impl Redis {
             .arg(&socket)
             .stdout(Stdio::null())
             .spawn()
-            .context("redis-server is not installed")?;
+            .map_err(|error| Missing(format!("redis-server does not start: {error}")))?;
         let server = Self { child, socket, _folder: folder };
         let start = Instant::now();
         while !server.socket.exists() {

@@ -4,119 +4,171 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
+use lab::child::{Account, Watchdog};
+use lab::place::Home;
+use lab::target::managed::{Cluster, SUPERUSER};
+use workloads::sql::Sql;
 
-use crate::Options;
+use crate::{Missing, Options, pin};
 
-/// A private PostgreSQL server.
+/// Database of the tables.
+pub(crate) const DATABASE: &str = "pgdyno";
+/// Connections a server has beyond those of the load.
+const SPARE_CONNECTIONS: u32 = 100;
+
+/// How clients reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// A Unix socket.
+    Socket,
+    /// TCP on 127.0.0.1, in the clear.
+    Tcp,
+    /// The same under TLS.
+    Tls,
+}
+
+/// A private PostgreSQL server; it goes with this value.
 pub(crate) struct Server {
-    pgdyno: PathBuf,
-    home: tempfile::TempDir,
+    cluster: Cluster,
     /// libpq's environment for it.
     pub(crate) env: Vec<(String, String)>,
-    /// Programs beside the server's.
+    /// The real one.
     pub(crate) pgbench: PathBuf,
+    _home: tempfile::TempDir,
 }
 
 impl Server {
-    /// Makes one with tables of this scale.
-    pub(crate) fn start(options: &Options, scale: u32) -> anyhow::Result<Self> {
+    /// Makes one, with tables of this scale and room for so many clients.
+    ///
+    /// # Errors
+    /// [`Missing`] without openssl for a server with TLS; otherwise when the server does not come about.
+    pub(crate) fn start(options: &Options, way: Way, scale: u32, clients: u32) -> anyhow::Result<Self> {
         let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
-        let pgdyno = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
-        let output = Command::new(&pgdyno)
-            .args(["target", "start", "benches"])
-            .env("PGDYNO_HOME", home.path())
-            .output()?;
-        let dsn = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if !output.status.success() || dsn.is_empty() {
-            bail!("no server: {}", String::from_utf8_lossy(&output.stderr));
+        let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
+        let watchdog = Watchdog { exe: program.clone() };
+        let wanted = lab::target::managed::Options { network: way != Way::Socket, ..Default::default() };
+        let mut cluster =
+            Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, &engine::Stop::new())?;
+        cluster.ensure_database(DATABASE)?;
+        let mut settings = vec![format!("max_connections = {}", clients + SPARE_CONNECTIONS)];
+        if way != Way::Socket {
+            make_passwords_cheap(&cluster.data())?;
         }
-        let env = vec![("PGDATABASE".to_owned(), dsn)];
-        let pgbench = match &options.pgbench {
-            Some(pgbench) => pgbench.clone(),
-            None => newest_pgbench().context("no pgbench found; name one with --pgbench")?,
-        };
-        let server = Self { pgdyno, home, env, pgbench };
-        let settings = "alter system set max_connections = 1000";
-        server.sql(settings)?;
-        server.restart()?;
-        let made = Command::new(&server.pgdyno)
-            .args(["pgbench", "-i", "-q", "-s", &scale.to_string()])
-            .envs(server.env.clone())
-            .output()?;
-        if !made.status.success() {
-            bail!("no tables: {}", String::from_utf8_lossy(&made.stderr));
+        if way == Way::Tls {
+            make_certificate(&cluster.data())?;
+            settings.push("ssl = on".into());
         }
-        Ok(server)
+        for setting in settings {
+            execute(&cluster, &format!("ALTER SYSTEM SET {setting}"))?;
+        }
+        cluster.restart()?;
+        let env = environment(&cluster, way)?;
+        make_tables(&program, &env, scale)?;
+        let pgbench = options.pgbench.clone().unwrap_or_else(|| cluster.installation().program("pgbench"));
+        if !pgbench.is_file() {
+            return Err(
+                Missing(format!("no pgbench at {}; name one with --pgbench", pgbench.display())).into()
+            );
+        }
+        Ok(Self { cluster, env, pgbench, _home: home })
     }
 
-    /// Pids of the server and its children.
+    /// Keeps all its processes on these CPUs.
+    ///
+    /// # Errors
+    /// When the system refuses.
     pub(crate) fn pin(&self, cpus: &str) -> anyhow::Result<()> {
-        let pid = std::fs::read_dir(self.home.path().join("targets"))
-            .or_else(|_| std::fs::read_dir(self.home.path()))?
-            .flatten()
-            .find_map(|entry| postmaster(&entry.path()))
-            .context("the server's pid was not found")?;
-        let status =
-            Command::new("taskset").args(["-a", "-p", "-c", cpus, &pid.to_string()]).output()?.status;
-        if status.success() { Ok(()) } else { bail!("taskset refused") }
+        pin::server(self.cluster.pid().context("the server does not run")?, cpus)
     }
 
-    fn sql(&self, statement: &str) -> anyhow::Result<()> {
-        let script = self.home.path().join("statement.sql");
-        std::fs::write(&script, statement)?;
-        let output = Command::new(&self.pgdyno)
-            .args(["pgbench", "-n", "-t", "1", "-f"])
-            .arg(&script)
-            .envs(self.env.clone())
-            .output()?;
-        if output.status.success() { Ok(()) } else { bail!("{}", String::from_utf8_lossy(&output.stderr)) }
+    /// Writes out what is still to be written, so that it does not fall into a measurement.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn checkpoint(&self) -> anyhow::Result<()> {
+        execute(&self.cluster, "CHECKPOINT")
     }
 
-    fn restart(&self) -> anyhow::Result<()> {
-        for action in ["stop", "start"] {
-            let output = Command::new(&self.pgdyno)
-                .args(["target", action, "benches"])
-                .env("PGDYNO_HOME", self.home.path())
-                .output()?;
-            if !output.status.success() {
-                bail!("{}", String::from_utf8_lossy(&output.stderr));
-            }
+    /// Folder of its Unix socket.
+    pub(crate) fn socket_folder(&self) -> &Path {
+        self.cluster.socket_folder()
+    }
+
+    /// Its port, also in the name of its Unix socket.
+    pub(crate) fn port(&self) -> u16 {
+        self.cluster.port()
+    }
+}
+
+fn execute(cluster: &Cluster, statement: &str) -> anyhow::Result<()> {
+    cluster.connect(DATABASE)?.execute(statement).map_err(|error| anyhow::anyhow!("{statement}: {error}"))
+}
+
+fn environment(cluster: &Cluster, way: Way) -> anyhow::Result<Vec<(String, String)>> {
+    let rest = format!("port={} user={SUPERUSER} dbname={DATABASE}", cluster.port());
+    let dsn = match way {
+        Way::Socket => format!("host={} {rest}", cluster.socket_folder().display()),
+        Way::Tcp => format!("host=127.0.0.1 sslmode=disable {rest}"),
+        Way::Tls => format!("host=127.0.0.1 sslmode=require {rest}"),
+    };
+    let mut env = vec![("PGDATABASE".to_owned(), dsn)];
+    if way != Way::Socket {
+        let password = std::fs::read_to_string(cluster.password_file())?;
+        env.push(("PGPASSWORD".to_owned(), password.trim().to_owned()));
+    }
+    Ok(env)
+}
+
+fn make_tables(pgdyno: &Path, env: &[(String, String)], scale: u32) -> anyhow::Result<()> {
+    let made = Command::new(pgdyno)
+        .args(["pgbench", "-i", "-q", "-s", &scale.to_string()])
+        .envs(env.iter().map(|(name, value)| (name, value)))
+        .output()?;
+    if !made.status.success() {
+        bail!("no tables: {}", String::from_utf8_lossy(&made.stderr));
+    }
+    Ok(())
+}
+
+/// Lets clients tell their password as it is. Answering to scram-sha-256 takes a client milliseconds, thousands of times
+/// what a transaction does: what is left after subtracting it would be noise.
+fn make_passwords_cheap(data: &Path) -> anyhow::Result<()> {
+    let file = data.join("pg_hba.conf");
+    let rules = std::fs::read_to_string(&file)?;
+    Ok(std::fs::write(&file, rules.replace("scram-sha-256", "password"))?)
+}
+
+/// A key and a certificate that vouches for itself, where a server looks for them.
+fn make_certificate(data: &Path) -> anyhow::Result<()> {
+    let files = [data.join("server.key"), data.join("server.crt")];
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-new",
+            "-x509",
+            "-days",
+            "2",
+            "-nodes",
+            "-newkey",
+            "rsa:2048",
+            "-subj",
+            "/CN=localhost",
+        ])
+        .arg("-keyout")
+        .arg(&files[0])
+        .arg("-out")
+        .arg(&files[1])
+        .output()
+        .map_err(|error| {
+            Missing(format!("openssl, which makes the server's certificate, does not start: {error}"))
+        })?;
+    if !made.status.success() {
+        bail!("openssl made no certificate: {}", String::from_utf8_lossy(&made.stderr));
+    }
+    if let Some(account) = Account::unprivileged()? {
+        for file in &files {
+            std::os::unix::fs::chown(file, Some(account.uid), Some(account.gid))?;
         }
-        Ok(())
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = Command::new(&self.pgdyno)
-            .args(["target", "destroy", "benches"])
-            .env("PGDYNO_HOME", self.home.path())
-            .output();
-    }
-}
-
-/// The first line of a `postmaster.pid` somewhere below.
-fn postmaster(folder: &Path) -> Option<u32> {
-    let file = folder.join("postmaster.pid");
-    if let Ok(text) = std::fs::read_to_string(file) {
-        return text.lines().next()?.trim().parse().ok();
-    }
-    std::fs::read_dir(folder)
-        .ok()?
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-        .find_map(|entry| postmaster(&entry.path()))
-}
-
-fn newest_pgbench() -> Option<PathBuf> {
-    let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
-        .ok()?
-        .flatten()
-        .filter_map(|entry| {
-            Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin/pgbench")))
-        })
-        .filter(|(_, path)| path.exists())
-        .collect();
-    found.sort();
-    found.pop().map(|(_, path)| path)
+    Ok(())
 }

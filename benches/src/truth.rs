@@ -1,5 +1,10 @@
 //! Is what is recorded what happened? Percentiles of service time beside those that a server with known delays, a process
 //! of its own, timestamped itself.
+//!
+//! The server's time lies inside ours: it begins when the server has woken up for a request and read it, and ends before
+//! it writes the reply, for which our thread has to wake up. What is between the two is what a reply without delay takes at
+//! the same rate; it is measured first and shown beside. `explained` is the percentile of the server's time and that one
+//! together, as if they were independent: what the engine records beyond it is the engine's own.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,8 +18,7 @@ use stats::Histogram;
 use workloads::pgbench::{Options as Workload, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Crew, Places};
 
-use crate::Options;
-use crate::quiet;
+use crate::{Options, What, page, quiet};
 
 /// What may be off: the greater of 1 % and 100 µs.
 const SHARE: f64 = 0.01;
@@ -26,43 +30,51 @@ const PERCENTILES: [(f64, &str); 5] =
 /// Arrivals per second where load is open.
 const RATE: f64 = 500.0;
 
+/// Values taken from each of two distributions to add them.
+const POINTS: u32 = 1000;
+
 /// One server, asked in two ways.
 struct Case {
     title: &'static str,
     delay: Delay,
     seconds: u64,
+    /// Clients in closed load: as many as come to about the open load's rate.
+    closed_clients: usize,
     /// Clients in open load; one, where a queue is wanted.
     open_clients: usize,
 }
 
 fn cases(seconds: u64) -> [Case; 4] {
     let ms = Duration::from_millis;
-    let case = |title, delay, open_clients| Case { title, delay, seconds, open_clients };
+    let case =
+        |title, delay, closed_clients| Case { title, delay, seconds, closed_clients, open_clients: 16 };
     let stalls = Delay::Stalls { base: ms(1), every: ms(10_000), length: ms(1_000) };
     [
-        case("no delay: the round trip itself", Delay::None, 16),
-        case("5 ms", Delay::Constant(ms(5)), 16),
-        case("1 ms, every twentieth 20 ms", Delay::Bimodal { fast: ms(1), slow: ms(20), every: 20 }, 16),
-        Case { seconds: 15, ..case("1 ms, a stall of 1 s every 10 s", stalls, 1) },
+        case("1 ms", Delay::Constant(ms(1)), 1),
+        case("20 ms", Delay::Constant(ms(20)), 8),
+        case("1 ms, every twentieth 20 ms", Delay::Bimodal { fast: ms(1), slow: ms(20), every: 20 }, 1),
+        Case { seconds: 15, open_clients: 1, ..case("1 ms, a stall of 1 s every 10 s", stalls, 1) },
     ]
 }
 
 /// A table per kind of delay and of load.
 pub(crate) fn of_latency(options: &Options) -> anyhow::Result<()> {
     let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
-    println!("\n## Recorded latency beside the server's own timestamps");
-    // Service times without any delay, closed and open: what two processes and a socket take by themselves.
-    let mut round_trips: Vec<Histogram> = Vec::new();
-    for case in cases(options.seconds.into()) {
-        for (kind, (load, clients)) in
-            [(Load::Closed, 1), (open(), case.open_clients)].into_iter().enumerate()
-        {
-            quiet::wait(Duration::from_secs(options.patience));
+    println!(
+        "{}",
+        page::title(options, What::Truth, "Recorded latency beside the server's own timestamps", "")
+    );
+    let seconds = options.seconds.into();
+    let none = Case { title: "no delay", delay: Delay::None, seconds, closed_clients: 1, open_clients: 16 };
+    quiet::wait(options.patience());
+    let (figures, seen) = drive(&program, &none, open(), none.open_clients)?;
+    let round_trip = figures.service.clone();
+    print(&none, open(), &figures, &seen, None);
+    for case in cases(seconds) {
+        for (load, clients) in [(Load::Closed, case.closed_clients), (open(), case.open_clients)] {
+            quiet::wait(options.patience());
             let (figures, seen) = drive(&program, &case, load, clients)?;
-            if case.delay == Delay::None {
-                round_trips.push(figures.service.clone());
-            }
-            print(&case, load, &figures, &seen, &round_trips[kind]);
+            print(&case, load, &figures, &seen, Some(&round_trip));
         }
     }
     Ok(())
@@ -115,15 +127,17 @@ fn plan(load: Load, length: Duration) -> Plan {
     }
 }
 
-fn print(case: &Case, load: Load, figures: &ScriptFigures, seen: &Histogram, round_trip: &Histogram) {
+fn print(case: &Case, load: Load, figures: &ScriptFigures, seen: &Histogram, round_trip: Option<&Histogram>) {
     let how = if load == Load::Closed { "closed".to_owned() } else { format!("{RATE}/s") };
     let (ours, theirs) = (figures.service.count(), seen.count());
     println!("\n### {}, {how}: {ours} transactions, {theirs} at the server\n", case.title);
-    println!("| percentile | engine | server | difference | within | round trip |");
-    println!("| --- | ---: | ---: | ---: | --- | ---: |");
+    println!("| percentile | engine | server | difference | agrees | no delay | explained | rest |");
+    println!("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |");
     for (q, name) in PERCENTILES {
-        let [ours, theirs, base] = [&figures.service, seen, round_trip].map(|figures| figures.quantile_ns(q));
-        println!("{}", row(name, [ours, theirs, base]));
+        let at = |figures: &Histogram| figures.quantile_ns(q);
+        // The greatest of two sums is no sum of greatest.
+        let explained = round_trip.filter(|_| q < 1.0).and_then(|alone| together(seen, alone, q));
+        println!("{}", row(name, [at(&figures.service), at(seen), round_trip.and_then(at), explained]));
     }
     if matches!(case.delay, Delay::Stalls { .. }) {
         let (response, service) =
@@ -132,15 +146,31 @@ fn print(case: &Case, load: Load, figures: &ScriptFigures, seen: &Histogram, rou
     }
 }
 
-/// Ours, theirs and the round trip without delay, ns.
-fn row(name: &str, figures: [Option<u64>; 3]) -> String {
-    let [Some(ours), Some(theirs), Some(round_trip)] = figures.map(|ns| ns.map(|ns| ns as f64 / 1e3)) else {
-        return format!("| {name} | - | - | - | - | - |");
+/// Quantile of the sum of a value of each, ns, if they have nothing to do with each other.
+fn together(one: &Histogram, other: &Histogram, q: f64) -> Option<u64> {
+    let values = |figures: &Histogram| -> Option<Vec<u64>> {
+        (0..POINTS).map(|k| figures.quantile_ns((f64::from(k) + 0.5) / f64::from(POINTS))).collect()
+    };
+    let (one, other) = (values(one)?, values(other)?);
+    let mut sums: Vec<u64> = one.iter().flat_map(|a| other.iter().map(move |b| a + b)).collect();
+    let index = ((sums.len() as f64 * q) as usize).min(sums.len() - 1);
+    Some(*sums.select_nth_unstable(index).1)
+}
+
+/// Ours, theirs, the round trip without delay and what both explain, ns.
+fn row(name: &str, figures: [Option<u64>; 4]) -> String {
+    let [ours, theirs, alone, explained] = figures.map(|ns| ns.map(|ns| ns as f64 / 1e3));
+    let (Some(ours), Some(theirs)) = (ours, theirs) else {
+        return format!("| {name} | - | - | - | - | - | - | - |");
     };
     let difference = ours - theirs;
-    let within = if difference.abs() <= FLOOR_US.max(SHARE * theirs) { "yes" } else { "**no**" };
+    let agrees = if difference.abs() <= FLOOR_US.max(SHARE * theirs) { "yes" } else { "**no**" };
+    let us = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), |us| format!("{us:.1} µs"));
+    let rest = explained.map_or_else(|| "-".to_owned(), |explained| format!("{:+.1} µs", ours - explained));
     format!(
-        "| {name} | {ours:.1} µs | {theirs:.1} µs | {difference:+.1} µs | {within} | {round_trip:.1} µs |"
+        "| {name} | {ours:.1} µs | {theirs:.1} µs | {difference:+.1} µs | {agrees} | {} | {} | {rest} |",
+        us(alone),
+        us(explained)
     )
 }
 
@@ -156,10 +186,27 @@ mod tests {
             (1_009_000_000, 1_000_000_000, true),
             (1_011_000_000, 1_000_000_000, false),
         ];
-        for (ours, theirs, within) in cases {
-            let row = row("p50", [Some(ours), Some(theirs), Some(9_000)]);
-            assert!(row.ends_with("| 9.0 µs |") && row.contains("| yes |") == within, "{row}");
+        for (ours, theirs, agrees) in cases {
+            let row = row("p50", [Some(ours), Some(theirs), Some(9_000), Some(ours - 1_000)]);
+            assert!(row.contains("| 9.0 µs |") && row.contains("| yes |") == agrees, "{row}");
+            assert!(row.ends_with("| +1.0 µs |"), "{row}");
         }
-        assert_eq!(row("max", [None, Some(1), None]), "| max | - | - | - | - | - |");
+        assert_eq!(row("max", [None, Some(1), None, None]), "| max | - | - | - | - | - | - | - |");
+    }
+
+    #[test]
+    fn two_distributions_add_up() {
+        let of = |values: &[u64]| {
+            let mut figures = Histogram::new();
+            values.iter().for_each(|ns| figures.record(*ns));
+            figures
+        };
+        // 10 or 30 µs and 1 or 2 µs, half of the time each: 11, 12, 31 and 32.
+        let (one, other) = (of(&[10_000, 30_000]), of(&[1_000, 2_000]));
+        for (q, us) in [(0.1, 11), (0.4, 12), (0.6, 31), (0.9, 32)] {
+            let ns = together(&one, &other, q).unwrap();
+            assert!(ns.abs_diff(us * 1000) < 100, "{ns} at {q}");
+        }
+        assert_eq!(together(&one, &of(&[]), 0.5), None);
     }
 }
