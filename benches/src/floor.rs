@@ -13,58 +13,65 @@ use crate::{Missing, Options, What, cost, page};
 /// Keys of pgbench's accounts per unit of scale.
 const ACCOUNTS: u32 = 100_000;
 
-/// A row per number of clients.
+/// A row per mode and number of clients.
 ///
 /// # Errors
 /// [`Missing`] where there is no io_uring; else when a run fails.
 pub(crate) fn beside(options: &Options) -> anyhow::Result<()> {
     let clients = options.clients_or(&[8, 64]);
-    let title = "The least a client can cost: a bare io_uring loop, Unix socket, one thread, prepared";
+    let title = "The least a client can cost: a bare io_uring loop, Unix socket, one thread";
     println!("{}", page::title(options, What::Floor, title, &page::clients_option(&clients)));
     let most = clients.iter().copied().max().unwrap_or_default();
     let server = Server::start(options, Way::Socket, cost::SCALE, most)?;
     check(&server)?;
     println!("{}", page::FLOOR_HEAD);
-    for clients in clients {
-        let (subtract, seconds) = cost::length(clients, options.seconds);
-        let theirs = |program: &Path, ours: bool| {
-            cost::without_connecting(seconds, subtract, |length| {
-                let mut words: Vec<OsString> = ours.then(|| "pgbench".into()).into_iter().collect();
-                words.extend(cost::select_only("prepared", clients));
-                words.extend(length.iter().map(OsString::from));
-                child::run(program, &words, &server.env, None)
-            })
-        };
-        let taken = rounds(
-            options.pairs,
-            options.patience(),
-            &mut [
-                &mut || theirs(&options.pgdyno, true),
-                &mut || -> anyhow::Result<Sample> {
-                    cost::without_connecting(seconds, subtract, |length| bare(&server, clients, length))
-                },
-                &mut || theirs(&server.pgbench, false),
-            ],
-        )?;
-        println!("{}", page::floor_row(clients, &taken));
+    for mode in ["prepared", "simple"] {
+        for clients in &clients {
+            row(options, &server, mode, *clients)?;
+        }
     }
+    Ok(())
+}
+
+fn row(options: &Options, server: &Server, mode: &str, clients: u32) -> anyhow::Result<()> {
+    let (subtract, seconds) = cost::length(clients, options.seconds);
+    let theirs = |program: &Path, ours: bool| {
+        cost::without_connecting(seconds, subtract, |length| {
+            let mut words: Vec<OsString> = ours.then(|| "pgbench".into()).into_iter().collect();
+            words.extend(cost::select_only(mode, clients));
+            words.extend(length.iter().map(OsString::from));
+            child::run(program, &words, &server.env, None)
+        })
+    };
+    let taken = rounds(
+        options.pairs,
+        options.patience(),
+        &mut [
+            &mut || theirs(&options.pgdyno, true),
+            &mut || -> anyhow::Result<Sample> {
+                cost::without_connecting(seconds, subtract, |length| bare(server, mode, clients, length))
+            },
+            &mut || theirs(&server.pgbench, false),
+        ],
+    )?;
+    println!("{}", page::floor_row(mode, clients, &taken));
     Ok(())
 }
 
 /// Whether the loop runs at all.
 fn check(server: &Server) -> anyhow::Result<()> {
-    match bare(server, 1, &["-t".to_owned(), "1".to_owned()]) {
+    match bare(server, "prepared", 1, &["-t".to_owned(), "1".to_owned()]) {
         Err(error) if error.to_string().contains(REFUSED) => Err(Missing(REFUSED.into()).into()),
         tried => tried.map(drop),
     }
 }
 
 /// The loop in a process of its own, so that its CPU is counted like that of the others.
-fn bare(server: &Server, clients: u32, length: &[String]) -> anyhow::Result<Ran> {
+fn bare(server: &Server, mode: &str, clients: u32, length: &[String]) -> anyhow::Result<Ran> {
     let seconds = if length[0] == "-T" { length[1].clone() } else { "0".to_owned() };
     let socket = server.socket_folder().join(format!(".s.PGSQL.{}", server.port()));
     let keys = ACCOUNTS * cost::SCALE;
-    let mut words = vec![OsString::from(WORD), socket.into()];
+    let mut words = vec![OsString::from(WORD), socket.into(), mode.into()];
     words.extend([clients.to_string(), keys.to_string(), seconds].map(OsString::from));
     child::run(&std::env::current_exe()?, &words, &[], None)
 }

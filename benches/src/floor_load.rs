@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use io_uring::types::{BufRingEntry, Fd};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
-use crate::floor_talk::{connect, execution, is_answer};
+use crate::floor_talk::{connect, execution, is_answer, query};
 
 /// The word.
 pub(crate) const WORD: &str = "floor-load";
@@ -28,14 +28,19 @@ const GROUP: u16 = 0;
 /// Marks the completion of a send; the rest of a token is the client's number.
 const SENT: u64 = 1 << 32;
 
-/// `SOCKET CLIENTS KEYS SECONDS`: prints what pgbench prints of transactions. No seconds: one transaction per client.
+/// `SOCKET MODE CLIENTS KEYS SECONDS`: prints what pgbench prints of transactions. No seconds: one transaction per client.
 pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let word = |index: usize| arguments.get(index).context("arguments");
     let number =
         |index: usize| -> anyhow::Result<u64> { Ok(word(index)?.to_str().unwrap_or_default().parse()?) };
-    let (clients, keys, length) = (number(1)?, number(2)?, Duration::from_secs(number(3)?));
+    let request = match word(1)?.to_str() {
+        Some("prepared") => execution,
+        Some("simple") => query,
+        mode => bail!("{mode:?} is no mode"),
+    };
+    let (clients, keys, length) = (number(2)?, number(3)?, Duration::from_secs(number(4)?));
     let streams = (0..clients).map(|_| connect(Path::new(word(0)?))).collect::<anyhow::Result<_>>()?;
-    let mut bare = Bare::new(streams, keys)?;
+    let mut bare = Bare::new(streams, request, keys)?;
     let start = Instant::now();
     let done = bare.run(start, length)?;
     let tps = done as f64 / start.elapsed().as_secs_f64();
@@ -43,11 +48,15 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Appends the request for a key.
+type Request = fn(u64, &mut Vec<u8>);
+
 /// Ring, connections and buffers.
 struct Bare {
     /// Dropped before the memory it uses.
     ring: IoUring,
     streams: Vec<UnixStream>,
+    request: Request,
     /// What each client sends; not touched until its answer is there.
     requests: Vec<Vec<u8>>,
     entries: Box<[Page]>,
@@ -65,7 +74,7 @@ struct Bare {
 struct Page([u8; 4096]);
 
 impl Bare {
-    fn new(streams: Vec<UnixStream>, keys: u64) -> anyhow::Result<Self> {
+    fn new(streams: Vec<UnixStream>, request: Request, keys: u64) -> anyhow::Result<Self> {
         let clients = streams.len();
         let entries = (2 * clients).next_power_of_two().clamp(64, 4096) as u32;
         let ring = IoUring::builder()
@@ -80,6 +89,7 @@ impl Bare {
         let mut bare = Self {
             ring,
             streams,
+            request,
             requests: vec![Vec::with_capacity(128); clients],
             entries: (0..pages).map(|_| Page([0; 4096])).collect(),
             memory: vec![0; usize::from(count) * SIZE],
@@ -162,7 +172,7 @@ impl Bare {
         self.random ^= self.random << 17;
         let request = &mut self.requests[client];
         request.clear();
-        execution(1 + self.random % self.keys, request);
+        (self.request)(1 + self.random % self.keys, request);
         let descriptor = Fd(self.streams[client].as_raw_fd());
         let send = opcode::Send::new(descriptor, request.as_ptr(), request.len() as u32)
             .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)

@@ -9,8 +9,8 @@ use lab::target::managed::SUPERUSER;
 
 use crate::server::DATABASE;
 
-/// The statement of pgbench's select-only script.
-const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts WHERE aid = $1;";
+/// The statement of pgbench's select-only script, but for its key.
+const STATEMENT: &str = "SELECT abalance FROM pgbench_accounts WHERE aid = ";
 /// Its name.
 const NAME: &str = "P_0";
 
@@ -28,11 +28,18 @@ pub(crate) fn connect(socket: &Path) -> anyhow::Result<UnixStream> {
     stream.write_all(&out)?;
     await_ready(&mut stream)?;
     out.clear();
-    message(b'P', format!("{NAME}\0{STATEMENT}\0\0\0").as_bytes(), &mut out);
+    message(b'P', format!("{NAME}\0{STATEMENT}$1;\0\0\0").as_bytes(), &mut out);
     message(b'S', &[], &mut out);
     stream.write_all(&out)?;
     await_ready(&mut stream)?;
     Ok(stream)
+}
+
+/// Appends one Query for this key.
+pub(crate) fn query(key: u64, out: &mut Vec<u8>) {
+    let start = out.len();
+    let _ = write!(out, "Q\0\0\0\0{STATEMENT}{key};\0");
+    set_length(start, out);
 }
 
 /// Appends one execution for this key: Bind, Describe, Execute and Sync, as libpq sends them.
@@ -50,16 +57,16 @@ pub(crate) fn execution(key: u64, out: &mut Vec<u8>) {
     out[value..value + 4].copy_from_slice(&length.to_be_bytes());
     // Results as text.
     out.extend([0, 1, 0, 0]);
-    let length = (out.len() - start - 1) as u32;
-    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+    set_length(start, out);
     message(b'D', b"P\0", out);
     message(b'E', &[0; 5], out);
     message(b'S', &[], out);
 }
 
-/// Whether bytes are the whole answer to an execution: from BindComplete to ReadyForQuery.
+/// Whether bytes are the whole answer: to an execution from BindComplete, to a query from RowDescription, to
+/// ReadyForQuery.
 pub(crate) fn is_answer(bytes: &[u8]) -> bool {
-    bytes.first() == Some(&b'2') && is_ready(bytes)
+    matches!(bytes.first(), Some(b'2' | b'T')) && is_ready(bytes)
 }
 
 fn is_ready(bytes: &[u8]) -> bool {
@@ -77,6 +84,12 @@ fn await_ready(stream: &mut UnixStream) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Completes the message that begins at `start` and ends with `out`.
+fn set_length(start: usize, out: &mut [u8]) {
+    let length = (out.len() - start - 1) as u32;
+    out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
 }
 
 fn message(kind: u8, body: &[u8], out: &mut Vec<u8>) {
@@ -105,8 +118,18 @@ mod tests {
     }
 
     #[test]
+    fn a_query_ends_where_it_says() {
+        let mut out = b"before".to_vec();
+        query(7, &mut out);
+        let expected = format!("Q\0\0\0\x39{STATEMENT}7;\0");
+        assert_eq!(String::from_utf8_lossy(&out[6..]), expected);
+        assert_eq!(out.len() - 7, 0x39);
+    }
+
+    #[test]
     fn answers_are_told_from_errors_and_pieces() {
-        let cases: [(&[u8], bool); 4] = [
+        let cases: [(&[u8], bool); 5] = [
+            (b"T\0\0\0\x06\0\0D\0\0\0\x04C\0\0\0\x04Z\0\0\0\x05I", true),
             (b"2\0\0\0\x04D\0\0\0\x04C\0\0\0\x04Z\0\0\0\x05I", true),
             (b"2\0\0\0\x04D\0\0\0\x04", false),
             (b"E\0\0\0\x04Z\0\0\0\x05I", false),

@@ -58,14 +58,14 @@ pub(crate) fn cost_row(mode: &str, clients: u32, compared: &Compared) -> String 
 
 /// Heads of the columns of [`floor_row`].
 pub(crate) const FLOOR_HEAD: &str = "\
-| clients | CPU per tx: pgdyno | floor | pgbench | **pgdyno / floor** | **floor / pgbench** | tps: pgdyno | floor | pgbench | CPU pressure |
-| ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: |";
+| mode | clients | CPU per tx: pgdyno | floor | pgbench | **pgdyno / floor** | **floor / pgbench** | tps: pgdyno | floor | pgbench | CPU pressure |
+| --- | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: |";
 
 /// One row: ours, the floor and pgbench, the sides of the rounds in this order.
-pub(crate) fn floor_row(clients: u32, rounds: &Rounds) -> String {
+pub(crate) fn floor_row(mode: &str, clients: u32, rounds: &Rounds) -> String {
     let [ours, floor, pgbench] = [0, 1, 2].map(|side| rounds.median(side));
     format!(
-        "| {clients} | {:.2} µs | {:.2} µs | {:.2} µs | {} | {} | {:.0} | {:.0} | {:.0} | {} |",
+        "| {mode} | {clients} | {:.2} µs | {:.2} µs | {:.2} µs | {} | {} | {:.0} | {:.0} | {:.0} | {} |",
         ours.cost,
         floor.cost,
         pgbench.cost,
