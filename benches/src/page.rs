@@ -5,7 +5,7 @@ use std::process::Command;
 
 use clap::ValueEnum;
 
-use crate::pairs::{Compared, Pressure, Rounds, Spread};
+use crate::pairs::{Compared, Noise, Rounds, Spread};
 use crate::{Options, What};
 
 /// What the figures are of.
@@ -38,7 +38,7 @@ pub(crate) fn clients_option(clients: &[u32]) -> String {
 
 /// Heads of the columns of [`cost_row`].
 pub(crate) const COST_HEAD: &str = "\
-| mode | clients | CPU per tx: pgdyno | pgbench | **ratio** (range) | tps: pgdyno | pgbench | **ratio** (range) | CPU pressure |
+| mode | clients | CPU per tx: pgdyno | pgbench | **ratio** (range) | tps: pgdyno | pgbench | **ratio** (range) | CPU pressure, steal |
 | --- | ---: | ---: | ---: | --- | ---: | ---: | --- | ---: |";
 
 /// One row of a table of costs.
@@ -52,13 +52,13 @@ pub(crate) fn cost_row(mode: &str, clients: u32, compared: &Compared) -> String 
         ours.speed,
         theirs.speed,
         ratio(*speed),
-        pressure(compared.pressure)
+        noise(compared.noise)
     )
 }
 
 /// Heads of the columns of [`floor_row`].
 pub(crate) const FLOOR_HEAD: &str = "\
-| mode | clients | CPU per tx: pgdyno | floor | pgbench | **pgdyno / floor** | **floor / pgbench** | tps: pgdyno | floor | pgbench | CPU pressure |
+| mode | clients | CPU per tx: pgdyno | floor | pgbench | **pgdyno / floor** | **floor / pgbench** | tps: pgdyno | floor | pgbench | CPU pressure, steal |
 | --- | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: |";
 
 /// One row: ours, the floor and pgbench, the sides of the rounds in this order.
@@ -74,13 +74,13 @@ pub(crate) fn floor_row(mode: &str, clients: u32, rounds: &Rounds) -> String {
         ours.speed,
         floor.speed,
         pgbench.speed,
-        pressure(rounds.pressure)
+        noise(rounds.noise)
     )
 }
 
 /// Heads of the columns of [`init_row`].
 pub(crate) const INIT_HEAD: &str = "\
-| way | time: pgdyno | pgbench | **ratio** (range) | client CPU: pgdyno | pgbench | CPU pressure |
+| way | time: pgdyno | pgbench | **ratio** (range) | client CPU: pgdyno | pgbench | CPU pressure, steal |
 | --- | ---: | ---: | --- | ---: | ---: | ---: |";
 
 /// One row: time and client CPU.
@@ -93,13 +93,13 @@ pub(crate) fn init_row(name: &str, compared: &Compared) -> String {
         ratio(*cost),
         ours.speed,
         theirs.speed,
-        pressure(compared.pressure)
+        noise(compared.noise)
     )
 }
 
 /// Heads of the columns of [`many_row`].
 pub(crate) const MANY_HEAD: &str = "\
-| clients | CPU per tx: many | few | **ratio** (range) | achieved tps: many | few | CPU pressure |
+| clients | CPU per tx: many | few | **ratio** (range) | achieved tps: many | few | CPU pressure, steal |
 | --- | ---: | ---: | --- | ---: | ---: | ---: |";
 
 /// One row: many clients beside few.
@@ -112,7 +112,7 @@ pub(crate) fn many_row(many: u32, few: u32, compared: &Compared) -> String {
         ratio(*cost),
         ours.speed,
         theirs.speed,
-        pressure(compared.pressure)
+        noise(compared.noise)
     )
 }
 
@@ -121,13 +121,14 @@ fn ratio((median, least, greatest): Spread) -> String {
     format!("**{median:.2}** ({least:.2}-{greatest:.2})")
 }
 
-/// The greatest pressure, and how many pairs began under one that is not quiet.
-pub(crate) fn pressure(pressure: Option<Pressure>) -> String {
-    match pressure {
-        None => "-".to_owned(),
-        Some(Pressure { greatest, loud: 0, .. }) => format!("{greatest:.0} %"),
-        Some(Pressure { greatest, loud, rounds }) => format!("{greatest:.0} %, {loud} of {rounds} not quiet"),
-    }
+/// The greatest pressure, how many pairs began under one that is not quiet, and the greatest steal.
+fn noise(noise: Noise) -> String {
+    let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.0} %"));
+    let loud = match noise.loud {
+        0 => String::new(),
+        loud => format!(" ({loud} of {} not quiet)", noise.rounds),
+    };
+    format!("{}{loud}, {}", percent(noise.pressure), percent(noise.steal))
 }
 
 #[cfg(test)]
@@ -136,9 +137,9 @@ mod tests {
 
     #[test]
     fn loud_pairs_are_told() {
-        let seen = |greatest, loud| Some(Pressure { greatest, loud, rounds: 5 });
-        assert_eq!(pressure(None), "-");
-        assert_eq!(pressure(seen(3.2, 0)), "3 %");
-        assert_eq!(pressure(seen(54.0, 2)), "54 %, 2 of 5 not quiet");
+        let seen = Noise { pressure: Some(3.2), loud: 0, rounds: 5, steal: Some(0.4) };
+        assert_eq!(noise(Noise::default()), "-, -");
+        assert_eq!(noise(seen), "3 %, 0 %");
+        assert_eq!(noise(Noise { pressure: Some(54.0), loud: 2, ..seen }), "54 % (2 of 5 not quiet), 0 %");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lab::host::HostSample;
+
 use crate::quiet;
 
 /// One measurement of one side.
@@ -19,34 +21,49 @@ pub(crate) type Spread = (f64, f64, f64);
 /// How one side is measured once.
 pub(crate) type Side<'a> = &'a mut dyn FnMut() -> anyhow::Result<Sample>;
 
-/// How loud the machine was. No round is left out for it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Pressure {
+/// How loud the machine was, as far as the kernel tells. No round is left out for it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Noise {
     /// Greatest CPU pressure seen before a round, percent.
-    pub(crate) greatest: f64,
+    pub(crate) pressure: Option<f64>,
     /// Rounds before which it was above what counts as quiet.
     pub(crate) loud: usize,
     /// Rounds.
     pub(crate) rounds: usize,
+    /// Greatest share of CPU time that the hypervisor took during a round, percent.
+    pub(crate) steal: Option<f64>,
+}
+
+impl Noise {
+    fn before(&mut self, pressure: Option<f64>) {
+        self.rounds += 1;
+        self.loud += usize::from(pressure.is_some_and(quiet::is_loud));
+        self.pressure = greatest(self.pressure, pressure);
+    }
+
+    fn during(&mut self, steal: Option<f64>) {
+        self.steal = greatest(self.steal, steal);
+    }
+}
+
+fn greatest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 /// Every side's sample of each round.
 pub(crate) struct Rounds {
     taken: Vec<Vec<Sample>>,
-    /// `None` where the kernel does not tell it.
-    pub(crate) pressure: Option<Pressure>,
+    /// What else was heard.
+    pub(crate) noise: Noise,
 }
 
 /// Measures all sides so many times, in the order given and in the opposite one by turns.
 pub(crate) fn rounds(count: u32, patience: Duration, sides: &mut [Side<'_>]) -> anyhow::Result<Rounds> {
     let mut taken = Vec::new();
-    let mut pressure: Option<Pressure> = None;
+    let mut noise = Noise::default();
     for round in 0..count {
-        if let Some(now) = quiet::wait(patience) {
-            let seen = pressure.get_or_insert(Pressure { greatest: 0.0, loud: 0, rounds: count as usize });
-            seen.greatest = seen.greatest.max(now);
-            seen.loud += usize::from(quiet::is_loud(now));
-        }
+        noise.before(quiet::wait(patience));
+        let start = HostSample::take(None);
         let forward = round % 2 == 0;
         let mut samples = Vec::new();
         for turn in 0..sides.len() {
@@ -56,9 +73,10 @@ pub(crate) fn rounds(count: u32, patience: Duration, sides: &mut [Side<'_>]) -> 
         if !forward {
             samples.reverse();
         }
+        noise.during(HostSample::take(None).figures_since(&start).get("steal_pct").copied());
         taken.push(samples);
     }
-    Ok(Rounds { taken, pressure })
+    Ok(Rounds { taken, noise })
 }
 
 impl Rounds {
@@ -97,7 +115,7 @@ pub(crate) struct Compared {
     /// The same of the speeds.
     pub(crate) speed: Spread,
     /// As of [`Rounds`].
-    pub(crate) pressure: Option<Pressure>,
+    pub(crate) noise: Noise,
 }
 
 /// Measures both sides so many times, ours first in every other pair.
@@ -113,7 +131,7 @@ pub(crate) fn compare(
         theirs: rounds.median(1),
         cost: rounds.cost_ratio(0, 1),
         speed: rounds.speed_ratio(0, 1),
-        pressure: rounds.pressure,
+        noise: rounds.noise,
     })
 }
 
@@ -145,6 +163,16 @@ mod tests {
         assert_eq!(compared.speed, (1.0, 1.0, 1.0));
         assert_eq!((compared.ours.cost, compared.theirs.cost), (2.0, 4.0));
         assert_eq!(spread(vec![4.0, 1.0, 2.0, 3.0]), (2.5, 1.0, 4.0));
+    }
+
+    #[test]
+    fn the_greatest_noise_stays() {
+        let mut noise = Noise::default();
+        for (pressure, steal) in [(Some(3.0), None), (Some(54.0), Some(20.0)), (None, Some(1.0))] {
+            noise.before(pressure);
+            noise.during(steal);
+        }
+        assert_eq!(noise, Noise { pressure: Some(54.0), loud: 1, rounds: 3, steal: Some(20.0) });
     }
 
     #[test]
