@@ -88,7 +88,7 @@ pub(crate) struct Core<C: Clock> {
     connect_deadline: Time,
     pub(crate) seats: Vec<Seat>,
     pub(crate) links: Vec<LinkState>,
-    /// The clients' output buffers, by connection.
+    /// The output buffers of the client being served, by link: empty again once it is flushed.
     pub(crate) outs: Vec<Vec<u8>>,
     pub(crate) pace: Pace,
     pub(crate) timers: Timers,
@@ -213,7 +213,7 @@ impl<C: Clock> Core<C> {
             phase: Phase::Setup { reported: false },
             window: Window { load: Time::MAX, measured: Time::MAX, end: Time::MAX },
             connect_deadline: now.saturating_add(plan.connect_timeout),
-            outs: vec![Vec::new(); links.len()],
+            outs: vec![Vec::new(); seats.iter().map(|seat| seat.links).max().unwrap_or_default()],
             timers: Timers::new(2 * seats.len() + links.len()),
             runnable: VecDeque::with_capacity(seats.len()),
             commands: Vec::new(),

@@ -35,8 +35,8 @@ impl<C: Clock> Core<C> {
     /// Sends what a client wrote, then closes and connects as it wished.
     #[inline]
     pub(crate) fn flush(&mut self, client: usize, driver: &mut impl Driver) {
-        for conn in self.seats[client].conns() {
-            let (link, out) = (&mut self.links[conn], &mut self.outs[conn]);
+        for (conn, out) in self.seats[client].conns().zip(&mut self.outs) {
+            let link = &mut self.links[conn];
             if let Some(tls) = &mut link.tls
                 && (!out.is_empty() || tls.wants_write())
             {
@@ -54,6 +54,7 @@ impl<C: Clock> Core<C> {
                 }
             }
         }
+        debug_assert!(self.outs.iter().all(Vec::is_empty), "bytes of one client would go out as another's");
         for command in self.commands.drain(..) {
             match command {
                 Command::Close(conn) => driver.close(conn),
@@ -145,7 +146,7 @@ impl<C: Clock> Core<C> {
 
     pub(crate) fn start_tls(&mut self, client: usize, link: Link) {
         let Some(conn) = self.conn_of(client, link) else { return };
-        let (link, out) = (&mut self.links[conn], &mut self.outs[conn]);
+        let (link, out) = (&mut self.links[conn], &mut self.outs[link]);
         link.last_words(out);
         let started = match &link.endpoint.tls {
             Some(tls) => TlsLink::start(tls),
@@ -193,7 +194,8 @@ impl<C: Clock> Core<C> {
 
     /// Closes a link after its last words; no event follows from it.
     pub(crate) fn shut(&mut self, conn: Conn) {
-        let (link, out) = (&mut self.links[conn], &mut self.outs[conn]);
+        let link = &mut self.links[conn];
+        let out = &mut self.outs[link.link];
         if link.open {
             link.last_words(out);
         }

@@ -13,8 +13,8 @@ impl<C: Clock> Core<C> {
     pub(crate) fn lost(&mut self, conn: Conn, error: Option<&io::Error>) {
         let link = &mut self.links[conn];
         link.end();
-        self.outs[conn].clear();
         let (client, link) = (link.client, link.link);
+        self.outs[link].clear();
         self.count_loss(conn);
         if self.seats[client].state != State::Over {
             let step = self.call(client, Event::Closed { link, error });

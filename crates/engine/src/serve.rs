@@ -29,7 +29,7 @@ impl<C: Clock> Core<C> {
         let mut io = Io {
             now: self.now,
             stopping: matches!(self.phase, Phase::Draining { .. }),
-            out: &mut self.outs[seat.first_conn..seat.first_conn + seat.links],
+            out: &mut self.outs[..seat.links],
             notes: &mut self.notes,
             wakes: &self.wakes,
             client,

@@ -359,6 +359,11 @@ impl Driver for Portable {
         } else if socket.sending.is_empty() {
             std::mem::swap(&mut socket.sending, out);
             self.write(conn);
+            let socket = &mut self.sockets[conn];
+            if socket.sending.is_empty() {
+                // The same memory for everyone: it is in the processor's caches.
+                std::mem::swap(&mut socket.sending, out);
+            }
         } else {
             // The system is still busy with the last bytes and says when there is room.
             socket.sending.append(out);

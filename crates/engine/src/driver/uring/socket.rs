@@ -64,8 +64,14 @@ impl Socket {
         Some(order.user_data(token(Kind::Receive, self.generation, conn)))
     }
 
-    /// Takes bytes to send; gives the order, unless the system is still busy with the last ones.
-    pub(super) fn send(&mut self, conn: Conn, out: &mut Vec<u8>) -> Option<squeue::Entry> {
+    /// Takes bytes to send, for one of the `spare` buffers; gives the order, unless the system is still busy with the last
+    /// ones.
+    pub(super) fn send(
+        &mut self,
+        conn: Conn,
+        out: &mut Vec<u8>,
+        spare: &mut Vec<Vec<u8>>,
+    ) -> Option<squeue::Entry> {
         if !self.open || self.broken.is_some() {
             out.clear();
             return None;
@@ -74,7 +80,7 @@ impl Socket {
             self.waiting.append(out);
             return None;
         }
-        std::mem::swap(&mut self.sending, out);
+        self.sending = std::mem::replace(out, spare.pop().unwrap_or_default());
         self.send_on(conn)
     }
 
@@ -91,8 +97,13 @@ impl Socket {
         Some(order.user_data(token(Kind::Send, self.generation, conn)))
     }
 
-    /// A send is over; gives the order for the next one.
-    pub(super) fn sent(&mut self, conn: Conn, result: i32) -> Option<squeue::Entry> {
+    /// A send is over: gives its buffer back and the order for the next one.
+    pub(super) fn sent(
+        &mut self,
+        conn: Conn,
+        result: i32,
+        spare: &mut Vec<Vec<u8>>,
+    ) -> Option<squeue::Entry> {
         self.busy = false;
         match usize::try_from(result) {
             Ok(count) if count < self.sending.len() && count > 0 => drop(self.sending.drain(..count)),
@@ -106,7 +117,7 @@ impl Socket {
             }
         }
         if self.sending.is_empty() {
-            std::mem::swap(&mut self.sending, &mut self.waiting);
+            spare.push(std::mem::replace(&mut self.sending, std::mem::take(&mut self.waiting)));
         }
         if self.sending.is_empty() {
             if self.leaving {
