@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// Size of one buffer: PostgreSQL sends in pieces of this size.
-const SIZE: usize = 8192;
+/// Size of one buffer: large answers come in few pieces. What small ones do not touch takes no memory.
+const SIZE: usize = 32 * 1024;
 /// From one buffer to the next: small messages must not all fall on the same lines of the processor's caches.
 const STRIDE: usize = SIZE + 5 * 64;
 /// The ring's memory begins at a page.
