@@ -3,9 +3,10 @@
 use std::io;
 
 use crate::client::{Event, Link};
-use crate::client_loop::{Command, Core, Phase};
+use crate::client_loop::{Command, Core};
 use crate::driver::{Clock, Conn};
 use crate::outbox::Said;
+use crate::phases::Phase;
 use crate::seat::{Attempt, RECONNECT_PATIENCE, Reconnection, State};
 
 impl<C: Clock> Core<C> {

@@ -1,6 +1,8 @@
 //! Drivers move bytes and tell the time; they know nothing of clients.
 
 mod choose;
+mod connect;
+mod epoch;
 mod portable;
 #[cfg(target_os = "linux")]
 mod uring;
@@ -17,7 +19,8 @@ use std::io;
 use std::sync::Arc;
 
 pub(crate) use choose::{Chosen, choose};
-pub(crate) use portable::{Epoch, Portable};
+pub(crate) use epoch::Epoch;
+pub(crate) use portable::Portable;
 #[cfg(target_os = "linux")]
 pub(crate) use uring::Uring;
 

@@ -9,11 +9,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::net::{self, RecvFlags, SendFlags};
 
+use super::connect::start_connect;
 use super::poller::{self, Poller};
-use super::{Clock, Conn, Driver, Happened};
+use super::{Clock, Conn, Driver, Epoch, Happened};
 use crate::client::{Address, Time};
 use crate::own_cost::Cpu;
 use crate::wake::Notify;
@@ -57,30 +57,6 @@ pub(super) struct Ready {
     pub(super) hangup: bool,
     /// Reads done for it in this turn.
     pub(super) reads: u8,
-}
-
-/// The moment the run's clock starts at; the same for all threads.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Epoch(u64);
-
-impl Epoch {
-    /// Time 0 is now.
-    pub(crate) fn start() -> Self {
-        Self(monotonic())
-    }
-}
-
-impl Clock for Epoch {
-    #[inline]
-    fn now(&self) -> Time {
-        monotonic() - self.0
-    }
-}
-
-#[inline]
-fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[derive(Default)]
@@ -385,7 +361,7 @@ impl Driver for Portable {
         } else if until == Time::MAX {
             Wait::Forever
         } else {
-            Wait::Until(self.epoch.0.saturating_add(until))
+            Wait::Until(self.epoch.monotonic(until))
         };
         self.poller.wait(wait, |ready| self.ready.push_back(ready))?;
         if !self.retries.is_empty() {
@@ -407,45 +383,4 @@ impl Driver for Portable {
 
 fn token(conn: Conn, generation: u32) -> u64 {
     (u64::from(generation) << 32) | conn as u64
-}
-
-/// A socket that connects, and whether it already has.
-fn start_connect(address: &Address) -> Result<(OwnedFd, bool), Errno> {
-    let (fd, outcome) = match address {
-        Address::Tcp(address) => {
-            let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-            let fd = stream_socket(family)?;
-            net::sockopt::set_tcp_nodelay(&fd, true)?;
-            let outcome = net::connect(&fd, address);
-            (fd, outcome)
-        }
-        Address::Unix(path) => {
-            let address = SocketAddrUnix::new(path)?;
-            let fd = stream_socket(AddressFamily::UNIX)?;
-            let outcome = net::connect(&fd, &address);
-            (fd, outcome)
-        }
-    };
-    match outcome {
-        Ok(()) => Ok((fd, true)),
-        Err(Errno::INPROGRESS | Errno::INTR) => Ok((fd, false)),
-        Err(error) => Err(error),
-    }
-}
-
-/// A non-blocking stream socket that children do not inherit.
-fn stream_socket(family: AddressFamily) -> Result<OwnedFd, Errno> {
-    #[cfg(not(target_vendor = "apple"))]
-    {
-        let flags = net::SocketFlags::NONBLOCK | net::SocketFlags::CLOEXEC;
-        net::socket_with(family, SocketType::STREAM, flags, None)
-    }
-    #[cfg(target_vendor = "apple")]
-    {
-        let fd = net::socket(family, SocketType::STREAM, None)?;
-        rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)?;
-        rustix::io::ioctl_fionbio(&fd, true)?;
-        net::sockopt::set_socket_nosigpipe(&fd, true)?;
-        Ok(fd)
-    }
 }

@@ -1,0 +1,35 @@
+//! The clock of both drivers: the system's monotonic one.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::Clock;
+use crate::client::Time;
+
+/// The moment the run's clock starts at; the same for all threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Epoch(u64);
+
+impl Epoch {
+    /// Time 0 is now.
+    pub(crate) fn start() -> Self {
+        Self(monotonic())
+    }
+
+    /// A time of the run on the system's clock, ns.
+    pub(super) fn monotonic(self, at: Time) -> u64 {
+        self.0.saturating_add(at)
+    }
+}
+
+impl Clock for Epoch {
+    #[inline]
+    fn now(&self) -> Time {
+        monotonic() - self.0
+    }
+}
+
+#[inline]
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
