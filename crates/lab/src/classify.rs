@@ -15,6 +15,7 @@ use crate::target::TargetError;
 use crate::target::managed::{FindError, ManagedError};
 use crate::target::redis::RedisError;
 use crate::target::settings::SettingsError;
+use crate::target::settings::journal::RecoverError;
 
 /// Errors that have a class.
 trait Classified: std::fmt::Display {
@@ -39,6 +40,7 @@ lab_error_from!(
     FindError,
     ManagedError,
     PlaceError,
+    RecoverError,
     RedisError,
     SettingsError,
     SqlError,
@@ -160,9 +162,26 @@ impl Classified for SettingsError {
             Self::Refused { .. } | Self::NotApplied(_) => Class::Guard,
             Self::NeedsServerChange(_) | Self::NeedsRestart(_) | Self::FormerUnknown(_) => Class::Missing,
             Self::Journal { .. } => Class::Io,
+            Self::NoGuard(_) => Class::Child,
+            Self::AlreadyChanged(_) => Class::Refused,
+            Self::NotPutBack(_) => Class::Guard,
             Self::Sql { error, .. } => error.class(),
             Self::Managed(error) => error.class(),
             Self::Connect(error) => error.class(),
+        }
+    }
+}
+
+impl Classified for RecoverError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Connect(error) => error.class(),
+            Self::ConnInfo(_) => Class::Usage,
+            Self::OtherServer { .. } => Class::Unreachable,
+            Self::Identity(error) => error.class(),
+            Self::Settings(error) => error.class(),
+            Self::Unreadable { .. } => Class::BadInput,
+            Self::Close(_) => Class::Io,
         }
     }
 }
@@ -171,7 +190,7 @@ impl Classified for TargetError {
     fn class(&self) -> Class {
         match self {
             Self::Managed(error) => error.class(),
-            Self::Connect(error) => error.class(),
+            Self::Connect(error) | Self::AwayAndChanged { error, .. } => error.class(),
             Self::ConnInfo(_) => Class::Usage,
             Self::Settings(error) => error.class(),
             Self::Place(error) => error.class(),

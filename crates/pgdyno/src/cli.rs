@@ -475,8 +475,10 @@ pub(crate) enum Target {
     Start(TargetStart),
     /// Stop a private server; its data stays
     Stop(TargetName),
-    /// Say which private servers there are, and which run
+    /// Say which private servers there are, which run, and which servers have settings that were left changed
     Status(TargetStatus),
+    /// Put back settings that a pgdyno that was killed left changed on a server; says what it put back
+    Restore(TargetRestore),
     /// Stop a private server and delete its data
     Destroy(TargetName),
 }
@@ -505,6 +507,21 @@ pub(crate) struct TargetName {
 /// `pgdyno target status`.
 #[derive(Debug, Args)]
 pub(crate) struct TargetStatus {
+    #[command(flatten)]
+    pub(crate) format: FormatOption,
+}
+
+/// `pgdyno target restore`.
+#[derive(Debug, Args)]
+pub(crate) struct TargetRestore {
+    /// Private server by name, or a connection string or URI of a server that is not pgdyno's [default: all servers
+    /// that are not pgdyno's and were left changed]
+    #[arg(value_name = "NAME|URI")]
+    pub(crate) server: Option<String>,
+    /// Server that is not pgdyno's, as connection string or URI; needed where its password is not in the environment
+    /// or the passfile
+    #[arg(long, short = 'd', value_name = "URI", conflicts_with = "server")]
+    pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) format: FormatOption,
 }

@@ -67,7 +67,7 @@ fn single(
     stop: &Stop,
 ) -> Result<Kept, LabError> {
     progress.step(Step::Target, "make, start or reach the server");
-    let mut stage = Stage::open(target, pg_bin, stop)?;
+    let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
     let job = done.first().ok_or_else(|| LabError::failed(Class::Internal, "a job of no kind", ""))?;
     let mut run = job.record.to_run(&job.name, 0, 1, false);

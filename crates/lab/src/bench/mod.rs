@@ -87,7 +87,7 @@ pub struct Benched {
 pub fn run(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
     let mut workload = open(options)?;
     progress.step(Step::Target, "reach the server");
-    let mut stage = Stage::open(&options.target, options.pg_bin.clone(), stop)?;
+    let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
     progress.step(Step::Guard, "does it do something?");
     stage.with_site(|site| workload.check(site))?;
     stage.with_site(|site| workload.prepare(site, options.seed))?;

@@ -142,7 +142,7 @@ fn server(
     progress.step(Step::Target, "a sink and a private server");
     let spec =
         TargetSpec::Managed { name: SERVER.to_owned(), version: None, extensions: Vec::new(), redis: false };
-    let mut stage = match Stage::open(&spec, options.pg_bin.clone(), stop) {
+    let mut stage = match Stage::open(&spec, options.pg_bin.clone(), progress, stop) {
         Ok(stage) => stage,
         // A machine that only makes load need not have a server.
         Err(error) if error.class() == Class::Missing && options.pg_bin.is_none() => {

@@ -67,21 +67,12 @@ impl Watchdog {
         stdout: Stdio,
         stderr: Stdio,
     ) -> Result<Child, ChildError> {
-        // Both ends close on exec; the watchdog gets its own as standard input, and no other child gets ours.
-        let (ours, theirs) = UnixStream::pair().map_err(|source| self.failed(source))?;
         let order = Order { program: program.clone(), detached };
-        let mut command = Command::new(&self.exe);
-        command.arg0("pgdyno").arg(WATCHDOG_ARGUMENT).args(order.to_args());
+        let mut command = self.command();
+        command.arg(WATCHDOG_ARGUMENT).args(order.to_args());
         set_environment(&mut command, program);
-        command.stdin(OwnedFd::from(theirs)).stdout(stdout).stderr(stderr);
-        // SAFETY: the closure makes one system call and touches no memory of the parent.
-        unsafe {
-            // A session of its own: Ctrl-C and the end of the terminal do not reach it.
-            command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
-        }
-        let process = command.spawn().map_err(|source| self.failed(source))?;
-        // The command still holds the watchdog's end; closing it is what lets us see the watchdog die.
-        drop(command);
+        command.stdout(stdout).stderr(stderr);
+        let (process, ours) = self.launch(command).map_err(|source| self.failed(source))?;
         let mut child = Child {
             process,
             lifeline: ours,
@@ -96,6 +87,38 @@ impl Watchdog {
         Ok(child)
     }
 
+    /// Our executable under our name, without arguments.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.exe);
+        command.arg0("pgdyno");
+        command
+    }
+
+    /// Starts it in a session of its own with one end of a lifeline as its standard input; gives the other end.
+    pub(crate) fn launch(&self, mut command: Command) -> io::Result<(std::process::Child, UnixStream)> {
+        // Both ends close on exec; the watchdog gets its own as standard input, and no other child gets ours.
+        let (ours, theirs) = UnixStream::pair()?;
+        command.stdin(OwnedFd::from(theirs));
+        // SAFETY: the closure makes one system call and touches no memory of the parent.
+        unsafe {
+            // A session of its own: Ctrl-C and the end of the terminal do not reach it.
+            command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
+        }
+        // The command holds the watchdog's end; closing it, as it goes, is what lets us see the watchdog die.
+        Ok((command.spawn()?, ours))
+    }
+
+    /// Leaves nothing in the environment but what a program needs to run.
+    pub(crate) fn clean_environment(command: &mut Command) {
+        command.env_clear();
+        for name in ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "TZ"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("LC_ALL", "C");
+    }
+
     fn failed(&self, source: io::Error) -> ChildError {
         ChildError::Watchdog { exe: self.exe.clone(), source }
     }
@@ -104,13 +127,7 @@ impl Watchdog {
 /// The watchdog's environment becomes the child's.
 fn set_environment(command: &mut Command, program: &Program) {
     if program.clean_environment {
-        command.env_clear();
-        for name in ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "TZ"] {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
-        command.env("LC_ALL", "C");
+        Watchdog::clean_environment(command);
     }
     for name in &program.removed_env {
         command.env_remove(name);

@@ -9,7 +9,7 @@ use workloads::Crew;
 use super::crew::{self, Opened, changed_data};
 use super::event::{LabEvent, Progress, Step, Tell};
 use super::pace::Pace;
-use super::shape::{engine_plan, experiment, finished, median, recovered_words};
+use super::shape::{engine_plan, experiment, finished, median};
 use super::stage::Stage;
 use super::{Options, Outcome, changes, fill, measure, planned, prepare};
 use crate::collect::{probe_ms, settle};
@@ -62,11 +62,8 @@ impl<'a> Session<'a> {
         stop: &'a Stop,
     ) -> Result<Self, LabError> {
         progress.step(Step::Target, "make, start or reach the servers");
-        let stage = Stage::open(&file.target, options.pg_bin.clone(), stop)?;
+        let stage = Stage::open(&file.target, options.pg_bin.clone(), progress, stop)?;
         progress.note(stage.target.redacted());
-        for recovered in stage.target.recovered() {
-            progress.warn(recovered_words(recovered));
-        }
         progress.step(Step::Results, format!("{}", options.results.display()));
         let host = host::describe(stage.target.data_folder().as_deref());
         let target = stage.target.record(stage.versions())?;

@@ -7,26 +7,11 @@ use results::{Arm, Experiment, Run};
 use super::event::LabEvent;
 use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
-use crate::target::settings::journal::Recovered;
 
 /// How long transactions that are open at the end of a run may take before they count as unfinished.
 const DRAIN_S: f64 = 10.0;
 /// How long connecting and setting up all clients may take.
 const CONNECT_S: f64 = 60.0;
-
-/// What became of settings that a killed pgdyno had left.
-pub(super) fn recovered_words(recovered: &Recovered) -> String {
-    match recovered {
-        Recovered::Undone { dsn, settings } => {
-            format!("an earlier pgdyno had died and left {} changed at {dsn}; put back", settings.join(", "))
-        }
-        Recovered::Pending { dsn, reason } => {
-            format!(
-                "an earlier pgdyno had died and left settings changed at {dsn}; not put back yet: {reason}"
-            )
-        }
-    }
-}
 
 /// The middle value, the upper one of two.
 pub(super) fn median(values: &[f64]) -> Option<f64> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use engine::{Address, Endpoint};
 use workloads::{Places, RedisPlace, Site};
 
+use super::event::{Progress, Tell};
 use crate::child::{Account, Watchdog};
 use crate::control::Control;
 use crate::error::{Class, LabError};
@@ -17,6 +18,7 @@ use crate::target::Target;
 use crate::target::managed::{Options as ManagedOptions, Wish};
 use crate::target::redis::Redis;
 use crate::target::settings::{Applied, Wanted};
+use crate::target::url::Rights;
 
 /// The servers; dropping it puts settings back and stops what was started.
 #[derive(Debug)]
@@ -29,8 +31,31 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Makes, starts or reaches the servers of an experiment.
-    pub(crate) fn open(spec: &TargetSpec, pg_bin: Option<PathBuf>, stop: &Stop) -> Result<Self, LabError> {
+    /// Makes, starts or reaches the servers of an experiment; tells what was found on them that a killed pgdyno left.
+    pub(crate) fn open(
+        spec: &TargetSpec,
+        pg_bin: Option<PathBuf>,
+        mut progress: &mut dyn Progress,
+        stop: &Stop,
+    ) -> Result<Self, LabError> {
+        let stage = Self::reach(spec, pg_bin, Rights::Mend, stop)?;
+        for recovered in stage.target.recovered() {
+            progress.warn(recovered.words());
+        }
+        Ok(stage)
+    }
+
+    /// A server by connection string as it is, for somebody who only looks on.
+    pub(crate) fn beside(spec: &TargetSpec) -> Result<Self, LabError> {
+        Self::reach(spec, None, Rights::Look, &Stop::new())
+    }
+
+    fn reach(
+        spec: &TargetSpec,
+        pg_bin: Option<PathBuf>,
+        least: Rights,
+        stop: &Stop,
+    ) -> Result<Self, LabError> {
         let home = Home::locate()?;
         let watchdog = Watchdog::current().map_err(|source| {
             LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
@@ -46,7 +71,8 @@ impl Stage {
                 Ok(Self { target, redis, redis_place, control: None, watchdog })
             }
             TargetSpec::Url { url, redis, change_server, .. } => {
-                let target = Target::url(url, *change_server, &[], &home)?;
+                let rights = if *change_server { Rights::Change } else { least };
+                let target = Target::url(url, rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
                 Ok(Self { target, redis: None, redis_place, control: None, watchdog })
             }

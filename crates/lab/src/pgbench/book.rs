@@ -15,7 +15,6 @@ use crate::error::LabError;
 use crate::execute::{Series, Stage, Taken, counted, events, own_figures};
 use crate::experiment::{TargetSpec, without_passwords};
 use crate::host::HostSample;
-use crate::stop::Stop;
 use crate::target::settings::recorded;
 
 /// What a finished run is entered under.
@@ -54,7 +53,7 @@ impl Book {
         drop(results::Store::create_or_open(path)?);
         let shown = without_passwords(dsn);
         let target = TargetSpec::Url { url: dsn.to_owned(), shown, redis: None, change_server: false };
-        let mut stage = Stage::open(&target, None, &Stop::new())?;
+        let mut stage = Stage::beside(&target)?;
         let settings = recorded(stage.control()?)?;
         Ok(Self {
             path: path.to_owned(),

@@ -16,11 +16,11 @@ use workloads::osm::Database;
 use workloads::sql::{Sql, SqlError};
 
 use self::managed::{Cluster, ManagedError};
-use self::settings::journal::Recovered;
+use self::settings::journal::{Left, Recovered};
 use self::settings::{
     Applied, Effort, Machine, SettingsError, Wanted, apply_managed, apply_url, restore_managed,
 };
-use self::url::UrlServer;
+use self::url::{Rights, UrlServer};
 use crate::child::{AccountError, Watchdog};
 use crate::control::{ConnectError, Control, with_session_settings};
 use crate::place::{Home, PlaceError};
@@ -37,6 +37,17 @@ pub enum TargetError {
     /// The connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    /// The connection, to a server that is not as it was.
+    #[error(
+        "{error}; a pgdyno that was killed had changed settings there ({}); once the server is back they can be put \
+         back with: pgdyno target restore", left.list()
+    )]
+    AwayAndChanged {
+        /// Why.
+        error: ConnectError,
+        /// What is to be put back.
+        left: Box<Left>,
+    },
     /// The connection string.
     #[error("connection string: {0}")]
     ConnInfo(#[from] ConnInfoError),
@@ -128,11 +139,12 @@ impl Target {
     /// When it cannot be connected to, or an extension is not there.
     pub fn url(
         dsn: &str,
-        change_server: bool,
+        rights: Rights,
         extensions: &[String],
         home: &Home,
+        watchdog: &Watchdog,
     ) -> Result<Self, TargetError> {
-        let mut server = UrlServer::open(dsn, change_server, home)?;
+        let mut server = UrlServer::open(dsn, rights, home, watchdog)?;
         let database = server.config().dbname.clone();
         let recovered = server.take_recovered();
         let mut target = Self::over(Server::Url(Box::new(server)), &database, recovered);

@@ -1,16 +1,27 @@
 //! A server given by a connection string: never more than SQL.
 
 use std::ffi::OsString;
-use std::time::Duration;
 
 use protocol::postgres::conninfo::{Env, RootCertificates};
 use protocol::postgres::{Config, Host, SslMode};
 use workloads::Connect;
 
 use super::TargetError;
-use super::settings::journal::{Journal, Recovered, recover};
+use super::settings::journal::{Access, Journal, Recovered, Scope, left_at, recover};
+use crate::child::Watchdog;
 use crate::control::{Control, connect, places_from};
 use crate::place::Home;
+
+/// What we may do on a server that is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Change nothing at all.
+    Look,
+    /// Put back what a pgdyno that was killed had changed.
+    Mend,
+    /// Besides, set what applies to the whole server; it is put back.
+    Change,
+}
 
 /// A server that is not ours.
 #[derive(Debug)]
@@ -23,23 +34,26 @@ pub struct UrlServer {
 }
 
 impl UrlServer {
-    /// Connects once to see that the server is there, and undoes what a killed pgdyno left on it.
+    /// Connects once to see that the server is there, and undoes what a killed pgdyno left on it, as far as `rights`
+    /// go.
     ///
-    /// `dsn` is anything libpq takes; the environment and the passfile count as they do there. With `change_server`
-    /// settings of the whole server may be changed (and are put back).
+    /// `dsn` is anything libpq takes; the environment and the passfile count as they do there. Settings of the whole
+    /// server are changed under the eyes of a watchdog, which is `watchdog`'s program.
     ///
     /// # Errors
     /// When the description is wrong or the server cannot be connected to.
-    pub fn open(dsn: &str, change_server: bool, home: &Home) -> Result<Self, TargetError> {
-        let mut config = Config::parse(Some(dsn), &Env::process())?;
-        config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
-        let control = connect(&config)?;
+    pub fn open(dsn: &str, rights: Rights, home: &Home, watchdog: &Watchdog) -> Result<Self, TargetError> {
+        let config = described(dsn)?;
+        let mut control = connect_or_tell(&config, home)?;
+        let recovered = match rights {
+            Rights::Look => Vec::new(),
+            Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything),
+        };
         let place = control.place().clone();
         drop(control);
-        let recovered = recover(home, &mut |entry| reach(&entry.dsn, Some(&config)));
-        let journal = if change_server {
+        let journal = if rights == Rights::Change {
             home.prepare(crate::child::Account::unprivileged()?.as_ref())?;
-            Some(Journal::new(home, &config.redacted()))
+            Some(Journal::new(home, &config.redacted(), Access::to(&place, &config), watchdog))
         } else {
             None
         };
@@ -126,22 +140,32 @@ impl UrlServer {
     }
 }
 
+fn described(dsn: &str) -> Result<Config, TargetError> {
+    let mut config = Config::parse(Some(dsn), &Env::process())?;
+    config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
+    Ok(config)
+}
+
+/// Connects; a server that is away may have settings on it that a killed pgdyno left.
+fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, TargetError> {
+    connect(config).map_err(|error| match left_at(home, config).into_iter().next() {
+        Some(left) => TargetError::AwayAndChanged { error, left: Box::new(left) },
+        None => error.into(),
+    })
+}
+
 /// Undoes what killed pgdynos left on servers that are not ours, as far as the environment and the passfile let us
 /// connect there.
 pub fn recover_earlier(home: &Home) -> Vec<Recovered> {
-    recover(home, &mut |entry| reach(&entry.dsn, None))
+    recover(home, None, Scope::Everything)
 }
 
-/// Patience with a server that only needs to be mended.
-const RECOVERY_BOUND: Duration = Duration::from_secs(5);
-
-/// Connects to the server of a journal: the one just described (whose password we know), or another one.
-fn reach(dsn: &str, described: Option<&Config>) -> Result<Control, String> {
-    let mut config = match described.filter(|config| config.redacted() == dsn) {
-        Some(config) => config.clone(),
-        None => Config::parse(Some(dsn), &Env::process()).map_err(|error| error.to_string())?,
-    };
-    config.connect_timeout =
-        Some(config.connect_timeout.map_or(RECOVERY_BOUND, |own| own.min(RECOVERY_BOUND)));
-    connect(&config).map_err(|error| error.to_string())
+/// Undoes what killed pgdynos left on the server that `dsn` leads to, or on all that are known, for its own sake.
+///
+/// # Errors
+/// When that server cannot be connected to.
+pub fn restore_left(home: &Home, dsn: Option<&str>) -> Result<Vec<Recovered>, TargetError> {
+    let Some(dsn) = dsn else { return Ok(recover(home, None, Scope::Asked)) };
+    let mut control = connect_or_tell(&described(dsn)?, home)?;
+    Ok(recover(home, Some(&mut control), Scope::Asked))
 }

@@ -2,12 +2,17 @@
 
 use lab::control::ConnectError;
 use lab::target::managed::Cluster;
-use lab::target::settings::journal::Recovered;
+use lab::target::settings::journal::{LeftBy, Recovered, left};
 use lab::target::settings::{Effort, SettingsError, Wanted};
+use lab::target::url::Rights;
 use lab::target::{Target, TargetError};
 use workloads::sql::{Sql, Supply};
 
-use crate::support::{Place, cluster};
+use crate::support::{Place, cluster, watchdog};
+
+fn open(dsn: &str, rights: Rights, place: &Place) -> Result<Target, TargetError> {
+    Target::url(dsn, rights, &[], &place.home, &watchdog())
+}
 
 fn dsn(server: &Cluster, rest: &str) -> String {
     format!(
@@ -29,7 +34,7 @@ fn show(target: &Target, name: &str) -> String {
 fn nothing_of_a_foreign_server_changes_unasked() {
     let place = Place::new();
     let server = cluster(&place);
-    let mut target = Target::url(&dsn(&server, ""), false, &[], &place.home).unwrap();
+    let mut target = open(&dsn(&server, ""), Rights::Mend, &place).unwrap();
     let applied = target.apply(&wanted(&[("work_mem", "64MB"), ("fsync", "on")])).unwrap();
     assert_eq!((applied.effort, applied.server.len()), (Effort::None, 0));
     assert_eq!(show(&target, "work_mem"), "64MB");
@@ -48,28 +53,87 @@ fn allowed_changes_are_put_back_also_after_a_crash() {
     control.execute("ALTER SYSTEM SET checkpoint_timeout = '7min'").unwrap();
     control.execute("SELECT pg_reload_conf()").unwrap();
 
-    let mut target = Target::url(&dsn(&server, ""), true, &[], &place.home).unwrap();
+    let mut target = open(&dsn(&server, ""), Rights::Change, &place).unwrap();
     let error = target.apply(&wanted(&[("shared_buffers", "1GB")])).unwrap_err();
     assert!(matches!(error, SettingsError::NeedsRestart(_)), "{error}");
     let arm = wanted(&[("checkpoint_timeout", "9min"), ("fsync", "off")]);
     assert_eq!(target.apply(&arm).unwrap().effort, Effort::Reload);
     assert_eq!((show(&target, "checkpoint_timeout"), show(&target, "fsync")), ("9min".into(), "off".into()));
-    // The other arm has none of it.
+    // The other arm has none of it; the server stays this pgdyno's, and nobody else changes it meanwhile.
     target.apply(&Wanted::new()).unwrap();
+    match open(&dsn(&server, ""), Rights::Mend, &place).unwrap().recovered() {
+        [Recovered::InUse(left)] => assert!(left.settings.is_empty(), "{left:?}"),
+        other => panic!("{other:?}"),
+    }
     assert_eq!((show(&target, "checkpoint_timeout"), show(&target, "fsync")), ("7min".into(), "on".into()));
 
     target.apply(&arm).unwrap();
-    // A living pgdyno's journal is not touched; a dead one's is undone.
-    let other = Target::url(&dsn(&server, ""), false, &[], &place.home).unwrap();
-    assert!(other.recovered().is_empty());
+    // A living pgdyno's journal is not touched, but told; and it changes the server alone.
+    let mut other = open(&dsn(&server, ""), Rights::Change, &place).unwrap();
+    match other.recovered() {
+        [Recovered::InUse(left)] => assert_eq!(left.by, LeftBy::Living(std::process::id())),
+        other => panic!("{other:?}"),
+    }
+    let error = other.apply(&wanted(&[("bgwriter_delay", "50ms")])).unwrap_err();
+    assert!(matches!(error, SettingsError::AlreadyChanged(_)), "{error}");
+    assert_eq!(
+        (show(&other, "checkpoint_timeout"), show(&other, "bgwriter_delay")),
+        ("9min".into(), "200ms".into())
+    );
+    drop(other);
+
+    // A dead one's is undone.
     std::mem::forget(target);
     release_locks(&place);
-    let next = Target::url(&dsn(&server, ""), false, &[], &place.home).unwrap();
+    let onlooker = open(&dsn(&server, ""), Rights::Look, &place).unwrap();
+    assert!(onlooker.recovered().is_empty());
+    assert_eq!(show(&onlooker, "checkpoint_timeout"), "9min");
+    let next = open(&dsn(&server, ""), Rights::Mend, &place).unwrap();
     match next.recovered() {
-        [Recovered::Undone { settings, .. }] => assert_eq!(settings, &["checkpoint_timeout", "fsync"]),
+        [Recovered::Undone { undone, .. }] => assert_eq!(undone.put_back, &["checkpoint_timeout", "fsync"]),
         other => panic!("{other:?}"),
     }
     assert_eq!((show(&next, "checkpoint_timeout"), show(&next, "fsync")), ("7min".into(), "on".into()));
+    assert!(left(&place.home).is_empty());
+}
+
+#[test]
+fn what_somebody_changed_since_is_left_alone() {
+    let place = Place::new();
+    let server = cluster(&place);
+    let mut control = server.connect("postgres").unwrap();
+    let mut target = open(&dsn(&server, ""), Rights::Change, &place).unwrap();
+    target
+        .apply(&wanted(&[("checkpoint_timeout", "9min"), ("bgwriter_delay", "50ms"), ("fsync", "off")]))
+        .unwrap();
+    std::mem::forget(target);
+    release_locks(&place);
+    // One was changed again, one was put back already, but the server was not told.
+    control.execute("ALTER SYSTEM SET checkpoint_timeout = '11min'").unwrap();
+    control.execute("ALTER SYSTEM RESET bgwriter_delay").unwrap();
+    let next = open(&dsn(&server, ""), Rights::Mend, &place).unwrap();
+    match next.recovered() {
+        [Recovered::Undone { undone, .. }] => {
+            assert_eq!(undone.put_back, ["fsync"]);
+            assert_eq!(undone.as_before, ["bgwriter_delay"]);
+            assert_eq!(undone.left_alone, ["checkpoint_timeout"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    let now = ["checkpoint_timeout", "bgwriter_delay", "fsync"].map(|name| show(&next, name));
+    assert_eq!(now, ["11min", "200ms", "on"]);
+}
+
+#[test]
+fn a_journal_that_cannot_be_kept_refuses_the_change() {
+    let place = Place::new();
+    let server = cluster(&place);
+    let mut target = open(&dsn(&server, ""), Rights::Change, &place).unwrap();
+    std::fs::remove_dir_all(place.home.journal()).unwrap();
+    std::fs::write(place.home.journal(), "no folder").unwrap();
+    let error = target.apply(&wanted(&[("checkpoint_timeout", "9min")])).unwrap_err();
+    assert!(matches!(error, SettingsError::Journal { .. }), "{error}");
+    assert_eq!(show(&target, "checkpoint_timeout"), "5min");
 }
 
 /// A process that dies gives up its locks; a copy of the file has none.
@@ -85,7 +149,7 @@ fn release_locks(place: &Place) {
 fn refusals_are_told_apart() {
     let place = Place::new();
     let server = cluster(&place);
-    let open = |rest: &str| match Target::url(&dsn(&server, rest), false, &[], &place.home) {
+    let open = |rest: &str| match open(&dsn(&server, rest), Rights::Mend, &place) {
         Err(TargetError::Connect(error)) => error,
         other => panic!("{rest}: {other:?}"),
     };

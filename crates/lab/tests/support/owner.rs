@@ -7,11 +7,13 @@ use std::io::Write;
 use lab::child::{WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use lab::place::Home;
 use lab::target::managed::{Cluster, ManagedError, Options};
+use lab::target::settings::journal::{GUARD_ARGUMENT, guard_main};
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let code = match args.split_first() {
         Some((first, rest)) if first == WATCHDOG_ARGUMENT => watchdog_main(rest),
+        Some((first, rest)) if first == GUARD_ARGUMENT => guard_main(rest),
         Some((first, rest)) if first == "owner" && rest.len() == 1 => i32::from(own(&rest[0]).is_err()),
         _ => 64,
     };

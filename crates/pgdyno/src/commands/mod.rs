@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ::report::ReportData;
+use lab::target::settings::journal;
 use results::Store;
 
 use crate::cli::{Cli, Command, Format, Results, Selection};
@@ -40,13 +41,16 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     }
 }
 
-/// The hidden other lives of the program: watching over a child, being a sink. `None` when neither is asked for.
+/// The hidden other lives of the program: watching over a child, watching over changed settings, being a sink. `None`
+/// when none is asked for.
 pub(crate) fn other_life() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     let life = args.next()?;
     let rest: Vec<OsString> = args.collect();
     let code = if life == lab::child::WATCHDOG_ARGUMENT {
         lab::child::watchdog_main(&rest)
+    } else if life == journal::GUARD_ARGUMENT {
+        journal::guard_main(&rest)
     } else if life == lab::sink::SINK_ARGUMENT {
         lab::sink::sink_main(&rest)
     } else {

@@ -1,16 +1,18 @@
-//! `pgdyno target …`: private servers, made, started, shown, stopped and removed.
+//! `pgdyno target …`: private servers, made, started, shown, stopped and removed; settings of any server, put back.
 
-use lab::LabError;
 use lab::child::Watchdog;
 use lab::place::Home;
 use lab::target::managed::{self, Cluster, Options, Status, Wish};
-use lab::target::{Target, TargetError};
+use lab::target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
+use lab::target::settings::mend_managed;
+use lab::target::{self, Target, TargetError};
+use lab::{Class, LabError};
 use results::{Table, Value};
 
 use super::{print, signals};
-use crate::cli::{self, Target as Command, TargetName, TargetStart, TargetStatus};
+use crate::cli::{self, Target as Command, TargetName, TargetRestore, TargetStart, TargetStatus};
 use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::print::{data, talk};
+use crate::print::{self, data, talk, warning};
 
 pub(crate) fn run(command: &cli::Target) -> Outcome {
     match command {
@@ -18,6 +20,7 @@ pub(crate) fn run(command: &cli::Target) -> Outcome {
         Command::Stop(args) => stop(args),
         Command::Status(args) => status(args),
         Command::Destroy(args) => destroy(args),
+        Command::Restore(args) => restore(args),
     }?;
     Ok(SAME_OR_BETTER)
 }
@@ -59,13 +62,26 @@ fn open(name: &str) -> anyhow::Result<Cluster> {
 }
 
 fn status(args: &TargetStatus) -> anyhow::Result<()> {
-    let servers = managed::list(&home()?);
-    if servers.is_empty() {
+    let home = home()?;
+    let servers = managed::list(&home);
+    let left = journal::left(&home);
+    if servers.is_empty() && left.is_empty() {
         talk("no private server; make one with: pgdyno target start");
     }
-    let mut table = Table::new(&["name", "state", "version", "pid", "used by", "folder"]);
+    for server in servers.iter().filter(|server| server.changed && server.used_by.is_none()) {
+        let name = &server.name;
+        warning(&format!(
+            "settings of private server {name:?} are still as a pgdyno that was killed left them; put them back with: \
+             pgdyno target restore {name}"
+        ));
+    }
+    left.iter().filter_map(left_words).for_each(|words| warning(&words));
+    let mut table = Table::new(&["name", "state", "version", "pid", "used by", "folder", "settings"]);
     for server in servers {
         table.push(row(server));
+    }
+    for left in left {
+        table.push(foreign_row(left));
     }
     print(&table, args.format.format)
 }
@@ -76,6 +92,11 @@ fn row(server: Status) -> Vec<Value> {
         (Some(_), false) => "starting",
         (None, _) => "stopped",
     };
+    let settings = match (server.changed, server.used_by) {
+        (false, _) => "its own",
+        (true, Some(_)) => "changed by a run under way",
+        (true, None) => "left changed",
+    };
     vec![
         server.name.into(),
         state.into(),
@@ -83,7 +104,128 @@ fn row(server: Status) -> Vec<Value> {
         server.pid.into(),
         server.used_by.into(),
         server.folder.display().to_string().into(),
+        settings.into(),
     ]
+}
+
+/// A server that is not ours, known by a journal only: it is not asked anything.
+fn foreign_row(left: Left) -> Vec<Value> {
+    let list = left.list();
+    let (used_by, settings) = match left.by {
+        LeftBy::Living(pid) => (Some(pid), format!("changed by a run under way: {list}")),
+        LeftBy::Killed => (None, format!("left changed: {list}")),
+        LeftBy::Unknown(reason) => (None, format!("unknown: {reason}")),
+    };
+    vec![
+        left.dsn.into(),
+        "not pgdyno's".into(),
+        Value::Null,
+        Value::Null,
+        used_by.into(),
+        Value::Null,
+        settings.into(),
+    ]
+}
+
+fn left_words(left: &Left) -> Option<String> {
+    match &left.by {
+        LeftBy::Living(_) => None,
+        LeftBy::Killed => Some(format!(
+            "settings of {} are still as a pgdyno that was killed left them: {}; put them back with: pgdyno target \
+             restore",
+            left.dsn,
+            left.list()
+        )),
+        LeftBy::Unknown(reason) => Some(format!(
+            "settings of a server may be changed: the journal {} cannot be read: {reason}",
+            left.dsn
+        )),
+    }
+}
+
+fn restore(args: &TargetRestore) -> anyhow::Result<()> {
+    let is_connection = |text: &str| text.contains("://") || text.contains('=');
+    match (&args.url, &args.server) {
+        (Some(url), _) => restore_left(args, Some(url)),
+        (None, Some(url)) if is_connection(url) => restore_left(args, Some(url)),
+        (None, Some(name)) => restore_private(args, name),
+        (None, None) => restore_left(args, None),
+    }
+}
+
+fn restore_private(args: &TargetRestore, name: &str) -> anyhow::Result<()> {
+    let mut cluster = open(name)?;
+    let mended = mend_managed(&mut cluster).map_err(LabError::from)?;
+    let mut table = restored_table();
+    if mended {
+        table.push(vec![format!("private server {name}").into(), "all".into(), Value::Null, Value::Null]);
+    } else {
+        talk(&format!("nothing to put back: private server {name:?} has its own settings"));
+    }
+    print(&table, args.format.format)
+}
+
+fn restore_left(args: &TargetRestore, url: Option<&str>) -> anyhow::Result<()> {
+    let found = target::url::restore_left(&home()?, url).map_err(LabError::from)?;
+    if found.is_empty() {
+        talk(match url {
+            Some(_) => "nothing to put back: no pgdyno left settings of this server changed",
+            None => "nothing to put back: no pgdyno left settings of a server changed",
+        });
+    }
+    let mut table = restored_table();
+    let mut problems = Vec::new();
+    for recovered in found {
+        match recovered {
+            Recovered::Undone { dsn, undone } => {
+                talk(&format!("{dsn}: {}", undone.words()));
+                table.push(vec![
+                    dsn.into(),
+                    undone.put_back.join(", ").into(),
+                    undone.as_before.join(", ").into(),
+                    undone.left_alone.join(", ").into(),
+                ]);
+            }
+            other => problems.extend(problem(other)),
+        }
+    }
+    print(&table, args.format.format)?;
+    let Some(last) = problems.pop() else { return Ok(()) };
+    for problem in problems {
+        print::error(&problem.to_string(), problem.hint().as_deref());
+    }
+    Err(last.into())
+}
+
+fn restored_table() -> Table {
+    Table::new(&["server", "put back", "as before already", "left alone"])
+}
+
+/// What could not be put back, and why.
+fn problem(recovered: Recovered) -> Option<LabError> {
+    match recovered {
+        Recovered::Undone { .. } => None,
+        Recovered::InUse(left) => {
+            let what = format!("settings of {} are in use: a run under way has changed them", left.dsn);
+            Some(LabError::failed(Class::Refused, what, "wait for its end; it puts them back itself"))
+        }
+        Recovered::Pending { left, error } => {
+            let what = match &left.by {
+                LeftBy::Unknown(_) => error.to_string(),
+                _ => format!("settings of {} are not put back: {error}", left.dsn),
+            };
+            let hint = match &error {
+                RecoverError::Connect(_) => {
+                    "once the server is there: pgdyno target restore (with --url for another way to it)"
+                }
+                RecoverError::Settings(_) => {
+                    "give a role that may change them: pgdyno target restore --url …"
+                }
+                _ => "",
+            };
+            Some(LabError::failed(LabError::from(error).class(), what, hint))
+        }
+    }
 }
 
 fn home() -> anyhow::Result<Home> {

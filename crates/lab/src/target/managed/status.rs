@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::lock::Lock;
 use super::marker::Marker;
 use super::postmaster::PidFile;
-use super::{Cluster, ManagedError};
+use super::{Cluster, ManagedError, auto_conf};
 use crate::place::Home;
 
 /// A managed server as it stands.
@@ -25,6 +25,8 @@ pub struct Status {
     pub detached: bool,
     /// Pid of the pgdyno that uses it now; 0 when that cannot be read.
     pub used_by: Option<u32>,
+    /// Whether its settings are not its own now: an experiment changed them and has not put them back.
+    pub changed: bool,
     /// Port.
     pub port: u16,
     /// Whether it also listens on 127.0.0.1.
@@ -61,6 +63,7 @@ fn read(folder: &Path, name: &str) -> Option<Status> {
         pid: server.map(|server| server.pid),
         detached: marker.detached,
         used_by: Lock::held_by(folder),
+        changed: auto_conf::is_kept(folder),
         port: marker.port,
         network: marker.network,
     })

@@ -108,6 +108,17 @@ pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, SettingsError> {
     take_effect(cluster, control)
 }
 
+/// The same for its own sake: a server that does not run is not started for it. Answers whether anything was to be done.
+///
+/// # Errors
+/// When the file cannot be written, or the server does not come up again.
+pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, SettingsError> {
+    if cluster.pid().is_none() {
+        return Ok(cluster.put_settings_back()?);
+    }
+    Ok(restore_managed(cluster)? != Effort::None)
+}
+
 /// Lets changed files take effect by the least that does it.
 fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, SettingsError> {
     reload(&mut control)?;
@@ -166,7 +177,7 @@ fn change_server(
         return Err(SettingsError::NeedsRestart(restarting));
     }
     let Some(journal) = journal else { return Err(SettingsError::NeedsServerChange(names(&|_| true))) };
-    journal.note(control, &change.server)?;
+    journal.note(control, &change.server, known)?;
     alter_system(control, &change.server)?;
     reload(control)?;
     Ok(Effort::Reload)

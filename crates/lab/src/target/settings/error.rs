@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use workloads::sql::SqlError;
 
 use super::expression::ExpressionError;
+use super::journal::{Left, LeftBy};
 use crate::control::ConnectError;
 use crate::target::managed::ManagedError;
 
@@ -89,6 +90,15 @@ pub enum SettingsError {
         /// What the system said.
         source: io::Error,
     },
+    /// Nobody would put the settings back if we were killed.
+    #[error("cannot start the watchdog that puts settings back, so nothing is changed: {0}")]
+    NoGuard(io::Error),
+    /// Another pgdyno has changed the server.
+    #[error("{}, so nothing is changed", already(.0))]
+    AlreadyChanged(Left),
+    /// Former values that were set again and yet are not what is there.
+    #[error("{} could not be put back: the server still shows another value", .0.join(", "))]
+    NotPutBack(Vec<String>),
     /// A statement failed.
     #[error("while {doing}: {error}")]
     Sql {
@@ -114,6 +124,21 @@ impl SettingsError {
 
 fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+}
+
+fn already(left: &Left) -> String {
+    let settings = left.list();
+    match &left.by {
+        LeftBy::Living(pid) => {
+            format!(
+                "another pgdyno (pid {pid}) changes settings of this server (now: {settings}); wait for its end"
+            )
+        }
+        LeftBy::Killed | LeftBy::Unknown(_) => format!(
+            "settings of this server are still as a pgdyno that was killed left them: {settings}; put them back \
+             first (try: pgdyno target restore)"
+        ),
+    }
 }
 
 fn list(differences: &[Difference]) -> String {

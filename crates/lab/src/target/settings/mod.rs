@@ -16,7 +16,7 @@ mod statements;
 
 use std::collections::BTreeMap;
 
-pub use apply::{Applied, Effort, apply_managed, apply_url, restore_managed};
+pub use apply::{Applied, Effort, apply_managed, apply_url, mend_managed, restore_managed};
 pub use catalog::{Catalog, Entry, Way};
 pub use change::Change;
 pub use compare::is_in_force;

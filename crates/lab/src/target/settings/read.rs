@@ -18,6 +18,11 @@ const PRIVATE: [&str; 7] = [
     "promote_trigger_file",
 ];
 
+/// Whether a setting's value may be secret: then it is shown nowhere.
+pub(super) fn is_private(name: &str) -> bool {
+    PRIVATE.contains(&name.to_lowercase().as_str())
+}
+
 /// All settings as this connection sees them.
 ///
 /// # Errors
@@ -42,7 +47,7 @@ fn setting(row: Vec<Option<String>>) -> Option<results::Setting> {
     let name = values.next()??;
     let value = values.next()?.unwrap_or_default();
     let source = values.next()?.unwrap_or_default();
-    let hidden = PRIVATE.contains(&name.as_str()) && !value.is_empty();
+    let hidden = is_private(&name) && !value.is_empty();
     Some(results::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
 }
 

@@ -7,7 +7,7 @@ use workloads::pgbench::init::{Event, InitError, InitOptions, Loading, Remark, V
 
 use super::args::{Fault, InitSettings};
 use super::talk::{Level, Talk};
-use super::{connection, fault, password};
+use super::{connection, fault, left, password};
 use crate::commands::signals;
 use crate::print;
 
@@ -20,9 +20,11 @@ const INTERRUPTED: u8 = 130;
 /// When it could not be done, or not to the end.
 pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fault> {
     let mut connector = connection::connector(&settings.connection, talk)?;
-    let control = connector
+    let mut control = connector
         .connect(&mut password::ask)
         .map_err(|words| fault([words, "could not create connection for initialization".to_owned()]))?;
+    // Making tables measures nothing.
+    left::check(&lab::pgbench::left_behind(&mut control), true, talk)?;
     let stop = Stop::new();
     signals::listen_to(&stop, INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;

@@ -6,6 +6,7 @@
 mod args;
 mod connection;
 mod init;
+mod left;
 mod log;
 mod password;
 mod progress;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ::report::pgbench as report;
 use engine::{Measured, Stop, Time, Until};
-use lab::pgbench::{Book, Connector, Entry, LoadOptions, NotStarted, ShellRunner, measure};
+use lab::pgbench::{
+    Book, Connector, Entry, LoadOptions, NotStarted, ShellRunner, left_behind, left_behind_at, measure,
+};
 use workloads::Places;
 use workloads::pgbench::{Group, HostPolicy, Manner, Options, Pgbench, ScriptSource, Vacuuming, vacuum};
 
@@ -15,7 +17,7 @@ use super::log::Log;
 use super::progress::Ticker;
 use super::talk::{Level, Talk};
 use super::watch::Watch;
-use super::{connection, fault, password, summary};
+use super::{connection, fault, left, password, summary};
 use crate::commands::signals;
 use crate::print;
 
@@ -73,6 +75,7 @@ fn prepare(
     let mut control = connector
         .connect(&mut password::ask)
         .map_err(|words| fault([words, "could not create connection for setup".to_owned()]))?;
+    left::check(&left_behind(&mut control), settings.allow_changed_settings, talk)?;
     let server_version = control.reported("server_version").unwrap_or("unknown").to_owned();
     if settings.format == Format::Text {
         print_data(&report::banner(args::VERSION, &server_version))?;
@@ -101,6 +104,9 @@ fn prepare(
     drop(control);
     if settings.hosts != args::HostPolicy::First {
         places.postgres_all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
+        for server in &places.postgres_all {
+            left::check(&left_behind_at(&server.connect), settings.allow_changed_settings, talk)?;
+        }
     }
     Ok(Prepared { places, server_version })
 }

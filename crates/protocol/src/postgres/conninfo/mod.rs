@@ -7,6 +7,7 @@
 mod config;
 mod env;
 mod error;
+mod exact;
 mod hosts;
 mod keywords;
 mod options;

@@ -185,6 +185,7 @@ fn run(gathered: &mut Gathered, env: &dyn Env) -> Result<RunSettings, Fault> {
         define: std::mem::take(&mut run.define),
         reconnect: run.reconnect,
         reconnect_lost: run.reconnect_lost,
+        allow_changed_settings: run.allow_changed_settings,
         vacuum: match (gathered.no_vacuum, run.vacuum_all) {
             (true, _) => Vacuum::Nothing,
             (false, true) => Vacuum::All,

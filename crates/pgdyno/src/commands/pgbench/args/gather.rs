@@ -80,6 +80,7 @@ pub(super) struct Run {
     pub(super) verbose_errors: bool,
     pub(super) exit_on_abort: bool,
     pub(super) continue_on_error: bool,
+    pub(super) allow_changed_settings: bool,
     pub(super) progress: u32,
     pub(super) progress_timestamp: bool,
     pub(super) log: bool,
@@ -283,6 +284,7 @@ impl Run {
             Opt::VerboseErrors => self.verbose_errors = true,
             Opt::ExitOnAbort => self.exit_on_abort = true,
             Opt::ContinueOnError => self.continue_on_error = true,
+            Opt::AllowChangedSettings => self.allow_changed_settings = true,
             // Every option of the table has its arm in one of these functions: a test takes them all.
             _ => debug_assert!(false, "no place for {opt:?}"),
         }

@@ -77,6 +77,8 @@ Benchmarking options:
   -t, --transactions=NUM   transactions per client (default: 10)
   -T, --time=NUM           length of the run in seconds
   -v, --vacuum-all         vacuum the accounts as well before the run
+  --allow-changed-settings measure although a pgdyno that was killed left settings
+                           of the server changed
   --aggregate-interval=NUM write a log line per NUM seconds instead
   --continue-on-error      count a transaction that gets any SQL error as failed
                            and go on

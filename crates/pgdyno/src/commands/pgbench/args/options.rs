@@ -47,6 +47,7 @@ pub(super) enum Opt {
     VerboseErrors,
     ExitOnAbort,
     Debug,
+    AllowChangedSettings,
     ContinueOnError,
     Driver,
     Format,
@@ -145,7 +146,8 @@ pub(super) const PGBENCH: [Spec; 44] = [
 
 /// pgbench 19's option and pgdyno's own ones. An abbreviation means one of these only when it means none of
 /// [`PGBENCH`], so that command lines written for pgbench keep their meaning.
-pub(super) const BESIDE: [Spec; 14] = [
+pub(super) const BESIDE: [Spec; 15] = [
+    spec(Opt::AllowChangedSettings, "allow-changed-settings", 0, false, Benchmark),
     spec(Opt::ContinueOnError, "continue-on-error", 0, false, Benchmark),
     spec(Opt::Driver, "driver", 0, true, Benchmark),
     spec(Opt::Format, "format", 0, true, Benchmark),

@@ -183,6 +183,8 @@ pub(crate) struct RunSettings {
     pub(crate) reconnect: bool,
     /// `--reconnect`
     pub(crate) reconnect_lost: bool,
+    /// `--allow-changed-settings`: measure although a killed pgdyno left settings of the server changed.
+    pub(crate) allow_changed_settings: bool,
     /// `-n`, `-v`
     pub(crate) vacuum: Vacuum,
     /// `-r`

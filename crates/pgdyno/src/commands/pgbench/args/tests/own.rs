@@ -38,6 +38,7 @@ fn own_options() {
     assert_eq!((settings.hosts, settings.read_scripts), (HostPolicy::ReadWrite, vec![0, 1]));
     assert_eq!(run_of(&["-N", "-S", "--hosts", "read-write"]).read_scripts, [1]);
     assert!(run_of(&["-S", "--reconnect"]).reconnect_lost && !run_of(&["-S", "-C"]).reconnect_lost);
+    assert!(run_of(&["-S", "--allow"]).allow_changed_settings && !run_of(&["-S"]).allow_changed_settings);
     assert_eq!(run_of(&["-f", "fx/good.sql@4", "--group=1=1"]).groups[0].scripts, [(0, 4)]);
 }
 

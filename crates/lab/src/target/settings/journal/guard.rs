@@ -1,0 +1,126 @@
+//! The journal's watchdog itself: waits for the end of its pgdyno, and puts back what the journal then still holds.
+//!
+//! Standard input is the lifeline. Its first line says how to log in; after that it only ends, however pgdyno ends:
+//! the kernel sees to that. Nothing is put back while somebody holds the journal's lock, so never under a living
+//! pgdyno. Everything after the end of the lifeline is over within 10 s, whatever the server does.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use protocol::postgres::Config;
+
+use super::access::Access;
+use super::entry::{Claim, Claimed};
+use super::recover::{RecoverError, undo_over};
+use crate::control::connect;
+
+/// What is answered when the watchdog is ready.
+pub(super) const READY: &str = "ready";
+
+/// All time there is for putting back.
+const BOUND: Duration = Duration::from_secs(9);
+/// Between two looks at a journal that somebody holds: a pgdyno that is dying, or one that puts it back itself.
+const HELD_PAUSE: Duration = Duration::from_millis(20);
+/// Between two attempts at a server.
+const AGAIN_PAUSE: Duration = Duration::from_millis(250);
+
+const PUT_BACK: i32 = 0;
+const LEFT: i32 = 1;
+const NOT_STARTED: i32 = 127;
+
+/// Runs as the watchdog over a journal until its pgdyno has ended and the journal is undone, or cannot be; `args` are
+/// those after [`super::GUARD_ARGUMENT`]. Returns the exit code.
+#[must_use]
+pub fn guard_main(args: &[OsString]) -> i32 {
+    let [path] = args else { return NOT_STARTED };
+    ignore_signals();
+    let Ok(lifeline) = io::stdin().as_fd().try_clone_to_owned() else { return NOT_STARTED };
+    let lifeline = File::from(lifeline);
+    let Ok(mut answers) = lifeline.try_clone() else { return NOT_STARTED };
+    let mut lines = BufReader::new(lifeline);
+    let config = match instructions(&mut lines) {
+        Ok(config) => config,
+        Err(reason) => {
+            let _ = writeln!(answers, "{}", reason.replace('\n', " "));
+            return NOT_STARTED;
+        }
+    };
+    // A pgdyno that is gone already has changed nothing: it waits for this answer first.
+    let _ = writeln!(answers, "{READY}");
+    drop(answers);
+    let _ = io::copy(&mut lines, &mut io::sink());
+    put_back(PathBuf::from(path), config)
+}
+
+/// Who asks all processes of a service or a terminal to end means pgdyno; we end when it has.
+fn ignore_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: ignoring a signal installs no handler.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+fn instructions(lines: &mut impl BufRead) -> Result<Config, String> {
+    let mut line = String::new();
+    lines.read_line(&mut line).map_err(|error| error.to_string())?;
+    let access: Access =
+        serde_json::from_str(&line).map_err(|_| "the watchdog was not told how to log in".to_owned())?;
+    access.config().map_err(|error| error.to_string())
+}
+
+/// The thread may hang on a silent server; it ends with the process.
+fn put_back(path: PathBuf, config: Config) -> i32 {
+    let (done, over) = mpsc::channel();
+    // Half of a journal that was being written; what it would have allowed was not done.
+    let _ = std::fs::remove_file(path.with_extension("new"));
+    std::thread::spawn(move || {
+        let _ = done.send(try_until_gone(&path, &config));
+    });
+    over.recv_timeout(BOUND).unwrap_or(LEFT)
+}
+
+fn try_until_gone(path: &Path, config: &Config) -> i32 {
+    loop {
+        match Claim::take(path) {
+            Claimed::Gone => return PUT_BACK,
+            Claimed::Unreadable(_) => return LEFT,
+            Claimed::Held => std::thread::sleep(HELD_PAUSE),
+            Claimed::Ours(claim) if claim.entry.settings.is_empty() => {
+                return if claim.close().is_ok() { PUT_BACK } else { LEFT };
+            }
+            Claimed::Ours(claim) => {
+                let undone = connect(config)
+                    .map_err(RecoverError::from)
+                    .and_then(|mut control| undo_over(&mut control, claim));
+                if undone.is_ok() {
+                    return PUT_BACK;
+                }
+                std::thread::sleep(AGAIN_PAUSE);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_over_within_ten_seconds() {
+        assert!(BOUND < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_watchdog_that_is_told_nothing_does_not_start() {
+        for line in ["", "{}", "{\"dsn\":\"host='\",\"password\":null}"] {
+            assert!(instructions(&mut line.as_bytes()).is_err(), "{line}");
+        }
+        let error = instructions(&mut b"{\"password\":\"geheim\"}".as_slice()).unwrap_err();
+        assert!(!error.contains("geheim"), "{error}");
+    }
+}

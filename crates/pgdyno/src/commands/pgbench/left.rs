@@ -1,0 +1,63 @@
+//! Settings of the server that are not what they were: no run is measured under them silently.
+
+use lab::target::settings::journal::{Left, LeftBy};
+
+use super::args::Fault;
+use super::fault;
+use super::talk::{Level, Talk};
+
+/// Says what is left changed; refuses to measure under what a killed pgdyno left, unless that is `allowed`.
+///
+/// # Errors
+/// The refusal.
+pub(super) fn check(found: &[Left], allowed: bool, talk: &Talk) -> Result<(), Fault> {
+    for left in found {
+        let settings = left.list();
+        match &left.by {
+            LeftBy::Living(pid) => talk.say(
+                Level::Warning,
+                &format!("another pgdyno (pid {pid}) is at work on this server and changes its settings (now: {settings})"),
+            ),
+            LeftBy::Unknown(_) => {}
+            LeftBy::Killed => {
+                let text =
+                    format!("settings of this server are still as a pgdyno that was killed left them: {settings}");
+                if !allowed {
+                    return Err(refusal(text));
+                }
+                talk.say(Level::Warning, &text);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refusal(text: String) -> Fault {
+    let mut fault = fault([text]);
+    let hint =
+        "Put them back with \"pgdyno target restore\", or measure under them with --allow-changed-settings.";
+    fault.lines.push((Level::Hint, hint.to_owned()));
+    fault
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(by: LeftBy) -> [Left; 1] {
+        let settings = vec!["fsync = off (before: not set by ALTER SYSTEM)".to_owned()];
+        [Left { dsn: "host=x".to_owned(), settings, by }]
+    }
+
+    #[test]
+    fn nothing_is_measured_silently_under_settings_left_behind() {
+        let talk = Talk::default();
+        let refused = check(&left(LeftBy::Killed), false, &talk).unwrap_err();
+        assert_eq!((refused.exit, refused.lines.len()), (1, 2));
+        assert!(refused.lines[0].1.contains("fsync = off"), "{:?}", refused.lines);
+        assert!(refused.lines[1].1.contains("pgdyno target restore"), "{:?}", refused.lines);
+        check(&left(LeftBy::Killed), true, &talk).unwrap();
+        check(&left(LeftBy::Living(1)), false, &talk).unwrap();
+        check(&[], false, &talk).unwrap();
+    }
+}
