@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use engine::{Address, DriverChoice, Endpoint, Load, Plan, Stop, Time, Until};
 use workloads::redis::{Command, Options, Redis};
-use workloads::{ClientWorkload, Crew, Places, RedisPlace, Site};
+use workloads::{ClientWorkload, Crew, Places, RedisPlace, RedisSite, Site};
 
 /// The word.
 pub(crate) const WORD: &str = "redis-load";
@@ -23,7 +23,10 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     };
     let mut workload = Redis::open(&Options { command, value_bytes: number(3)?, keys: 1000 })?;
     if what == "fill" {
-        workload.prepare(&mut Site { sql: None, redis: Some(&place) }, 1)?;
+        workload.prepare(
+            &mut Site { sql: None, redis: Some(RedisSite { place: &place, given_up: &|| false }) },
+            1,
+        )?;
         return Ok(());
     }
     let places = Places { redis: Some(place), ..Places::default() };

@@ -37,6 +37,7 @@ mod window;
 pub use client::{
     Address, Client, Endpoint, Event, Failure, Io, Level, Link, Outcome, StatementEnd, Step, Time, Tls,
 };
+pub use driver::start_connect;
 pub use error::EngineError;
 pub use measured::{Abort, Counts, Measured, Outage, OwnCost, ScriptFigures, Second, StatementFigures};
 pub use observer::Observer;

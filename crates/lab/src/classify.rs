@@ -85,6 +85,7 @@ impl Classified for ConnectError {
             | Self::NoSuitableServer { .. }
             | Self::Io { .. } => Class::Unreachable,
             Self::Description(_) => Class::Usage,
+            Self::Stopped => Class::Interrupted,
             _ => Class::Refused,
         }
     }

@@ -23,4 +23,4 @@ pub mod validity;
 pub mod words;
 
 pub use error::{Class, LabError};
-pub use stop::Stop;
+pub use stop::{Heeded, Stop};

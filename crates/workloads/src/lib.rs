@@ -6,12 +6,13 @@
 //! [`ClientWorkload`]; a job is a function that reports [`jobs::JobPhase`]s.
 //!
 //! Nothing here starts a program or reads a clock: child programs, time and control connections to PostgreSQL are handed
-//! in. Only the preparation of a Redis workload opens a connection of its own, a blocking one outside the timed part.
+//! in. Only the preparation of a Redis workload opens a connection of its own, outside the timed part.
 
 pub mod jobs;
 pub mod osm;
 pub mod pgbench;
 pub mod redis;
+pub mod socket;
 pub mod sql;
 pub mod tiles;
 
@@ -26,7 +27,7 @@ mod words;
 mod workload;
 
 pub use error::WorkloadError;
-pub use place::{Connect, Places, RedisPlace, Role, Server, Site};
+pub use place::{Connect, Places, RedisPlace, RedisSite, Role, Server, Site};
 pub use spec::Spec;
 pub use words::{nearest, unknown_word};
 pub use workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};

@@ -84,7 +84,22 @@ pub struct Site<'a> {
     /// A control connection to the PostgreSQL server.
     pub sql: Option<&'a mut dyn Sql>,
     /// The Redis server.
-    pub redis: Option<&'a RedisPlace>,
+    pub redis: Option<RedisSite<'a>>,
+}
+
+/// A Redis server, and when it is no longer waited for.
+#[derive(Clone, Copy)]
+pub struct RedisSite<'a> {
+    /// The server.
+    pub place: &'a RedisPlace,
+    /// Asked while it is waited for: whether nobody wants the answer any more.
+    pub given_up: &'a dyn Fn() -> bool,
+}
+
+impl std::fmt::Debug for RedisSite<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.place.fmt(formatter)
+    }
 }
 
 impl<'a> Site<'a> {
@@ -108,7 +123,7 @@ impl<'a> Site<'a> {
     ///
     /// # Errors
     /// [`WorkloadError::NoServer`].
-    pub fn redis(&self) -> Result<&'a RedisPlace, WorkloadError> {
+    pub fn redis(&self) -> Result<RedisSite<'a>, WorkloadError> {
         self.redis.ok_or(WorkloadError::NoServer { kind: "Redis" })
     }
 }

@@ -56,15 +56,27 @@ pub enum Supply {
 ///
 /// Called by workloads outside the timed part of a run; an error leaves the connection usable unless it has no
 /// SQLSTATE.
+///
+/// What a server answers at once (catalogs, settings, counters) is asked as it is, and waited for only so long; what
+/// may rightly take its time (the user's SQL, VACUUM, indexes) is asked through [`long`].
 pub trait Sql {
-    /// Runs one or more statements and gives the results in order.
+    /// Runs one or more statements that should be answered at once, and gives the results in order.
     ///
     /// # Errors
-    /// The first error; the statements after it were not run.
+    /// The first error; the statements after it were not run. Also when the answer does not come in time.
     fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError>;
 
-    /// Runs a `COPY … FROM STDIN`. `fill` appends data to the (empty) buffer and says whether more will come.
-    /// Gives the number of rows copied.
+    /// As [`Sql::query`], for statements that may take as long as they need, while the server lives. Call it through
+    /// [`long`].
+    ///
+    /// # Errors
+    /// As [`Sql::query`]; in place of a bound, when the server or its process is found dead.
+    fn query_long(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        self.query(sql)
+    }
+
+    /// Runs a `COPY … FROM STDIN`, which may take as long as it needs. `fill` appends data to the (empty) buffer and
+    /// says whether more will come. Gives the number of rows copied.
     ///
     /// # Errors
     /// When the server refuses the command or the data, or `fill` gave up.
@@ -99,6 +111,32 @@ pub trait Sql {
     /// As [`Sql::query`].
     fn execute(&mut self, sql: &str) -> Result<(), SqlError> {
         self.query(sql).map(|_| ())
+    }
+}
+
+/// The same connection, for statements that may take as long as they need: `long(sql).execute("VACUUM")`.
+pub fn long(sql: &mut dyn Sql) -> Long<'_> {
+    Long(sql)
+}
+
+/// A connection whose statements may take as long as they need; see [`long`].
+pub struct Long<'a>(&'a mut dyn Sql);
+
+impl Sql for Long<'_> {
+    fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        self.0.query_long(sql)
+    }
+
+    fn query_long(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        self.0.query_long(sql)
+    }
+
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
+        self.0.copy_in(sql, fill)
+    }
+
+    fn take_notices(&mut self) -> Vec<String> {
+        self.0.take_notices()
     }
 }
 

@@ -7,8 +7,11 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
 
 use crate::client::Address;
 
-/// A socket that connects, and whether it already has.
-pub(super) fn start_connect(address: &Address) -> Result<(OwnedFd, bool), Errno> {
+/// A socket that connects and never blocks, and whether it has connected already; children do not inherit it.
+///
+/// # Errors
+/// The system's; `EAGAIN` when the queue of a Unix socket is full.
+pub fn start_connect(address: &Address) -> Result<(OwnedFd, bool), Errno> {
     let (fd, outcome) = match address {
         Address::Tcp(address) => {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };

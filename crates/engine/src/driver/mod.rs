@@ -19,6 +19,7 @@ use std::io;
 use std::sync::Arc;
 
 pub(crate) use choose::{Chosen, choose};
+pub use connect::start_connect;
 pub(crate) use epoch::Epoch;
 pub(crate) use portable::Portable;
 #[cfg(target_os = "linux")]

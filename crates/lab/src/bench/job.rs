@@ -37,7 +37,7 @@ pub fn load_osm(
     let plan = plan.with_inputs()?;
     let name = plan.inputs.keys().next().cloned().unwrap_or_default();
     let question = format!("How long does it take to load {name}?");
-    single(target, pg_bin, &plan, ("osm load", &question), results, progress, stop)
+    stop.explain(single(target, pg_bin, &plan, ("osm load", &question), results, progress, stop))
 }
 
 /// Makes and fills pgbench's tables anew.
@@ -54,7 +54,7 @@ pub fn initialize(
 ) -> Result<Kept, LabError> {
     let plan = PlannedPreparation { pgbench: Some(options.clone()), ..PlannedPreparation::default() };
     let question = format!("How long does it take to make pgbench's tables at scale {}?", options.scale);
-    single(target, pg_bin, &plan, ("bench -i", &question), results, progress, stop)
+    stop.explain(single(target, pg_bin, &plan, ("bench -i", &question), results, progress, stop))
 }
 
 fn single(

@@ -84,7 +84,11 @@ pub struct Benched {
 ///
 /// # Errors
 /// [`LabError`], with what to try.
-pub fn run(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
+pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
+    stop.explain(once(options, progress, stop))
+}
+
+fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
     let mut workload = open(options)?;
     progress.step(Step::Target, "reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
@@ -103,6 +107,8 @@ pub fn run(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> R
     record.figures.extend(probe_ms(control).map(|ms| ("probe_ms".to_owned(), ms)));
 
     let taken = take(options, &workload, &mut stage, &mut *progress, stop)?;
+    // What was measured is kept, also if the user has seen enough.
+    let _concluding = stop.concluding();
     let measured = taken.measured.clone();
     let scripts = workload.scripts();
     single.fill(&mut record, taken, &scripts);

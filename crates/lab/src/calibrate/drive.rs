@@ -16,7 +16,7 @@ use crate::execute::{Series, Stage, Taken, events, own_figures, setup_class, set
 use crate::host::HostSample;
 use crate::place::Home;
 use crate::sink::{Delay, Sink};
-use crate::stop::Stop;
+use crate::stop::{Heeded, Stop};
 
 /// Load before anything counts.
 const WARMUP: Duration = Duration::from_millis(100);
@@ -99,7 +99,7 @@ impl<'a> Bench<'a> {
         let crew =
             Crew { clients: shape.clients as usize, threads: 1, seed: self.options.seed, statements: false };
         let plan = plan(shape, self.options.driver, self.options.seed);
-        let mut watch = Watch { server, before: None, series: Series::of(plan.until) };
+        let mut watch = Watch { server, before: None, series: Series::of(plan.until), stop, measuring: None };
         let started_at = jiff::Timestamp::now().to_string();
         let measured = engine::run(&plan, workload.clients(places, crew)?, &mut watch, stop.engine())
             .map_err(|error| LabError::failed(setup_class(&error), error.to_string(), setup_hint(&error)))?;
@@ -164,13 +164,20 @@ fn single(shape: &Shape<'_>, seed: u64) -> Single {
 }
 
 /// Looks on while the load runs.
-struct Watch {
+struct Watch<'a> {
     server: Option<u32>,
     before: Option<HostSample>,
     series: Series,
+    stop: &'a Stop,
+    /// From the start of the load on.
+    measuring: Option<Heeded>,
 }
 
-impl Observer for Watch {
+impl Observer for Watch<'_> {
+    fn loading(&mut self, _at: Time) {
+        self.measuring = Some(self.stop.measuring());
+    }
+
     fn measuring(&mut self) {
         self.before = Some(HostSample::take(self.server));
     }

@@ -110,6 +110,10 @@ pub struct Calibrated {
 /// # Errors
 /// [`LabError`], with what to try; runs finished before it are stored.
 pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
+    stop.explain(calibrate(options, progress, stop))
+}
+
+fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
     let mut remarks = Vec::new();
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
     let mut bench = Bench::open(stage.as_mut(), options, stop)?;

@@ -41,9 +41,9 @@ pub fn watchdog_main(args: &[OsString]) -> i32 {
     }
 }
 
-/// Tells pgdyno, who may be gone: then nobody is there to mind.
-fn tell(lifeline: &mut File, message: &Message) {
-    let _ = lifeline.write_all(message.line().as_bytes());
+/// Tells pgdyno, who may be gone: answers whether it is there.
+fn tell(lifeline: &mut File, message: &Message) -> bool {
+    lifeline.write_all(message.line().as_bytes()).is_ok()
 }
 
 fn start(order: &Order) -> Result<Pid, String> {
@@ -123,7 +123,13 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
         }
     }
     let ended = reap(pid);
-    tell(&mut lifeline, &Message::Ended(ended));
+    let lost = matches!(stop, Some((_, Cause::Lost, _)));
+    if !tell(&mut lifeline, &Message::Ended(ended)) || lost {
+        // Nobody else will; what is gone already needs no removing.
+        for folder in &program.leaves {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
     ended.code.unwrap_or_else(|| 128 + ended.signal.unwrap_or(0))
 }
 

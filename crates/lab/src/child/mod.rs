@@ -13,6 +13,7 @@ mod job;
 mod lines;
 mod message;
 mod order;
+mod parting;
 mod program;
 mod run;
 mod stopping;
@@ -77,5 +78,13 @@ pub enum ChildError {
         pid: u32,
         /// How long was waited.
         seconds: u64,
+    },
+    /// The user did not want to wait until it stopped.
+    #[error("{} (pid {pid}) was still stopping; its watchdog ends it within 10 s", program.display())]
+    Left {
+        /// Path of the program.
+        program: PathBuf,
+        /// Its pid.
+        pid: u32,
     },
 }

@@ -28,6 +28,9 @@ impl Order {
         if let Some(folder) = &self.program.folder {
             args.extend(["--folder".into(), folder.clone().into()]);
         }
+        for folder in &self.program.leaves {
+            args.extend(["--leaves".into(), folder.clone().into()]);
+        }
         if self.detached {
             args.push("--detached".into());
         }
@@ -47,6 +50,7 @@ impl Order {
                 Some("--stop") => order.program.stop = stop_way(value(&mut words, word)?)?,
                 Some("--account") => order.program.account = Some(account(value(&mut words, word)?)?),
                 Some("--folder") => order.program.folder = Some(PathBuf::from(value(&mut words, word)?)),
+                Some("--leaves") => order.program.leaves.push(value(&mut words, word)?.into()),
                 Some("--detached") => order.detached = true,
                 Some("--") => break,
                 _ => return Err(format!("unknown argument {}", word.display())),
@@ -90,6 +94,7 @@ mod tests {
     fn orders_survive_the_way() {
         for text in [
             "--stop postgres --account 101:104 --folder /data --detached -- /bin/postgres -D --stop",
+            "--stop terminate --leaves /run/a --leaves /b -- sleep 5",
             "--stop terminate -- sleep 5",
         ] {
             assert_eq!(Order::parse(&words(text)).unwrap().to_args(), words(text));

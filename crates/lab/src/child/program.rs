@@ -33,6 +33,8 @@ pub struct Program {
     pub account: Option<Account>,
     /// How it is stopped.
     pub stop: StopWay,
+    /// Folders of its own that are of no use after it: its watchdog removes them when pgdyno is gone.
+    pub leaves: Vec<PathBuf>,
 }
 
 impl Program {
@@ -48,6 +50,7 @@ impl Program {
             folder: None,
             account: None,
             stop: StopWay::Terminate,
+            leaves: Vec::new(),
         }
     }
 
@@ -80,6 +83,13 @@ impl Program {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Names folders of its own that are of no use after it.
+    #[must_use]
+    pub fn leaving<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Self {
+        self.leaves.extend(folders.into_iter().map(Into::into));
         self
     }
 

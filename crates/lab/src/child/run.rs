@@ -3,11 +3,13 @@
 use std::io::Read;
 use std::process::Stdio;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::lines::{Line, Stream, micros_since, read_lines};
 use super::message::Ended;
+use super::parting::{Parting, SLICE};
 use super::{ChildError, Program, Watchdog};
+use crate::stop::Stop;
 
 /// What became of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,24 +48,25 @@ impl Watchdog {
         read_in_thread(child.process.stdout.take(), Stream::Stdout, start, &sender);
         read_in_thread(child.process.stderr.take(), Stream::Stderr, start, &sender);
         drop(sender);
-        let mut stopped = false;
+        let mut stopping: Option<Parting> = None;
         // The lines end when the program and its watchdog have closed their ends.
         loop {
-            match lines.recv_timeout(Duration::from_millis(50)) {
+            match lines.recv_timeout(SLICE) {
                 Ok(line) => on_line(line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if !stopped && stop() {
-                child.ask_stop();
-                stopped = true;
+            match &stopping {
+                None if stop() => {
+                    child.ask_stop();
+                    stopping = Some(Parting::begin(&Stop::of_process()));
+                }
+                Some(parting) if parting.is_over() => return Err(child.leave()),
+                _ => {}
             }
         }
-        let ended = match child.wait(Duration::from_secs(60))? {
-            Some(ended) => ended,
-            None => child.stop()?,
-        };
-        Ok(Finished { ended, wall_us: micros_since(start), stopped })
+        let ended = child.stop()?;
+        Ok(Finished { ended, wall_us: micros_since(start), stopped: stopping.is_some() })
     }
 }
 

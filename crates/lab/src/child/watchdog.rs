@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 
 use super::message::{Ended, Message};
 use super::order::Order;
+use super::parting::{Parting, SLICE};
 use super::stopping::longest;
 use super::{ChildError, Program, StopWay, WATCHDOG_ARGUMENT};
+use crate::stop::Stop;
 
 /// How long a watchdog may take to start its child.
 const START_BOUND: Duration = Duration::from_secs(30);
@@ -187,7 +189,8 @@ impl Child {
         let _ = self.lifeline.write_all(b"stop\n");
     }
 
-    /// Stops the program and waits for its end: a PostgreSQL server may take 2 minutes for its last checkpoint.
+    /// Stops the program and waits for its end: a PostgreSQL server may take 2 minutes for its last checkpoint. Once the
+    /// user wants to stop, it is left to its watchdog instead.
     ///
     /// # Errors
     /// When it does not stop, or its watchdog was killed.
@@ -196,14 +199,26 @@ impl Child {
             self.ask_stop();
         }
         let bound = longest(self.stop);
-        match self.wait(bound)? {
-            Some(ended) => Ok(ended),
-            None => Err(ChildError::Stuck {
-                program: self.program.clone(),
-                pid: self.pid,
-                seconds: bound.as_secs(),
-            }),
+        let parting = Parting::begin(&Stop::of_process());
+        loop {
+            if let Some(ended) = self.wait(SLICE)? {
+                return Ok(ended);
+            }
+            if parting.is_over() {
+                return Err(self.leave());
+            }
+            if parting.elapsed() >= bound {
+                let seconds = bound.as_secs();
+                return Err(ChildError::Stuck { program: self.program.clone(), pid: self.pid, seconds });
+            }
         }
+    }
+
+    /// Leaves the program to its watchdog, which ends it within 10 s, as if pgdyno were gone.
+    pub(super) fn leave(&mut self) -> ChildError {
+        let _ = self.lifeline.shutdown(std::net::Shutdown::Both);
+        self.over = true;
+        ChildError::Left { program: self.program.clone(), pid: self.pid }
     }
 
     fn await_start(&mut self) -> Result<(), ChildError> {

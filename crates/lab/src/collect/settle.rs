@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use workloads::sql::{Sql, SqlError};
+use workloads::sql::{Sql, SqlError, long};
 
 /// Longest wait for autovacuum.
 const AUTOVACUUM_BOUND: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(crate) fn settle(sql: &mut dyn Sql, stopped: &dyn Fn() -> bool) -> Result<Se
         std::thread::sleep(GLANCE);
     }
     let start = Instant::now();
-    settled.checkpoint_s = match sql.execute("CHECKPOINT") {
+    settled.checkpoint_s = match long(sql).execute("CHECKPOINT") {
         Ok(()) => Some(start.elapsed().as_secs_f64()),
         // Only superusers and members of pg_checkpoint may.
         Err(error) if error.is("42501") => None,

@@ -7,6 +7,7 @@ use protocol::postgres::{Host, HostSpec, Login, SessionError};
 
 use super::ConnectError;
 use super::error::describe;
+use super::patience::GivenUp;
 
 /// Why one address did not give a session.
 #[derive(Debug)]
@@ -44,7 +45,8 @@ impl Failed {
             // A server that cannot take connections just now is passed over; all else is an answer.
             Seen::Session(SessionError::Server { error, .. }) => error.code != "57P03",
             Seen::Session(_) => true,
-            Seen::Io(_) | Seen::Tls(_) => false,
+            Seen::Io(error) => GivenUp::is_stop(error),
+            Seen::Tls(_) => false,
         }
     }
 

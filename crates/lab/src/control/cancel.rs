@@ -1,12 +1,13 @@
 //! Ending another connection's statement.
 
-use std::time::Duration;
+use std::io;
 
 use engine::Address;
 use protocol::postgres::{CancelKey, frontend};
+use workloads::socket::Socket;
 
 use super::Control;
-use super::stream::{Socket, Stream};
+use super::patience::GivenUp;
 
 /// Cancels whatever statement a control connection runs; usable from another thread.
 ///
@@ -19,20 +20,17 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// Asks the server to cancel; it may come too late, or find nothing to cancel.
+    /// Asks the server to cancel, unless `given_up` answers `true` before it can be asked; it may come too late, or find
+    /// nothing to cancel. The server says nothing to it.
     ///
     /// # Errors
     /// When the server cannot be reached.
-    pub fn cancel(&self) -> std::io::Result<()> {
-        let bound = Duration::from_secs(5);
-        let socket = Socket::connect(&self.address, Some(bound))?;
-        socket.set_bound(Some(bound))?;
-        let mut stream = Stream::Plain(socket);
+    pub fn cancel(&self, given_up: &dyn Fn() -> bool) -> io::Result<()> {
+        let mut watch = || if given_up() { Err(GivenUp::Stopped.into()) } else { Ok(()) };
+        let mut socket = Socket::connect(&self.address, &mut watch)?;
         let mut out = Vec::new();
         frontend::cancel_request(&mut out, self.key);
-        stream.send(&mut out)?;
-        // The server closes when it has passed the request on.
-        stream.receive(&mut out).map(drop)
+        socket.send(&out, &mut watch)
     }
 }
 

@@ -5,6 +5,8 @@ use std::io;
 use engine::Address;
 use protocol::postgres::{Login, ServerError, SessionError};
 
+use super::patience::GivenUp;
+
 /// Why a connection was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -98,6 +100,9 @@ pub enum ConnectError {
     /// The connection string cannot be used.
     #[error("{0}")]
     Description(String),
+    /// The user stops.
+    #[error("stopped")]
+    Stopped,
     /// No server of several has the properties asked for by `target_session_attrs`.
     #[error("no server of {tried} is {wanted} (target_session_attrs)")]
     NoSuitableServer {
@@ -135,6 +140,7 @@ impl ConnectError {
     pub(super) fn io(address: &Address, seconds: u64, source: io::Error) -> Self {
         let place = describe(address);
         match source.kind() {
+            _ if GivenUp::is_stop(&source) => Self::Stopped,
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Self::Refused { place },
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::TimedOut { place, seconds },
             _ => Self::Io { place, source },

@@ -1,25 +1,35 @@
 //! Blocking control connections: everything that is asked of a server outside the timed part of a run.
 //!
-//! They speak through the same protocol code as the engine's clients, over plain blocking sockets.
+//! They speak through the same protocol code as the engine's clients. None of their waits is for ever: the user ends
+//! each of them, what should be answered at once has a bound, and long work is looked after ([`Patience`]).
 
 mod attempt;
 mod cancel;
 mod copy;
 mod error;
+mod look;
 mod open;
 mod options;
+mod patience;
+mod process;
 mod query;
 mod resolve;
 mod stream;
+#[cfg(test)]
+mod tests;
+mod vigil;
 
 use protocol::postgres::Session;
 use workloads::Connect;
+use workloads::sql::SqlError;
 
 pub use cancel::Canceller;
 pub use error::ConnectError;
+pub(crate) use look::{Looker, Seen};
 pub use options::with_session_settings;
+pub use patience::{ANSWER_BOUND, HURRY, LOOK_AFTER, LOOK_BOUND, Patience};
 pub use resolve::{connect, resolve};
-pub(crate) use resolve::{places, places_from, suits};
+pub(crate) use resolve::{look_up, places, places_from, suits};
 
 /// A blocking connection to a PostgreSQL server; its queries are those of [`workloads::sql::Sql`].
 #[derive(Debug)]
@@ -33,6 +43,12 @@ pub struct Control {
     out: Vec<u8>,
     /// What the server remarked since it was last asked for, as libpq prints it.
     notices: Vec<String>,
+    patience: Patience,
+    peer: process::Peer,
+    /// The process that serves us, once it was asked for; none where a pooler may change it.
+    process: Option<Option<u32>>,
+    /// An answer was given up: what comes next would be taken for it.
+    broken: Option<SqlError>,
 }
 
 impl Control {
@@ -40,6 +56,12 @@ impl Control {
     #[must_use]
     pub fn place(&self) -> &Connect {
         &self.connect
+    }
+
+    /// How long it waits.
+    #[must_use]
+    pub fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// A setting that the server reports by itself, such as `server_version`.

@@ -1,29 +1,50 @@
 //! From a resolved place to a session that takes queries.
 
-use std::time::Duration;
+use std::io;
+use std::time::{Duration, Instant};
 
 use engine::Tls;
 use protocol::postgres::{Handshake, Session};
 use workloads::Connect;
 
 use super::attempt::{Failed, Seen};
+use super::patience::GivenUp;
+use super::process::Peer;
 use super::stream::{Socket, Stream};
-use super::{ConnectError, Control};
+use super::{ConnectError, Control, Patience};
 
 impl Control {
-    /// Connects and logs in. `bound` limits connecting and each step of the handshake; later statements may take
-    /// as long as they need.
+    /// Connects and logs in, within `bound`; later statements are waited for with the usual patience.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
     pub fn open(connect: &Connect, bound: Option<Duration>) -> Result<Self, ConnectError> {
-        let seconds = bound.map_or(0, |bound| bound.as_secs());
-        Self::attempt(connect, bound).map_err(|failed| failed.explained(&connect.login, seconds))
+        Self::open_with(connect, bound, Patience::usual())
     }
 
-    /// As [`Control::open`], with what was seen when it fails.
-    pub(crate) fn attempt(connect: &Connect, bound: Option<Duration>) -> Result<Self, Failed> {
-        let opening = Opening { connect, bound };
+    /// As [`Control::open`], with a patience of one's own.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub fn open_with(
+        connect: &Connect,
+        bound: Option<Duration>,
+        patience: Patience,
+    ) -> Result<Self, ConnectError> {
+        let start = Instant::now();
+        Self::attempt(connect, bound, patience).map_err(|failed| {
+            let seconds = start.elapsed().as_secs_f64().round() as u64;
+            failed.explained(&connect.login, seconds)
+        })
+    }
+
+    /// As [`Control::open_with`], with what was seen when it fails.
+    pub(crate) fn attempt(
+        connect: &Connect,
+        bound: Option<Duration>,
+        patience: Patience,
+    ) -> Result<Self, Failed> {
+        let mut opening = Opening { connect, watch: Box::new(patience.at_most(bound)) };
         let mut control = Self {
             stream: Stream::Plain(opening.socket()?),
             connect: connect.clone(),
@@ -32,6 +53,10 @@ impl Control {
             out: Vec::new(),
             notices: Vec::new(),
             session: Session::new(connect.login.clone()),
+            patience,
+            peer: Peer::Elsewhere,
+            process: None,
+            broken: None,
         };
         let mut step = control.session.start(&mut control.out);
         loop {
@@ -42,7 +67,7 @@ impl Control {
                 Handshake::Reconnect => opening.again(&mut control)?,
             };
         }
-        control.stream.socket().set_bound(None).map_err(|error| opening.failed(error))?;
+        control.peer = Peer::of(control.stream.socket());
         Ok(control)
     }
 }
@@ -50,29 +75,25 @@ impl Control {
 /// A connection being opened.
 struct Opening<'a> {
     connect: &'a Connect,
-    bound: Option<Duration>,
+    /// Whether to wait any longer.
+    watch: Box<dyn FnMut() -> io::Result<()>>,
 }
 
 impl Opening<'_> {
-    fn socket(&self) -> Result<Socket, Failed> {
-        let open = || {
-            let socket = Socket::connect(&self.connect.endpoint.address, self.bound)?;
-            socket.set_bound(self.bound)?;
-            Ok(socket)
-        };
-        open().map_err(|error| self.failed(error))
+    fn socket(&mut self) -> Result<Socket, Failed> {
+        Socket::connect(&self.connect.endpoint.address, &mut self.watch).map_err(|error| self.failed(error))
     }
 
     /// Sends what the session wants to say, waits for an answer and hands it on.
-    fn exchange(&self, control: &mut Control) -> Result<Handshake, Failed> {
-        control.stream.send(&mut control.out).map_err(|error| self.failed(error))?;
+    fn exchange(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
+        control.stream.send(&mut control.out, &mut self.watch).map_err(|error| self.failed(error))?;
         let step = if control.at < control.input.len() { self.handle(control)? } else { Handshake::NeedMore };
         if step != Handshake::NeedMore || !control.out.is_empty() {
             return Ok(step);
         }
-        match control.stream.receive(&mut control.input) {
-            Ok(0) => Err(self.failed(std::io::Error::new(
-                std::io::ErrorKind::ConnectionAborted,
+        match control.stream.receive(&mut control.input, &mut self.watch) {
+            Ok(0) => Err(self.failed(io::Error::new(
+                io::ErrorKind::ConnectionAborted,
                 "server closed the connection unexpectedly",
             ))),
             Ok(_) => self.handle(control),
@@ -90,35 +111,39 @@ impl Opening<'_> {
         Ok(step)
     }
 
-    fn start_tls(&self, control: &mut Control) -> Result<Handshake, Failed> {
+    fn start_tls(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
         match self.secured(control) {
             Ok(()) => {
                 let certificate = control.stream.certificate();
                 Ok(control.session.secured(certificate.as_deref(), &mut control.out))
+            }
+            // What was given up is not tried in another way.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut || GivenUp::of(&error).is_some() => {
+                Err(self.failed(error))
             }
             Err(_) if control.session.tls_failed() => Ok(Handshake::Reconnect),
             Err(source) => Err(self.saw(Seen::Tls(source))),
         }
     }
 
-    fn secured(&self, control: &mut Control) -> std::io::Result<()> {
+    fn secured(&mut self, control: &mut Control) -> io::Result<()> {
         let tls: &Tls = self
             .connect
             .endpoint
             .tls
             .as_ref()
-            .ok_or_else(|| std::io::Error::other("no TLS configuration for this host"))?;
+            .ok_or_else(|| io::Error::other("no TLS configuration for this host"))?;
         // The socket changes owner: a fresh handle of the same connection takes its place until TLS is up.
         let socket = match control.stream.socket() {
             Socket::Tcp(stream) => Socket::Tcp(stream.try_clone()?),
             Socket::Unix(stream) => Socket::Unix(stream.try_clone()?),
         };
-        control.stream = Stream::secure(socket, tls)?;
+        control.stream = Stream::secure(socket, tls, &mut self.watch)?;
         Ok(())
     }
 
     /// A second connection, with or without TLS, as the session chose.
-    fn again(&self, control: &mut Control) -> Result<Handshake, Failed> {
+    fn again(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
         control.stream = Stream::Plain(self.socket()?);
         control.input.clear();
         control.at = 0;
@@ -126,7 +151,7 @@ impl Opening<'_> {
         Ok(control.session.start(&mut control.out))
     }
 
-    fn failed(&self, error: std::io::Error) -> Failed {
+    fn failed(&self, error: io::Error) -> Failed {
         self.saw(Seen::Io(error))
     }
 

@@ -6,21 +6,22 @@ use protocol::postgres::{Message, ServerError, TxStatus, frontend};
 use workloads::sql::{ResultSet, Sql, SqlError, Supply};
 
 use super::Control;
+use super::patience::GivenUp;
+use super::vigil::{Length, Vigil};
 
 impl Sql for Control {
     fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
-        frontend::query(&mut self.out, sql);
-        self.send()?;
-        let mut answer = Answer::default();
-        let done = self.rest(sql, &mut answer);
-        self.notices.append(&mut answer.notices);
-        done?;
-        answer.finish()
+        self.ask(sql, Length::Short)
+    }
+
+    fn query_long(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        self.ask(sql, Length::Long)
     }
 
     fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
+        let mut vigil = self.begin(sql, Length::Long)?;
         let mut answer = Answer { copy_expected: true, ..Answer::default() };
-        let done = self.copy(sql, fill, &mut answer);
+        let done = self.copy(sql, fill, &mut answer, &mut vigil);
         self.notices.append(&mut answer.notices);
         done?;
         let copied = answer.copied;
@@ -105,14 +106,59 @@ impl Control {
         self.session.status() != TxStatus::Idle
     }
 
+    fn ask(&mut self, sql: &str, length: Length) -> Result<Vec<ResultSet>, SqlError> {
+        let mut vigil = self.begin(sql, length)?;
+        frontend::query(&mut self.out, sql);
+        self.send(&mut vigil)?;
+        let mut answer = Answer::default();
+        let done = self.rest(sql, &mut answer, &mut vigil);
+        self.notices.append(&mut answer.notices);
+        done?;
+        answer.finish()
+    }
+
+    /// Gets ready to wait for the answer to a request.
+    fn begin(&mut self, sql: &str, length: Length) -> Result<Vigil, SqlError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        if self.patience.stop.ends_waits() {
+            return Err(broken(&GivenUp::Stopped.to_string()));
+        }
+        let looked_after = length == Length::Long && self.patience.look_after.is_some();
+        let pid = if looked_after { self.own_process()? } else { self.server_process() };
+        Ok(Vigil::new(&self.patience, &self.connect, self.peer, pid, self.canceller(), (sql, length)))
+    }
+
+    /// The process that serves us, if it is the same for all our statements: behind a pooler the one we were told of at
+    /// the login is none of the server's.
+    fn own_process(&mut self) -> Result<Option<u32>, SqlError> {
+        if self.process.is_none() && self.session.status() != TxStatus::Failed {
+            let ours = match self.ask("SELECT pg_catalog.pg_backend_pid()", Length::Short) {
+                Ok(sets) => sets.into_iter().next().and_then(|set| set.rows.into_iter().next()?.pop()?),
+                // A server without the question, or one that refuses it, is not asked again.
+                Err(error) if error.sqlstate.is_some() => None,
+                Err(error) => return Err(error),
+            };
+            let ours = ours.and_then(|pid| pid.parse().ok());
+            self.process = Some(self.server_process().filter(|told| ours == Some(*told)));
+        }
+        Ok(self.process.flatten())
+    }
+
     /// Takes in all that is still to come.
-    pub(super) fn rest(&mut self, sql: &str, answer: &mut Answer) -> Result<(), SqlError> {
-        while !self.next_message(sql, answer)? {}
+    pub(super) fn rest(&mut self, sql: &str, answer: &mut Answer, vigil: &mut Vigil) -> Result<(), SqlError> {
+        while !self.next_message(sql, answer, vigil)? {}
         Ok(())
     }
 
     /// Waits for the next message and adds it to the answer; `true` after the last one.
-    pub(super) fn next_message(&mut self, sql: &str, answer: &mut Answer) -> Result<bool, SqlError> {
+    pub(super) fn next_message(
+        &mut self,
+        sql: &str,
+        answer: &mut Answer,
+        vigil: &mut Vigil,
+    ) -> Result<bool, SqlError> {
         loop {
             let message =
                 self.session.next(&self.input, &mut self.at).map_err(|error| broken(&error.to_string()))?;
@@ -122,23 +168,43 @@ impl Control {
                     Taken::Last => Ok(true),
                     Taken::RefuseCopy => {
                         frontend::copy_fail(&mut self.out, "no data was given");
-                        self.send().map(|()| false)
+                        self.send(vigil).map(|()| false)
                     }
                 };
             }
             self.input.drain(..self.at);
             self.at = 0;
-            match self.stream.receive(&mut self.input) {
+            match self.stream.receive(&mut self.input, &mut || vigil.watch()) {
                 // What the server said before it closed is the better reason.
                 Ok(0) => return Err(answer.error.take().map_or_else(closed, without_sqlstate)),
-                Ok(_) => {}
-                Err(error) => return Err(answer.error.take().map_or_else(|| lost(&error), without_sqlstate)),
+                Ok(_) => vigil.moved(),
+                Err(error) => {
+                    let said = answer.error.take();
+                    let lost = self.lost(&error);
+                    return Err(said.map_or(lost, without_sqlstate));
+                }
             }
         }
     }
 
-    pub(super) fn send(&mut self) -> Result<(), SqlError> {
-        self.stream.send(&mut self.out).map_err(|error| lost(&error))
+    pub(super) fn send(&mut self, vigil: &mut Vigil) -> Result<(), SqlError> {
+        match self.stream.send(&mut self.out, &mut || vigil.watch()) {
+            Ok(()) => {
+                vigil.moved();
+                Ok(())
+            }
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    /// The connection is of no use any more.
+    fn lost(&mut self, error: &io::Error) -> SqlError {
+        let lost = match (GivenUp::of(error), error.kind()) {
+            (Some(why), _) => broken(&why.to_string()),
+            (None, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => closed(),
+            _ => broken(&format!("connection to the server lost: {error}")),
+        };
+        self.broken.get_or_insert(lost).clone()
     }
 }
 
@@ -147,7 +213,8 @@ impl Drop for Control {
         // A goodbye keeps the server's log clean; nobody minds if it does not arrive.
         self.out.clear();
         frontend::terminate(&mut self.out);
-        let _ = self.stream.send(&mut self.out);
+        let mut at_once = || Err(io::ErrorKind::WouldBlock.into());
+        let _ = self.stream.send(&mut self.out, &mut at_once);
     }
 }
 
@@ -175,11 +242,4 @@ fn closed() -> SqlError {
         "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally\n\tbefore \
          or while processing the request.",
     )
-}
-
-fn lost(error: &io::Error) -> SqlError {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => closed(),
-        _ => broken(&format!("connection to the server lost: {error}")),
-    }
 }

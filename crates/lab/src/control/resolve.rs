@@ -1,7 +1,10 @@
 //! From a described connection to one server that answers.
 
-use std::net::ToSocketAddrs;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use engine::{Address, Endpoint, Tls};
@@ -9,12 +12,16 @@ use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::tls::{client_config, server_name};
 use protocol::postgres::{Config, Host, HostSpec, ScramCache};
 use workloads::Connect;
+use workloads::socket::SLICE;
 use workloads::sql::Sql;
 
-use super::{ConnectError, Control};
+use super::patience::GivenUp;
+use super::{ConnectError, Control, Patience};
 
 /// Patience with each address when the connection string names none (libpq would wait for ever).
 const DEFAULT_BOUND: Duration = Duration::from_secs(30);
+/// Patience with the name service: the system's own ends before, as it is usually set up.
+const NAME_BOUND: Duration = Duration::from_secs(60);
 
 /// Connects to the first server of the description that answers and has the properties asked for.
 ///
@@ -119,10 +126,38 @@ fn addresses(spec: &HostSpec) -> Result<Vec<Address>, ConnectError> {
     match &spec.host {
         Host::Unix(_) => Ok(spec.socket_path().into_iter().map(Address::Unix).collect()),
         Host::Tcp { address: Some(address), .. } => Ok(vec![Address::Tcp((*address, spec.port).into())]),
-        Host::Tcp { name, address: None } => match (name.as_str(), spec.port).to_socket_addrs() {
-            Ok(found) => Ok(found.map(Address::Tcp).collect()),
-            Err(source) => Err(ConnectError::UnknownHost { host: name.clone(), source }),
-        },
+        Host::Tcp { name, address: None } => {
+            Ok(look_up(name, spec.port)?.into_iter().map(Address::Tcp).collect())
+        }
+    }
+}
+
+/// The addresses of a name. The system looks it up, and its wait for a silent name server cannot be ended: a thread
+/// waits in our place.
+pub(crate) fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
+    let unknown = |source| ConnectError::UnknownHost { host: name.to_owned(), source };
+    let (sender, found) = mpsc::channel();
+    let wanted = name.to_owned();
+    let looking = thread::Builder::new().name("name".to_owned()).spawn(move || {
+        // Whoever gave up needs no answer.
+        let _ = sender.send((wanted.as_str(), port).to_socket_addrs().map(Iterator::collect));
+    });
+    looking.map_err(unknown)?;
+    let mut watch = Patience::usual().at_most(Some(NAME_BOUND));
+    loop {
+        match found.recv_timeout(SLICE) {
+            Ok(found) => return found.map_err(unknown),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(unknown(io::Error::other("the name could not be looked up")));
+            }
+            Err(RecvTimeoutError::Timeout) => watch().map_err(|error| match error {
+                error if GivenUp::is_stop(&error) => ConnectError::Stopped,
+                _ => unknown(io::Error::other(format!(
+                    "the name service has not answered for {} s",
+                    NAME_BOUND.as_secs()
+                ))),
+            })?,
+        }
     }
 }
 
@@ -135,6 +170,7 @@ fn is_final(error: &ConnectError) -> bool {
             | ConnectError::NoDatabase { .. }
             | ConnectError::PasswordNeeded { .. }
             | ConnectError::Description(_)
+            | ConnectError::Stopped
     )
 }
 

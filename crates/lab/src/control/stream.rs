@@ -1,86 +1,15 @@
 //! A socket, plain or under TLS.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 
-use engine::{Address, Tls};
+use engine::Tls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ClientConnection, StreamOwned};
+pub(super) use workloads::socket::Socket;
+use workloads::socket::{For, Watch, is_passing, wait};
 
-/// A connected socket.
-#[derive(Debug)]
-pub(super) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Socket {
-    /// Connects; `bound` limits TCP's patience (a Unix socket answers at once).
-    pub(super) fn connect(address: &Address, bound: Option<Duration>) -> io::Result<Self> {
-        match (address, bound) {
-            (Address::Tcp(address), bound) => {
-                let stream = match bound {
-                    Some(bound) => TcpStream::connect_timeout(address, bound)?,
-                    None => TcpStream::connect(address)?,
-                };
-                stream.set_nodelay(true)?;
-                Ok(Self::Tcp(stream))
-            }
-            (Address::Unix(path), _) => UnixStream::connect(path).map(Self::Unix),
-        }
-    }
-
-    /// Limits how long one read or write may block; `None`: for ever.
-    pub(super) fn set_bound(&self, bound: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => {
-                stream.set_read_timeout(bound).and_then(|()| stream.set_write_timeout(bound))
-            }
-            Self::Unix(stream) => {
-                stream.set_read_timeout(bound).and_then(|()| stream.set_write_timeout(bound))
-            }
-        }
-    }
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(stream) => stream.as_fd(),
-            Self::Unix(stream) => stream.as_fd(),
-        }
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(buffer),
-            Self::Unix(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.write(bytes),
-            Self::Unix(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.flush(),
-            Self::Unix(stream) => stream.flush(),
-        }
-    }
-}
-
-/// A connection that bytes go over.
+/// A connection that bytes go over. It never blocks: whoever waits for it says how long.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(Socket),
@@ -89,11 +18,18 @@ pub(super) enum Stream {
 
 impl Stream {
     /// Starts TLS and waits until it is up.
-    pub(super) fn secure(mut socket: Socket, tls: &Tls) -> io::Result<Self> {
+    pub(super) fn secure(mut socket: Socket, tls: &Tls, watch: &mut Watch<'_>) -> io::Result<Self> {
         let mut connection =
             ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
         while connection.is_handshaking() {
-            connection.complete_io(&mut socket)?;
+            match connection.complete_io(&mut socket) {
+                Err(error) if is_passing(&error) => {
+                    let wanted = if connection.wants_write() { For::Room } else { For::Input };
+                    wait(&socket, wanted, watch)?;
+                }
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
         }
         Ok(Self::Tls(Box::new(StreamOwned::new(connection, socket))))
     }
@@ -122,32 +58,67 @@ impl Stream {
         matches!(poll(&mut wanted, Some(&at_once)), Ok(1..))
     }
 
-    /// Adds what arrives to `input`; 0 means that the peer closed.
-    pub(super) fn receive(&mut self, input: &mut Vec<u8>) -> io::Result<usize> {
+    /// Waits for something and adds it to `input`; 0 means that the peer closed.
+    pub(super) fn receive(&mut self, input: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<usize> {
         let mut buffer = [0; 16 * 1024];
-        let count = loop {
-            let read = match self {
-                Self::Plain(socket) => socket.read(&mut buffer),
-                Self::Tls(stream) => stream.read(&mut buffer),
-            };
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A server that dies under TLS says no goodbye.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break 0,
-                other => break other?,
-            }
+        let received = match self {
+            Self::Plain(socket) => socket.receive(&mut buffer, watch),
+            Self::Tls(stream) => receive_tls(stream, &mut buffer, watch),
+        };
+        let count = match received {
+            // A server that dies under TLS says no goodbye.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => 0,
+            other => other?,
         };
         input.extend_from_slice(&buffer[..count]);
         Ok(count)
     }
 
     /// Sends everything in `out` and empties it.
-    pub(super) fn send(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+    pub(super) fn send(&mut self, out: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<()> {
         let sent = match self {
-            Self::Plain(socket) => socket.write_all(out),
-            Self::Tls(stream) => stream.write_all(out).and_then(|()| stream.flush()),
+            Self::Plain(socket) => socket.send(out, watch),
+            Self::Tls(stream) => send_tls(stream, out, watch),
         };
         out.clear();
         sent
     }
+}
+
+fn receive_tls(
+    stream: &mut StreamOwned<ClientConnection, Socket>,
+    buffer: &mut [u8],
+    watch: &mut Watch<'_>,
+) -> io::Result<usize> {
+    watch()?;
+    loop {
+        match stream.read(buffer) {
+            Err(error) if is_passing(&error) => {
+                let wanted = if stream.conn.wants_write() { For::Room } else { For::Input };
+                wait(&stream.sock, wanted, watch)?;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn send_tls(
+    stream: &mut StreamOwned<ClientConnection, Socket>,
+    mut bytes: &[u8],
+    watch: &mut Watch<'_>,
+) -> io::Result<()> {
+    while !bytes.is_empty() || stream.conn.wants_write() {
+        // As much as TLS takes at a time, then out with it.
+        let taken = stream.conn.writer().write(bytes)?;
+        bytes = &bytes[taken..];
+        while stream.conn.wants_write() {
+            match stream.conn.write_tls(&mut stream.sock) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Err(error) if is_passing(&error) => wait(&stream.sock, For::Room, watch)?,
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+        }
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::collect::{Counters, await_clients_gone};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::host::HostSample;
-use crate::stop::Stop;
+use crate::stop::{Heeded, Stop};
 
 /// Most points of a run's series: longer runs are kept in coarser steps, so that no run fills the memory.
 const POINTS: f64 = 600.0;
@@ -50,20 +50,29 @@ pub(crate) fn measure(
         series: Series::of(plan.until),
         before: None,
         failure: None,
+        stop,
+        measuring: None,
     };
     let outcome = engine::run(plan, clients, &mut watch, stop.engine());
     let after_host = HostSample::take(server);
-    let Watch { before, failure, series, .. } = watch;
+    let Watch { before, failure, series, measuring: _measuring, .. } = watch;
+    // What was measured until now is worth its counters, also if the user has seen enough.
+    let _concluding = stop.concluding();
     let measured = outcome.map_err(|error| setup_failed(stage, &error))?;
     progress.step(Step::Collect, "counters and verdict");
     stage.check()?;
-    if let Some(error) = failure {
+    if let Some(error) = failure.filter(|_| !stop.at_once()) {
         return Err(error.into());
     }
     let mut figures = own_figures(&measured);
     if let Some((counters, host)) = before {
         figures.extend(after_host.figures_since(&host));
-        figures.extend(counted(stage, &measured, &counters)?);
+        match counted(stage, &measured, &counters) {
+            Ok(counted) => figures.extend(counted),
+            // A server that does not answer is no reason to lose what was seen of it.
+            Err(_) if stop.at_once() => stage.close_control(),
+            Err(error) => return Err(error),
+        }
     }
     let events = events(&measured, &figures);
     Ok(Taken { started_at, series: series.points, events, figures, measured })
@@ -105,9 +114,16 @@ struct Watch<'a> {
     series: Series,
     before: Option<(Counters, HostSample)>,
     failure: Option<workloads::sql::SqlError>,
+    stop: &'a Stop,
+    /// From the start of the load on.
+    measuring: Option<Heeded>,
 }
 
 impl Observer for Watch<'_> {
+    fn loading(&mut self, _at: engine::Time) {
+        self.measuring = Some(self.stop.measuring());
+    }
+
     fn measuring(&mut self) {
         let mut progress: &mut dyn Progress = &mut *self.progress;
         progress.step(Step::Measure, "what happens from now on counts");

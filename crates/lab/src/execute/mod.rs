@@ -73,7 +73,8 @@ pub fn run(
     let plan = Plan::expand(file, Machine::here())?;
     let store = Store::create_or_open(&options.results)?;
     let (plan, stored) = stored(&store, plan, options)?;
-    let mut session = Session::open(file, plan, store, options, stored.len(), progress, stop)?;
+    let opened = Session::open(file, plan, store, options, stored.len(), progress, stop);
+    let mut session = stop.explain(opened)?;
     let result = session.carry_out(&stored);
     let closed = session.close();
     let outcome = result?;

@@ -9,7 +9,7 @@ use results::{Artifact, Phase, Relation, Run, RunEvent};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use workloads::jobs::{JobReport, PhaseTimer, relation_sizes};
-use workloads::sql::{Sql, SqlError, quote_literal};
+use workloads::sql::{Sql, SqlError, long, quote_literal};
 use workloads::{WorkloadError, pgbench};
 
 use super::event::{LabEvent, Progress, Step, Tell};
@@ -18,7 +18,7 @@ use super::stage::Stage;
 use crate::child::JobRunner;
 use crate::collect::Counters;
 use crate::control::Control;
-use crate::error::LabError;
+use crate::error::{Class, LabError};
 use crate::host::{self, HostSample};
 use crate::plan::PlannedPreparation;
 use crate::stop::Stop;
@@ -244,8 +244,17 @@ impl Jobs<'_> {
         }
         let database = self.stage.target.for_programs();
         let env = self.stage.target.environment_for_programs();
-        let mut runner = JobRunner::new(&self.stage.watchdog, self.stop.engine(), env);
-        Ok(workloads::osm::load(options, &database, Path::new(""), host::cores(), &mut runner)?)
+        let runner = JobRunner::new(&self.stage.watchdog, self.stop.engine(), env);
+        let mut runner = runner.working_on(self.stage.target.place());
+        let loaded = workloads::osm::load(options, &database, Path::new(""), host::cores(), &mut runner);
+        match runner.dead_server() {
+            Some(why) => Err(LabError::failed(
+                Class::Unreachable,
+                format!("osm2pgsql was stopped, because its server does not answer: {why}"),
+                "see to the server (its log, its disk, the network), then load again",
+            )),
+            None => Ok(loaded?),
+        }
     }
 
     fn make_tables(&mut self, options: &pgbench::init::InitOptions) -> Result<JobReport, LabError> {
@@ -272,7 +281,7 @@ impl Jobs<'_> {
         let mut clock = || start.elapsed().as_micros() as u64;
         let mut timer = PhaseTimer::new(&mut clock);
         let control = self.stage.control()?;
-        control
+        long(control)
             .query(&text)
             .map_err(|error| WorkloadError::Sql { doing: format!("running {}", path.display()), error })?;
         timer.end("sql", &path.file_name().unwrap_or_default().to_string_lossy(), 0, None);

@@ -1,22 +1,21 @@
 //! The servers of an experiment, open and ready: PostgreSQL, perhaps a Redis, and a control connection.
 
 use std::collections::BTreeMap;
-use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
 use engine::{Address, Endpoint};
-use workloads::{Places, RedisPlace, Site};
+use workloads::{Places, RedisPlace, RedisSite, Site};
 
 use super::event::{Progress, Tell};
 use crate::child::{Account, Watchdog};
-use crate::control::Control;
+use crate::control::{ConnectError, Control, look_up};
 use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
-use crate::place::Home;
+use crate::place::{Home, remove_empty_socket_folders};
 use crate::stop::Stop;
 use crate::target::Target;
 use crate::target::managed::{Options as ManagedOptions, Wish};
-use crate::target::redis::Redis;
+use crate::target::redis::{self, Redis};
 use crate::target::settings::{Applied, Wanted};
 use crate::target::url::Rights;
 
@@ -28,6 +27,7 @@ pub(crate) struct Stage {
     redis_place: Option<RedisPlace>,
     control: Option<Control>,
     pub(crate) watchdog: Watchdog,
+    stop: Stop,
 }
 
 impl Stage {
@@ -60,6 +60,9 @@ impl Stage {
         let watchdog = Watchdog::current().map_err(|source| {
             LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
         })?;
+        // What killed pgdynos left, and their watchdogs with them.
+        redis::remove_dead(&home);
+        remove_empty_socket_folders();
         match spec {
             TargetSpec::Managed { name, version, extensions, redis } => {
                 home.prepare(Account::unprivileged()?.as_ref())?;
@@ -68,13 +71,13 @@ impl Stage {
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop.engine())?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop.engine())?) } else { None };
                 let redis_place = redis.as_ref().map(Redis::place);
-                Ok(Self { target, redis, redis_place, control: None, watchdog })
+                Ok(Self { target, redis, redis_place, control: None, watchdog, stop: stop.clone() })
             }
             TargetSpec::Url { url, redis, change_server, .. } => {
                 let rights = if *change_server { Rights::Change } else { least };
                 let target = Target::url(url, rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
-                Ok(Self { target, redis: None, redis_place, control: None, watchdog })
+                Ok(Self { target, redis: None, redis_place, control: None, watchdog, stop: stop.clone() })
             }
         }
     }
@@ -99,7 +102,9 @@ impl Stage {
     ) -> Result<T, LabError> {
         self.control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
-        let mut site = Site { sql: Some(control), redis: self.redis_place.as_ref() };
+        let given_up = || self.stop.ends_waits();
+        let redis = self.redis_place.as_ref().map(|place| RedisSite { place, given_up: &given_up });
+        let mut site = Site { sql: Some(control), redis };
         let result = work(&mut site);
         if result.is_err() {
             // The connection may be in a failed transaction, or gone.
@@ -156,14 +161,23 @@ impl Stage {
 /// `redis://HOST[:PORT]`.
 fn redis_at(url: &str) -> Result<RedisPlace, LabError> {
     let place = url.strip_prefix("redis://").unwrap_or(url).trim_end_matches('/');
-    let place = if place.contains(':') { place.to_owned() } else { format!("{place}:6379") };
-    let address =
-        place.to_socket_addrs().ok().and_then(|mut addresses| addresses.next()).ok_or_else(|| {
-            LabError::failed(
-                Class::Unreachable,
-                format!("cannot find the Redis host of {url}"),
-                "check [target] redis",
-            )
-        })?;
+    let unknown = || {
+        LabError::failed(
+            Class::Unreachable,
+            format!("cannot find the Redis host of {url}"),
+            "check [target] redis",
+        )
+    };
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().map_err(|_| unknown())?),
+        None => (place, 6379),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let found = match look_up(host, port) {
+        Ok(found) => found,
+        Err(ConnectError::Stopped) => return Err(ConnectError::Stopped.into()),
+        Err(_) => Vec::new(),
+    };
+    let address = found.into_iter().next().ok_or_else(unknown)?;
     Ok(RedisPlace { endpoint: Endpoint { address: Address::Tcp(address), tls: None } })
 }

@@ -15,6 +15,7 @@ use crate::error::LabError;
 use crate::execute::{Series, Stage, Taken, counted, events, own_figures};
 use crate::experiment::{TargetSpec, without_passwords};
 use crate::host::HostSample;
+use crate::stop::Stop;
 use crate::target::settings::recorded;
 
 /// What a finished run is entered under.
@@ -87,14 +88,21 @@ impl Book {
     /// # Errors
     /// When the server is gone or the file cannot be written.
     pub fn close(mut self, entry: &Entry<'_>) -> Result<(ExperimentId, Vec<Doubt>), LabError> {
-        if let Some(problem) = self.problem.take() {
+        let stop = Stop::of_process();
+        // What was measured is kept, also if the user has seen enough.
+        let _concluding = stop.concluding();
+        if let Some(problem) = self.problem.take().filter(|_| !stop.at_once()) {
             return Err(problem.into());
         }
         let after = HostSample::take(None);
         let mut figures = own_figures(entry.measured);
         if let Some((counters, host)) = self.before.take() {
             figures.extend(after.figures_since(&host));
-            figures.extend(counted(&mut self.stage, entry.measured, &counters)?);
+            match counted(&mut self.stage, entry.measured, &counters) {
+                Ok(counted) => figures.extend(counted),
+                Err(_) if stop.at_once() => self.stage.close_control(),
+                Err(error) => return Err(error),
+            }
         }
         let single = single(entry);
         let mut record = single.record();

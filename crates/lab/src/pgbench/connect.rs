@@ -5,7 +5,7 @@ use protocol::postgres::conninfo::{Env, Parameters, TargetSession};
 use workloads::sql::Sql;
 use workloads::{Connect, Role, Server};
 
-use crate::control::{ConnectError, Control, places, places_from, suits};
+use crate::control::{ConnectError, Control, Patience, places, places_from, suits};
 
 /// Where to connect, as the command line says it; what is `None` comes from the environment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -169,7 +169,7 @@ impl Connector {
         refused: &mut Refused,
     ) -> Option<Option<Control>> {
         let host = &self.config.hosts[number];
-        match Control::attempt(place, self.config.connect_timeout) {
+        match Control::attempt(place, self.config.connect_timeout, Patience::endless()) {
             Ok(control) => match suits(control, wanted, &self.config) {
                 Ok(control) => return Some(Some(control)),
                 Err(error) => refused.words.push(format!("connection to {host} failed: {error}")),

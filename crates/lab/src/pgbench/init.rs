@@ -1,6 +1,6 @@
 //! Making pgbench's tables on a real server: connections, the clock, and a way to end it all.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use workloads::jobs::JobReport;
 use workloads::pgbench::init::{self, Connection, InitError, InitOptions, Listener, Loading, Surroundings};
 use workloads::sql::SqlError;
 
-use crate::control::{Canceller, ConnectError, Control};
+use crate::control::{Canceller, ConnectError, Control, Patience};
 
 /// Patience with a server that is asked for a further connection.
 const BOUND: Duration = Duration::from_secs(30);
@@ -34,6 +34,7 @@ pub fn initialize(
 ) -> Result<JobReport, InitError> {
     let site = Site {
         connect: control.place().clone(),
+        patience: control.patience().clone(),
         start: Instant::now(),
         stopped,
         cancellers: Mutex::new(Vec::from_iter(control.canceller())),
@@ -51,6 +52,7 @@ pub fn initialize(
 /// A server, the clock, and the wish to stop.
 struct Site<'a> {
     connect: Connect,
+    patience: Patience,
     start: Instant,
     stopped: &'a (dyn Fn() -> bool + Sync),
     cancellers: Mutex<Vec<Canceller>>,
@@ -62,23 +64,27 @@ impl Site<'_> {
         let mut pause = LOOK;
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
             if self.stopped() {
-                self.cancel();
+                self.cancel(ended);
                 pause = AGAIN;
             }
         }
     }
 
-    fn cancel(&self) {
-        for canceller in &*self.cancellers.lock().unwrap_or_else(PoisonError::into_inner) {
+    fn cancel(&self, ended: &Receiver<()>) {
+        let cancellers = self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for canceller in cancellers {
+            let start = Instant::now();
+            let given_up = || start.elapsed() >= AGAIN || ended.try_recv() == Err(TryRecvError::Disconnected);
             // A server that cannot be reached runs nothing of ours for long.
-            let _ = canceller.cancel();
+            let _ = canceller.cancel(&given_up);
         }
     }
 }
 
 impl Surroundings for Site<'_> {
     fn connect(&self) -> Result<Connection, SqlError> {
-        let control = Control::open(&self.connect, Some(BOUND)).map_err(|error| refused(&error))?;
+        let control = Control::open_with(&self.connect, Some(BOUND), self.patience.clone())
+            .map_err(|error| refused(&error))?;
         let mut cancellers = self.cancellers.lock().unwrap_or_else(PoisonError::into_inner);
         cancellers.extend(control.canceller());
         Ok(Box::new(control))

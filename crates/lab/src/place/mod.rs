@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use home::Home;
 pub use socket::socket_folder;
+pub(crate) use socket::{remove_empty_socket_folders, remove_socket_folder};
 
 use crate::child::Account;
 

@@ -6,6 +6,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -14,6 +15,10 @@ use crate::child::Account;
 
 /// Longest path of a Unix socket on Linux, without the closing zero.
 const LONGEST_SOCKET: usize = 107;
+/// Length of a socket folder's name.
+const LEAF: usize = 10;
+/// Age at which an empty socket folder is certainly nobody's.
+const STALE: Duration = Duration::from_secs(24 * 3600);
 
 /// Makes and returns the socket folder (mode 0700, owned by `account`) of the server kept in `owner_folder`.
 ///
@@ -43,9 +48,44 @@ pub fn socket_folder(
     Err(last.unwrap_or(PlaceError::NoHome))
 }
 
+/// Removes the socket folder of a server that is gone, with all that is in it.
+pub(crate) fn remove_socket_folder(owner_folder: &Path) {
+    for base in bases() {
+        if is_own(&base) {
+            let _ = std::fs::remove_dir_all(base.join(leaf_name(owner_folder)));
+        }
+    }
+}
+
+/// Removes socket folders that have been empty for a day: whoever made them died, and nothing else tells whose they were.
+/// A server that runs has its socket there, and one that starts has had it for less long.
+pub(crate) fn remove_empty_socket_folders() {
+    bases().iter().filter(|base| is_own(base)).for_each(|base| remove_empty(base, STALE));
+}
+
+fn remove_empty(base: &Path, age: Duration) {
+    let Ok(entries) = std::fs::read_dir(base) else { return };
+    for entry in entries.flatten() {
+        let is_leaf = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.len() == LEAF && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let changed = entry.metadata().and_then(|metadata| metadata.modified());
+        if is_leaf && changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|since| since >= age)) {
+            // The system refuses where something is in it.
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// A folder that nobody else can have put anything into.
+fn is_own(base: &Path) -> bool {
+    check(base, rustix::process::geteuid().as_raw(), 0o022).is_ok()
+}
+
 fn leaf_name(owner_folder: &Path) -> String {
     let hash = Sha256::digest(owner_folder.as_os_str().as_bytes());
-    hash.iter().take(5).map(|byte| format!("{byte:02x}")).collect()
+    hash.iter().take(LEAF / 2).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Where socket folders may be put, best first.
@@ -96,6 +136,21 @@ mod tests {
         assert_eq!(first.metadata().unwrap().mode() & 0o777, 0o700);
         let _ = std::fs::remove_dir(&first);
         let _ = std::fs::remove_dir(socket_folder(Path::new("/other"), "s", None).unwrap());
+    }
+
+    #[test]
+    fn only_old_and_empty_socket_folders_are_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let leaf = |owner: &str| base.path().join(leaf_name(Path::new(owner)));
+        for folder in [leaf("/empty"), leaf("/live"), base.path().join("other")] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::fs::write(leaf("/live").join(".s.PGSQL.5432"), "").unwrap();
+        remove_empty(base.path(), STALE);
+        assert!(leaf("/empty").exists(), "one that was just made");
+        remove_empty(base.path(), Duration::ZERO);
+        assert!(!leaf("/empty").exists());
+        assert!(leaf("/live").exists() && base.path().join("other").exists());
     }
 
     #[test]

@@ -24,7 +24,7 @@ use workloads::sql::Sql;
 pub use delay::Delay;
 
 use crate::child::{Child, Program, Watchdog};
-use crate::control::Control;
+use crate::control::{ConnectError, Control};
 use crate::error::{Class, LabError};
 use crate::place::{Home, socket_folder};
 
@@ -65,7 +65,8 @@ impl Sink {
         let folder = socket_folder(&owner, SOCKET, None).map_err(|error| failed(error.to_string()))?;
         let socket = folder.join(SOCKET);
         let _ = std::fs::remove_file(&socket);
-        let order = Program::new(program).arg(SINK_ARGUMENT).arg(&socket).arg(delay.to_string());
+        let order =
+            Program::new(program).arg(SINK_ARGUMENT).arg(&socket).arg(delay.to_string()).leaving([&folder]);
         let null = std::fs::File::create("/dev/null").map_err(|error| failed(error.to_string()))?;
         let child = watchdog.start(&order, &null).map_err(|error| failed(error.to_string()))?;
         let endpoint = Endpoint { address: Address::Unix(socket), tls: None };
@@ -73,7 +74,7 @@ impl Sink {
         let sink = Self { child, folder, place };
         let start = Instant::now();
         while let Err(error) = Control::open(&sink.place, Some(Duration::from_secs(1))) {
-            if start.elapsed() > START_BOUND {
+            if start.elapsed() > START_BOUND || matches!(error, ConnectError::Stopped) {
                 return Err(failed(error.to_string()));
             }
             std::thread::sleep(Duration::from_millis(2));

@@ -24,6 +24,7 @@ use self::url::{Rights, UrlServer};
 use crate::child::{AccountError, Watchdog};
 use crate::control::{ConnectError, Control, with_session_settings};
 use crate::place::{Home, PlaceError};
+use crate::stop::Stop;
 
 /// The database of managed servers when the experiment names none.
 pub const MANAGED_DATABASE: &str = "pgdyno";
@@ -244,6 +245,7 @@ impl Target {
                 undo_journal(server, &place)?;
                 let applied = apply_url(&place, wanted, server.journal.as_mut());
                 if applied.is_err() {
+                    let _concluding = Stop::of_process().concluding();
                     let _ = undo_journal(server, &place);
                 }
                 applied?
@@ -264,6 +266,8 @@ impl Target {
     /// # Errors
     /// When the server refuses or does not come up again.
     pub fn restore(&mut self) -> Result<Effort, SettingsError> {
+        // Whoever stops wants it put back all the same, unless the stop is asked for once more.
+        let _concluding = Stop::of_process().concluding();
         self.applied = Applied::default();
         self.changed = false;
         match &mut self.server {

@@ -10,7 +10,7 @@ use engine::{Address, Endpoint};
 use workloads::RedisPlace;
 
 use crate::child::{Account, AccountError, Child, ChildError, Program, Watchdog};
-use crate::place::{Home, PlaceError, make_folder, socket_folder};
+use crate::place::{Home, PlaceError, make_folder, remove_socket_folder, socket_folder};
 
 /// How long it may take to answer its first PING.
 const START_BOUND: Duration = Duration::from_secs(10);
@@ -79,7 +79,7 @@ impl Redis {
         // A server of its own for every pgdyno: it keeps nothing, so there is nothing to share.
         let folder = home.redis().join(std::process::id().to_string());
         make_folder(&folder, 0o700, account.as_ref())?;
-        remove_dead(&home.redis());
+        remove_dead(home);
         let socket = socket_folder(&folder, SOCKET, account.as_ref())?.join(SOCKET);
         let _ = std::fs::remove_file(&socket);
         let log = folder.join("redis.log");
@@ -176,6 +176,7 @@ fn server(program: &Path, folder: &Path, socket: &Path, account: Option<&Account
         .arg(socket)
         .arg("--dir")
         .arg(folder)
+        .leaving([Some(folder), socket.parent()].into_iter().flatten())
 }
 
 fn find() -> Option<PathBuf> {
@@ -203,12 +204,14 @@ fn ping(socket: &Path) -> io::Result<()> {
     if &answer == b"+PONG" { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
-/// Removes the folders of pgdynos that died; nothing in them is of use.
-fn remove_dead(redis: &Path) {
-    let Ok(entries) = std::fs::read_dir(redis) else { return };
+/// Removes what Redis servers of dead pgdynos left and their watchdogs could not remove: nothing in it is of use.
+pub(crate) fn remove_dead(home: &Home) {
+    let Ok(entries) = std::fs::read_dir(home.redis()) else { return };
     for entry in entries.flatten() {
         let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
         if pid.is_some_and(|pid| !super::managed::is_alive(pid)) {
+            // The folder goes last: what is left of an interrupted removal is still known.
+            remove_socket_folder(&entry.path());
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

@@ -4,6 +4,7 @@ mod managed;
 mod programs;
 mod redis;
 mod settings;
+mod silence;
 mod support;
 mod tls;
 mod url;

@@ -203,6 +203,6 @@ fn statements_fail_without_losing_the_connection() {
     let canceller = control.canceller().unwrap();
     let waiting = std::thread::spawn(move || control.query("SELECT pg_sleep(60)"));
     std::thread::sleep(std::time::Duration::from_millis(300));
-    canceller.cancel().unwrap();
+    canceller.cancel(&|| false).unwrap();
     assert!(waiting.join().unwrap().unwrap_err().is("57014"));
 }

@@ -1,18 +1,26 @@
-//! Ctrl-C and its kin, turned into presses of a switch.
+//! Ctrl-C and its kin, turned into presses of the process's switch.
+//!
+//! Whatever waits heeds that switch; should something not, one press more leaves at once. What was started is then ended
+//! by its watchdog, and what was changed is put back by it or by the next command.
 
 use lab::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::exit::INTERRUPTED;
 use crate::print;
 
-/// A switch that SIGINT, SIGTERM and SIGHUP press: once to stop after the current run, twice to stop at once.
+/// A switch that SIGINT, SIGTERM and SIGHUP press: while a run is measured, once to stop after it, twice to stop at once;
+/// at any other time once to stop at once.
 pub(crate) fn listen() -> std::io::Result<Stop> {
     start(|stop| {
-        if stop.press() == 1 {
-            print::talk("stopping after this run; press Ctrl-C again to stop at once");
-        } else {
+        let presses = stop.press();
+        if presses >= 3 {
+            leave(INTERRUPTED);
+        } else if stop.at_once() {
             print::talk("stopping at once");
+        } else {
+            print::talk("stopping after this run; press Ctrl-C again to stop at once");
         }
     })
 }
@@ -20,29 +28,32 @@ pub(crate) fn listen() -> std::io::Result<Stop> {
 /// A switch that stops at once: for a single run, which reports what it has done so far.
 pub(crate) fn listen_at_once() -> std::io::Result<Stop> {
     start(|stop| {
-        print::talk("stopping");
+        if stop.soon() {
+            leave(INTERRUPTED);
+        }
+        print::talk("stopping; press Ctrl-C again to leave at once");
         stop.press();
         stop.press();
     })
 }
 
-/// The first SIGINT, SIGTERM or SIGHUP sets `stop`; the second one ends the program at once with `code`.
-pub(crate) fn listen_to(stop: &engine::Stop, code: u8) -> std::io::Result<()> {
-    let stop = stop.clone();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    std::thread::spawn(move || {
-        for _ in signals.forever() {
-            if stop.is_set() {
-                std::process::exit(code.into());
-            }
-            stop.set();
+/// The first SIGINT, SIGTERM or SIGHUP stops at once; the second one ends the program with `code`.
+pub(crate) fn listen_silently(code: u8) -> std::io::Result<Stop> {
+    start(move |stop| {
+        if stop.at_once() {
+            leave(code);
         }
-    });
-    Ok(())
+        stop.press();
+        stop.press();
+    })
+}
+
+fn leave(code: u8) -> ! {
+    std::process::exit(code.into())
 }
 
 fn start(on_signal: impl Fn(&Stop) + Send + 'static) -> std::io::Result<Stop> {
-    let stop = Stop::new();
+    let stop = Stop::of_process();
     let pressed = stop.clone();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || signals.forever().for_each(|_| on_signal(&pressed)));

@@ -29,7 +29,7 @@ fn start(args: &TargetStart) -> anyhow::Result<()> {
     let home = home()?;
     let wish = Wish { pg_bin: args.pg_bin.clone(), version: None };
     let options = Options { wish, network: false, detached: true };
-    let stop = signals::listen()?;
+    let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
     let target = Target::managed(
         &home,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::init::PartitionMethod;
 use crate::error::WorkloadError;
-use crate::sql::{Sql, SqlError};
+use crate::sql::{Sql, SqlError, long};
 
 const NAMES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"];
 
@@ -128,7 +128,7 @@ pub fn vacuum(sql: &mut dyn Sql, accounts: bool, tell: &mut dyn FnMut(Vacuuming<
     let mut run = |begins: &'static str, statements: &[&str]| {
         tell(Vacuuming::Begins(begins));
         for statement in statements {
-            if let Err(error) = sql.execute(statement) {
+            if let Err(error) = long(sql).execute(statement) {
                 tell(Vacuuming::Failed(&error));
             }
         }

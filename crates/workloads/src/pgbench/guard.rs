@@ -8,7 +8,7 @@ use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Stream
 use super::prepare::Program;
 use super::variables::{Automatic, default_seed_given, starting};
 use crate::error::WorkloadError;
-use crate::sql::{ResultSet, Sql};
+use crate::sql::{ResultSet, Sql, SqlError, long};
 use crate::workload::Guarded;
 
 /// Runs every script that can be chosen once, by the simple protocol and without its pauses.
@@ -33,6 +33,7 @@ pub(super) fn first_execution(
             variables: starting(program, &symbols, automatic),
             random: streams.clients[0].clone(),
             guarded: &mut guarded,
+            lost: None,
         };
         if let Err(failed) = trial.run(script, sql) {
             // Leaves no transaction open for what comes next; outside of one it only draws a warning.
@@ -48,15 +49,22 @@ struct Trial<'a> {
     variables: Variables,
     random: Random,
     guarded: &'a mut Guarded,
+    /// The connection was lost, which is no fault of the script.
+    lost: Option<SqlError>,
 }
 
 impl Trial<'_> {
     fn run(&mut self, script: &Script, sql: &mut dyn Sql) -> Result<(), WorkloadError> {
         let mut cursor = Cursor::start();
         while let Some(command) = script.commands.get(cursor.command()) {
-            let truth = self
-                .command(cursor, script, command, sql)
-                .map_err(|problem| failed(script, command, problem))?;
+            let outcome = self.command(cursor, script, command, sql);
+            let truth = outcome.map_err(|problem| match self.lost.take() {
+                Some(error) => {
+                    let doing = format!("running {}, line {}, for the first time", script.name, command.line);
+                    WorkloadError::Sql { doing, error }
+                }
+                None => failed(script, command, problem),
+            })?;
             cursor = cursor.next(script, truth);
         }
         Ok(())
@@ -98,7 +106,11 @@ impl Trial<'_> {
     fn statement(&mut self, statement: &Statement, sql: &mut dyn Sql) -> Result<(), String> {
         let mut text = Vec::new();
         statement.append_simple(&self.variables, &mut text);
-        let results = sql.query(&String::from_utf8_lossy(&text)).map_err(|error| error.to_string())?;
+        let results = long(sql).query(&String::from_utf8_lossy(&text)).map_err(|error| {
+            let words = error.to_string();
+            self.lost = Some(error).filter(|error| error.sqlstate.is_none());
+            words
+        })?;
         for result in &results {
             self.guarded.rows += result.rows.len() as u64;
             let values = result.rows.iter().flatten().flatten();
@@ -177,5 +189,29 @@ mod tests {
         assert!(message.contains("line 1") && message.contains("division by zero"), "{message}");
         let message = run("select 1 \\gset", &mut FakeSql::new()).unwrap_err();
         assert!(message.contains("expected one row, got 0"), "{message}");
+    }
+
+    #[test]
+    fn a_server_that_went_away_is_no_fault_of_the_script() {
+        struct Gone;
+        impl Sql for Gone {
+            fn query(&mut self, _: &str) -> Result<Vec<ResultSet>, SqlError> {
+                Err(SqlError { sqlstate: None, text: "it has not answered".to_owned() })
+            }
+
+            fn copy_in(
+                &mut self,
+                _: &str,
+                _: &mut dyn FnMut(&mut Vec<u8>) -> crate::sql::Supply,
+            ) -> Result<u64, SqlError> {
+                Ok(0)
+            }
+        }
+        let text = b"\\set x 1\nSELECT 1;\n".to_vec();
+        let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
+        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let error = first_execution(&program, &mut Gone, 1, 1).unwrap_err();
+        let words = "while running my.sql, line 2, for the first time: it has not answered";
+        assert!(matches!(error, WorkloadError::Sql { .. }) && error.to_string() == words, "{error}");
     }
 }

@@ -1,32 +1,27 @@
 //! A blocking connection to Redis, outside the timed part.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::io;
+use std::time::{Duration, Instant};
 
-use engine::Address;
 use protocol::redis::{Replies, Reply, command};
 
 use crate::error::WorkloadError;
 use crate::link::{place, system_words};
-use crate::place::RedisPlace;
+use crate::place::RedisSite;
+use crate::socket::Socket;
 
 /// How long connecting, and each answer, may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A blocking connection.
-pub(super) struct Control {
-    stream: Box<dyn Stream>,
+pub(super) struct Control<'a> {
+    socket: Socket,
+    given_up: &'a dyn Fn() -> bool,
     place: String,
     replies: Replies,
     input: Vec<u8>,
     at: usize,
 }
-
-trait Stream: Read + Write {}
-impl Stream for TcpStream {}
-impl Stream for UnixStream {}
 
 /// A reply that the caller may keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,19 +34,23 @@ pub(super) enum Answer {
     Error(String),
 }
 
-impl Control {
-    pub(super) fn connect(redis: &RedisPlace) -> Result<Self, WorkloadError> {
-        let address = &redis.endpoint.address;
-        let stream = open(address).map_err(|error| WorkloadError::Redis {
-            doing: format!("connecting {}", place(address, None)),
-            problem: format!("{}; is a Redis server running there?", system_words(&error)),
-        })?;
-        Ok(Self { stream, place: place(address, None), replies: Replies::new(), input: Vec::new(), at: 0 })
+impl<'a> Control<'a> {
+    pub(super) fn connect(redis: RedisSite<'a>) -> Result<Self, WorkloadError> {
+        let address = &redis.place.endpoint.address;
+        let given_up = redis.given_up;
+        let socket =
+            Socket::connect(address, &mut watch(given_up)).map_err(|error| WorkloadError::Redis {
+                doing: format!("connecting {}", place(address, None)),
+                problem: format!("{}; is a Redis server running there?", words(&error)),
+            })?;
+        let place = place(address, None);
+        Ok(Self { socket, given_up, place, replies: Replies::new(), input: Vec::new(), at: 0 })
     }
 
     /// Sends commands and gives as many answers.
     pub(super) fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, WorkloadError> {
-        self.stream.write_all(commands).map_err(|error| self.lost(&error))?;
+        let sent = self.socket.send(commands, &mut watch(self.given_up));
+        sent.map_err(|error| self.lost(&error))?;
         (0..count).map(|_| self.answer()).collect()
     }
 
@@ -63,6 +62,7 @@ impl Control {
     }
 
     fn answer(&mut self) -> Result<Answer, WorkloadError> {
+        let mut watch = watch(self.given_up);
         loop {
             let reply = self.replies.next(&self.input, &mut self.at);
             let reply = reply.map_err(|error| WorkloadError::Redis {
@@ -75,7 +75,7 @@ impl Control {
             self.input.drain(..self.at);
             self.at = 0;
             let mut piece = [0; 64 * 1024];
-            let count = self.stream.read(&mut piece).map_err(|error| self.lost(&error))?;
+            let count = self.socket.receive(&mut piece, &mut watch).map_err(|error| self.lost(&error))?;
             if count == 0 {
                 return Err(self.lost(&io::ErrorKind::UnexpectedEof.into()));
             }
@@ -84,14 +84,27 @@ impl Control {
     }
 
     fn lost(&self, error: &io::Error) -> WorkloadError {
-        let problem = match error.kind() {
-            io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                format!("no answer within {} s", PATIENCE.as_secs())
-            }
-            _ => system_words(error),
-        };
-        WorkloadError::Redis { doing: format!("talking to the server {}", self.place), problem }
+        WorkloadError::Redis { doing: format!("talking to the server {}", self.place), problem: words(error) }
+    }
+}
+
+/// Waits as long as something should be answered at once, and no one gives up.
+fn watch(given_up: &dyn Fn() -> bool) -> impl FnMut() -> io::Result<()> + '_ {
+    let start = Instant::now();
+    move || match () {
+        () if given_up() => Err(io::Error::other("stopped")),
+        () if start.elapsed() >= PATIENCE => Err(io::ErrorKind::TimedOut.into()),
+        () => Ok(()),
+    }
+}
+
+fn words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+        io::ErrorKind::TimedOut if error.raw_os_error().is_none() => {
+            format!("no answer within {} s", PATIENCE.as_secs())
+        }
+        _ => system_words(error),
     }
 }
 
@@ -105,21 +118,4 @@ fn answer(reply: &Reply<'_>) -> Answer {
         Reply::Array(array) => Answer::Value(array.len() as u64),
         Reply::Skipped(skipped) => Answer::Value(skipped.bytes),
     }
-}
-
-fn open(address: &Address) -> io::Result<Box<dyn Stream>> {
-    Ok(match address {
-        Address::Tcp(address) => {
-            let stream = TcpStream::connect_timeout(address, PATIENCE)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
-            Box::new(stream)
-        }
-        Address::Unix(path) => {
-            let stream = UnixStream::connect(path)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
-            Box::new(stream)
-        }
-    })
 }

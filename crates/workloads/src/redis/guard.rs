@@ -6,7 +6,7 @@ use super::control::{Answer, Control};
 use super::keys::{Keys, Values};
 use super::options::{Command, Options};
 use crate::error::WorkloadError;
-use crate::place::RedisPlace;
+use crate::place::RedisSite;
 use crate::workload::Guarded;
 
 /// Keys tried.
@@ -16,7 +16,7 @@ const PROBES: u64 = 20;
 ///
 /// # Errors
 /// When Redis cannot be reached or answers with an error.
-pub(super) fn probe(options: &Options, redis: &RedisPlace, seed: u64) -> Result<Guarded, WorkloadError> {
+pub(super) fn probe(options: &Options, redis: RedisSite<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
     let mut control = Control::connect(redis)?;
     let mut random = Random::new(seed);
     let keys = Keys::new(options.value_bytes, options.keys);

@@ -6,7 +6,7 @@ use super::control::{Answer, Control};
 use super::keys::{Keys, Values};
 use super::options::Options;
 use crate::error::WorkloadError;
-use crate::place::RedisPlace;
+use crate::place::RedisSite;
 
 /// Bytes of commands sent before their answers are read.
 const BATCH: usize = 256 * 1024;
@@ -15,7 +15,7 @@ const BATCH: usize = 256 * 1024;
 ///
 /// # Errors
 /// When Redis cannot be reached or refuses, for example because it is out of memory.
-pub(super) fn fill(options: &Options, redis: &RedisPlace, seed: u64) -> Result<(), WorkloadError> {
+pub(super) fn fill(options: &Options, redis: RedisSite<'_>, seed: u64) -> Result<(), WorkloadError> {
     let mut control = Control::connect(redis)?;
     let mut random = Random::new(seed);
     let keys = Keys::new(options.value_bytes, options.keys);

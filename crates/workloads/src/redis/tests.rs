@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use engine::sim::{Replies, Server, simulate};
 use engine::{Address, DriverChoice, Endpoint, Load, Measured, Plan, Stop, Until};
 
-use crate::place::{Places, RedisPlace, Site};
+use crate::place::{Places, RedisPlace, RedisSite, Site};
 use crate::redis::{Command, Options, Redis};
 use crate::workload::{ClientWorkload, Crew};
 
@@ -141,7 +141,7 @@ fn keys_are_filled_before_they_are_read() {
     // Each connection has keys of its own here, so the guard's finds none.
     std::thread::spawn(move || listener.incoming().flatten().for_each(serve));
     let place = RedisPlace { endpoint: Endpoint { address: Address::Unix(path), tls: None } };
-    let mut site = Site { sql: None, redis: Some(&place) };
+    let mut site = Site { sql: None, redis: Some(RedisSite { place: &place, given_up: &|| false }) };
 
     let mut set = Redis::open(&Options { command: Command::Set, value_bytes: 5, keys: 3 }).unwrap();
     set.check(&mut site).unwrap();
@@ -155,4 +155,19 @@ fn keys_are_filled_before_they_are_read() {
     let mut other = Redis::open(&Options { command: Command::Get, value_bytes: 6, keys: 3 }).unwrap();
     let message = other.prepare(&mut site, 1).unwrap_err().to_string();
     assert_eq!(message, "Redis, while writing 3 keys of 6 bytes: ERR what?");
+}
+
+#[test]
+fn a_silent_redis_does_not_hold_whoever_gives_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("redis.sock");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let place = RedisPlace { endpoint: Endpoint { address: Address::Unix(path), tls: None } };
+    let start = std::time::Instant::now();
+    let given_up = || start.elapsed() > std::time::Duration::from_millis(200);
+    let mut site = Site { sql: None, redis: Some(RedisSite { place: &place, given_up: &given_up }) };
+    let mut set = Redis::open(&Options { command: Command::Set, value_bytes: 5, keys: 3 }).unwrap();
+    let message = set.check(&mut site).unwrap_err().to_string();
+    assert!(message.ends_with("redis.sock\": stopped"), "{message}");
+    assert!(start.elapsed() < std::time::Duration::from_secs(5));
 }

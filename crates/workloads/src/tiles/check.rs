@@ -1,7 +1,7 @@
 //! Is there PostGIS, is there the table, and are its geometries where tiles look for them?
 
 use crate::error::WorkloadError;
-use crate::sql::{Sql, quote_identifier, quote_literal};
+use crate::sql::{Sql, long, quote_identifier, quote_literal};
 use crate::words::nearest;
 
 /// SRID of the web map.
@@ -112,7 +112,7 @@ fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, crate::sql::SqlErr
 
 /// Lines have the column `way_area` too, and NULL in it: a filter by it would leave nothing.
 fn mostly_areas(sql: &mut dyn Sql, table: &str) -> Result<bool, crate::sql::SqlError> {
-    let share = sql.scalar(&format!(
+    let share = long(sql).scalar(&format!(
         "SELECT count(way_area) * 2 > count(*) FROM (SELECT way_area FROM {table} LIMIT 1000) AS sample"
     ))?;
     Ok(share.as_deref() == Some("t"))
@@ -168,7 +168,7 @@ fn srid_of_first_row(
     column: &str,
 ) -> Result<i64, crate::sql::SqlError> {
     let column = quote_identifier(column);
-    let srid = sql.scalar(&format!(
+    let srid = long(sql).scalar(&format!(
         "SELECT ST_SRID({column}) FROM {}.{} WHERE {column} IS NOT NULL LIMIT 1",
         quote_identifier(schema),
         quote_identifier(name)

@@ -5,7 +5,7 @@ use super::grid::Tile;
 use super::prepare::{Picked, spread};
 use super::query::{Style, literal};
 use crate::error::WorkloadError;
-use crate::sql::Sql;
+use crate::sql::{Sql, long};
 use crate::workload::Guarded;
 
 /// Tiles probed for each layer and zoom.
@@ -51,8 +51,9 @@ pub(super) fn probe(
 /// Bytes of a tile.
 fn length(sql: &mut dyn Sql, layer: &Layer, tile: Tile, style: Style) -> Result<u64, WorkloadError> {
     let query = format!("SELECT octet_length(({}))", literal(layer, tile, style));
-    let length =
-        sql.scalar(&query).map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
+    let length = long(sql)
+        .scalar(&query)
+        .map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
     Ok(length.and_then(|length| length.parse().ok()).unwrap_or(0))
 }
 

@@ -11,7 +11,7 @@ use super::grid::Tile;
 use super::options::{Options, Picker};
 use super::query::{Style, size_filter};
 use crate::error::WorkloadError;
-use crate::sql::Sql;
+use crate::sql::{Sql, long};
 
 /// The tiles chosen for one layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ fn feature_points(
     let Layer { table, geometry, identity, .. } = layer;
     // The seed is an unsigned number, SQL's bigint is signed: the same 64 bits.
     let seed = seed as i64;
-    let rows = sql.rows(&format!(
+    let rows = long(sql).rows(&format!(
         "SELECT ST_X(p), ST_Y(p) FROM (\
          SELECT ST_PointOnSurface(f.g) AS p FROM (\
          SELECT t.{geometry} AS g, hashint8extended({identity}, {seed}) AS h FROM {table} AS t \
@@ -123,7 +123,7 @@ fn by_area(
     seed: u64,
 ) -> Result<Vec<Vec<Tile>>, WorkloadError> {
     let Layer { table, geometry, .. } = layer;
-    let rows = sql.rows(&format!(
+    let rows = long(sql).rows(&format!(
         "SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (\
          SELECT ST_Extent(t.{geometry}) AS e FROM {table} AS t) AS extent"
     ));

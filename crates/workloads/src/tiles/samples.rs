@@ -5,7 +5,7 @@ use super::grid::Tile;
 use super::prepare::Picked;
 use super::query::{Style, literal};
 use crate::error::WorkloadError;
-use crate::sql::Sql;
+use crate::sql::{Sql, long};
 use crate::workload::Artifact;
 
 /// Pictures wanted.
@@ -69,7 +69,7 @@ fn make(
     let mut bytes = Vec::new();
     for (layer, _) in layers {
         let query = format!("SELECT encode(({}), 'hex')", literal(layer, tile, style));
-        let hex = sql
+        let hex = long(sql)
             .scalar(&query)
             .map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
         bytes.extend(from_hex(&hex.unwrap_or_default()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::{Address, Endpoint};
 use protocol::postgres::Login;
 use workloads::Connect;
-use workloads::sql::{Sql, quote_identifier, quote_literal};
+use workloads::sql::{Sql, long, quote_identifier, quote_literal};
 
 use super::error::advice;
 use super::log::disk_full_line;
@@ -50,7 +50,7 @@ impl Cluster {
         if control.scalar(&query).map_err(|error| self.sql(doing(), error))?.is_some() {
             return Ok(false);
         }
-        control
+        long(&mut control)
             .execute(&format!("CREATE DATABASE {}", quote_identifier(database)))
             .map_err(|error| self.sql(doing(), error))?;
         Ok(true)
@@ -63,7 +63,7 @@ impl Cluster {
     pub fn ensure_extension(&self, database: &str, extension: &str) -> Result<(), ManagedError> {
         let mut control = self.connect(database)?;
         let sql = format!("CREATE EXTENSION IF NOT EXISTS {} CASCADE", quote_identifier(extension));
-        control.execute(&sql).map_err(|error| {
+        long(&mut control).execute(&sql).map_err(|error| {
             // Undefined file or feature not supported: the control file is not there (the code depends on the version).
             if error.is("58P01") || error.is("0A000") {
                 let major = self.installation.major;

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use crate::stop::Stop;
+
 /// What `postmaster.pid` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PidFile {
@@ -66,8 +68,10 @@ fn as_pid(pid: u32) -> Option<Pid> {
 }
 
 /// Stops a postmaster that is no child of ours: fast, after `patience` at once, at last by SIGKILL.
-/// Answers whether it is gone.
+/// Answers whether it is gone; the user may not want to wait for that.
 pub(super) fn stop(pid: u32, data: &Path, patience: Duration) -> bool {
+    let switch = Stop::of_process();
+    let presses = switch.presses();
     let steps = [
         (Signal::INT, patience),
         (Signal::QUIT, Duration::from_secs(5)),
@@ -81,8 +85,8 @@ pub(super) fn stop(pid: u32, data: &Path, patience: Duration) -> bool {
             // It may have ended just now; the wait sees it.
             let _ = rustix::process::kill_process(raw, signal);
         }
-        if wait_until(bound, || !is_alive(pid)) {
-            return true;
+        if wait_until(bound, || !is_alive(pid) || switch.presses() > presses) {
+            return !is_alive(pid);
         }
     }
     !is_alive(pid)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::log::{disk_full_line, quote};
 use super::postmaster::{self, PidFile};
 use super::{Cluster, ManagedError, Running};
-use crate::child::{Program, StopWay};
+use crate::child::{ChildError, Program, StopWay};
 use crate::place::socket_folder;
 
 /// How long a server may take to be ready; crash recovery can be long.
@@ -54,11 +54,14 @@ impl Cluster {
             Running::No => Ok(()),
             Running::Watched(mut child) => {
                 let pid = child.pid();
-                // A watchdog that was killed cannot stop its child any more; then we do it ourselves.
-                if let Err(error) = child.stop()
-                    && !postmaster::stop(pid, &self.data(), STOP_PATIENCE)
-                {
-                    return Err(error.into());
+                match child.stop() {
+                    // Its watchdog sees to it.
+                    Err(error @ ChildError::Left { .. }) => return Err(error.into()),
+                    // A watchdog that was killed cannot stop its child any more; then we do it ourselves.
+                    Err(error) if !postmaster::stop(pid, &self.data(), STOP_PATIENCE) => {
+                        return Err(error.into());
+                    }
+                    _ => {}
                 }
                 self.leave_sockets();
                 Ok(())

@@ -11,6 +11,7 @@ use super::read::{catalog, differences};
 use super::safety::weakens;
 use super::{SettingsError, Wanted, statements};
 use crate::control::{ConnectError, Control, with_session_settings};
+use crate::stop::Stop;
 use crate::target::managed::{Cluster, ManagedError};
 
 /// How long a server may take to re-read its files.
@@ -70,6 +71,7 @@ pub fn apply_managed(
 ) -> Result<Applied, SettingsError> {
     let attempt = attempt_managed(cluster, database, wanted);
     if attempt.is_err() {
+        let _concluding = Stop::of_process().concluding();
         // The first error tells more than one that follows from it.
         let _ = restore_managed(cluster);
     }

@@ -35,7 +35,7 @@ fn initialize(args: &cli::Bench, target: &TargetSpec) -> Outcome {
         unlogged: args.unlogged_tables,
         ..InitOptions::default()
     };
-    let stop = signals::listen()?;
+    let stop = signals::listen_at_once()?;
     let mut screen = Screen::new(args.talk.verbose);
     let results = results_path(&args.results);
     let kept = bench::initialize(target, None, &options, Some(&results), &mut screen, &stop)?;

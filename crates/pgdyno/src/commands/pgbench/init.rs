@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal;
 
-use engine::Stop;
 use workloads::pgbench::init::{Event, InitError, InitOptions, Loading, Remark, Voice};
 
 use super::args::{Fault, InitSettings};
@@ -25,11 +24,10 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
         .map_err(|words| fault([words, "could not create connection for initialization".to_owned()]))?;
     // Making tables measures nothing.
     left::check(&lab::pgbench::left_behind(&mut control), true, talk)?;
-    let stop = Stop::new();
-    signals::listen_to(&stop, INTERRUPTED)
+    let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
     let mut voice = Voice::new(std::io::stderr().is_terminal());
-    let stopped = || stop.is_set();
+    let stopped = || stop.at_once();
     let mut listener = |event: &Event| print::talk_as_is(&voice.say(event));
     let done =
         lab::pgbench::initialize(control, &options(settings), &loading(settings), &stopped, &mut listener);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::report::pgbench as report;
-use engine::{Measured, Stop, Time, Until};
+use engine::{Measured, Time, Until};
 use lab::pgbench::{
     Book, Connector, Entry, LoadOptions, NotStarted, ShellRunner, left_behind, left_behind_at, measure,
 };
@@ -37,8 +37,7 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let mut connector = connection::connector(&settings.connection, talk)?;
     let prepared = prepare(settings, talk, &mut connector, &mut workload)?;
     let load = load(settings);
-    let stop = Stop::new();
-    signals::listen_to(&stop, INTERRUPTED)
+    let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
     let mut watch = Watch {
         talk,
@@ -53,10 +52,11 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
         }),
         book: open_book(settings, &connector, load.until)?,
         exit_on_abort: settings.exit_on_abort,
-        stop: &stop,
+        stop: stop.engine(),
         aborted: None,
     };
-    let measured = measure(&workload, &prepared.places, &load, &mut watch, &stop).map_err(not_started)?;
+    let measured =
+        measure(&workload, &prepared.places, &load, &mut watch, stop.engine()).map_err(not_started)?;
     conclude(settings, talk, &options, &workload, &load, &prepared, watch, &measured)
 }
 

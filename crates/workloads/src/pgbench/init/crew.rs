@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::source::{Note, Source, run};
 use super::stretch::Queue;
 use super::surroundings::{Connection, Surroundings};
+use crate::sql::{Sql, long};
 
 /// Who loads, what, and how.
 pub(super) struct Crew<'a> {
@@ -166,7 +167,7 @@ impl Crew<'_> {
 
 fn end(connection: &mut Connection, commit: bool) -> Result<(), Fault> {
     let text = if commit { "commit" } else { "rollback" };
-    match connection.execute(text) {
+    match long(&mut **connection).execute(text) {
         Err(error) if commit => Err(Fault::Query { sql: text.to_owned(), error }),
         // A transaction that cannot be rolled back because its connection is gone, is rolled back.
         _ => Ok(()),

@@ -11,7 +11,7 @@ use std::thread;
 use super::fault::Fault;
 use super::options::{InitOptions, Loading};
 use super::surroundings::Surroundings;
-use crate::sql::Sql;
+use crate::sql::{Sql, long};
 
 /// Scale from which the gain is worth a connection.
 const WORTHWHILE: u32 = 10;
@@ -60,7 +60,7 @@ fn keep_flushing(site: &dyn Surroundings, done: &AtomicBool) {
     if sql.execute(LOCALLY).is_err() {
         return;
     }
-    while !done.load(Ordering::Relaxed) && !site.stopped() && sql.execute(FLUSH).is_ok() {
+    while !done.load(Ordering::Relaxed) && !site.stopped() && long(&mut *sql).execute(FLUSH).is_ok() {
         site.sleep_us(PAUSE_US);
     }
 }

@@ -6,7 +6,7 @@ use super::layout::Layouts;
 use super::rows::{Table, Value, Writer};
 use super::stretch::Stretch;
 use super::surroundings::Surroundings;
-use crate::sql::{Sql, Supply};
+use crate::sql::{Sql, Supply, long};
 
 /// Bytes handed over at a time.
 const PIECE: usize = 64 * 1024;
@@ -159,7 +159,7 @@ pub(super) fn run(sql: &mut dyn Sql, text: &str, site: &dyn Surroundings) -> Res
     if site.stopped() {
         return Err(Fault::Stopped);
     }
-    sql.execute(text).map_err(|error| Fault::query(text, error, site))
+    long(sql).execute(text).map_err(|error| Fault::query(text, error, site))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::stretch::Stretch;
 use super::surroundings::{Connection, Listener, Surroundings};
 use super::tables::{self, Key};
 use crate::jobs::{JobReport, PhaseTimer};
-use crate::sql::Sql;
+use crate::sql::{Sql, long};
 
 /// The steps at work.
 pub(super) struct Work<'a> {
@@ -149,7 +149,7 @@ impl Work<'_> {
         if site.stopped() {
             return Err(Fault::Stopped);
         }
-        self.sql().rows(question).map_err(|error| Fault::query(question, error, site))
+        long(self.sql()).rows(question).map_err(|error| Fault::query(question, error, site))
     }
 
     /// Passes on what the server remarked.
