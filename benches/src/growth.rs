@@ -1,15 +1,18 @@
-//! Does memory stay the same over a long run? Full speed against a server that answers at once, looked at each second.
+//! Does memory stay the same over a long run? Each command at full speed, looked at each second.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use crate::printed::tps;
+use crate::server::{Server, Way};
 use crate::sink::Sink;
 use crate::{Missing, Options, child};
 
 const CLIENTS: u32 = 64;
+/// Of the server's tables.
+const SCALE: u32 = 10;
 /// Seconds of the run that its end is compared with: what is set up at the start is there by then.
 const EARLY: (usize, usize) = (30, 60);
 /// Seconds at its end.
@@ -24,22 +27,69 @@ struct Seen {
     most: f64,
 }
 
-/// The table.
+/// A command whose memory is watched.
+struct Command {
+    /// As the heading says it.
+    name: &'static str,
+    words: Vec<OsString>,
+}
+
+/// A table for the drop-in, which asks a server that answers at once, and for each command that stores what it measured.
 ///
 /// # Errors
-/// [`Missing`] where the kernel does not tell a process's memory; else when the run fails.
+/// [`Missing`] where the kernel does not tell a process's memory; else when a run fails.
 pub(crate) fn over_time(options: &Options) -> anyhow::Result<()> {
-    let minutes = options.minutes;
-    println!("\n### Over {minutes} minutes: {CLIENTS} clients at full speed, prepared\n");
+    let seconds = options.minutes as usize * 60;
     let sink = Sink::start(options)?;
-    let seconds = minutes as usize * 60;
     let mut words = sink.select_one(CLIENTS);
     words.extend(["-M", "prepared", "-T", &seconds.to_string()].map(OsString::from));
-    let started = child::start(&options.pgdyno, &words, &[], None)?;
+    watched(options, &Command { name: "pgdyno pgbench, against the null sink", words })?;
+    drop(sink);
+    let server = Server::start(options, Way::Socket, SCALE, CLIENTS)?;
+    let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
+    for command in storing(&server, folder.path(), seconds)? {
+        watched(options, &command)?;
+    }
+    Ok(())
+}
+
+/// `bench` and `run` of two scripts each, as long as that.
+fn storing(server: &Server, folder: &Path, seconds: usize) -> anyhow::Result<[Command; 2]> {
+    let script = folder.join("one.sql");
+    std::fs::write(&script, "SELECT 1;\n")?;
+    let target = server.env.iter().find(|(name, _)| name == "PGDATABASE").map(|(_, dsn)| dsn);
+    let target = target.context("a server without an address")?;
+    let file = folder.join("long.toml");
+    let text = format!(
+        "question = \"Does memory grow?\"\n[target]\nurl = \"{target}\"\n[workload.two]\n\
+         pgbench = {{ builtin = \"select-only\", files = \"one.sql\", mode = \"prepared\" }}\n\
+         [factors]\nclients = [{CLIENTS}]\n[measure]\nduration = \"{seconds}s\"\nrounds = 1\n"
+    );
+    std::fs::write(&file, text)?;
+    let results: [OsString; 2] = ["--results".into(), folder.join("results.sqlite").into()];
+    let (clients, length) = (CLIENTS.to_string(), seconds.to_string());
+    let mut bench: Vec<OsString> =
+        ["bench", "-n", "-S", "-M", "prepared", "-c", &clients, "-T", &length, "-f"].map(Into::into).to_vec();
+    bench.extend([script.into(), target.into()]);
+    bench.extend(results.clone());
+    let mut run: Vec<OsString> = vec!["run".into(), file.into()];
+    run.extend(results);
+    Ok([
+        Command { name: "pgdyno bench, two scripts", words: bench },
+        Command { name: "pgdyno run, two scripts", words: run },
+    ])
+}
+
+/// Runs a command and prints its memory by the minute.
+fn watched(options: &Options, command: &Command) -> anyhow::Result<()> {
+    let minutes = options.minutes;
+    println!("\n### Over {minutes} minutes: {}, {CLIENTS} clients at full speed, prepared\n", command.name);
+    let started = child::start(&options.pgdyno, &command.words, &[], None)?;
     let seen = watch(started.pid());
-    let ran = started.finish()?;
+    started.finish()?;
     let growth = growth(&seen).ok_or_else(|| {
-        Missing(format!("the kernel told the memory of the process in {} of {seconds} s", seen.len()))
+        let length = minutes * 60;
+        Missing(format!("the kernel told the memory of the process in {} of {length} s", seen.len()))
     })?;
     let within = if growth < AIM_KIB { "yes" } else { "**no**" };
     let ends = minute_ends(&seen);
@@ -50,8 +100,7 @@ pub(crate) fn over_time(options: &Options) -> anyhow::Result<()> {
     println!("| most so far, MiB | {} |", row(&|(_, seen)| format!("{:.2}", seen.most / 1024.0)));
     let (from, to) = EARLY;
     println!(
-        "\nFrom the median of seconds {from} to {to} to that of the last {LATE} s: **{growth:+.0} KiB**, less than 1 MiB: {within} ({:.0} tps).",
-        tps(&ran)?
+        "\nFrom the median of seconds {from} to {to} to that of the last {LATE} s: **{growth:+.0} KiB**, less than 1 MiB: {within}."
     );
     Ok(())
 }

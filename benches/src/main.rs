@@ -58,7 +58,7 @@ struct Options {
     /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 8,64 for floor; 16 for open]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
-    /// Minutes of the run whose memory is watched
+    /// Minutes of each run whose memory is watched
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
     minutes: u32,
     /// Wait at most so many seconds for a quiet machine before each pair
@@ -98,7 +98,7 @@ enum What {
     Many,
     /// 2,000 clients beside 50 at the same rate, through PgBouncer
     Pooler,
-    /// Memory per client, and over a long run
+    /// Memory per client, and over a long run of `pgbench`, `bench` and `run`
     Memory,
     /// 32,000-byte values of Redis
     Redis,

@@ -102,10 +102,23 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// How often it was tried; 1 without a retry.
     pub tries: u32,
-    /// Rows the server returned in it.
+    /// What the server gave in it.
+    pub returned: Returned,
+}
+
+/// What a transaction brought back, and what it left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Returned {
+    /// Rows the server returned.
     pub rows: u64,
-    /// Bytes of payload (row data, tile bytes, values) received in it.
+    /// Bytes of payload (row data, tile bytes, values) received.
     pub bytes: u64,
+    /// Rows the server says it changed.
+    pub affected: u64,
+    /// Statements that were to return rows, whether they did or not.
+    pub queries: u32,
+    /// Statements that were to change rows, whether they did or not.
+    pub changes: u32,
 }
 
 /// A client's answer.

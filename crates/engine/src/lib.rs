@@ -35,7 +35,8 @@ mod wake;
 mod window;
 
 pub use client::{
-    Address, Client, Endpoint, Event, Failure, Io, Level, Link, Outcome, StatementEnd, Step, Time, Tls,
+    Address, Client, Endpoint, Event, Failure, Io, Level, Link, Outcome, Returned, StatementEnd, Step, Time,
+    Tls,
 };
 pub use driver::start_connect;
 pub use error::EngineError;

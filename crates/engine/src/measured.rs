@@ -4,7 +4,7 @@ use std::fmt;
 
 use stats::Histogram;
 
-use crate::client::Time;
+use crate::client::{Returned, Time};
 
 /// Counters of one script. In open load `due = ok + late + failed + skipped + unfinished`; in closed load
 /// `due` counts the transactions that ended inside the measured part, plus the unfinished ones.
@@ -34,6 +34,12 @@ pub struct Counts {
     pub rows: u64,
     /// Payload bytes received.
     pub bytes: u64,
+    /// Statements that were to return rows, whether they did or not.
+    pub queries: u64,
+    /// Statements that were to change rows, whether they did or not.
+    pub changes: u64,
+    /// Rows changed.
+    pub affected: u64,
 }
 
 impl Counts {
@@ -51,6 +57,19 @@ impl Counts {
         self.retries += other.retries;
         self.rows += other.rows;
         self.bytes += other.bytes;
+        self.queries += other.queries;
+        self.changes += other.changes;
+        self.affected += other.affected;
+    }
+
+    /// Adds what one transaction gave.
+    #[inline]
+    pub(crate) fn take(&mut self, returned: &Returned) {
+        self.rows += returned.rows;
+        self.bytes += returned.bytes;
+        self.queries += u64::from(returned.queries);
+        self.changes += u64::from(returned.changes);
+        self.affected += returned.affected;
     }
 
     /// pgbench's "transactions actually processed".

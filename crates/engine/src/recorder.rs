@@ -124,8 +124,7 @@ impl Recorder {
         };
         let counts = &mut figures.counts;
         counts.due += 1;
-        counts.rows += outcome.rows;
-        counts.bytes += outcome.bytes;
+        counts.take(&outcome.returned);
         counts.retried += u64::from(outcome.tries > 1);
         counts.retries += u64::from(outcome.tries.saturating_sub(1));
         match outcome.failure {

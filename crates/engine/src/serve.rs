@@ -1,6 +1,6 @@
 //! Serving clients: events in, steps out. Their slots are in [`crate::slots`].
 
-use crate::client::{Event, Failure, Io, Outcome, Step};
+use crate::client::{Event, Failure, Io, Outcome, Returned, Step};
 use crate::client_loop::Core;
 use crate::driver::Clock;
 use crate::error::EngineError;
@@ -138,7 +138,12 @@ impl<C: Clock> Core<C> {
             }
             State::Busy => {
                 let script = self.seats[client].client.script();
-                let lost = Outcome { script, failure: Some(Failure::Other), tries: 1, rows: 0, bytes: 0 };
+                let lost = Outcome {
+                    script,
+                    failure: Some(Failure::Other),
+                    tries: 1,
+                    returned: Returned::default(),
+                };
                 self.ended(client, lost);
             }
             State::Idle | State::Over => {}

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use engine::sim::simulate;
 use engine::{
     Abort, Arrivals, Client, Endpoint, Entry, EntryEnd, Event, Gaps, Io, Level, Load, Measured, Message,
-    Observer, Outcome, Plan, Rate, Second, StatementEnd, Step, Stop, Timeline, Until,
+    Observer, Outcome, Plan, Rate, Returned, Second, StatementEnd, Step, Stop, Timeline, Until,
 };
 use support::server::Simple;
 use support::{Asker, MS, SECOND, askers, body, frame, plan};
@@ -95,7 +95,7 @@ impl Client for Guest {
                 if self.done == self.most {
                     io.abort_because(vec!["enough".into()], "gave up".into());
                 }
-                Step::Ended(Outcome { script: 0, failure: None, tries: 2, rows: 0, bytes: 0 })
+                Step::Ended(Outcome { script: 0, failure: None, tries: 2, returned: Returned::default() })
             }
             Event::Closed { .. } => panic!("a link that was closed is not lost"),
             Event::Timer | Event::Woken | Event::Secured { .. } => Step::Wait,
@@ -213,7 +213,7 @@ fn an_arrival_that_a_client_waits_for_is_never_skipped() {
             Vec::new()
         }
         fn handle(&mut self, _event: Event<'_>, _io: &mut Io<'_>) -> Step {
-            Step::Ended(Outcome { script: 0, failure: None, tries: 1, rows: 0, bytes: 0 })
+            Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() })
         }
     }
     let measured = engine::run(&plan, vec![Box::new(Idle)], &mut (), &Stop::new()).unwrap();
@@ -234,7 +234,7 @@ fn a_slow_reader_slows_the_load_and_loses_nothing() {
             assert!(matches!(event, Event::Slot { .. }));
             io.message(self.0.to_string());
             self.0 += 1;
-            Step::Ended(Outcome { script: 0, failure: None, tries: 1, rows: 0, bytes: 0 })
+            Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() })
         }
     }
     let mut outbox = Outbox::default();

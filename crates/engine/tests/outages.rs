@@ -4,8 +4,8 @@ mod support;
 
 use engine::sim::{Greeting, Replies, Server, simulate};
 use engine::{
-    Address, Client, Endpoint, Event, Failure, Io, Measured, Observer, Outcome, Plan, Second, Step, Stop,
-    Until,
+    Address, Client, Endpoint, Event, Failure, Io, Measured, Observer, Outcome, Plan, Returned, Second, Step,
+    Stop, Until,
 };
 use support::server::Simple;
 use support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, plan};
@@ -124,7 +124,7 @@ impl Client for Mover {
         let asking = self.0.phase == support::Phase::Asking;
         let fail = |io: &mut Io<'_>| {
             let failure = Some(Failure::Other);
-            io.ended(Outcome { script: 0, failure, tries: 1, rows: 0, bytes: 0 });
+            io.ended(Outcome { script: 0, failure, tries: 1, returned: Returned::default() });
         };
         match event {
             Event::Bytes { data, used, .. } if asking && body(data) == Some(b"fail") => {

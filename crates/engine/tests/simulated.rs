@@ -4,8 +4,8 @@ mod support;
 
 use engine::sim::{Replies, Server, simulate};
 use engine::{
-    Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Measured, Outcome, Plan, Rate, Step,
-    Stop, Timeline, Until,
+    Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Measured, Outcome, Plan, Rate,
+    Returned, Step, Stop, Timeline, Until,
 };
 use support::server::Simple;
 use support::{Asker, Heard, Loss, MS, SECOND, askers, plan};
@@ -313,7 +313,7 @@ impl Client for Instant {
 
     fn handle(&mut self, event: Event<'_>, _io: &mut Io<'_>) -> Step {
         assert!(matches!(event, Event::Slot { .. }));
-        Step::Ended(Outcome { script: 0, failure: None, tries: 1, rows: 0, bytes: 0 })
+        Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() })
     }
 }
 
@@ -359,7 +359,12 @@ impl Client for TwoLinks {
             }
             Event::Bytes { data, used, .. } if self.may_read => {
                 *used = data.len();
-                Step::Ended(Outcome { script: 0, failure: None, tries: 1, rows: 0, bytes: data.len() as u64 })
+                Step::Ended(Outcome {
+                    script: 0,
+                    failure: None,
+                    tries: 1,
+                    returned: Returned { bytes: data.len() as u64, ..Returned::default() },
+                })
             }
             _ => Step::Wait,
         }

@@ -1,8 +1,9 @@
 //! Whether a run can be believed: rules with their limits in one place. `docs/run-verdicts.md` explains them.
 
-use engine::Measured;
+use engine::{Counts, Measured};
 use results::{Doubt, Reason, SeriesPoint, Validity};
 use stats::Histogram;
+use workloads::ScriptInfo;
 
 /// A thread that is busier than this share of the time is the bottleneck itself.
 pub const SATURATED: f64 = 0.90;
@@ -41,8 +42,10 @@ pub struct Evidence<'a> {
     pub steal_pct: Option<f64>,
     /// Idle probe before this run, and the median of those before it, ms.
     pub probe_ms: Option<(f64, f64)>,
-    /// Whether the guard saw rows or bytes come back.
-    pub returns_something: bool,
+    /// Names of what was counted apart, in the order of `measured.scripts`.
+    pub scripts: &'a [ScriptInfo],
+    /// Whether it was said that nothing may come back.
+    pub may_be_empty: bool,
 }
 
 /// The verdict with its reasons; the gravest counts.
@@ -94,14 +97,36 @@ fn errors(evidence: &Evidence<'_>) -> Finding {
     Some((validity, Reason::Errors, detail))
 }
 
+/// Scripts that never found a row or, where they only write, never changed one; one that does neither is not judged.
 fn empty(evidence: &Evidence<'_>) -> Finding {
-    let totals = evidence.measured.totals();
-    let nothing =
-        evidence.returns_something && totals.processed() > 0 && totals.rows == 0 && totals.bytes == 0;
-    nothing.then(|| {
-        let detail = "no transaction returned rows, though the guard's first execution did".to_owned();
+    if evidence.may_be_empty {
+        return None;
+    }
+    let scripts = evidence.measured.scripts.iter().zip(evidence.scripts);
+    let found: Vec<String> = scripts
+        .filter_map(|(figures, script)| {
+            let gave_nothing = gave_nothing(&figures.counts)?;
+            let done = crate::words::count(figures.counts.processed() as usize, "transaction");
+            Some(format!("{}: {gave_nothing} in {done}", script.name))
+        })
+        .collect();
+    (!found.is_empty()).then(|| {
+        let detail = format!(
+            "{}; look at conditions and variables, or say may_be_empty if that is what you measure",
+            found.join("; ")
+        );
         (Validity::Invalid, Reason::EmptyResults, detail)
     })
+}
+
+/// What a script never did; `None` for one that did it, or was not to.
+fn gave_nothing(counts: &Counts) -> Option<&'static str> {
+    match counts {
+        _ if counts.processed() == 0 => None,
+        Counts { queries: 1.., rows: 0, .. } => Some("not one row came back"),
+        Counts { queries: 0, changes: 1.., affected: 0, .. } => Some("not one row was changed"),
+        _ => None,
+    }
 }
 
 fn saturated(evidence: &Evidence<'_>) -> Finding {
@@ -181,19 +206,21 @@ fn halves(series: &[SeriesPoint]) -> Option<(f64, f64)> {
     if seconds.len() < STEADY_SECONDS {
         return None;
     }
+    let length = |part: &[(u64, u64)]| part.iter().map(|(_, length)| length).sum::<u64>();
     let rate = |part: &[(u64, u64)]| {
         let done: u64 = part.iter().map(|(done, _)| done).sum();
-        let length: u64 = part.iter().map(|(_, length)| length).sum();
-        done as f64 / (length as f64 / 1e6)
+        done as f64 / (length(part) as f64 / 1e6)
     };
-    let (first, second) = seconds.split_at(seconds.len() / 2);
+    // By time, since the steps of a long run need not be alike.
+    let half = (1..seconds.len()).find(|end| 2 * length(&seconds[..*end + 1]) > length(&seconds))?;
+    let (first, second) = seconds.split_at(half);
     let (first, second) = (rate(first), rate(second));
     (first > 0.0).then_some((first, second))
 }
 
 #[cfg(test)]
 mod tests {
-    use engine::{Abort, Counts, ScriptFigures};
+    use engine::{Abort, ScriptFigures};
 
     use super::*;
 
@@ -210,7 +237,8 @@ mod tests {
             limit_s: None,
             steal_pct: None,
             probe_ms: None,
-            returns_something: false,
+            scripts: &[],
+            may_be_empty: false,
         }
     }
 
@@ -232,7 +260,6 @@ mod tests {
             late: 0,
             failed: 0,
             skipped: 0,
-            response: Histogram::new(),
         };
         rates.iter().enumerate().map(point).collect()
     }
@@ -255,11 +282,46 @@ mod tests {
     }
 
     #[test]
-    fn empty_results_are_invalid_only_where_something_was_to_come() {
-        let measured = measured(Counts { rows: 0, bytes: 0, ..good() });
-        assert_eq!(reasons(&evidence(&measured, &[])).0, Validity::Valid);
-        let told = Evidence { returns_something: true, ..evidence(&measured, &[]) };
-        assert_eq!(reasons(&told), (Validity::Invalid, vec![Reason::EmptyResults]));
+    fn a_script_that_never_returns_rows_is_refused() {
+        let nothing = Counts { rows: 0, bytes: 0, ..good() };
+        let cases = [
+            // Queries decide, whatever else is written.
+            (Counts { queries: 1000, ..nothing }, Some("not one row came back")),
+            (
+                Counts { queries: 2000, changes: 1000, affected: 1000, ..nothing },
+                Some("not one row came back"),
+            ),
+            (Counts { queries: 1000, rows: 1, ..nothing }, None),
+            // One that only writes is judged by what it changes.
+            (Counts { changes: 1000, ..nothing }, Some("not one row was changed")),
+            (Counts { changes: 1000, affected: 1, ..nothing }, None),
+            // DO, CALL, SET: nothing to judge by.
+            (nothing, None),
+            // Never chosen, or never done: others say that.
+            (Counts { queries: 1000, ok: 0, failed: 1000, ..nothing }, None),
+        ];
+        for (counts, wanted) in cases {
+            assert_eq!(gave_nothing(&counts), wanted, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_script_among_several_is_named() {
+        let script = |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1 };
+        let scripts = [script("full.sql"), script("empty.sql")];
+        let figures = |counts| ScriptFigures { counts, ..ScriptFigures::default() };
+        let full = Counts { queries: 1000, rows: 1000, ..good() };
+        let empty = Counts { queries: 1000, rows: 0, bytes: 0, ..good() };
+        let measured = Measured { scripts: vec![figures(full), figures(empty)], ..Measured::default() };
+        let told = Evidence { scripts: &scripts, ..evidence(&measured, &[]) };
+        let (validity, doubts) = judge(&told);
+        assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::EmptyResults));
+        assert!(
+            doubts[0].detail.starts_with("empty.sql: not one row came back in 1000 transactions; "),
+            "{doubts:?}"
+        );
+        let said = Evidence { may_be_empty: true, ..told };
+        assert_eq!(reasons(&said), (Validity::Valid, vec![]));
     }
 
     #[test]

@@ -243,6 +243,9 @@ pub(crate) struct Bench {
     /// Report the latency of each statement
     #[arg(short = 'r', long)]
     pub(crate) report_per_command: bool,
+    /// Scripts may find and change nothing at all: the run is valid nevertheless
+    #[arg(long)]
+    pub(crate) may_be_empty: bool,
     /// How bytes are moved
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     pub(crate) driver: Driver,

@@ -232,3 +232,210 @@ fn ctrl_c_reports_what_was_done() {
         "1"
     );
 }
+
+/// Scripts, and what becomes of a run of them: `None` when it is valid, else what is said of it.
+const GIVES: [(&str, &str, Option<&str>); 11] = [
+    ("none.sql", "SELECT id FROM orders WHERE id = -1;\n", Some("none.sql: not one row came back in")),
+    ("some.sql", "\\set id random(1, 1000)\nSELECT id FROM orders WHERE id = :id;\n", None),
+    ("block.sql", "DO $$ BEGIN PERFORM 1; END $$;\n", None),
+    ("call.sql", "CALL nothing();\nSET work_mem = '8MB';\n", None),
+    ("cursor.sql", "BEGIN;\nDECLARE c CURSOR FOR TABLE orders;\nFETCH 2 FROM c;\nEND;\n", None),
+    (
+        "dry.sql",
+        "BEGIN;\nDECLARE c CURSOR FOR SELECT 1 WHERE false;\nFETCH 2 FROM c;\nEND;\n",
+        Some("dry.sql: not one row came back"),
+    ),
+    ("insert.sql", "INSERT INTO kept VALUES (1);\n", None),
+    (
+        "missed.sql",
+        "UPDATE orders SET id = id WHERE id = -1;\n",
+        Some("missed.sql: not one row was changed in"),
+    ),
+    (
+        "returning.sql",
+        "DELETE FROM orders WHERE id = -1 RETURNING id;\n",
+        Some("returning.sql: not one row was changed"),
+    ),
+    (
+        "either.sql",
+        "\\set side random(0, 1)\n\\if :side\nSELECT id FROM orders WHERE id = -1;\n\\else\nSELECT 1 AS one;\n\\endif\n",
+        None,
+    ),
+    (
+        "captured.sql",
+        "SELECT count(*) AS n FROM orders \\gset\nSELECT id FROM orders WHERE id = -1 \\aset\n\\sleep 10 us\n",
+        None,
+    ),
+];
+
+fn with_orders() -> (Place, Server) {
+    let (place, server) = (Place::new(), Server::start());
+    server.psql("create table orders (id int); insert into orders select generate_series(1, 1000); create table kept (id int)");
+    server.psql("create procedure nothing() language sql as 'select 1'");
+    for (name, text, _) in GIVES {
+        place.write(name, text);
+    }
+    (place, server)
+}
+
+#[test]
+fn a_script_that_never_returns_rows_is_refused() {
+    let (place, server) = with_orders();
+    let url = server.url();
+    let bench = |more: &[&str]| {
+        let all = ["bench", "-n", "-c", "2", "-t", "40"].iter().chain(more).copied().chain([url.as_str()]);
+        place.run(all.collect::<Vec<_>>())
+    };
+    for (name, _, refused) in GIVES {
+        let modes: &[&str] =
+            if name == "none.sql" { &["simple", "extended", "prepared"] } else { &["simple"] };
+        for mode in modes {
+            let done = bench(&["-M", mode, "-f", name]);
+            assert!(done.stdout.contains("number of rows returned: "), "{}", done.stdout);
+            match refused {
+                None => drop(done.expect(0)),
+                Some(words) => drop(done.expect(69).says(&["empty results", words, "--may-be-empty"])),
+            }
+        }
+    }
+    let stored = "select validity || ' ' || doubts from v_run order by run_id limit 1";
+    assert!(
+        place.sql(stored).contains("invalid empty_results: none.sql: not one row"),
+        "{}",
+        place.sql(stored)
+    );
+    bench(&["-f", "none.sql", "--may-be-empty"]).expect(0);
+    let pipeline = "\\startpipeline\nSELECT id FROM orders WHERE id = -1;\nUPDATE orders SET id = id WHERE id = 1;\n\\endpipeline\n";
+    place.write("pipeline.sql", pipeline);
+    bench(&["-M", "prepared", "-f", "pipeline.sql"])
+        .expect(69)
+        .says(&["pipeline.sql: not one row came back"]);
+    // One among several is named, and the others are not.
+    let mixed = bench(&["-f", "some.sql", "-f", "none.sql@2", "-f", "missed.sql@0"]).expect(69);
+    assert!(mixed.stderr.contains("none.sql: not one row"), "{}", mixed.stderr);
+    assert!(!mixed.stderr.contains("some.sql:") && !mixed.stderr.contains("missed.sql"), "{}", mixed.stderr);
+}
+
+#[test]
+fn an_experiment_that_never_returns_rows_has_invalid_runs() {
+    let (place, server) = with_orders();
+    let file = |name: &str, more: &str| {
+        let text = format!(
+            "question = \"Nothing?\"\n[target]\nurl = \"{}\"\n[workload.orders]\n\
+             pgbench = {{ files = [\"some.sql\", \"none.sql\"]{more} }}\n\
+             [factors]\nclients = [1]\n[measure]\nduration = \"1s\"\nrounds = 1\n",
+            server.url()
+        );
+        place.write(name, text).to_str().unwrap().to_owned()
+    };
+    let refused = place.run(["run", &file("empty.toml", "")]).expect(3);
+    refused.says(&["the first execution of none.sql returned no row", "empty results"]);
+    assert!(place.sql("select doubts from v_run").contains("none.sql: not one row came back in"));
+    place.run(["run", &file("said.toml", ", may_be_empty = true")]).expect(0);
+}
+
+/// Number of the schema in the header of a file that nobody has open.
+fn make_newer(results: &std::path::Path) {
+    let mut bytes = std::fs::read(results).unwrap();
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(results, bytes).unwrap();
+}
+
+#[test]
+fn results_that_cannot_be_stored_are_said_before_anything_is_done() {
+    let place = Place::new();
+    place.write("one.sql", "SELECT 1;\n");
+    place.write(
+        "results.txt",
+        "not a results file, and long enough to be none of SQLite's either, is it not? no.",
+    );
+    std::fs::create_dir(place.path().join("folder")).unwrap();
+    let away = "postgres:///x?host=/nonexistent";
+    place.run(["bench", "-n", "-f", "one.sql", "--results", "new.sqlite", away]).expect(66);
+    assert!(!place.path().join("new.sqlite").exists(), "an empty file is left behind");
+    let old = "transaction type: x\nnumber of clients: 1\nnumber of transactions actually processed: 50\n\
+               tps = 5.0 (excluding connections establishing)\n";
+    place.write("old.txt", old);
+    place.run(["import", "old.txt", "--results", "newer.sqlite"]).expect(0);
+    make_newer(&place.path().join("newer.sqlite"));
+    let cases = [
+        ("no/such/results.sqlite", 74, &["no/such", "no folder", "--results"][..]),
+        ("folder", 74, &["folder", "cannot be opened"]),
+        ("newer.sqlite", 65, &["newer.sqlite", "newer pgdyno"]),
+        ("results.txt", 65, &["results.txt", "not a results file"]),
+    ];
+    // The server is not even looked for.
+    for (results, code, words) in cases {
+        for command in [&["bench", "-n", "-f", "one.sql", away][..], &["bench", "-i", away], &["calibrate"]] {
+            place.run(command.iter().chain(&["--results", results])).expect(code).says(words);
+        }
+        place.run(["import", "absent.log", "--results", results]).expect(code).says(words);
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_stored_is_printed_all_the_same() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let cases = [
+        (&["bench", "-T", "3", "-S", "-n"][..], "SELECT abalance%"),
+        (&["bench", "-i", "-s", "20"], "copy pgbench_accounts%"),
+    ];
+    for (command, at_work) in cases {
+        let results = place.path().join("kept.sqlite");
+        let _ = std::fs::remove_file(&results);
+        place.run(["bench", "-t", "1", "-S", "-n", "--results", "kept.sqlite", &url]).expect(0);
+        let done = std::thread::scope(|scope| {
+            let all: Vec<&str> = command.iter().copied().chain(["--results", "kept.sqlite", &url]).collect();
+            let running = scope.spawn(|| place.run(all));
+            let start = std::time::Instant::now();
+            let found = format!(
+                "select count(*) from pg_stat_activity where query ilike '{at_work}' and pid <> pg_backend_pid()"
+            );
+            while server.psql(&found) == "0" {
+                assert!(start.elapsed() < support::PATIENCE && !running.is_finished());
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            make_newer(&results);
+            running.join().unwrap()
+        });
+        let done = done.expect(74).says(&["the result above is not stored", "newer pgdyno"]);
+        let wanted = if command.contains(&"-i") { "client-side generate" } else { "latency percentiles" };
+        assert!(done.stdout.contains(wanted), "{}", done.stdout);
+    }
+}
+
+#[test]
+fn results_on_a_file_system_that_cannot_be_written_are_said_before_the_load() {
+    if !support::is_root() {
+        support::not_available("a file system only for reading", "mounting one needs root");
+        return;
+    }
+    let (place, server) = prepared();
+    let small = place.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    let mount = |options: &str| {
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&small).status().unwrap().success()
+    };
+    if !mount("size=2m,mode=755") {
+        support::not_available("a file system only for reading", "tmpfs cannot be mounted here");
+        return;
+    }
+    let results = small.join("results.sqlite");
+    let results = results.to_str().unwrap();
+    let url = server.url();
+    let bench = || place.run(["bench", "-t", "50", "-S", "-n", "--results", results, &url]);
+    bench().expect(0);
+    let runs = || server.psql("select sum(xact_commit) from pg_stat_database where datname = 'postgres'");
+    assert!(mount("remount,ro,size=2m"));
+    let before = runs();
+    bench().expect(74).says(&["results.sqlite", "rights of the file and its folder"]);
+    assert!(mount("remount,rw,size=2m"));
+    // Filled to the last byte: room for nothing.
+    let _ = std::fs::write(small.join("filler"), vec![0_u8; 4 << 20]);
+    bench().expect(74).says(&["results.sqlite", "full"]);
+    let done = runs().parse::<i64>().unwrap() - before.parse::<i64>().unwrap();
+    assert!(done < 20, "{done} transactions, though nothing could be stored");
+    let _ = std::process::Command::new("umount").arg("-l").arg(&small).status();
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use protocol::postgres::{Broken, Login, Message, Session, TxStatus, Want};
+use protocol::postgres::{Broken, Counted, Login, Message, Session, TxStatus, Want};
 
 fn session() -> Session {
     Session::new(Arc::new(Login::new("u", "d")))
@@ -75,7 +75,7 @@ fn describe(message: &Message<'_>) -> String {
 }
 
 /// What was seen and counted, and the most bytes that had to be kept.
-type Seen = (Vec<String>, (u64, u64), usize);
+type Seen = (Vec<String>, Counted, usize);
 
 /// Feeds `bytes` in pieces of these sizes, keeping what is not used.
 fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
@@ -105,7 +105,7 @@ fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
 fn every_message_is_understood() {
     let (seen, counts, _) = feed(&conversation(), Want::Read, &[usize::MAX]).expect("good bytes");
     insta::assert_snapshot!(seen.join("\n"));
-    assert_eq!(counts, (4, 1 + 9 + 4));
+    assert_eq!(counts, Counted { rows: 4, bytes: 1 + 9 + 4, queries: 1, ..Counted::default() });
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_large_row_passes_a_small_buffer() {
     let bytes = [row(&[Some(&value), None]), message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
     let (seen, counts, kept) = feed(&bytes, Want::Skip, &[4096]).expect("good bytes");
     assert_eq!(seen.len(), 2);
-    assert_eq!(counts, (1, 3_000_000));
+    assert_eq!((counts.rows, counts.bytes), (1, 3_000_000));
     assert!(kept < 16, "{kept} bytes kept");
 }
 
@@ -157,8 +157,48 @@ fn what_was_wanted_may_change_between_rows() {
     };
     assert_eq!(second.column(0), Some(&b"second"[..]));
     assert_eq!(second.column(1), None);
-    assert_eq!((at, session.take_counts()), (bytes.len(), (2, 11)));
-    assert_eq!(session.take_counts(), (0, 0));
+    let counted = session.take_counts();
+    assert_eq!((at, counted.rows, counted.bytes), (bytes.len(), 2, 11));
+    assert_eq!(session.take_counts(), Counted::default());
+}
+
+/// A statement's rows and its tag.
+type Statement = (usize, &'static str);
+/// Queries, changes, rows affected.
+type Judged = (u32, u32, u64);
+
+fn judged(statements: &[Statement]) -> Judged {
+    let mut bytes = Vec::new();
+    for (rows, tag) in statements {
+        bytes.extend((0..*rows).flat_map(|_| row(&[Some(b"1")])));
+        bytes.extend(message(b'C', &[tag.as_bytes(), b"\0"].concat()));
+    }
+    let (_, counted, _) = feed(&bytes, Want::Skip, &[usize::MAX]).expect("good bytes");
+    (counted.queries, counted.changes, counted.affected)
+}
+
+#[test]
+fn statements_are_counted_by_their_rows_and_tags() {
+    let cases: [(&[Statement], Judged); 15] = [
+        (&[(1, "SELECT 1"), (0, "SELECT 0"), (0, "FETCH 0"), (2, "FETCH 2")], (4, 0, 0)),
+        (&[(1, "SHOW"), (3, "EXPLAIN"), (1, "CALL")], (3, 0, 0)),
+        (&[(0, "CALL"), (0, "DO"), (0, "SET"), (0, "BEGIN"), (0, "COMMIT"), (0, "CREATE TABLE")], (0, 0, 0)),
+        (&[(0, "DROP TABLE"), (0, "DECLARE CURSOR"), (0, "DISCARD ALL"), (0, "MOVE 5")], (0, 0, 0)),
+        (&[(0, "INSERT 0 3")], (0, 1, 3)),
+        (&[(0, "INSERT 0 0")], (0, 1, 0)),
+        (&[(0, "UPDATE 0")], (0, 1, 0)),
+        (&[(0, "UPDATE 12")], (0, 1, 12)),
+        (&[(0, "DELETE 1")], (0, 1, 1)),
+        (&[(0, "MERGE 4")], (0, 1, 4)),
+        (&[(2, "UPDATE 2")], (1, 1, 2)),
+        (&[(0, "SELECT 7")], (0, 1, 7)),
+        (&[(1, "SELECT 1"), (0, "UPDATE 1"), (0, "SELECT 0")], (2, 1, 1)),
+        (&[(0, "")], (0, 0, 0)),
+        (&[(0, "UPDATE x")], (0, 0, 0)),
+    ];
+    for (statements, wanted) in cases {
+        assert_eq!(judged(statements), wanted, "{statements:?}");
+    }
 }
 
 #[test]

@@ -81,6 +81,13 @@ impl StoreError {
     pub(crate) fn from_io(path: &Path, error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::StorageFull => Self::Full { path: path.to_owned() },
+            std::io::ErrorKind::NotFound => {
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let folder = folder.unwrap_or(Path::new(".")).display();
+                let detail =
+                    format!("there is no folder {folder}; make it, or name another file with --results");
+                Self::Unusable { path: path.to_owned(), detail }
+            }
             _ => Self::Unusable { path: path.to_owned(), detail: error.to_string() },
         }
     }
@@ -100,6 +107,9 @@ impl StoreError {
             Some(Code::ReadOnly) => {
                 let detail = "only for reading; look at the rights of the file and its folder".into();
                 Self::Unusable { path, detail }
+            }
+            Some(Code::CannotOpen) => {
+                Self::Unusable { path, detail: "look at the rights of the file and its folder".into() }
             }
             Some(Code::DatabaseCorrupt) => Self::Damaged { path, detail: error.to_string() },
             _ => Self::Unusable { path, detail: error.to_string() },

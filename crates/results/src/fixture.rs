@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use stats::Histogram;
 
 use crate::record::*;
+use crate::spool::Spooled;
 
 /// A run of `workload` with `clients` in `arm` and `round`, at about `tps`.
 pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, tps: f64) -> Run {
@@ -60,8 +61,9 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
             late: 0,
             failed: 0,
             skipped: 0,
-            response,
         }],
+        seconds: vec![Spooled { script: 0, start_us: 0, length_us: 1_000_000, response: response.encoded() }]
+            .into(),
         phases: vec![Phase {
             name: "node".into(),
             item: String::new(),

@@ -8,6 +8,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod record;
+mod spool;
 mod store;
 mod table;
 
@@ -17,6 +18,7 @@ pub use record::{
     SeriesPoint, Setting, Target, Validity,
 };
 
+pub use spool::{Spool, SpoolWriter, Spooled};
 pub use store::{
     Collection, ExperimentId, ExperimentSummary, Imported, Known, RunKey, Store, StoredExperiment, StoredRun,
 };

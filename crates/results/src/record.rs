@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
 
+use crate::spool::Spool;
+
 /// The machine that pgdyno (and a managed target) ran on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Host {
@@ -222,7 +224,8 @@ pub struct Run {
     pub validity: Validity,
     /// Why not.
     pub doubts: Vec<Doubt>,
-    /// Counters over all scripts, by name: `due ok late failed skipped unfinished retried retries rows bytes`.
+    /// Counters over all scripts, by name: `due ok late failed skipped unfinished retried retries
+    /// rows bytes queries changes affected`.
     pub counts: BTreeMap<String, u64>,
     /// Other single figures by name with unit last: `client_cpu_us_per_tx`, `start_lag_p99_us`, `wal_bytes`,
     /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, ...
@@ -231,8 +234,10 @@ pub struct Run {
     pub settings: Vec<Setting>,
     /// Per script name.
     pub scripts: Vec<ScriptRecord>,
-    /// Per second and script.
+    /// Per second (in long runs: per step of several) and script.
     pub series: Vec<SeriesPoint>,
+    /// Response times of these seconds, until the run is stored; never read back.
+    pub seconds: Spool,
     /// Phases of a job.
     pub phases: Vec<Phase>,
     /// Sizes of relations after the run (jobs: after loading).
@@ -261,7 +266,7 @@ pub struct ScriptRecord {
 }
 
 /// One second of one script.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesPoint {
     /// Index into [`Run::scripts`].
     pub script: u32,
@@ -277,8 +282,6 @@ pub struct SeriesPoint {
     pub failed: u64,
     /// Skipped.
     pub skipped: u64,
-    /// Response times of this second.
-    pub response: Histogram,
 }
 
 /// One phase of a job, e.g. reading nodes, clustering a table.

@@ -56,6 +56,34 @@ impl Default for Histogram {
     }
 }
 
+/// A histogram as it is stored: kilobytes at most, where counting takes a hundred of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoded {
+    /// HdrHistogram's V2 compressed encoding.
+    pub v2: Vec<u8>,
+    /// Number of values.
+    pub count: u64,
+    /// Exact sum, ns.
+    pub sum_ns: u128,
+    /// Sum of squares, ns².
+    pub sum_squares: f64,
+    /// Exact smallest value, ns; `None` when empty.
+    pub min_ns: Option<u64>,
+    /// Exact largest value, ns; `None` when empty.
+    pub max_ns: Option<u64>,
+}
+
+impl Encoded {
+    /// The histogram again.
+    ///
+    /// # Errors
+    /// As [`Histogram::decode`].
+    pub fn decode(&self) -> Result<Histogram, HistogramError> {
+        let (min_ns, max_ns) = (self.min_ns.unwrap_or(u64::MAX), self.max_ns.unwrap_or(0));
+        Histogram::decode(&self.v2, self.sum_ns, self.sum_squares, min_ns, max_ns)
+    }
+}
+
 impl Histogram {
     /// An empty histogram; allocates all its counters at once, so that recording never allocates.
     #[must_use]
@@ -174,6 +202,19 @@ impl Histogram {
         bytes
     }
 
+    /// The encoding with what it cannot give exactly beside it.
+    #[must_use]
+    pub fn encoded(&self) -> Encoded {
+        Encoded {
+            v2: self.encode(),
+            count: self.count(),
+            sum_ns: self.sum_ns,
+            sum_squares: self.sum_squares,
+            min_ns: self.min_ns(),
+            max_ns: self.max_ns(),
+        }
+    }
+
     /// Rebuilds a histogram from [`Self::encode`]'s bytes and the exact figures kept beside them.
     ///
     /// # Errors
@@ -195,11 +236,19 @@ impl Histogram {
         if count > 0 && min_ns > max_ns {
             return Err(HistogramError::Extremes { count, min_ns, max_ns });
         }
-        // A report reads thousands of these (one a second): keep only the counters up to the largest value.
-        let top = inner.max().clamp(2 * LOWEST_NS, HIGHEST_NS);
-        let mut small = counters(top);
-        small.add(&inner).map_err(|_| HistogramError::Bounds)?;
-        Ok(Self { inner: small, sum_ns, sum_squares, min_ns, max_ns })
+        // A report reads hundreds of these.
+        let mut decoded = Self { inner, sum_ns, sum_squares, min_ns, max_ns };
+        decoded.shrink();
+        Ok(decoded)
+    }
+
+    /// Keeps only the counters up to the largest value, where many histograms stay in memory; recording more takes
+    /// them all again.
+    pub fn shrink(&mut self) {
+        let mut small = counters(self.inner.max().clamp(2 * LOWEST_NS, HIGHEST_NS));
+        if small.add(&self.inner).is_ok() {
+            self.inner = small;
+        }
     }
 
     /// Gives a decoded histogram all its counters back; every other has them already.

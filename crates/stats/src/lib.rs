@@ -10,7 +10,7 @@ mod rank_sum;
 mod verdict;
 
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity, holm};
-pub use histogram::{Histogram, HistogramError};
+pub use histogram::{Encoded, Histogram, HistogramError};
 pub use paired::{Estimate, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, t_quantile, welch};
 pub use rank_sum::rank_sum_p;
 pub use verdict::{Better, Verdict, pairs_for_power, power, smallest_gain, stein_pairs, verdict};

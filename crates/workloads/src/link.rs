@@ -2,15 +2,22 @@
 
 use std::sync::Arc;
 
-use engine::{Address, Io, Link, Step};
+use engine::{Address, Io, Link, Returned, Step};
 use protocol::postgres::conninfo::TargetSession;
-use protocol::postgres::{Handshake, Session, SessionError};
+use protocol::postgres::{Counted, Handshake, Session, SessionError};
 
 use crate::place::Connect;
 
 /// What libpq says of a connection that ends without a word.
 pub(crate) const CLOSED: &str = "server closed the connection unexpectedly\n\tThis probably means the server \
                                  terminated abnormally\n\tbefore or while processing the request.";
+
+/// What a session counted, as the engine takes it.
+#[inline]
+pub(crate) fn returned(counted: Counted) -> Returned {
+    let Counted { rows, bytes, affected, queries, changes } = counted;
+    Returned { rows, bytes, affected, queries, changes }
+}
 
 /// How far a link has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

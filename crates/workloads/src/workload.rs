@@ -47,7 +47,8 @@ pub struct Guarded {
     pub bytes: u64,
     /// Facts by name with unit last, e.g. `probe_tiles`, `empty_tiles_pct`, `tile_bytes_mean`.
     pub figures: BTreeMap<String, f64>,
-    /// Why every figure of such a run would be meaningless; `None` when the workload does something.
+    /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when only its
+    /// runs can tell.
     pub empty: Option<String>,
     /// Remarks for the user.
     pub notes: Vec<String>,
@@ -99,6 +100,11 @@ pub trait ClientWorkload: Send {
     /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
     fn statements(&self) -> Vec<StatementInfo> {
         Vec::new()
+    }
+
+    /// Whether it was said that nothing may come back.
+    fn may_be_empty(&self) -> bool {
+        false
     }
 
     /// Whether the target has what the workload needs.

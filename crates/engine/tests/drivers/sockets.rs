@@ -6,8 +6,8 @@ use super::plan;
 use crate::support::live::{Live, Manners};
 use crate::support::{Asker, Heard, Loss, MS, SECOND};
 use engine::{
-    Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Outcome, Plan, Rate, Step, Stop,
-    Timeline, Until, run,
+    Address, Arrivals, Client, Endpoint, EngineError, Event, Io, Load, Outcome, Plan, Rate, Returned, Step,
+    Stop, Timeline, Until, run,
 };
 
 fn askers(count: usize, address: &Address, request: &[u8]) -> Vec<Box<dyn Client>> {
@@ -179,7 +179,7 @@ impl Client for Helped {
             Event::Woken => {
                 self.done = true;
                 io.message("helped".into());
-                Step::Ended(Outcome { script: 0, failure: None, tries: 3, rows: 0, bytes: 0 })
+                Step::Ended(Outcome { script: 0, failure: None, tries: 3, returned: Returned::default() })
             }
             _ => Step::Wait,
         }

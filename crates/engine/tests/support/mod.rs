@@ -11,7 +11,7 @@ pub mod server;
 use std::path::PathBuf;
 
 use engine::{
-    Address, Client, Counts, Endpoint, Event, Failure, Io, Load, Measured, Outcome, Plan, Second,
+    Address, Client, Counts, Endpoint, Event, Failure, Io, Load, Measured, Outcome, Plan, Returned, Second,
     StatementEnd, Step, Time, Until,
 };
 
@@ -142,7 +142,12 @@ impl Asker {
     }
 
     fn outcome(&self, failure: Option<Failure>, bytes: usize) -> Outcome {
-        Outcome { script: self.script, failure, tries: 1, rows: 1, bytes: bytes as u64 }
+        Outcome {
+            script: self.script,
+            failure,
+            tries: 1,
+            returned: Returned { rows: 1, bytes: bytes as u64, ..Returned::default() },
+        }
     }
 }
 

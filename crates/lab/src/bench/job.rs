@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use results::{ExperimentId, Run};
 use workloads::pgbench::init::InitOptions;
 
-use super::keep::keep;
+use super::keep::{keep, try_results};
 use crate::error::{Class, LabError};
 use crate::execute::{Progress, Stage, Step, Tell, prepare};
 use crate::experiment::TargetSpec;
 use crate::plan::PlannedPreparation;
 use crate::stop::Stop;
 
-/// A job that was done and stored.
+/// A job that was done.
 #[derive(Debug)]
 pub struct Kept {
     /// The job as it is stored.
     pub run: Run,
-    /// Its experiment in the results file, if it was stored.
-    pub stored: Option<ExperimentId>,
+    /// Its experiment in the results file, or why it could not be stored; `None` where that was not asked for.
+    pub stored: Option<Result<ExperimentId, LabError>>,
 }
 
 /// Loads an OSM extract, whether it is there already or not.
@@ -66,6 +66,7 @@ fn single(
     mut progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
+    try_results(results, &mut *progress)?;
     progress.step(Step::Target, "make, start or reach the server");
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
@@ -75,7 +76,7 @@ fn single(
         Some(path) => {
             progress.step(Step::Store, path.display().to_string());
             let identity = serde_json::json!({ "target": target, "prepare": plan.identity() });
-            Some(keep(path, &stage, name, question, &identity, &mut run)?)
+            Some(keep(path, &stage, name, question, &identity, &mut run))
         }
         None => None,
     };

@@ -6,8 +6,15 @@ use results::{Experiment, ExperimentId, Run, Store};
 use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
-use crate::execute::Stage;
+use crate::execute::{Progress, Stage, Step, Tell};
 use crate::host;
+
+/// Sees whether something can be stored: better known before the work than behind it.
+pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+    let Some(path) = path else { return Ok(()) };
+    progress.step(Step::Results, path.display().to_string());
+    Ok(Store::try_out(path)?)
+}
 
 /// Stores a run under the experiment of the same identity, as its next round.
 pub(crate) fn keep(

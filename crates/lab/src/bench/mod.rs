@@ -17,11 +17,11 @@ use workloads::{ClientWorkload, Crew, ScriptInfo, StatementInfo};
 pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
-pub(crate) use self::keep::keep;
+pub(crate) use self::keep::{keep, try_results};
 pub(crate) use self::single::Single;
 use crate::collect::{probe_ms, settle};
 use crate::error::LabError;
-use crate::execute::{Progress, Stage, Step, Taken, Tell, measure};
+use crate::execute::{Progress, Series, Stage, Step, Taken, Tell, measure};
 use crate::experiment::TargetSpec;
 use crate::stop::Stop;
 use crate::target::settings::recorded;
@@ -72,8 +72,8 @@ pub struct Benched {
     pub statements: Vec<StatementInfo>,
     /// pgbench's scale, where its tables are used, else the value given.
     pub scale: u64,
-    /// Its experiment in the results file, if it was stored.
-    pub stored: Option<ExperimentId>,
+    /// Its experiment in the results file, or why it could not be stored; `None` where that was not asked for.
+    pub stored: Option<Result<ExperimentId, LabError>>,
     /// Where in its script the first client gave up, in words.
     pub gave_up_at: Option<String>,
     /// Remarks, such as tables that could not be vacuumed.
@@ -90,6 +90,7 @@ pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Resul
 
 fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
     let mut workload = open(options)?;
+    try_results(options.results.as_deref(), &mut *progress)?;
     progress.step(Step::Target, "reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
     progress.step(Step::Guard, "does it do something?");
@@ -122,7 +123,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
                 &question(options, &scripts),
                 &identity(options, &scripts),
                 &mut record,
-            )?)
+            ))
         }
         None => None,
     };
@@ -159,7 +160,8 @@ fn take(
         seed: options.seed,
         statements: options.statements,
     };
-    measure(stage, workload, &plan, crew, progress, stop)
+    let series = Series::of(plan.until, options.results.as_deref())?;
+    measure(stage, workload, &plan, crew, series, progress, stop)
 }
 
 /// As pgbench does it: a timeline per thread, and transactions that are open at the end are waited for.
@@ -201,7 +203,7 @@ fn single(options: &Options, workload: &Pgbench) -> Single {
         limit: options.limit,
         warmup: options.warmup,
         seed: options.seed,
-        returns_something: false,
+        may_be_empty: options.workload.may_be_empty,
     }
 }
 

@@ -27,8 +27,8 @@ pub(crate) struct Single {
     pub(crate) warmup: Duration,
     /// Seed of its randomness.
     pub(crate) seed: u64,
-    /// Whether it is known that its transactions return rows or bytes.
-    pub(crate) returns_something: bool,
+    /// Whether it was said that nothing may come back.
+    pub(crate) may_be_empty: bool,
 }
 
 impl Single {
@@ -66,7 +66,8 @@ impl Single {
             steal_pct: taken.figures.get("steal_pct").copied(),
             // There are no runs before it to compare with.
             probe_ms: None,
-            returns_something: self.returns_something,
+            scripts,
+            may_be_empty: self.may_be_empty,
         });
         fill(record, taken, scripts);
     }

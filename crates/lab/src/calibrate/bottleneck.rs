@@ -45,7 +45,7 @@ mod tests {
             limit: None,
             warmup: Duration::ZERO,
             seed: 1,
-            returns_something: true,
+            may_be_empty: false,
         };
         Run { measured_s: 1.0, ..single.record() }
     }

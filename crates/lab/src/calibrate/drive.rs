@@ -99,7 +99,8 @@ impl<'a> Bench<'a> {
         let crew =
             Crew { clients: shape.clients as usize, threads: 1, seed: self.options.seed, statements: false };
         let plan = plan(shape, self.options.driver, self.options.seed);
-        let mut watch = Watch { server, before: None, series: Series::of(plan.until), stop, measuring: None };
+        let series = Series::of(plan.until, Some(&self.options.results))?;
+        let mut watch = Watch { server, before: None, series, stop, measuring: None };
         let started_at = jiff::Timestamp::now().to_string();
         let measured = engine::run(&plan, workload.clients(places, crew)?, &mut watch, stop.engine())
             .map_err(|error| LabError::failed(setup_class(&error), error.to_string(), setup_hint(&error)))?;
@@ -108,7 +109,8 @@ impl<'a> Bench<'a> {
             figures.extend(HostSample::take(server).figures_since(before));
         }
         let events = events(&measured, &figures);
-        let taken = Taken { started_at, series: watch.series.into_points(), events, figures, measured };
+        let (series, seconds) = watch.series.into_parts();
+        let taken = Taken { started_at, series, seconds, events, figures, measured };
         Ok(self.record(shape, taken, workload))
     }
 
@@ -159,7 +161,7 @@ fn single(shape: &Shape<'_>, seed: u64) -> Single {
         limit: None,
         warmup: WARMUP,
         seed,
-        returns_something: shape.asked != Asked::Nothing,
+        may_be_empty: false,
     }
 }
 

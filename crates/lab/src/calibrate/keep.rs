@@ -17,6 +17,8 @@ pub(super) struct Book {
     session: u32,
     round: u32,
     entered: u32,
+    /// Why no more runs are stored: what is measured is told all the same.
+    lost: Option<LabError>,
 }
 
 impl Book {
@@ -44,19 +46,22 @@ impl Book {
         let round = finished.iter().map(|run| run.round).max().unwrap_or(0) + 1;
         let experiment = experiment(hash, plan_json, options.seed, round);
         let (experiment, session) = store.begin_experiment(&experiment, &host, &target, false)?;
-        Ok(Self { store, experiment, session, round, entered: finished.len() as u32 })
+        Ok(Self { store, experiment, session, round, entered: finished.len() as u32, lost: None })
     }
 
-    pub(super) fn experiment(&self) -> ExperimentId {
-        self.experiment
+    /// Its experiment, and why not all of its runs are stored.
+    pub(super) fn close(self) -> (ExperimentId, Option<LabError>) {
+        (self.experiment, self.lost)
     }
 
-    /// Stores a run.
-    pub(super) fn enter(&mut self, run: &mut Run) -> Result<(), LabError> {
+    /// Stores a run, unless one before could not be.
+    pub(super) fn enter(&mut self, run: &mut Run) {
+        if self.lost.is_some() {
+            return;
+        }
         (run.round, run.session, run.sequence) = (self.round, self.session, self.entered);
         self.entered += 1;
-        self.store.store_run(self.experiment, run)?;
-        Ok(())
+        self.lost = self.store.store_run(self.experiment, run).err().map(LabError::from);
     }
 }
 

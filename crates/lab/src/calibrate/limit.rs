@@ -214,7 +214,7 @@ mod tests {
             limit: None,
             warmup: Duration::ZERO,
             seed: 1,
-            returns_something: true,
+            may_be_empty: false,
         };
         let mut run = single.record();
         run.measured_s = 1.0;

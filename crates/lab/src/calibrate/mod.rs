@@ -23,6 +23,7 @@ use self::drive::Bench;
 use self::keep::Book;
 pub use self::limit::{HOST_FACTOR, Limit};
 use self::session::{Session, operations};
+use crate::bench::try_results;
 use crate::error::{Class, LabError};
 use crate::execute::{Progress, Stage, Step, Tell, prepare};
 use crate::experiment::TargetSpec;
@@ -89,7 +90,7 @@ pub struct Row {
 }
 
 /// Everything that was found.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Calibrated {
     /// Cost and lateness, by what was asked and clients.
     pub rows: Vec<Row>,
@@ -101,6 +102,8 @@ pub struct Calibrated {
     pub limit: Limit,
     /// Its experiment in the results file.
     pub stored: ExperimentId,
+    /// Why the rest of its runs could not be stored there.
+    pub not_stored: Option<LabError>,
     /// What could not be measured, and why.
     pub remarks: Vec<String>,
 }
@@ -115,6 +118,7 @@ pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Resul
 
 fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
     let mut remarks = Vec::new();
+    try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
     let mut bench = Bench::open(stage.as_mut(), options, stop)?;
     let book = Book::open(options, stage.as_ref())?;
@@ -133,7 +137,8 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
     }
     let start_lag = session.start_lag(&mut bench, Asked::SinkSimple, "start lag")?;
     let limit = session.limit(&mut bench, p99(&idle).unwrap_or(0.0))?;
-    Ok(Calibrated { rows, idle, start_lag, limit, stored: session.experiment(), remarks })
+    let (stored, not_stored) = session.end();
+    Ok(Calibrated { rows, idle, start_lag, limit, stored, not_stored, remarks })
 }
 
 /// The private server with small tables; `None`, and a remark, where there is no PostgreSQL.

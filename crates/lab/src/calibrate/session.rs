@@ -66,9 +66,9 @@ impl<'a> Session<'a> {
         Self { progress, stop, book, planned, started: 0 }
     }
 
-    /// What the runs are stored under.
-    pub(super) fn experiment(&self) -> ExperimentId {
-        self.book.experiment()
+    /// What the runs are stored under, and why the rest of them are not.
+    pub(super) fn end(self) -> (ExperimentId, Option<LabError>) {
+        self.book.close()
     }
 
     /// Unlike an experiment it does not go on where it stopped: the machine may be another one by then.
@@ -115,7 +115,7 @@ impl<'a> Session<'a> {
         if self.stop.at_once() {
             return Err(self.stopped());
         }
-        self.book.enter(&mut run)?;
+        self.book.enter(&mut run);
         Ok(run)
     }
 

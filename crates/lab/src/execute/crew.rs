@@ -21,13 +21,6 @@ pub(super) struct Opened {
     pub(super) artifacts: Vec<Artifact>,
 }
 
-impl Opened {
-    /// Whether the guard saw something come back.
-    pub(super) fn returns_something(&self) -> bool {
-        self.guarded.rows > 0 || self.guarded.bytes > 0
-    }
-}
-
 /// Opens the workloads in `names`: each is checked, chooses what it will ask, and proves that it does something.
 pub(super) fn open(
     stage: &mut Stage,

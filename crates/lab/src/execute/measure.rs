@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::{Measured, Observer, Second};
-use results::{RunEvent, SeriesPoint};
+use results::{RunEvent, SeriesPoint, Spool};
 use stats::Histogram;
 use workloads::{ClientWorkload, Crew};
 
 use super::event::{LabEvent, Progress, Step, Tell};
+use super::series::Series;
 use super::stage::Stage;
 use crate::collect::{Counters, await_clients_gone};
 use crate::control::Control;
@@ -16,25 +17,24 @@ use crate::error::LabError;
 use crate::host::HostSample;
 use crate::stop::{Heeded, Stop};
 
-/// Most points of a run's series: longer runs are kept in coarser steps, so that no run fills the memory.
-const POINTS: f64 = 600.0;
-
 /// What one run gave.
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) started_at: String,
     pub(crate) measured: Measured,
     pub(crate) series: Vec<SeriesPoint>,
+    pub(crate) seconds: Spool,
     pub(crate) figures: BTreeMap<String, f64>,
     pub(crate) events: Vec<RunEvent>,
 }
 
-/// Puts the load of `plan` on the stage's servers.
+/// Puts the load of `plan` on the stage's servers; `series` takes its seconds.
 pub(crate) fn measure(
     stage: &mut Stage,
     workload: &dyn ClientWorkload,
     plan: &engine::Plan,
     crew: Crew,
+    series: Series,
     mut progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Taken, LabError> {
@@ -47,7 +47,7 @@ pub(crate) fn measure(
         control,
         server,
         progress: &mut *progress,
-        series: Series::of(plan.until),
+        series,
         before: None,
         failure: None,
         stop,
@@ -75,7 +75,8 @@ pub(crate) fn measure(
         }
     }
     let events = events(&measured, &figures);
-    Ok(Taken { started_at, series: series.points, events, figures, measured })
+    let (series, seconds) = series.into_parts();
+    Ok(Taken { started_at, series, seconds, events, figures, measured })
 }
 
 /// What the server counted in the run. After an outage it may have begun anew, and our connection may be gone with the
@@ -153,70 +154,6 @@ fn told(second: &Second) -> LabEvent {
         tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
         latency_ms: (done > 0).then(|| sum_ns as f64 / done as f64 / 1e6),
         failed,
-    }
-}
-
-/// The measured seconds, joined into steps so that there are never too many.
-#[derive(Debug)]
-pub(crate) struct Series {
-    points: Vec<SeriesPoint>,
-    /// Length of a step, ns; whole seconds.
-    step_ns: i64,
-}
-
-impl Series {
-    /// Of a run that lasts until then.
-    pub(crate) fn of(until: engine::Until) -> Self {
-        let seconds = match until {
-            engine::Until::Elapsed(time) => time as f64 / 1e9,
-            // How long a number of transactions takes is not known before.
-            engine::Until::PerClient(_) => 1.0,
-        };
-        Self { points: Vec::new(), step_ns: (seconds / POINTS).ceil().max(1.0) as i64 * 1_000_000_000 }
-    }
-
-    /// Its points, in order.
-    pub(crate) fn into_points(self) -> Vec<SeriesPoint> {
-        self.points
-    }
-
-    /// Takes one more second.
-    pub(crate) fn add(&mut self, second: &Second) {
-        if second.start_ns < 0 {
-            return;
-        }
-        let step_us = second.start_ns / self.step_ns * (self.step_ns / 1000);
-        for (script, figures) in second.scripts.iter().enumerate() {
-            let point = self.point(script as u32, step_us);
-            point.length_us += second.length_ns / 1000;
-            point.ok += figures.counts.ok;
-            point.late += figures.counts.late;
-            point.failed += figures.counts.failed;
-            point.skipped += figures.counts.skipped;
-            point.response.add(&figures.response);
-        }
-    }
-
-    /// The point of a script and step; the newest ones are last.
-    fn point(&mut self, script: u32, start_us: i64) -> &mut SeriesPoint {
-        let found =
-            self.points.iter().rposition(|point| point.start_us == start_us && point.script == script);
-        let index = found.unwrap_or_else(|| {
-            let response = Histogram::new();
-            let empty = SeriesPoint {
-                script,
-                start_us,
-                length_us: 0,
-                ok: 0,
-                late: 0,
-                failed: 0,
-                skipped: 0,
-                response,
-            };
-            self.points.push(empty);
-            self.points.len() - 1
-        });
-        &mut self.points[index]
     }
 }
 

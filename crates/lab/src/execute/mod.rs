@@ -9,6 +9,7 @@ mod measure;
 mod pace;
 mod prepare;
 mod record;
+mod series;
 mod session;
 mod shape;
 mod stage;
@@ -20,9 +21,10 @@ use results::{ExperimentId, RunKey, Store};
 
 pub(crate) use event::Tell;
 pub use event::{LabEvent, Progress, Step};
-pub(crate) use measure::{Series, Taken, counted, events, measure, own_figures};
+pub(crate) use measure::{Taken, counted, events, measure, own_figures};
 pub(crate) use prepare::prepare;
 pub(crate) use record::{fill, planned};
+pub(crate) use series::Series;
 pub(crate) use stage::Stage;
 
 use self::session::Session;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Counts;
-use results::{Run, RunKind, ScriptRecord, Validity};
+use results::{Run, RunKind, ScriptRecord, Spool, Validity};
 use workloads::ScriptInfo;
 
 use super::measure::Taken;
@@ -24,6 +24,9 @@ fn counts(counts: &Counts) -> BTreeMap<String, u64> {
         ("retries", counts.retries),
         ("rows", counts.rows),
         ("bytes", counts.bytes),
+        ("queries", counts.queries),
+        ("changes", counts.changes),
+        ("affected", counts.affected),
     ]
     .into_iter()
     .map(|(name, count)| (name.to_owned(), count))
@@ -58,6 +61,7 @@ pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, session: u32)
         settings: Vec::new(),
         scripts: Vec::new(),
         series: Vec::new(),
+        seconds: Spool::default(),
         phases: Vec::new(),
         relations: Vec::new(),
         artifacts: Vec::new(),
@@ -75,6 +79,7 @@ pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
     run.figures.extend(taken.figures);
     run.events.extend(taken.events);
     run.series = taken.series;
+    run.seconds = taken.seconds;
     let figures = taken.measured.scripts.into_iter().zip(scripts);
     run.scripts = figures
         .map(|(figures, info)| ScriptRecord {

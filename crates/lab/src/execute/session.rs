@@ -11,7 +11,7 @@ use super::event::{LabEvent, Progress, Step, Tell};
 use super::pace::Pace;
 use super::shape::{engine_plan, experiment, finished, median};
 use super::stage::Stage;
-use super::{Options, Outcome, changes, fill, measure, planned, prepare};
+use super::{Options, Outcome, Series, changes, fill, measure, planned, prepare};
 use crate::collect::{probe_ms, settle};
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
@@ -196,10 +196,12 @@ impl<'a> Session<'a> {
         let record = self.measure(run)?;
         let Some(record) = record else { return Ok(()) };
         self.progress.step(Step::Store, self.results.display().to_string());
-        self.store.store_run(self.id, &record)?;
+        let stored = self.store.store_run(self.id, &record);
         self.pace.ran(start.elapsed());
         self.count(&record);
+        // Told even where it could not be stored: nobody shall have waited for nothing.
         self.progress.event(finished(&record, number, planned_runs, run.words(), self.left(after)));
+        stored?;
         Ok(())
     }
 
@@ -245,7 +247,9 @@ impl<'a> Session<'a> {
             seed: run.seed,
             statements: false,
         };
-        let taken = measure(&mut self.stage, &*opened.workload, &plan, crew, &mut *self.progress, self.stop)?;
+        let series = Series::of(plan.until, Some(&self.results))?;
+        let workload = &*opened.workload;
+        let taken = measure(&mut self.stage, workload, &plan, crew, series, &mut *self.progress, self.stop)?;
         if self.stop.at_once() || taken.measured.interrupted {
             return Ok(None);
         }
@@ -257,7 +261,8 @@ impl<'a> Session<'a> {
             limit_s: self.plan.content.limit_s,
             steal_pct: taken.figures.get("steal_pct").copied(),
             probe_ms: probe.zip(median(&self.probes)),
-            returns_something: opened.returns_something(),
+            scripts: &opened.scripts,
+            may_be_empty: opened.workload.may_be_empty(),
         });
         (record.validity, record.doubts) = (validity, doubts);
         fill(&mut record, taken, &opened.scripts);

@@ -51,7 +51,7 @@ impl Book {
     /// When the server or the results file refuses.
     pub fn open(path: &Path, dsn: &str, until: Until) -> Result<Self, LabError> {
         // Early: a file that cannot be used is better known before the run.
-        drop(results::Store::create_or_open(path)?);
+        results::Store::try_out(path)?;
         let shown = without_passwords(dsn);
         let target = TargetSpec::Url { url: dsn.to_owned(), shown, redis: None, change_server: false };
         let mut stage = Stage::beside(&target)?;
@@ -62,7 +62,7 @@ impl Book {
             stage,
             settings,
             started_at: jiff::Timestamp::now().to_string(),
-            series: Series::of(until),
+            series: Series::of(until, Some(path))?,
             before: None,
             problem: None,
         })
@@ -107,10 +107,12 @@ impl Book {
         let single = single(entry);
         let mut record = single.record();
         record.settings = std::mem::take(&mut self.settings);
+        let (series, seconds) = self.series.into_parts();
         let taken = Taken {
             started_at: std::mem::take(&mut self.started_at),
             measured: entry.measured.clone(),
-            series: self.series.into_points(),
+            series,
+            seconds,
             events: events(entry.measured, &figures),
             figures,
         };
@@ -139,7 +141,8 @@ fn single(entry: &Entry<'_>) -> Single {
         limit: load.limit,
         warmup: load.warmup,
         seed: load.seed,
-        returns_something: false,
+        // It is pgbench's own load, whatever comes of it.
+        may_be_empty: true,
     }
 }
 

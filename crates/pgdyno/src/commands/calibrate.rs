@@ -7,7 +7,7 @@ use std::time::Duration;
 use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Options, Row};
 use results::{Run, Table, Validity, Value};
 
-use super::bench::fresh_seed;
+use super::bench::{fresh_seed, stored};
 use super::{print, results_path, signals};
 use crate::cli;
 use crate::exit::{Outcome, SAME_OR_BETTER};
@@ -38,7 +38,9 @@ pub(crate) fn run(args: &cli::Calibrate) -> Outcome {
         }
         format => print(&table(&done), format)?,
     }
-    talk(&format!("results: {} (try: pgdyno table runs -e {})", options.results.display(), done.stored.0));
+    let id = done.stored.0;
+    stored(done.not_stored.map(Err))?;
+    talk(&format!("results: {} (try: pgdyno table runs -e {id})", options.results.display()));
     Ok(SAME_OR_BETTER)
 }
 

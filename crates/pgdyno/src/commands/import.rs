@@ -13,8 +13,10 @@ use crate::print::{is_interactive, talk, warning};
 
 pub(crate) fn run(args: &cli::Import) -> Outcome {
     let told = told(args)?;
-    let (found, took) = read(args, &told)?;
     let path = results_path(&args.results);
+    // First: a file that cannot be used is better known before an hour of logs is read.
+    Store::try_out(&path)?;
+    let (found, took) = read(args, &told)?;
     let mut store = Store::create_or_open(&path)?;
     let imported = store.import(&collection(args), &found.runs, args.again)?;
     say_known(&found, &imported, args)?;

@@ -3,7 +3,7 @@
 use lab::bench;
 use lab::experiment::TargetSpec;
 
-use super::bench::phases;
+use super::bench::{phases, stored};
 use super::{print, results_path, signals};
 use crate::cli::{self, Osm};
 use crate::exit::{Outcome, SAME_OR_BETTER};
@@ -28,6 +28,7 @@ pub(crate) fn run(command: &cli::Osm) -> Outcome {
     let kept = bench::load_osm(&target, args.pg_bin.clone(), &options, Some(&results), &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.format.format)?;
+    stored(kept.stored)?;
     talk(&format!("results: {} (try: pgdyno table sizes)", results.display()));
     Ok(SAME_OR_BETTER)
 }

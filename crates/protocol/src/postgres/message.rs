@@ -133,6 +133,27 @@ impl<'a> CommandTag<'a> {
     pub fn rows(&self) -> Option<u64> {
         self.as_str().rsplit_once(' ').and_then(|(_, count)| count.parse().ok())
     }
+
+    /// Whether a statement that asks for rows says that there were none.
+    #[must_use]
+    pub fn found_nothing(&self) -> bool {
+        matches!(self.0, b"SELECT 0" | b"FETCH 0")
+    }
+
+    /// Rows inserted, updated, deleted or merged, for the commands that say so; `SELECT` only if it `returned` no rows
+    /// to us: then it made a table of them.
+    #[must_use]
+    pub fn affected(&self, returned: bool) -> Option<u64> {
+        let writes = match self.0.first()? {
+            b'I' => self.0.starts_with(b"INSERT "),
+            b'U' => self.0.starts_with(b"UPDATE "),
+            b'D' => self.0.starts_with(b"DELETE "),
+            b'M' => self.0.starts_with(b"MERGE "),
+            b'S' => !returned && self.0.starts_with(b"SELECT ") && !self.found_nothing(),
+            _ => false,
+        };
+        if writes { self.rows() } else { None }
+    }
 }
 
 /// Decodes the message with this header; `body` is exactly its body.

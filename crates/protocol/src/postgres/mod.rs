@@ -29,4 +29,4 @@ pub use message::{CommandTag, Copy, Message, Notification, ParameterTypes, Setti
 pub use rows::{Column, DataRow, Format, RowDescription, Values};
 pub use scram::{ScramCache, ScramError};
 pub use server_error::{ErrorFields, ServerError};
-pub use session::{CancelKey, Session, Want};
+pub use session::{CancelKey, Counted, Session, Want};

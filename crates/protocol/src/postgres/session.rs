@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::frame::{self, Broken};
 use super::handshake::Stage;
 use super::login::Login;
-use super::message::{self, Message, TxStatus};
+use super::message::{self, CommandTag, Message, TxStatus};
 use super::server_error::ServerError;
 
 /// What to do with the rows (and COPY data) that arrive.
@@ -17,6 +17,21 @@ pub enum Want {
     /// Hand them out. A row must be complete in the input for that. They are counted too.
     #[default]
     Read,
+}
+
+/// What statements gave, counted from their rows and command tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Counted {
+    /// Rows, and pieces of COPY data.
+    pub rows: u64,
+    /// Bytes of their values.
+    pub bytes: u64,
+    /// Rows inserted, updated, deleted or merged, those of `CREATE TABLE AS` among them.
+    pub affected: u64,
+    /// Statements that ended well and return rows, or say that they found none.
+    pub queries: u32,
+    /// Statements that ended well and say how many rows they changed.
+    pub changes: u32,
 }
 
 /// What it takes to cancel a query of this session from another connection.
@@ -56,8 +71,9 @@ pub struct Session {
     want: Want,
     /// Bytes of a skipped message that have not arrived yet.
     skip: usize,
-    rows: u64,
-    bytes: u64,
+    counted: Counted,
+    /// `counted.rows` as the last statement ended.
+    rows_before: u64,
 }
 
 /// Fewest bytes that tell how much of a row is payload: header and number of columns.
@@ -83,8 +99,8 @@ impl Session {
             status: TxStatus::Idle,
             want: Want::Read,
             skip: 0,
-            rows: 0,
-            bytes: 0,
+            counted: Counted::default(),
+            rows_before: 0,
         }
     }
 
@@ -160,6 +176,7 @@ impl Session {
         match message {
             Message::DataRow(row) => self.count(row.payload()),
             Message::CopyData(data) => self.count(data.len()),
+            Message::CommandComplete(tag) => self.count_statement(*tag),
             Message::ReadyForQuery(status) => self.status = *status,
             Message::ParameterStatus(setting) => self.set(setting.name, setting.value),
             _ => {}
@@ -168,8 +185,20 @@ impl Session {
 
     #[inline]
     fn count(&mut self, payload: usize) {
-        self.rows += 1;
-        self.bytes += payload as u64;
+        self.counted.rows += 1;
+        self.counted.bytes += payload as u64;
+    }
+
+    /// Counts a statement that ended well; one whose tag has no count (`DO`, `SET`, `BEGIN`) only if it gave rows.
+    #[inline]
+    fn count_statement(&mut self, tag: CommandTag<'_>) {
+        let returned = self.counted.rows != self.rows_before;
+        self.rows_before = self.counted.rows;
+        self.counted.queries += u32::from(returned || tag.found_nothing());
+        if let Some(affected) = tag.affected(returned) {
+            self.counted.changes += 1;
+            self.counted.affected += affected;
+        }
     }
 
     /// Remembers a setting the server reported.
@@ -184,10 +213,11 @@ impl Session {
         }
     }
 
-    /// Rows (and pieces of COPY data) and bytes of their values since the last call; both counters start again at 0.
+    /// What was counted since the last call; all counters start again at 0.
     #[inline]
-    pub fn take_counts(&mut self) -> (u64, u64) {
-        (std::mem::take(&mut self.rows), std::mem::take(&mut self.bytes))
+    pub fn take_counts(&mut self) -> Counted {
+        self.rows_before = 0;
+        std::mem::take(&mut self.counted)
     }
 
     /// State of the transaction, as of the last ReadyForQuery.
@@ -230,7 +260,6 @@ impl Session {
         self.status = TxStatus::Idle;
         self.want = Want::Read;
         self.skip = 0;
-        self.rows = 0;
-        self.bytes = 0;
+        self.take_counts();
     }
 }

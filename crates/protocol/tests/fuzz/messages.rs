@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use protocol::postgres::{Broken, DataRow, Login, Message, RowDescription, ServerError, Session, Want};
+use protocol::postgres::{
+    Broken, Counted, DataRow, Login, Message, RowDescription, ServerError, Session, Want,
+};
 
 /// Sizes of the pieces the bytes arrive in.
 const CUTS: [usize; 3] = [1, 2, 7];
@@ -25,7 +27,7 @@ enum Rows {
 #[derive(Debug, PartialEq)]
 struct Seen {
     messages: Vec<String>,
-    counts: (u64, u64),
+    counts: Counted,
     /// How many bytes were left at the end.
     end: Result<usize, Broken>,
 }

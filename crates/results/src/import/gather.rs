@@ -7,7 +7,6 @@ use super::aggregate;
 use super::lines::Lines;
 use super::log;
 use super::matching::{Log, misfit};
-use super::packed::Packed;
 use super::record::{self, Parts};
 use super::report;
 use super::report::model::Report;
@@ -28,7 +27,7 @@ pub struct Found {
 /// A run, and where it comes from.
 #[derive(Debug, Clone)]
 pub struct FoundRun {
-    pub(crate) packed: Packed,
+    pub(crate) run: Run,
     /// Files, and lines where several runs share one.
     pub source: String,
     /// Hashes (SHA-256, hex) of what it was read from.
@@ -44,10 +43,10 @@ pub struct FoundRun {
 }
 
 impl FoundRun {
-    /// The run without its series.
+    /// The run.
     #[must_use]
     pub fn run(&self) -> &Run {
-        self.packed.head()
+        &self.run
     }
 }
 

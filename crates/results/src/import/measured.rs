@@ -6,10 +6,10 @@ use stats::Histogram;
 
 use super::aggregate::AggregateLog;
 use super::log::{Counts, Tally, TransactionLog};
-use super::packed::nothing;
 use super::report;
 use super::report::model::Report;
 use crate::record::{Artifact, ScriptRecord, SeriesPoint};
+use crate::spool::Spooled;
 
 /// What a log or the lack of one gives to a run.
 #[derive(Default)]
@@ -17,6 +17,8 @@ pub(super) struct Measured {
     pub(super) counts: Counts,
     pub(super) scripts: Vec<ScriptRecord>,
     pub(super) series: Vec<SeriesPoint>,
+    /// Response times of the series, where they are known.
+    pub(super) seconds: Vec<Spooled>,
     /// First start, µs since 1970.
     pub(super) began_us: Option<i64>,
     pub(super) length_s: Option<f64>,
@@ -80,6 +82,7 @@ pub(super) fn of_transactions(log: TransactionLog, report: Option<&Report>) -> M
         counts,
         scripts,
         series: log.series,
+        seconds: log.seconds,
         began_us: Some(log.time_us.0),
         length_s: Some((log.time_us.1 - log.time_us.0) as f64 / 1e6),
         clients: Some(log.clients),
@@ -116,6 +119,7 @@ pub(super) fn of_aggregates(log: &AggregateLog, report: Option<&Report>) -> Meas
     measured.hashes.clone_from(&log.sha256);
     measured.notes.clone_from(&log.notes);
     measured.series.clear();
+    measured.seconds.clear();
     let first = log.intervals.keys().next().copied();
     measured.began_us = first.map(|first| first * 1_000_000);
     match (log.time_s(), measured.scripts.len()) {
@@ -144,7 +148,6 @@ pub(super) fn of_aggregates(log: &AggregateLog, report: Option<&Report>) -> Meas
 
 fn intervals(log: &AggregateLog, first: i64) -> Vec<SeriesPoint> {
     let length_us = log.length_s.unwrap_or(1).unsigned_abs() * 1_000_000;
-    let empty = nothing();
     log.intervals
         .iter()
         .map(|(start, interval)| SeriesPoint {
@@ -155,7 +158,6 @@ fn intervals(log: &AggregateLog, first: i64) -> Vec<SeriesPoint> {
             late: 0,
             failed: interval.counts.failed,
             skipped: interval.counts.skipped,
-            response: empty.clone(),
         })
         .collect()
 }

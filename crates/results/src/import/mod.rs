@@ -13,7 +13,6 @@ mod log;
 mod matching;
 mod measured;
 mod names;
-mod packed;
 mod record;
 mod report;
 mod sniff;

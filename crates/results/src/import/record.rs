@@ -8,7 +8,6 @@ use super::judge::judge;
 use super::lines::sha256;
 use super::matching::Log;
 use super::measured::{add_report, of_aggregates, of_report, of_transactions};
-use super::packed::Packed;
 use super::report::model::Report;
 use super::{Told, report};
 use crate::record::{Run, RunEvent, RunKind, Setting, Validity};
@@ -44,6 +43,11 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     let started_us = measured.began_us.unwrap_or(changed_us);
     if measured.began_us.is_none() {
         measured.notes.push("when it ran is not known: the file's own time stands for it".to_owned());
+    }
+    // Many runs may be read before the first is stored.
+    for script in &mut measured.scripts {
+        script.response.shrink();
+        script.service.shrink();
     }
     let by = report
         .and_then(|report| report.pgbench.as_ref())
@@ -83,6 +87,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         settings: settings(report),
         scripts: measured.scripts,
         series: measured.series,
+        seconds: measured.seconds.into(),
         phases: Vec::new(),
         relations: Vec::new(),
         artifacts: measured.artifacts,
@@ -90,7 +95,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     };
     (run.validity, run.doubts) = (validity, doubts);
     FoundRun {
-        packed: Packed::new(run),
+        run,
         source,
         hashes: measured.hashes,
         notes: measured.notes,

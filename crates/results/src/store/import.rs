@@ -100,7 +100,7 @@ impl Store {
         let mut shelf = Shelf::open(&transaction, collection, first).map_err(sqlite)??;
         let mut stored = Vec::with_capacity(new.len());
         for (place, run) in new {
-            let mut run_to_store = run.packed.unpacked();
+            let mut run_to_store = run.run.clone();
             run_to_store.uuid = uuid::Uuid::new_v4().to_string();
             shelf.place(&transaction, &mut run_to_store).map_err(sqlite)?.map_err(|what| {
                 ImportError::asked(

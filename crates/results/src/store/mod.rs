@@ -33,7 +33,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the file for writing, making it (mode 0600) or migrating it first if need be.
+    /// Opens the file for writing, making it (mode 0600) or migrating it first if need be. What is opened can be
+    /// written, as far as writing a little can tell.
     ///
     /// # Errors
     /// When it is something else, newer, locked, or cannot be written.
@@ -42,6 +43,20 @@ impl Store {
         let mut store = Self::open(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         store.set_up()?;
         Ok(store)
+    }
+
+    /// Sees whether something can be stored in the file, and leaves nothing behind: a file that is not there yet is not
+    /// made. What cannot be stored is better known before the work than behind it.
+    ///
+    /// # Errors
+    /// As [`Store::create_or_open`].
+    pub fn try_out(path: &Path) -> Result<(), StoreError> {
+        match std::fs::symlink_metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                crate::spool::try_out(path).map_err(|error| StoreError::from_io(path, &error))
+            }
+            _ => Self::create_or_open(path).map(drop),
+        }
     }
 
     /// Opens an existing file for reading; a running experiment may write to it meanwhile.
@@ -111,7 +126,18 @@ impl Store {
         }
         self.use_log()?;
         self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-        migrate::to_newest(&mut self.connection, &self.path)
+        migrate::to_newest(&mut self.connection, &self.path)?;
+        if found > 0 { self.try_writing() } else { Ok(()) }
+    }
+
+    /// Writes what is there already: SQLite opens what cannot be written without a word, and a full disk and another's
+    /// lock are found by writing only.
+    fn try_writing(&self) -> Result<(), StoreError> {
+        self.sql("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'file_uuid'; COMMIT")
+            .inspect_err(|_| {
+                // Nothing may be under way where this failed.
+                let _ = self.sql("ROLLBACK");
+            })
     }
 
     /// Switches to WAL mode. SQLite does not wait for locks here, so two programs that make a file at once have to.

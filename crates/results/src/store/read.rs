@@ -13,6 +13,7 @@ use crate::record::{
     Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, ScriptRecord, SeriesPoint, Setting,
     Target,
 };
+use crate::spool::Spool;
 
 /// What identifies a run inside its experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -184,7 +185,8 @@ impl Store {
         )
     }
 
-    /// All runs of an experiment with everything they hold, in order of execution.
+    /// All runs of an experiment with everything they hold but the distributions of single seconds, in order of
+    /// execution.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.
@@ -323,10 +325,7 @@ impl Store {
             script.service = self.histogram(script_id, "service", WHOLE_RUN)?;
             run.scripts.push(script);
             run.series.extend(self.rows(
-                "SELECT s.start_us, s.length_us, s.ok, s.late, s.failed, s.skipped,
-                        h.v2, h.sum_ns, h.sum_squares, h.min_ns, h.max_ns
-                 FROM series s JOIN hist h ON h.script_id = s.script_id AND h.kind = 'second' AND h.start_us = s.start_us
-                 WHERE s.script_id = ?1 ORDER BY s.start_us",
+                "SELECT start_us, length_us, ok, late, failed, skipped FROM series WHERE script_id = ?1 ORDER BY start_us",
                 script_id,
                 |row| {
                     let count = |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(at)?.unsigned_abs());
@@ -338,7 +337,6 @@ impl Store {
                         late: count(3)?,
                         failed: count(4)?,
                         skipped: count(5)?,
-                        response: histogram(row, 6)?,
                     })
                 },
             )?);
@@ -383,6 +381,7 @@ fn head(row: &Row<'_>) -> Sqlite<Run> {
         settings: Vec::new(),
         scripts: Vec::new(),
         series: Vec::new(),
+        seconds: Spool::default(),
         phases: Vec::new(),
         relations: Vec::new(),
         artifacts: Vec::new(),

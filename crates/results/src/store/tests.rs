@@ -33,8 +33,13 @@ fn what_is_stored_comes_back_whole() {
     assert_eq!(runs.len(), 3);
     let (mut got, mut put) = (runs[0].clone(), run("reads", 4, Some("A"), 1, 1000.0));
     assert_eq!(got.response().curve(), put.response().curve());
-    assert_eq!(got.series[0].response.max_ns(), put.series[0].response.max_ns());
+    let second = "SELECT count, max_ns, v2 FROM hist JOIN script USING (script_id) WHERE kind = 'second'";
+    let stored: (i64, i64, Vec<u8>) = store.connection.query_row(second, [], |row| row.try_into()).unwrap();
+    let whole = put.response();
+    let wanted = (whole.count() as i64, whole.max_ns().unwrap() as i64, whole.encode());
+    assert_eq!(stored, wanted, "the distribution of a second");
     got.uuid.clone_from(&put.uuid);
+    got.seconds.clone_from(&put.seconds);
     assert_eq!(format!("{got:?}"), format!("{:?}", put.clone()));
     put.seed = 1;
     assert_ne!(format!("{got:?}"), format!("{put:?}"));
@@ -127,7 +132,14 @@ fn other_files_are_refused_and_left_alone() {
     assert!(matches!(Store::create_or_open(&newer), Err(StoreError::Newer { found: 99, .. })));
     assert!(matches!(Store::open_read_only(&newer), Err(StoreError::Newer { found: 99, .. })));
     let nowhere = folder.path().join("no/such/folder.sqlite");
-    assert!(matches!(Store::create_or_open(&nowhere), Err(StoreError::Unusable { .. })));
+    let absent = Store::create_or_open(&nowhere).unwrap_err();
+    assert!(matches!(absent, StoreError::Unusable { .. }));
+    assert!(matches!(Store::try_out(&nowhere), Err(StoreError::Unusable { .. })));
+    assert!(matches!(Store::try_out(&newer), Err(StoreError::Newer { found: 99, .. })));
+    let new = folder.path().join("new.sqlite");
+    Store::try_out(&new).unwrap();
+    assert!(!new.exists(), "nothing is left behind");
+    assert!(absent.to_string().contains("no/such; make it, or name another file with --results"), "{absent}");
 }
 
 /// A run whose transaction was not committed leaves no trace, as after a kill.
@@ -181,6 +193,24 @@ fn another_writer_is_named() {
     assert!(matches!(found, Err(StoreError::Locked { .. })));
     other.execute_batch("COMMIT").unwrap();
     store.store_run(id, &run("reads", 4, Some("A"), 9, 1000.0)).unwrap();
+}
+
+/// SQLite opens what cannot be written without a word.
+#[test]
+fn what_cannot_be_written_is_refused_as_it_is_opened() {
+    let (_folder, path) = place();
+    let (store, _) = filled(&path);
+    store.try_writing().unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.connection.busy_timeout(Duration::ZERO).unwrap();
+    assert!(matches!(store.try_writing(), Err(StoreError::Locked { .. })));
+    other.execute_batch("COMMIT").unwrap();
+    store.try_writing().unwrap();
+    store.sql("PRAGMA query_only = ON").unwrap();
+    assert!(matches!(store.try_writing(), Err(StoreError::Unusable { .. })));
+    store.sql("PRAGMA query_only = OFF").unwrap();
+    store.try_writing().unwrap();
 }
 
 /// What a kill leaves: the file and its log as they stood in the middle of storing a run.

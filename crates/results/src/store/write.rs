@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
-use stats::Histogram;
+use stats::Encoded;
 
 use super::{ExperimentId, Store};
 use crate::error::StoreError;
@@ -73,11 +73,14 @@ impl Store {
 pub(super) fn write_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run) -> Sqlite<i64> {
     let id = insert_run(transaction, experiment, run)?;
     insert_details(transaction, id, run)?;
+    let mut scripts = Vec::with_capacity(run.scripts.len());
     for (position, script) in run.scripts.iter().enumerate() {
         let script_id = insert_script(transaction, id, position, script, run.measured_s)?;
         let seconds = run.series.iter().filter(|point| point.script as usize == position);
         insert_series(transaction, script_id, seconds)?;
+        scripts.push(script_id);
     }
+    insert_seconds(transaction, &scripts, run)?;
     Ok(id)
 }
 
@@ -290,8 +293,8 @@ fn insert_script(
     )?;
     let id = transaction.last_insert_rowid();
     let length_us = (measured_s * 1e6) as i64;
-    insert_histogram(transaction, id, "response", WHOLE_RUN, length_us, &script.response)?;
-    insert_histogram(transaction, id, "service", WHOLE_RUN, length_us, &script.service)?;
+    insert_histogram(transaction, id, "response", WHOLE_RUN, length_us, &script.response.encoded())?;
+    insert_histogram(transaction, id, "service", WHOLE_RUN, length_us, &script.service.encoded())?;
     Ok(id)
 }
 
@@ -314,9 +317,36 @@ fn insert_series<'a>(
                 point.skipped as i64
             ],
         )?;
-        insert_histogram(transaction, script, "second", point.start_us, length_us, &point.response)?;
     }
     Ok(())
+}
+
+/// Why distributions do not get from the spool into the file.
+enum Spooling {
+    Spool(std::io::Error),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<std::io::Error> for Spooling {
+    fn from(error: std::io::Error) -> Self {
+        Self::Spool(error)
+    }
+}
+
+fn insert_seconds(transaction: &Transaction<'_>, scripts: &[i64], run: &Run) -> Sqlite<()> {
+    let inserted = run.seconds.each(|second| {
+        let Some(script) = scripts.get(second.script as usize) else { return Ok(()) };
+        let length_us = second.length_us as i64;
+        insert_histogram(transaction, *script, "second", second.start_us, length_us, &second.response)
+            .map_err(Spooling::Sqlite)
+    });
+    inserted.map_err(|error| match error {
+        Spooling::Sqlite(error) => error,
+        Spooling::Spool(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+            rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None)
+        }
+        Spooling::Spool(error) => rusqlite::Error::ToSqlConversionFailure(Box::new(error)),
+    })
 }
 
 fn insert_histogram(
@@ -325,7 +355,7 @@ fn insert_histogram(
     kind: &str,
     start_us: i64,
     length_us: i64,
-    histogram: &Histogram,
+    histogram: &Encoded,
 ) -> Sqlite<()> {
     let mut insert =
         transaction.prepare_cached("INSERT INTO hist VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
@@ -334,12 +364,12 @@ fn insert_histogram(
         kind,
         start_us,
         length_us,
-        histogram.count() as i64,
-        histogram.sum_ns().to_string(),
-        histogram.sum_squares(),
-        histogram.min_ns().map(|ns| ns as i64),
-        histogram.max_ns().map(|ns| ns as i64),
-        histogram.encode(),
+        histogram.count as i64,
+        histogram.sum_ns.to_string(),
+        histogram.sum_squares,
+        histogram.min_ns.map(|ns| ns as i64),
+        histogram.max_ns.map(|ns| ns as i64),
+        histogram.v2,
     ])?;
     Ok(())
 }

@@ -32,7 +32,9 @@ pub(super) fn first_execution(
         let mut trial = Trial {
             variables: starting(program, &symbols, automatic),
             random: streams.clients[0].clone(),
-            guarded: &mut guarded,
+            queries: 0,
+            rows: 0,
+            bytes: 0,
             lost: None,
         };
         if let Err(failed) = trial.run(script, sql) {
@@ -40,20 +42,30 @@ pub(super) fn first_execution(
             let _ = sql.execute("ROLLBACK");
             return Err(failed);
         }
+        guarded.rows += trial.rows;
+        guarded.bytes += trial.bytes;
+        // Another draw may find something: what the script is worth is seen in its runs.
+        if trial.queries > 0 && trial.rows == 0 {
+            guarded.notes.push(format!("the first execution of {} returned no row", script.name));
+        }
     }
     guarded.figures.insert("first_execution_rows".to_owned(), guarded.rows as f64);
     Ok(guarded)
 }
 
-struct Trial<'a> {
+/// One script, executed once.
+struct Trial {
     variables: Variables,
     random: Random,
-    guarded: &'a mut Guarded,
+    /// Statements that were to return rows.
+    queries: u64,
+    rows: u64,
+    bytes: u64,
     /// The connection was lost, which is no fault of the script.
     lost: Option<SqlError>,
 }
 
-impl Trial<'_> {
+impl Trial {
     fn run(&mut self, script: &Script, sql: &mut dyn Sql) -> Result<(), WorkloadError> {
         let mut cursor = Cursor::start();
         while let Some(command) = script.commands.get(cursor.command()) {
@@ -112,9 +124,10 @@ impl Trial<'_> {
             words
         })?;
         for result in &results {
-            self.guarded.rows += result.rows.len() as u64;
+            self.queries += u64::from(!result.columns.is_empty());
+            self.rows += result.rows.len() as u64;
             let values = result.rows.iter().flatten().flatten();
-            self.guarded.bytes += values.map(|value| value.len() as u64).sum::<u64>();
+            self.bytes += values.map(|value| value.len() as u64).sum::<u64>();
         }
         match &statement.capture {
             Capture::None => Ok(()),
@@ -172,6 +185,18 @@ mod tests {
         let guarded = run(script, &mut sql).unwrap();
         assert_eq!(sql.asked, ["select 10 as n ", "select 4;"]);
         assert_eq!((guarded.rows, guarded.bytes), (1, 1));
+    }
+
+    #[test]
+    fn a_script_that_finds_nothing_at_first_is_noted_and_not_judged_yet() {
+        let mut sql = FakeSql::new();
+        sql.answer("id = -1", &[]);
+        let guarded = run("select id from orders where id = -1;", &mut sql).unwrap();
+        assert_eq!(
+            (guarded.notes.as_slice(), guarded.empty),
+            (&["the first execution of my.sql returned no row".to_owned()][..], None)
+        );
+        assert!(run("do $$ begin end $$;", &mut FakeSql::new()).unwrap().notes.is_empty());
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub struct Options {
     pub vacuum: bool,
     /// Do not retry a transaction that has taken longer than this, in milliseconds (pgbench's `-L`).
     pub latency_limit_ms: Option<f64>,
+    /// A script may find and change nothing at all: its runs are valid nevertheless.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_empty: bool,
 }
 
 impl Default for Options {
@@ -56,6 +59,7 @@ impl Default for Options {
             continue_on_error: false,
             vacuum: true,
             latency_limit_ms: None,
+            may_be_empty: false,
         }
     }
 }

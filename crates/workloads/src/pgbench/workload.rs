@@ -24,6 +24,7 @@ use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptI
 pub struct Pgbench {
     program: Arc<Program>,
     vacuum: bool,
+    may_be_empty: bool,
     /// Value of `:scale`; counted by `check` when a built-in script is used.
     scale: u64,
     /// What was found of pgbench's tables, if it was asked.
@@ -72,7 +73,13 @@ impl Pgbench {
 
     fn new(options: &Options, program: Program) -> Self {
         let scale = options.scale.map_or(1, u64::from);
-        Self { program: Arc::new(program), vacuum: options.vacuum, scale, tables: None }
+        Self {
+            program: Arc::new(program),
+            vacuum: options.vacuum,
+            may_be_empty: options.may_be_empty,
+            scale,
+            tables: None,
+        }
     }
 
     /// Whether a built-in script is among those run: they need pgbench's tables.
@@ -157,6 +164,10 @@ impl ClientWorkload for Pgbench {
 
     fn statements(&self) -> Vec<StatementInfo> {
         self.program.statements()
+    }
+
+    fn may_be_empty(&self) -> bool {
+        self.may_be_empty
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {

@@ -1,6 +1,6 @@
 //! A Redis client: one command at a time.
 
-use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Step};
+use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
 use protocol::redis::{Replies, Reply, Want, command};
 use script::Random;
 
@@ -106,8 +106,15 @@ impl RedisClient {
             }
             Failure::Other
         });
-        let rows = if failure.is_none() { rows } else { 0 };
-        Step::Ended(Outcome { script: 0, failure, tries: 1, rows, bytes })
+        let done = failure.is_none();
+        let (queries, changes) = match self.command {
+            Command::Get => (1, 0),
+            Command::Set => (0, 1),
+        };
+        let rows = if done { rows } else { 0 };
+        let affected = if done { u64::from(changes) } else { 0 };
+        let returned = Returned { rows, bytes, affected, queries, changes };
+        Step::Ended(Outcome { script: 0, failure, tries: 1, returned })
     }
 
     fn give_up(&mut self, reason: &str, io: &mut Io<'_>) -> Step {

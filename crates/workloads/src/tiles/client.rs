@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Step};
+use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
 use protocol::postgres::{Format, Message, ServerError, Want, frontend};
 use script::Random;
 
 use super::grid::Tile;
-use crate::link::{PgLink, Progress};
+use crate::link::{PgLink, Progress, returned};
 
 const LINK: usize = 0;
 /// Failures told in words; the rest is only counted.
@@ -147,7 +147,7 @@ impl TileClient {
 
     fn end(&mut self, error: Option<Box<ServerError>>, io: &mut Io<'_>) -> Step {
         self.state = State::Idle;
-        let (_, bytes) = self.link.session.take_counts();
+        let counted = self.link.session.take_counts();
         let failure = error.map(|error| {
             if self.told < TOLD {
                 self.told += 1;
@@ -160,8 +160,8 @@ impl TileClient {
             }
         });
         // The query always gives one row; a tile without features is an empty one.
-        let rows = u64::from(bytes > 0);
-        Step::Ended(Outcome { script: self.layer as u16, failure, tries: 1, rows, bytes })
+        let returned = Returned { rows: u64::from(counted.bytes > 0), ..returned(counted) };
+        Step::Ended(Outcome { script: self.layer as u16, failure, tries: 1, returned })
     }
 
     fn give_up(&mut self, reason: &str, io: &mut Io<'_>) -> Step {

@@ -25,6 +25,9 @@ pub struct Options {
     pub min_pixels: f64,
     /// Which query.
     pub variant: Variant,
+    /// A layer may hold nothing at all: its runs are valid nevertheless.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_empty: bool,
 }
 
 impl Default for Options {
@@ -37,6 +40,7 @@ impl Default for Options {
             tiles_per_zoom: 200,
             min_pixels: 4.0,
             variant: Variant::Modern,
+            may_be_empty: false,
         }
     }
 }

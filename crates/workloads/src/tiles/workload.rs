@@ -90,6 +90,10 @@ impl ClientWorkload for Tiles {
             .collect()
     }
 
+    fn may_be_empty(&self) -> bool {
+        self.options.may_be_empty
+    }
+
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
         self.layers = layers(site.sql()?, &self.options.table_names())?;
         Ok(())
@@ -126,7 +130,11 @@ impl ClientWorkload for Tiles {
         if self.picked.is_empty() {
             return Err(Self::not_prepared());
         }
-        probe(site.sql()?, &self.picked, self.style)
+        let mut guarded = probe(site.sql()?, &self.picked, self.style)?;
+        if self.options.may_be_empty {
+            guarded.notes.extend(guarded.empty.take());
+        }
+        Ok(guarded)
     }
 
     fn clients(&self, places: &Places, crew: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {

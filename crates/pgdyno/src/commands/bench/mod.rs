@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::Until;
+use lab::LabError;
 use lab::bench::{self, Options};
 use lab::experiment::TargetSpec;
+use results::{ExperimentId, Reason};
 use script::Weighted;
 use workloads::pgbench::init::{InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
@@ -16,7 +18,9 @@ pub(super) use show::phases;
 
 use super::{print, results_path, signals};
 use crate::cli::{self, Mode, ScriptArgument};
-use crate::exit::{Failure, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, USAGE};
+use crate::exit::{
+    Failure, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, UNREACHABLE, USAGE,
+};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
@@ -41,6 +45,7 @@ fn initialize(args: &cli::Bench, target: &TargetSpec) -> Outcome {
     let kept = bench::initialize(target, None, &options, Some(&results), &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.format.format)?;
+    stored(kept.stored)?;
     Ok(SAME_OR_BETTER)
 }
 
@@ -48,36 +53,65 @@ fn measure(args: &cli::Bench, target: TargetSpec) -> Outcome {
     let options = options(args, target)?;
     let stop = signals::listen_at_once()?;
     let mut screen = Screen::new(args.talk.verbose);
-    let done = bench::run(&options, &mut screen, &stop)?;
+    let mut done = bench::run(&options, &mut screen, &stop)?;
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.format.format {
         cli::Format::Text => data(&show::text(&options, &done))?,
         format => print(&show::table(&done), format)?,
     }
+    let refused = refused(&done).map(|(error, said)| {
+        done.run.doubts.retain(|doubt| Some(doubt.reason) != said);
+        error
+    });
     for doubt in &done.run.doubts {
         warning(&format!("{}: {}", doubt.reason.text(), doubt.detail));
     }
-    if let Some(path) = &options.results {
-        talk(&format!("results: {} (try: pgdyno table runs)", path.display()));
-    }
-    conclude(&done)
-}
-
-/// Clients that gave up decide first: their words are the error.
-fn conclude(done: &bench::Benched) -> Outcome {
-    if let Some(abort) = done.measured.aborts.first() {
-        let more = done.measured.aborts.len() - 1;
-        let others = if more > 0 { format!(" (and {more} more clients)") } else { String::new() };
-        let code = if lost_server(&abort.message) { crate::exit::UNREACHABLE } else { crate::exit::GUARD };
-        let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
-        return Err(Failure::with_code(code, format!("{place}{abort}{others}"), None));
-    }
-    Ok(match done.run.validity {
+    let code = match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
         results::Validity::Invalid => INVALID,
         _ => SAME_OR_BETTER,
-    })
+    };
+    match (stored(done.stored), options.results) {
+        (Ok(()), Some(path)) => talk(&format!("results: {} (try: pgdyno table runs)", path.display())),
+        (Ok(()), None) => {}
+        (Err(not_stored), _) => {
+            // One error ends the program; the other is told all the same.
+            if let Some(refused) = refused {
+                warning(&refused.to_string());
+            }
+            return Err(not_stored);
+        }
+    }
+    refused.map_or(Ok(code), Err)
+}
+
+/// Why its figures are none: clients that gave up decide first, their words are the error; then a script that does
+/// nothing. With it the doubt that it has told.
+fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
+    if let Some(abort) = done.measured.aborts.first() {
+        let more = done.measured.aborts.len() - 1;
+        let others = if more > 0 { format!(" (and {more} more clients)") } else { String::new() };
+        let code = if lost_server(&abort.message) { UNREACHABLE } else { GUARD };
+        let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
+        return Some((Failure::with_code(code, format!("{place}{abort}{others}"), None), None));
+    }
+    let empty = done.run.doubts.iter().find(|doubt| doubt.reason == Reason::EmptyResults);
+    let empty = empty.filter(|_| !done.measured.interrupted)?;
+    let what = format!("{}: {}", empty.reason.text(), empty.detail);
+    let hint = Some("pgdyno bench --may-be-empty, if that is right".into());
+    Some((Failure::with_code(GUARD, what, hint), Some(empty.reason)))
+}
+
+/// Tells that what was printed is not in the results file.
+pub(super) fn stored(stored: Option<Result<ExperimentId, LabError>>) -> anyhow::Result<()> {
+    match stored {
+        Some(Err(error)) => {
+            let what = format!("the result above is not stored: {error}");
+            Err(Failure::with_code(INPUT_OUTPUT, what, error.hint()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a client gave up because its server went away: by the words of the client, or the server's last ones.
@@ -141,6 +175,7 @@ fn workload(args: &cli::Bench) -> anyhow::Result<pgbench::Options> {
         reconnect_lost: args.reconnect,
         vacuum: !args.no_vacuum,
         latency_limit_ms: args.latency_limit,
+        may_be_empty: args.may_be_empty,
         ..pgbench::Options::default()
     })
 }

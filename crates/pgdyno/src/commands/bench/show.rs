@@ -103,6 +103,11 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
             counts.processed()
         );
     }
+    let _ = writeln!(
+        out,
+        "{prefix}number of rows returned: {} ({} bytes), changed: {}",
+        counts.rows, counts.bytes, counts.affected
+    );
     if counts.unfinished > 0 {
         let _ = writeln!(out, "{prefix}number of transactions unfinished at the end: {}", counts.unfinished);
     }
@@ -182,6 +187,7 @@ pub(super) fn table(done: &Benched) -> Table {
         "max_us",
         "rows",
         "bytes",
+        "affected",
         "seed",
         "validity",
     ]);
@@ -217,6 +223,7 @@ fn row(name: Value, weight: Value, counts: &Counts, latency: &Histogram, done: &
         us(latency.max_ns().map(|ns| ns as f64)),
         counts.rows.into(),
         counts.bytes.into(),
+        counts.affected.into(),
         done.run.seed.to_string().into(),
         validity.into(),
     ]

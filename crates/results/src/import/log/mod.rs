@@ -18,6 +18,7 @@ use self::rows::Rows;
 use self::spans::Spans;
 use super::{Hints, ImportError, Progress};
 use crate::record::SeriesPoint;
+use crate::spool::Spooled;
 
 /// Counters of transactions, as pgbench counts them; `failed` includes the kinds beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub(super) struct TransactionLog {
     pub(super) scripts: BTreeMap<u16, Tally>,
     /// Per second and script, script being the position in `scripts`.
     pub(super) series: Vec<SeriesPoint>,
+    /// Their response times.
+    pub(super) seconds: Vec<Spooled>,
     /// First intended start and last end, µs since 1970.
     pub(super) time_us: (i64, i64),
     /// Clients seen.
@@ -193,8 +196,10 @@ impl Gathered {
             notes.push(format!("{}: the last line is not whole, and was left out", file.file.display()));
         }
         let numbers: Vec<u16> = self.scripts.keys().copied().collect();
+        let (series, seconds) = self.spans.finish(self.time_us.1, &numbers, share);
         Ok(TransactionLog {
-            series: self.spans.finish(self.time_us.1, &numbers, share),
+            series,
+            seconds,
             scripts: self.scripts,
             time_us: self.time_us,
             clients: self.clients.count(),

@@ -7,8 +7,8 @@ use stats::Histogram;
 
 use super::row::{Outcome, Row};
 use super::{Columns, Counts};
-use crate::import::packed::{compact, nothing};
 use crate::record::SeriesPoint;
+use crate::spool::Spooled;
 
 /// Spans per run at most; beyond that neighbours are added, which loses nothing but resolution.
 const MOST: i64 = 600;
@@ -83,7 +83,7 @@ impl Spans {
     /// Puts the open span away in little memory, and doubles the length of all spans while there are too many.
     fn close(&mut self) {
         for (script, mut span) in std::mem::take(&mut self.open) {
-            span.response = compact(&span.response);
+            span.response.shrink();
             merge(self.closed.entry(self.now).or_default(), script, span);
         }
         while self.range() > MOST || self.in_all() > MOST_IN_ALL {
@@ -111,21 +111,33 @@ impl Spans {
 
     /// The series up to `end_us`, in which a span without any transaction stands as one of none. `scripts` gives each
     /// script's position in the run; counts are divided by `share`.
-    pub(super) fn finish(mut self, end_us: i64, scripts: &[u16], share: f64) -> Vec<SeriesPoint> {
+    pub(super) fn finish(
+        mut self,
+        end_us: i64,
+        scripts: &[u16],
+        share: f64,
+    ) -> (Vec<SeriesPoint>, Vec<Spooled>) {
         self.close();
-        let Some(last) = self.closed.keys().next_back().copied() else { return Vec::new() };
+        let (mut series, mut seconds) = (Vec::new(), Vec::new());
+        let Some(last) = self.closed.keys().next_back().copied() else { return (series, seconds) };
         let first = self.closed.keys().next().copied().unwrap_or_default().min(0);
-        let (none, empty) = (BTreeMap::new(), nothing());
-        let mut series = Vec::new();
+        let none = BTreeMap::new();
         for (position, script) in scripts.iter().enumerate() {
             for number in first..=last {
                 let span = self.closed.get(&number).unwrap_or(&none).get(script);
                 let start_us = number * self.width_us;
-                let length_us = self.width_us.min(end_us - self.origin_us - start_us).max(1);
-                series.push(point(position as u32, start_us, length_us.unsigned_abs(), span, share, &empty));
+                let length_us = self.width_us.min(end_us - self.origin_us - start_us).max(1).unsigned_abs();
+                let position = position as u32;
+                series.push(point(position, start_us, length_us, span, share));
+                seconds.extend(span.map(|span| Spooled {
+                    script: position,
+                    start_us,
+                    length_us,
+                    response: span.response.encoded(),
+                }));
             }
         }
-        series
+        (series, seconds)
     }
 }
 
@@ -136,20 +148,12 @@ fn merge(into: &mut BTreeMap<u16, Span>, script: u16, span: Span) {
         }
         std::collections::btree_map::Entry::Occupied(mut there) => {
             there.get_mut().merge(&span);
-            let merged = compact(&there.get().response);
-            there.get_mut().response = merged;
+            there.get_mut().response.shrink();
         }
     }
 }
 
-fn point(
-    script: u32,
-    start_us: i64,
-    length_us: u64,
-    span: Option<&Span>,
-    share: f64,
-    empty: &Histogram,
-) -> SeriesPoint {
+fn point(script: u32, start_us: i64, length_us: u64, span: Option<&Span>, share: f64) -> SeriesPoint {
     let counts = span.map(|span| span.counts.scaled(share)).unwrap_or_default();
     SeriesPoint {
         script,
@@ -159,7 +163,6 @@ fn point(
         late: counts.late,
         failed: counts.failed,
         skipped: counts.skipped,
-        response: span.map_or_else(|| empty.clone(), |span| span.response.clone()),
     }
 }
 
@@ -184,18 +187,17 @@ mod tests {
         for end in [10_000_001, 10_900_000, 13_000_000, 12_999_999, 10_999_999] {
             add(&mut spans, end);
         }
-        let series = spans.finish(13_500_000, &[0], 1.0);
-        let seen: Vec<_> =
-            series.iter().map(|p| (p.start_us, p.length_us, p.ok, p.response.count())).collect();
-        assert_eq!(
-            seen,
-            [
-                (0, 1_000_000, 3, 3),
-                (1_000_000, 1_000_000, 0, 0),
-                (2_000_000, 1_000_000, 1, 1),
-                (3_000_000, 500_000, 1, 1)
-            ]
-        );
+        let (series, seconds) = spans.finish(13_500_000, &[0], 1.0);
+        let seen: Vec<_> = series.iter().map(|p| (p.start_us, p.length_us, p.ok)).collect();
+        let wanted = [
+            (0, 1_000_000, 3),
+            (1_000_000, 1_000_000, 0),
+            (2_000_000, 1_000_000, 1),
+            (3_000_000, 500_000, 1),
+        ];
+        assert_eq!(seen, wanted);
+        let distributions: Vec<_> = seconds.iter().map(|s| (s.start_us, s.response.count)).collect();
+        assert_eq!(distributions, [(0, 3), (2_000_000, 1), (3_000_000, 1)]);
     }
 
     #[test]
@@ -204,9 +206,9 @@ mod tests {
         for second in 0..5_000i64 {
             add(&mut spans, second * 1_000_000 + 5);
         }
-        let series = spans.finish(5_000_000_000, &[0], 0.5);
+        let (series, seconds) = spans.finish(5_000_000_000, &[0], 0.5);
         assert!(series.len() as i64 <= MOST && series.len() as i64 > MOST / 2, "{}", series.len());
-        assert_eq!(series.iter().map(|p| p.response.count()).sum::<u64>(), 5_000);
+        assert_eq!(seconds.iter().map(|s| s.response.count).sum::<u64>(), 5_000);
         assert_eq!(series.iter().map(|p| p.ok).sum::<u64>(), 10_000);
         assert!(series.windows(2).all(|pair| pair[1].start_us - pair[0].start_us == 16_000_000));
     }
@@ -217,7 +219,7 @@ mod tests {
         for end in [1_700_000_000_000_000, 5, 250_000_000_000_000_000, 1_700_000_001_000_000] {
             add(&mut spans, end);
         }
-        let series = spans.finish(250_000_000_000_000_000, &[0], 1.0);
+        let (series, _) = spans.finish(250_000_000_000_000_000, &[0], 1.0);
         assert!(series.len() as i64 <= MOST + 1);
         assert_eq!(series.iter().map(|p| p.ok).sum::<u64>(), 4);
     }
@@ -227,7 +229,7 @@ mod tests {
         let mut spans = Spans::new(0);
         spans.add(&row(5, 3, 10), PLAIN, None);
         spans.add(&row(6, 1, 20_000), PLAIN, Some(15_000.0));
-        let series = spans.finish(1_000, &[1, 3], 1.0);
+        let (series, _) = spans.finish(1_000, &[1, 3], 1.0);
         let seen: Vec<_> = series.iter().map(|p| (p.script, p.ok, p.late, p.length_us)).collect();
         assert_eq!(seen, [(0, 0, 1, 1_000), (1, 1, 0, 1_000)]);
     }

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::model::Progress;
-use crate::import::packed::nothing;
 use crate::record::SeriesPoint;
 
 /// Progress times beyond this are seconds since 1970.
@@ -39,7 +38,6 @@ pub(in crate::import) fn began_us(lines: &[Progress]) -> Option<i64> {
 /// The lines as a series of the first script. Counts are rate times length, so they can be off by a few; there is no
 /// distribution in them.
 pub(in crate::import) fn series(lines: &[Progress]) -> Vec<SeriesPoint> {
-    let empty = nothing();
     let counted = |line: &Progress, length: f64| (line.tps * length).round().max(0.0) as u64;
     lines
         .iter()
@@ -53,7 +51,6 @@ pub(in crate::import) fn series(lines: &[Progress]) -> Vec<SeriesPoint> {
             late: 0,
             failed: line.failed,
             skipped: line.skipped,
-            response: empty.clone(),
         })
         .collect()
 }

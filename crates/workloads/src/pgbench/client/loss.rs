@@ -5,6 +5,7 @@ use engine::{Failure, Io, Level, Link, Outcome, StatementEnd, Step};
 use super::pipeline::Pipeline;
 use super::shell::Shells;
 use super::{PgbenchClient, State};
+use crate::link::returned;
 
 impl PgbenchClient {
     /// Whether a lost connection is made again. What is refused at the start is not.
@@ -91,9 +92,9 @@ impl PgbenchClient {
             self.report(StatementEnd::Failed, io);
         }
         if std::mem::take(&mut self.open) {
-            let (rows, bytes) = self.conns[self.at].link.session.take_counts();
+            let returned = returned(self.conns[self.at].link.session.take_counts());
             let (script, failure) = (self.drawn as u16, Some(Failure::Other));
-            io.ended(Outcome { script, failure, tries: self.tries, rows, bytes });
+            io.ended(Outcome { script, failure, tries: self.tries, returned });
             self.stale = true;
         }
         self.pipeline = Pipeline::Off;

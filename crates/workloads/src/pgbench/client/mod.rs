@@ -38,7 +38,7 @@ use self::pipeline::Pipeline;
 use self::shell::Shells;
 use self::startup::Startup;
 use super::prepare::Program;
-use crate::link::PgLink;
+use crate::link::{PgLink, returned};
 
 /// The stream from which the clients of one thread draw which script comes next. pgbench has one per thread, so that
 /// the order of draws is the order in which clients become free there. All holders live on one thread: the lock is
@@ -250,8 +250,8 @@ impl PgbenchClient {
 
     /// The transaction's end; the client is free for the next one, unless it left a block open.
     fn end_transaction(&mut self, failure: Option<Failure>, io: &mut Io<'_>) -> Step {
-        let (rows, bytes) = self.conns[self.at].link.session.take_counts();
-        let outcome = Outcome { script: self.drawn as u16, failure, tries: self.tries, rows, bytes };
+        let returned = returned(self.conns[self.at].link.session.take_counts());
+        let outcome = Outcome { script: self.drawn as u16, failure, tries: self.tries, returned };
         self.open = false;
         if self.conns[self.at].link.session.status() != TxStatus::Idle {
             // It is counted, and then the client stops.
