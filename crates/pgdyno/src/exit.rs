@@ -151,11 +151,12 @@ fn of_import(error: &ImportError) -> u8 {
     }
 }
 
-/// Code of a comparison by throughput: the worst arm decides.
+/// Code of a comparison: the worst arm decides. Where schedules set the throughput of all cells there is no figure for
+/// the grid; that is undecided, not invalid.
 pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 {
     use stats::Verdict;
     let verdicts: Vec<_> = comparison.arms.iter().map(|arm| arm.grid.map(|figure| figure.verdict)).collect();
-    if verdicts.iter().all(Option::is_none) {
+    if verdicts.iter().all(Option::is_none) && !comparison.has_scheduled() {
         INVALID
     } else if verdicts.contains(&Some(Verdict::Slower)) {
         WORSE
@@ -163,5 +164,40 @@ pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 
         INCONCLUSIVE
     } else {
         SAME_OR_BETTER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use results::comparison::{ArmComparison, Comparison, Metric};
+
+    use super::{INCONCLUSIVE, INVALID, of_comparison};
+
+    #[test]
+    fn offered_rates_are_undecided_and_not_invalid() {
+        let of = |scheduled| {
+            let arm = ArmComparison {
+                arm: "new".into(),
+                unsafe_settings: Vec::new(),
+                cells: Vec::new(),
+                workloads: BTreeMap::new(),
+                grid: None,
+                scheduled,
+                heterogeneity: None,
+            };
+            let arms = vec![arm];
+            Comparison {
+                metric: Metric::Tps,
+                base: "old".into(),
+                margin: 0.03,
+                rounds: 4,
+                paired: true,
+                arms,
+            }
+        };
+        assert_eq!(of_comparison(&of(2)), INCONCLUSIVE);
+        assert_eq!(of_comparison(&of(0)), INVALID);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::comparison::{Cell, Comparison, Metric};
+use results::comparison::{Cell, Comparison, Grouped, Metric, two_groups};
 use results::{Experiment, ExperimentId, Host, Run, RunKind, Store, StoreError, Target, Validity};
 
 /// One experiment as it was stored, with all its runs in order of execution.
@@ -20,6 +20,8 @@ pub struct ReportData {
     pub throughput: Option<Comparison>,
     /// Arms compared by the 99th percentile of response times.
     pub latency: Option<Comparison>,
+    /// Cells whose runs fall into two groups.
+    pub groups: Vec<Grouped>,
 }
 
 impl ReportData {
@@ -41,7 +43,34 @@ impl ReportData {
                 .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
         };
         let (throughput, latency) = (comparison(Metric::Tps), comparison(Metric::P99));
-        Self { experiment, host, target, runs, throughput, latency }
+        let groups = two_groups(&runs);
+        Self { experiment, host, target, runs, throughput, latency, groups }
+    }
+
+    /// The comparison that answers the question: by throughput; by response times where schedules set the throughput of
+    /// every cell.
+    #[must_use]
+    pub fn answer(&self) -> Option<&Comparison> {
+        let scheduled = |found: &&Comparison| found.has_scheduled() && !found.has_grid();
+        match (&self.throughput, &self.latency) {
+            (Some(throughput), Some(latency)) if scheduled(&throughput) => Some(latency),
+            (throughput, _) => throughput.as_ref(),
+        }
+    }
+
+    /// What stands below the answer cell by cell: the comparison that answers, and where only some cells have their
+    /// throughput set by a schedule, their response times too.
+    #[must_use]
+    pub fn comparisons(&self) -> Vec<&Comparison> {
+        let answer = self.answer();
+        let partly = answer.is_some_and(Comparison::has_scheduled);
+        answer.into_iter().chain(self.latency.as_ref().filter(|_| partly)).collect()
+    }
+
+    /// Whether the runs of this cell and arm fall into two groups.
+    #[must_use]
+    pub fn grouped(&self, cell: &Cell, arm: Option<&str>) -> Option<&Grouped> {
+        self.groups.iter().find(|found| found.cell == *cell && found.arm.as_deref() == arm)
     }
 
     /// Whether arms are compared.

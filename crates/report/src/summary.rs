@@ -16,7 +16,7 @@ pub fn text(data: &ReportData) -> String {
     if answers.is_empty() {
         lines.push(format!("  {}", words::without_comparison(data)));
     }
-    for (answer, arm) in answers.iter().zip(data.throughput.iter().flat_map(|found| &found.arms)) {
+    for (answer, arm) in answers.iter().zip(data.answer().iter().flat_map(|found| &found.arms)) {
         let margin = data.experiment.margin;
         for (workload, figure) in arm.workloads.iter().filter(|_| arm.workloads.len() > 1) {
             let verdict = words::verdict(figure.verdict, margin);
@@ -33,6 +33,9 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  A taste, not a measurement: {taste}"));
     }
     lines.push(format!("  {}", words::validity(data)));
+    for (position, line) in words::grouped(data).into_iter().enumerate() {
+        lines.push(format!("{}{line}", if position == 0 { "  " } else { "    " }));
+    }
     lines
         .iter()
         .map(|line| wrapped(&line.chars().map(crate::format::printable).collect::<String>()))

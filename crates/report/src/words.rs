@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use results::comparison::{ArmComparison, Comparison, Figure};
+use results::comparison::{ArmComparison, Cell, Comparison, Figure, Grouped, Metric};
 use results::{Reason, Validity};
-use stats::{Estimate, Verdict};
+use stats::{Estimate, Group, Verdict};
 
 use crate::data::{ReportData, cell_text};
 use crate::numbers;
@@ -92,6 +92,76 @@ pub(crate) fn estimate(of: &Estimate) -> String {
     }
 }
 
+/// A change of something against the base: `+0.8 % [-0.4, +2.0] throughput against stock`, or `52 times [38, 71] the
+/// throughput of stock`.
+pub(crate) fn against(of: &Estimate, metric: Metric, base: &str) -> String {
+    let (change, noun) = (estimate(of), metric.noun());
+    if numbers::is_factor(of.change_pct()) {
+        format!("{change} the {noun} of {base}")
+    } else {
+        format!("{change} {noun} against {base}")
+    }
+}
+
+/// A value of a metric with its unit; throughput without.
+pub(crate) fn value(metric: Metric, value: Option<f64>) -> String {
+    let written = match metric {
+        Metric::Tps => numbers::tps,
+        Metric::P50 | Metric::P95 | Metric::P99 => numbers::latency_us,
+    };
+    value.map_or(numbers::ABSENT.to_owned(), written)
+}
+
+/// Two groups among the runs of a cell: `5 runs about 6,900, one 32,149: placement?`
+pub(crate) fn groups(found: &Grouped) -> String {
+    let (low, high) = (found.groups.low, found.groups.high);
+    let group = |of: Group, noun: &str| match of.n {
+        1 => format!("one {}", numbers::tps(of.center)),
+        n => format!("{n}{noun} about {}", numbers::about(of.center)),
+    };
+    // The first has two runs at least.
+    let (first, second) = if high.n > low.n { (high, low) } else { (low, high) };
+    let cause = match found.since_round {
+        Some(round) => format!("a change for good, from round {round} on?"),
+        None => "placement?".to_owned(),
+    };
+    format!("{}, {}: {cause}", group(first, " runs"), group(second, ""))
+}
+
+/// The same with its place: `tpcb, 4 clients, stock: 5 runs about …`.
+pub(crate) fn grouped_cell(found: &Grouped) -> String {
+    let arm = found.arm.as_ref().map(|arm| format!(", {arm}")).unwrap_or_default();
+    format!("{}{arm}: {}", cell_text(&found.cell), groups(found))
+}
+
+/// The same for both arms of a comparison, each named: `stock: 5 runs about …; gis: …`. `None` where neither has groups.
+pub(crate) fn groups_of_pair(all: &[Grouped], cell: &Cell, arms: [&str; 2]) -> Option<String> {
+    let of_arm = |arm: &str| {
+        let found = all.iter().find(|found| found.cell == *cell && found.arm.as_deref() == Some(arm))?;
+        Some(format!("{arm}: {}", groups(found)))
+    };
+    let each: Vec<String> = arms.into_iter().filter_map(of_arm).collect();
+    (!each.is_empty()).then(|| each.join("; "))
+}
+
+/// Cells that are named one by one.
+const NAMED: usize = 5;
+
+/// What is to be said of runs that fall into two groups: a head, and a line per cell. Empty when there are none.
+pub(crate) fn grouped(data: &ReportData) -> Vec<String> {
+    let found = &data.groups;
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let cells = numbers::counted(found.len(), "cell", "cells");
+    let mut lines = vec![format!("Runs of {cells} fall into two groups by their transactions per second:")];
+    lines.extend(found.iter().take(NAMED).map(grouped_cell));
+    if found.len() > NAMED {
+        lines.push(format!("{} more: pgdyno table cells", found.len() - NAMED));
+    }
+    lines
+}
+
 /// The answer for one arm.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
@@ -115,7 +185,12 @@ pub(crate) const NOT_INTERLEAVED: &str =
 /// Answers for all arms but the base; empty when nothing is compared.
 pub(crate) fn answers(data: &ReportData) -> Vec<Answer> {
     let mut answers: Vec<Answer> =
-        data.throughput.iter().flat_map(|found| found.arms.iter().map(|arm| answer(found, arm))).collect();
+        data.answer().iter().flat_map(|found| found.arms.iter().map(|arm| answer(found, arm))).collect();
+    let by_throughput =
+        |arm: &str| data.throughput.iter().flat_map(|found| &found.arms).find(|of| of.arm == arm);
+    for answer in &mut answers {
+        answer.remarks.extend(by_throughput(&answer.arm).and_then(scheduled));
+    }
     if !data.experiment.is_interleaved() {
         answers.iter_mut().for_each(|answer| answer.remarks.insert(0, NOT_INTERLEAVED.to_owned()));
     }
@@ -128,11 +203,15 @@ fn answer(comparison: &Comparison, arm: &ArmComparison) -> Answer {
             verdict_with_advice(grid.verdict, comparison.margin),
             Tone::of(grid.verdict),
             format!(
-                "{} throughput against {}, {}",
-                estimate(&grid.grid.estimate),
-                comparison.base,
+                "{}, {}",
+                against(&grid.grid.estimate, comparison.metric, &comparison.base),
                 over(grid, comparison.rounds)
             ),
+        ),
+        None if arm.scheduled > 0 => (
+            "no one figure".to_owned(),
+            Tone::Unclear,
+            format!("offered rates set the throughput; by cell: {}", tally(arm)),
         ),
         None => ("not compared".to_owned(), Tone::Unclear, "no pair of valid runs".to_owned()),
     };
@@ -144,6 +223,19 @@ fn answer(comparison: &Comparison, arm: &ArmComparison) -> Answer {
         unsafe_settings: arm.unsafe_settings.join(", "),
         remarks: remarks(arm),
     }
+}
+
+/// Why some cells are in no figure of the throughput.
+fn scheduled(arm: &ArmComparison) -> Option<String> {
+    let cells = match (arm.scheduled, arm.scheduled == arm.cells.len()) {
+        (0, _) => return None,
+        (_, true) => "In all cells".to_owned(),
+        (1, false) => "In 1 cell".to_owned(),
+        (n, false) => format!("In {n} cells"),
+    };
+    Some(format!(
+        "{cells} the rate is offered on a schedule, which sets the throughput: no figure averages over it; compared          are the response times."
+    ))
 }
 
 /// `over this grid, 6 rounds x 8 cells`.

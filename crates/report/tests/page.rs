@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use fixture::{Shape, data, doubt};
+use fixture::{Shape, data, doubt, offer, speed_up};
 use report::{ReportData, html};
 use results::{Reason, Validity};
 use stats::Histogram;
@@ -47,7 +47,25 @@ fn shapes() -> Vec<(&'static str, ReportData)> {
         ("only a load", only_load),
         ("all invalid", all_invalid),
         ("nothing measured", nothing_measured),
+        ("offered rates", offered()),
+        ("large changes", large_changes()),
     ]
+}
+
+/// Every rate is offered.
+fn offered() -> ReportData {
+    let mut data = data(&Shape::small());
+    data.runs.iter_mut().for_each(|run| offer(run, f64::from(run.clients) * 1000.0));
+    ReportData::new(data.experiment, data.host, data.target, data.runs)
+}
+
+/// One cell 52 times as fast, one that lost 99 %.
+fn large_changes() -> ReportData {
+    let mut data = data(&Shape::small());
+    for run in data.runs.iter_mut().filter(|run| run.arm.as_deref() == Some("gis")) {
+        speed_up(run, if run.clients == 1 { 52.0 } else { 0.01 });
+    }
+    ReportData::new(data.experiment, data.host, data.target, data.runs)
 }
 
 #[test]
@@ -141,6 +159,54 @@ fn sections_without_content_are_left_out() {
         assert!(whole.contains(present), "{present}");
     }
     assert!(whole.len() < 600_000, "{} bytes", whole.len());
+}
+
+/// The p99 of a cell was the pooled one in a table and the mean of rounds in the chart beside it; the crosstab's change
+/// was the quotient of two means, the verdict's that of the pairs.
+#[test]
+fn a_page_has_one_value_of_each_figure() {
+    let mut data = data(&Shape::small());
+    speed_up(&mut data.runs[2], 3.0);
+    let data = ReportData::new(data.experiment, data.host, data.target, data.runs);
+    let page = html::page(&data);
+    let cells = report::tables::cells(&data);
+    let column = |name: &str| cells.columns.iter().position(|column| column == name).expect("a column");
+    for row in &cells.rows {
+        let results::Value::Real(p99_us) = row[column("p99_us")] else { panic!("a figure") };
+        let p99 = report::numbers::latency_us(p99_us);
+        assert!(page.contains(&format!("<td class=\"n\">{p99}</td>")), "the table of figures: {p99}");
+        assert!(page.contains(&format!("<td class=\"n\">{p99} (")), "the data of the chart: {p99}");
+    }
+    let compared = &data.throughput.as_ref().expect("two arms").arms[0];
+    for cell in &compared.cells {
+        let change = report::numbers::change(cell.estimate.expect("pairs").change_pct());
+        assert!(page.contains(&format!("<td class=\"n strong\">{change}</td>")), "the crosstab: {change}");
+        assert!(page.contains(&format!("<td class=\"n\">{change} [")), "the verdict: {change}");
+    }
+}
+
+#[test]
+fn offered_rates_are_compared_by_response_times() {
+    let page = html::page(&offered());
+    for said in [
+        "p99 response time against stock",
+        "In all cells the rate is offered on a schedule, which sets the throughput",
+        "gis against stock: change of p99 response time",
+        "No mean is taken over offered rates",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    assert!(
+        !page.contains("geometric mean") && !page.contains("throughput against stock"),
+        "nothing averages them"
+    );
+}
+
+#[test]
+fn large_changes_are_factors_in_words() {
+    let page = html::page(&large_changes());
+    assert!(page.contains("52 times [") && page.contains("-99.47 %"));
+    assert!(!page.contains("+5,"), "not +5,088 %");
 }
 
 #[test]

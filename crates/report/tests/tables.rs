@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use fixture::{Shape, data, doubt};
+use fixture::{Shape, data, doubt, offer, speed_up};
 use report::format::{Format, print};
 use report::{ReportData, summary, tables};
 use results::{Reason, Validity};
@@ -23,12 +23,71 @@ fn every_table_as_text() {
     for (name, table) in [
         ("runs", tables::runs(&data)),
         ("cells", tables::cells(&data)),
-        ("comparison", tables::comparison(data.throughput.as_ref().expect("two arms"))),
+        (
+            "comparison",
+            tables::comparison_in_words(data.throughput.as_ref().expect("two arms"), &data.groups),
+        ),
         ("crosstab", tables::crosstab(&data)),
         ("phases", tables::phases(&data)),
         ("sizes", tables::sizes(&data)),
     ] {
         insta::assert_snapshot!(name, print(&table, Format::Text));
+    }
+}
+
+/// Five runs about 6,900 and one of 32,149 tps were all valid, and no output had a word for it.
+#[test]
+fn every_output_tells_of_runs_in_two_groups() {
+    let mut data = data(&Shape { rounds: 6, workloads: vec![("select-only", 6900.0)], ..Shape::small() });
+    let odd =
+        |run: &&mut results::Run| run.clients == 1 && run.round == 4 && run.arm.as_deref() == Some("stock");
+    data.runs.iter_mut().filter(odd).for_each(|run| speed_up(run, 4.6));
+    let data = remade(data);
+    let words = "5 runs about 7,000, one 31,";
+    let compared = tables::comparison(data.throughput.as_ref().expect("two arms"), &data.groups);
+    for format in [Format::Text, Format::Json, Format::Csv, Format::Md] {
+        for table in [tables::cells(&data), compared.clone()] {
+            let printed = print(&table, format);
+            let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+            // In text the words stand in a narrow column.
+            let found = if format == Format::Text {
+                one_line.contains("placement?")
+            } else {
+                printed.contains(words)
+            };
+            assert!(found, "{format:?}: {printed}");
+        }
+    }
+    let summary = summary::text(&data);
+    assert!(summary.contains("Runs of 1 cell fall into two groups"), "{summary}");
+    assert!(summary.contains(&format!("select-only, 1 client, stock: {words}")), "{summary}");
+    assert!(summary.contains("All 24 runs are valid."), "a finding, not a verdict on runs");
+    let page = report::html::page(&data);
+    assert!(page.matches(words).count() >= 3, "headline, verdict and figures of the cell");
+}
+
+/// A mean over offered rates is one over what was asked for.
+#[test]
+fn offered_rates_have_no_figure_of_their_own() {
+    let mut data = data(&Shape::small());
+    data.runs.iter_mut().for_each(|run| offer(run, f64::from(run.clients) * 1000.0));
+    let data = remade(data);
+    let table =
+        print(&tables::comparison(data.throughput.as_ref().expect("two arms"), &data.groups), Format::Csv);
+    assert!(table.contains("gis,whole grid,\"\",,,,,,,0,none: offered rates set the throughput"), "{table}");
+    assert!(!print(&tables::crosstab(&data), Format::Csv).contains("geometric"));
+    insta::assert_snapshot!("summary_offered", summary::text(&data));
+}
+
+/// Changes with their intervals, latencies with their units: still no wider than a terminal.
+#[test]
+fn comparisons_fit_80_columns() {
+    let mut data = data(&Shape::small());
+    data.runs.iter_mut().filter(|run| run.round == 2).for_each(|run| speed_up(run, 4.0));
+    let data = remade(data);
+    for found in [&data.throughput, &data.latency].into_iter().flatten() {
+        let text = print(&tables::comparison_in_words(found, &data.groups), Format::Text);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
 
@@ -51,7 +110,7 @@ fn every_row_is_as_long_as_its_columns() {
         {
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
         }
-        for table in data.throughput.iter().map(tables::comparison) {
+        for table in data.throughput.iter().map(|found| tables::comparison(found, &data.groups)) {
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
         }
     }

@@ -14,6 +14,12 @@ impl Experiment {
 }
 
 impl Run {
+    /// Whether a schedule offered its transactions: then the schedule sets the throughput, as long as it is kept.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.load == "rate"
+    }
+
     /// One of [`Run::counts`], 0 when it was not counted.
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {

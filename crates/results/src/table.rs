@@ -67,13 +67,15 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Value>>,
+    /// Columns that people need not see where no row has a value; programs always get them.
+    pub optional: Vec<String>,
 }
 
 impl Table {
     /// An empty table with these columns.
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
-        Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
+        Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), ..Self::default() }
     }
 
     /// Adds a row; it must be as long as the columns.

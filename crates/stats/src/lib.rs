@@ -4,12 +4,14 @@
 //! explains in words how each printed figure is made.
 
 mod grid;
+mod groups;
 mod histogram;
 mod paired;
 mod rank_sum;
 mod verdict;
 
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity, holm};
+pub use groups::{Group, TwoGroups, two_groups};
 pub use histogram::{Encoded, Histogram, HistogramError};
 pub use paired::{Estimate, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, t_quantile, welch};
 pub use rank_sum::rank_sum_p;

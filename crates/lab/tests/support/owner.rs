@@ -8,8 +8,8 @@ use std::io::Write;
 use lab::child::{WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use lab::place::Home;
 use lab::target::managed::{Cluster, ManagedError, Options};
-use lab::target::settings::journal::{GUARD_ARGUMENT, guard_main};
 use lab::target::redis::{Redis, RedisError};
+use lab::target::settings::journal::{GUARD_ARGUMENT, guard_main};
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();

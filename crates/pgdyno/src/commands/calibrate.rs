@@ -100,6 +100,7 @@ fn narrow(table: &Table) -> Table {
     Table {
         columns: kept.iter().map(|&column| table.columns[column].clone()).collect(),
         rows: table.rows.iter().map(|row| kept.iter().map(|&column| cell(&row[column])).collect()).collect(),
+        ..Table::default()
     }
 }
 

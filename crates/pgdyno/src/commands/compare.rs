@@ -1,5 +1,6 @@
 //! `pgdyno compare`: what changed between arms, with interval and verdict.
 
+use report::tables;
 use results::comparison::{Comparison, Metric};
 
 use super::{load, print};
@@ -27,6 +28,16 @@ pub(crate) fn run(args: &cli::Compare) -> Outcome {
             "not interleaved: the arms were measured at different times, so drift and change cannot be told apart",
         );
     }
-    print(&report::tables::comparison(&comparison), args.format.format)?;
+    if comparison.has_scheduled() {
+        warning(
+            "where the rate is offered on a schedule, it sets the throughput, and no figure averages over it; \
+             try: pgdyno compare --metric p99",
+        );
+    }
+    let table = match args.format.format {
+        cli::Format::Text | cli::Format::Md => tables::comparison_in_words(&comparison, &data.groups),
+        cli::Format::Json | cli::Format::Csv => tables::comparison(&comparison, &data.groups),
+    };
+    print(&table, args.format.format)?;
     Ok(exit::of_comparison(&comparison))
 }

@@ -71,11 +71,19 @@ fn load(selection: &Selection) -> anyhow::Result<ReportData> {
 }
 
 fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {
-    let format = match format {
+    Ok(crate::print::data(&::report::format::print(table, of(format)))?)
+}
+
+/// Prints a table whose columns the user named.
+fn print_as_named(table: &results::Table, format: Format) -> anyhow::Result<()> {
+    Ok(crate::print::data(&::report::format::print_as_named(table, of(format)))?)
+}
+
+fn of(format: Format) -> ::report::Format {
+    match format {
         Format::Text => ::report::Format::Text,
         Format::Json => ::report::Format::Json,
         Format::Csv => ::report::Format::Csv,
         Format::Md => ::report::Format::Md,
-    };
-    Ok(crate::print::data(&::report::format::print(table, format))?)
+    }
 }

@@ -39,10 +39,15 @@ pub(crate) fn run(args: &cli::Run) -> Outcome {
 fn conclude(args: &cli::Run, options: &Options, experiment: ExperimentId) -> Outcome {
     let store = Store::open_read_only(&options.results)?;
     let found = ReportData::load(&store, experiment)?;
-    let comparison = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
-    match (args.format.format, &comparison) {
+    let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
+    // That by response times, where schedules set the throughput.
+    let comparison = found.answer().or(throughput.as_ref());
+    match (args.format.format, comparison) {
         (cli::Format::Text, _) => data(&report::summary::text(&found))?,
-        (format, Some(comparison)) => print(&report::tables::comparison(comparison), format)?,
+        (cli::Format::Md, Some(comparison)) => {
+            print(&report::tables::comparison_in_words(comparison, &found.groups), cli::Format::Md)?;
+        }
+        (format, Some(comparison)) => print(&report::tables::comparison(comparison, &found.groups), format)?,
         (format, None) => print(&report::tables::cells(&found), format)?,
     }
     talk(&format!("results: {} (try: pgdyno table, pgdyno compare, pgdyno sql)", options.results.display()));
@@ -50,7 +55,7 @@ fn conclude(args: &cli::Run, options: &Options, experiment: ExperimentId) -> Out
         page::write(path, &found)?;
         talk(&format!("report:  {}", path.display()));
     }
-    Ok(match &comparison {
+    Ok(match comparison {
         Some(comparison) => exit::of_comparison(comparison),
         None if found.runs.iter().all(|run| run.validity == results::Validity::Invalid) => INVALID,
         None => SAME_OR_BETTER,

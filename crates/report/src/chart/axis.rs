@@ -86,6 +86,19 @@ pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     all[first..=last.max(first)].to_vec()
 }
 
+/// Ticks of an axis of ratios around 1, from below `low` to above `high`: round changes in percent where both are within
+/// a half and twice, else round factors. All are above 0, so that no change is below -100 %.
+pub(crate) fn ratio_ticks(low: f64, high: f64) -> Vec<f64> {
+    if !(low > 0.0 && high.is_finite() && low <= high) {
+        return vec![0.5, 1.0, 2.0];
+    }
+    if low >= 0.5 && high <= 2.0 {
+        let percents = round_ticks((low - 1.0) * 100.0, (high - 1.0) * 100.0, 5.0);
+        return percents.into_iter().map(|percent| 1.0 + percent / 100.0).collect();
+    }
+    log_ticks(low.min(1.0), high.max(1.0))
+}
+
 /// Leaves out ticks whose labels would touch the one before; the last one is kept.
 pub(crate) fn without_overlap(ticks: Vec<Tick>, scale: &Scale) -> Vec<Tick> {
     const GAP: f64 = 8.0;
@@ -120,6 +133,23 @@ mod tests {
         assert_eq!(log_ticks(0.3, 4.0), [0.2, 0.5, 1.0, 2.0, 5.0]);
         assert_eq!(log_ticks(1.0, 1.0), [1.0]);
         assert_eq!(log_ticks(0.0, 1.0), [1.0, 10.0]);
+    }
+
+    #[test]
+    fn ticks_of_ratios_stay_above_nothing() {
+        let close = |got: Vec<f64>, wanted: &[f64]| {
+            assert!(
+                got.len() == wanted.len() && got.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9),
+                "{got:?} {wanted:?}"
+            );
+        };
+        close(ratio_ticks(0.97, 1.06), &[0.96, 0.98, 1.0, 1.02, 1.04, 1.06]);
+        close(ratio_ticks(0.1, 52.0), &[0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        close(ratio_ticks(3.0, 9.0), &[1.0, 2.0, 5.0, 10.0]);
+        close(ratio_ticks(0.5, 2.0), &[0.5, 1.0, 1.5, 2.0]);
+        for (low, high) in [(1e-9, 1e9), (0.5, 1.0), (0.0, 1.0), (f64::NAN, 2.0), (1.0, f64::INFINITY)] {
+            assert!(ratio_ticks(low, high).iter().all(|tick| *tick > 0.0), "{low} {high}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Throughput and response time over clients, a line per arm.
 
+use results::Run;
 use results::comparison::Metric;
 
 use super::Figure;
@@ -18,6 +19,8 @@ struct Drawn {
     value: fn(f64) -> String,
     /// After values in the caption.
     unit: &'static str,
+    /// What a point is.
+    points: &'static str,
 }
 
 /// Throughput of one curve; `None` with fewer than two numbers of clients.
@@ -29,6 +32,7 @@ pub(crate) fn throughput(data: &ReportData, title: &str, curve: &Curve<'_>) -> O
         tick: numbers::figure_short,
         value: numbers::tps,
         unit: " transactions per second",
+        points: "mean over rounds",
     };
     figure(data, title, curve, &drawn)
 }
@@ -42,6 +46,7 @@ pub(crate) fn response(data: &ReportData, title: &str, curve: &Curve<'_>) -> Opt
         tick: |us| if us == 0.0 { "0".to_owned() } else { numbers::latency_tick(us * 1e3) },
         value: numbers::latency_us,
         unit: " at the 99th percentile",
+        points: "99th percentile of all rounds together",
     };
     figure(data, title, curve, &drawn)
 }
@@ -87,13 +92,13 @@ fn place(clients: u32) -> f64 {
 }
 
 fn point(curve: &Curve<'_>, arm: Option<&str>, clients: u32, metric: Metric) -> Option<Point> {
-    let values: Vec<f64> =
-        curve.of_arm(arm).filter(|run| run.clients == clients).filter_map(|run| metric.of(run)).collect();
+    let runs: Vec<&Run> = curve.of_arm(arm).filter(|run| run.clients == clients).collect();
+    let values: Vec<f64> = runs.iter().filter_map(|run| metric.of(run)).collect();
     let (low, high) =
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-    (!values.is_empty()).then(|| Point {
+    Some(Point {
         x: place(clients),
-        y: values.iter().sum::<f64>() / values.len() as f64,
+        y: metric.of_runs(&runs)?,
         range: (values.len() > 1).then_some((low, high)),
     })
 }
@@ -108,16 +113,18 @@ fn caption(series: &[Series], most: u32, drawn: &Drawn) -> String {
         })
         .collect();
     format!(
-        "With {}: {}{}. Points are means over rounds, whiskers reach from the lowest to the highest run.",
+        "With {}: {}{}. A point is the {}, whiskers reach from the lowest to the highest run.",
         numbers::counted(most as usize, "client", "clients"),
         reached.join(", "),
-        drawn.unit
+        drawn.unit,
+        drawn.points
     )
 }
 
 fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Sheet {
-    let name = |series: &Series| if series.name.is_empty() { "mean".to_owned() } else { series.name.clone() };
-    let mut sheet = Sheet::new(format_args!("{}: mean over rounds (lowest to highest run)", drawn.y_name))
+    let name =
+        |series: &Series| if series.name.is_empty() { "all rounds".to_owned() } else { series.name.clone() };
+    let mut sheet = Sheet::new(format_args!("{}: {} (lowest to highest run)", drawn.y_name, drawn.points))
         .numbers(["clients"])
         .numbers(series.iter().map(name));
     for &n in clients {

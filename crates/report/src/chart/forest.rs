@@ -1,13 +1,23 @@
-//! Changes with their intervals beside the band of the margin.
+//! Changes with their intervals beside the band of the margin, on an axis of ratios: twice and half are equally far
+//! from no change, and nothing can be below -100 %.
 
-use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
-use super::{END, FONT, Figure, MIDDLE, START, WIDTH, fitted, label, rectangle, rule, text_width};
+use super::axis::{Scale, Spacing, Tick, ratio_ticks};
+use super::{
+    END, FONT, Figure, LINE, MIDDLE, START, WIDE, coordinate, label, labels, rectangle, rule, text_width,
+    widest, wrapped,
+};
 use crate::markup::Markup;
 use crate::numbers;
 use crate::sheet::Sheet;
 use crate::words::Tone;
 
-const ROW: f64 = 26.0;
+/// Height of a row beside that of its lines of text.
+const ROW: f64 = 10.0;
+/// Widest names and figures before they are broken into lines.
+const NAMES: f64 = 215.0;
+const FIGURES: f64 = 185.0;
+/// Room between the plot and what stands beside it, in which arrows end.
+const GAP: f64 = 14.0;
 
 /// One line of the plot.
 #[derive(Debug, Clone)]
@@ -26,7 +36,7 @@ pub(crate) struct Row {
 pub(crate) struct Forest {
     pub(crate) title: String,
     pub(crate) caption: String,
-    /// Name of the axis, e.g. `change of throughput, gis against stock, %`.
+    /// Name of the axis, e.g. `change of throughput against stock`.
     pub(crate) x_name: String,
     /// Margin in percent.
     pub(crate) margin: f64,
@@ -34,42 +44,66 @@ pub(crate) struct Forest {
     pub(crate) data: Sheet,
 }
 
+/// A row with its texts in lines and its place.
+struct Placed<'a> {
+    row: &'a Row,
+    name: Vec<String>,
+    figure: Vec<String>,
+    middle: f64,
+}
+
+/// The ratio that a change in percent means.
+fn ratio(percent: f64) -> f64 {
+    (1.0 + percent / 100.0).max(0.0)
+}
+
 impl Forest {
     /// Draws it; `None` without a finite change.
     pub(crate) fn figure(self) -> Option<Figure> {
-        let rows: Vec<&Row> = self.rows.iter().filter(|row| row.change.is_finite()).collect();
+        let rows: Vec<&Row> =
+            self.rows.iter().filter(|row| row.change.is_finite() && ratio(row.change) > 0.0).collect();
         if rows.is_empty() {
             return None;
         }
         let mut drawing = Markup::new();
-        let labels: Vec<String> = rows.iter().map(|row| fitted(&row.label, 190.0)).collect();
-        let figures: Vec<String> =
-            rows.iter().map(|row| numbers::change_with_interval(row.change, row.interval)).collect();
-        let widest = |texts: &[String]| texts.iter().map(|text| text_width(text)).fold(0.0, f64::max);
-        let left = widest(&labels) + 14.0;
-        let right = (WIDTH - widest(&figures) - 16.0).max(left + 120.0);
-        let (top, bottom) = (4.0, 4.0 + ROW * rows.len() as f64);
+        let top = 4.0;
+        let mut bottom = top;
+        let placed: Vec<Placed<'_>> = rows
+            .iter()
+            .map(|row| {
+                let (name, figure) = (wrapped(&row.label, NAMES), figure_lines(row));
+                let height = ROW + LINE * name.len().max(figure.len()) as f64;
+                bottom += height;
+                Placed { row, name, figure, middle: bottom - height / 2.0 }
+            })
+            .collect();
+        let left = widest(placed.iter().flat_map(|placed| &placed.name)) + GAP + 6.0;
+        let right = WIDE - widest(placed.iter().flat_map(|placed| &placed.figure)) - GAP - 6.0;
         let ticks = self.ticks(&rows);
-        let x = Scale::new(Spacing::Linear, (ticks[0], ticks[ticks.len() - 1]), (left, right));
+        let ends = (ticks[0], ticks[ticks.len() - 1]);
+        let x = Scale::new(Spacing::Log, ends, (left, right));
 
-        let band = (x.at(-self.margin), x.at(self.margin));
+        let band = (x.at(ratio(-self.margin)), x.at(ratio(self.margin)));
         rectangle(&mut drawing, "band", (band.0, top), (band.1 - band.0, bottom - top));
-        self.axis(&mut drawing, ticks, &x, (top, bottom), (left, right));
-        for (place, ((row, text), figure)) in rows.iter().zip(&labels).zip(&figures).enumerate() {
-            let middle = top + ROW * (place as f64 + 0.5);
-            label(&mut drawing, left - 12.0, middle + FONT * 0.35, END, weight(row), text);
-            label(&mut drawing, right + 14.0, middle + FONT * 0.35, START, weight(row), figure);
-            draw(&mut drawing, row, &x, middle);
+        let height = self.axis(&mut drawing, ticks, &x, (top, bottom), (left, right));
+        let mut clipped = false;
+        for Placed { row, name, figure, middle } in &placed {
+            labels(&mut drawing, left - GAP - 2.0, *middle, END, weight(row), name);
+            labels(&mut drawing, right + GAP + 2.0, *middle, START, weight(row), figure);
+            clipped |= draw(&mut drawing, row, &x, ends, *middle);
         }
+        let arrows = if clipped { " An arrow: the interval goes on, to the figure beside it." } else { "" };
         Some(Figure {
             title: self.title,
-            caption: self.caption,
-            height: bottom + 46.0,
+            caption: format!("{}{arrows}", self.caption),
+            width: WIDE,
+            height,
             drawing,
             data: self.data,
         })
     }
 
+    /// Draws the axis and its name; returns where they end.
     fn axis(
         &self,
         out: &mut Markup,
@@ -77,55 +111,196 @@ impl Forest {
         x: &Scale,
         (top, bottom): (f64, f64),
         (left, right): (f64, f64),
-    ) {
-        let named =
-            ticks.into_iter().map(|value| Tick { value, label: numbers::figure_short(value) }).collect();
-        for tick in without_overlap(named, x) {
+    ) -> f64 {
+        let factors = ticks.iter().any(|tick| numbers::is_factor(percent(*tick)));
+        let named = |value: f64| {
+            let text = numbers::change_tick(percent(value));
+            let unit = if factors && value != 1.0 && !numbers::is_factor(percent(value)) { " %" } else { "" };
+            Tick { value, label: format!("{text}{unit}") }
+        };
+        rule(out, "base", (x.at(1.0), top), (x.at(1.0), bottom));
+        for tick in apart(ticks.into_iter().map(named).collect(), x) {
             let at = x.at(tick.value);
-            rule(out, if tick.value == 0.0 { "base" } else { "grid" }, (at, top), (at, bottom));
+            if tick.value != 1.0 {
+                rule(out, "grid", (at, top), (at, bottom));
+            }
             label(out, at, bottom + 18.0, MIDDLE, "", &tick.label);
         }
+        let name = format!("{}{}", self.x_name, if factors { "" } else { ", %" });
+        let lines = wrapped(&name, WIDE);
         // Held inside the drawing when its middle is near an edge.
-        let half = text_width(&self.x_name) / 2.0;
-        let middle = ((left + right) / 2.0).clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));
-        label(out, middle, bottom + 38.0, MIDDLE, "axis", &self.x_name);
+        let half = widest(&lines) / 2.0;
+        let middle = f64::midpoint(left, right).min(WIDE - half).max(half);
+        let lowest = bottom + 38.0 + LINE * (lines.len() as f64 - 1.0);
+        labels(out, middle, f64::midpoint(bottom + 38.0, lowest) - FONT * 0.35, MIDDLE, "axis", &lines);
+        lowest + 8.0
     }
 
-    /// The axis holds every interval, but is not stretched beyond four times the changes by a very wide one.
+    /// The axis holds every change, and every interval up to as far again as the changes reach.
     fn ticks(&self, rows: &[&Row]) -> Vec<f64> {
-        let far = rows.iter().map(|row| row.change.abs()).fold(self.margin * 1.5, f64::max) * 4.0;
-        let ends = rows.iter().flat_map(|row| {
-            let (low, high) = row.interval.unwrap_or((row.change, row.change));
-            [row.change, low, high]
-        });
-        let (low, high) = ends
-            .filter(|end| end.is_finite())
-            .fold((-self.margin * 1.2, self.margin * 1.2), |(low, high), end| (low.min(end), high.max(end)));
-        let low = low.max(-far);
-        let mut ticks = round_ticks(low, high.min(far), 5.0);
-        if ticks.first().is_some_and(|first| *first > low) {
-            ticks.insert(0, low);
-        }
-        ticks
+        let margin = (ratio(-self.margin).max(0.5).ln() * 1.2, ratio(self.margin).ln() * 1.2);
+        let (low, high) = rows
+            .iter()
+            .map(|row| ratio(row.change).ln())
+            .fold(margin, |(low, high), change| (low.min(change), high.max(change)));
+        let reach = (high - low).max(2.0 * (margin.1 - margin.0));
+        let (first, last) = rows
+            .iter()
+            .filter_map(|row| row.interval)
+            .map(|(low, high)| (ratio(low).ln(), ratio(high).ln()))
+            .fold((low, high), |(first, last), (low, high)| (first.min(low), last.max(high)));
+        ratio_ticks(first.max(low - reach).exp(), last.min(high + reach).exp())
     }
+}
+
+fn percent(ratio: f64) -> f64 {
+    100.0 * (ratio - 1.0)
+}
+
+/// Change and interval in one line, or in two where that is too wide.
+fn figure_lines(row: &Row) -> Vec<String> {
+    let whole = numbers::change_with_interval(row.change, row.interval);
+    match whole.split_once(" [") {
+        Some((change, interval)) if text_width(&whole) > FIGURES => {
+            vec![change.to_owned(), format!("[{interval}")]
+        }
+        _ => vec![whole],
+    }
+}
+
+/// Ticks whose labels do not touch, the one of no change first, then from the ends inwards.
+fn apart(ticks: Vec<Tick>, x: &Scale) -> Vec<Tick> {
+    const SPACE: f64 = 10.0;
+    let last = ticks.len().saturating_sub(1);
+    let rank = |at: usize, tick: &Tick| if tick.value == 1.0 { 0 } else { 1 + at.min(last - at) };
+    let mut ranked: Vec<(usize, Tick)> =
+        ticks.into_iter().enumerate().map(|(at, tick)| (rank(at, &tick), tick)).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let mut kept: Vec<Tick> = Vec::new();
+    for (_, tick) in ranked {
+        let touches = |other: &Tick| {
+            (x.at(other.value) - x.at(tick.value)).abs()
+                < (text_width(&other.label) + text_width(&tick.label)) / 2.0 + SPACE
+        };
+        if !kept.iter().any(touches) {
+            kept.push(tick);
+        }
+    }
+    kept
 }
 
 fn weight(row: &Row) -> &'static str {
     if row.total { "strong" } else { "" }
 }
 
-fn draw(out: &mut Markup, row: &Row, x: &Scale, y: f64) {
-    let at = x.at(row.change);
+/// Draws the interval and the mark; whether an end of the interval is beyond the axis, and drawn as an arrow.
+fn draw(out: &mut Markup, row: &Row, x: &Scale, (first, last): (f64, f64), y: f64) -> bool {
+    let at = x.at(ratio(row.change));
     let class = row.tone.mark_class();
-    if let Some((low, high)) = row.interval {
+    let mut clipped = false;
+    if let Some((low, high)) = row.interval.map(|(low, high)| (ratio(low), ratio(high))) {
         rule(out, class, (x.at(low), y), (x.at(high), y));
-        rule(out, class, (x.at(low), y - 4.0), (x.at(low), y + 4.0));
-        rule(out, class, (x.at(high), y - 4.0), (x.at(high), y + 4.0));
+        for (end, is_beyond, arrow) in
+            [(low, low < first, "M0-4.5L-8 0L0 4.5z"), (high, high > last, "M0-4.5L8 0L0 4.5z")]
+        {
+            clipped |= is_beyond;
+            if is_beyond {
+                shape(out, arrow, class, (x.at(end), y));
+            } else {
+                rule(out, class, (x.at(end), y - 4.0), (x.at(end), y + 4.0));
+            }
+        }
     }
-    let shape = if row.total { "M-8 0L0-6L8 0L0 6z" } else { row.tone.shape() };
+    let mark = if row.total { "M-8 0L0-6L8 0L0 6z" } else { row.tone.shape() };
+    shape(out, mark, class, (at, y));
+    clipped
+}
+
+fn shape(out: &mut Markup, outline: &'static str, class: &'static str, (x, y): (f64, f64)) {
     out.tag("path")
-        .attr("d", shape)
-        .attr("transform", format_args!("translate({} {})", super::coordinate(at), super::coordinate(y)))
+        .attr("d", outline)
+        .attr("transform", format_args!("translate({} {})", coordinate(x), coordinate(y)))
         .class(class)
         .empty();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Label, change and interval.
+    type Line<'a> = (&'a str, f64, Option<(f64, f64)>);
+
+    fn drawn(rows: &[Line<'_>]) -> String {
+        let rows = rows
+            .iter()
+            .map(|(label, change, interval)| Row {
+                label: (*label).to_owned(),
+                change: *change,
+                interval: *interval,
+                tone: Tone::Unclear,
+                total: false,
+            })
+            .collect();
+        let forest = Forest {
+            title: "t".into(),
+            caption: "c.".into(),
+            x_name: "change of throughput against stock".into(),
+            margin: 3.0,
+            rows,
+            data: Sheet::new("d"),
+        };
+        let figure = forest.figure().expect("a finite change");
+        format!("{}{}", figure.drawing.as_str(), figure.caption)
+    }
+
+    const ARROW: &str = "M0-4.5L8 0L0 4.5z";
+    const CAPS: &str = "class=\"v-unclear\"";
+
+    /// An interval to +193 % was drawn with an end cap at +75 %.
+    #[test]
+    fn a_clipped_interval_ends_in_an_arrow() {
+        let clipped = drawn(&[("a", 5.0, Some((-3.0, 193.0))), ("b", 1.0, Some((-1.0, 3.0)))]);
+        assert_eq!(clipped.matches(ARROW).count(), 1);
+        assert!(clipped.contains("+193.0") || clipped.contains("+193"), "the true figure stands beside it");
+        assert!(clipped.contains("An arrow"));
+        // Two lines, of which the first has one cap and the second two; and two marks and an arrow.
+        assert_eq!(clipped.matches(CAPS).count(), 2 + 3 + 3);
+        let whole = drawn(&[("a", 5.0, Some((3.0, 7.0)))]);
+        assert!(!whole.contains(ARROW) && !whole.contains("An arrow"));
+    }
+
+    /// An axis of changes reached -2,000 %.
+    #[test]
+    fn no_axis_goes_below_minus_a_hundred_percent() {
+        for rows in [
+            &[("a", 5088.0, Some((-99.9, 90_000.0)))][..],
+            &[("a", -99.0, Some((-99.999, 40.0))), ("b", 5088.0, Some((3700.0, 7000.0)))],
+            &[("a", 12.0, Some((-100.0, f64::INFINITY)))],
+            &[("a", -60.0, Some((-80.0, 300.0)))],
+        ] {
+            let text = drawn(rows);
+            for label in
+                text.split('>').filter_map(|piece| piece.split_once("</text").map(|(label, _)| label))
+            {
+                let number = label.trim_end_matches(" %").replace(',', "");
+                if let Ok(percent) = number.parse::<f64>() {
+                    assert!(percent >= -100.0, "{label}");
+                }
+            }
+            assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+        }
+    }
+
+    /// Names were cut with an ellipsis, figures by the edge.
+    #[test]
+    fn names_and_figures_are_whole() {
+        let name =
+            "the reporting query with every join that we could think of, scale 1000, zoom 14, 16 clients";
+        let text = drawn(&[(name, 12.0, Some((-80.0, 5088.0)))]);
+        assert!(!text.contains('…'));
+        let words: Vec<&str> = name.split(' ').collect();
+        assert!(words.iter().all(|word| text.contains(word)));
+        assert!(text.contains(">+12.0 %<") && text.contains(">[-80.0 %, 52 times]<"), "{text}");
+    }
 }

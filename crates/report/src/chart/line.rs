@@ -1,7 +1,7 @@
 //! Lines with markers and whiskers over a common x.
 
 use super::axis::{Scale, Spacing, Tick, log_ticks, round_ticks, without_overlap};
-use super::{END, FONT, Figure, MIDDLE, START, WIDTH, fitted, label, mark, rule};
+use super::{END, FONT, Figure, MIDDLE, START, WIDTH, label, mark, rule, text_width};
 use crate::markup::Markup;
 use crate::sheet::Sheet;
 
@@ -47,7 +47,7 @@ impl LineChart {
     pub(crate) fn figure(self) -> Figure {
         let mut drawing = Markup::new();
         let ticks = self.y_ticks();
-        let widest = ticks.iter().map(|tick| super::text_width(&tick.label)).fold(0.0, f64::max);
+        let widest = ticks.iter().map(|tick| text_width(&tick.label)).fold(0.0, f64::max);
         let left = (widest + 12.0).clamp(36.0, WIDTH / 3.0);
         let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
         let top = mark::legend(&mut drawing, &names, left) + FONT + 16.0;
@@ -59,7 +59,7 @@ impl LineChart {
         // Room beside the first and last point for markers.
         let x = Scale::new(Spacing::Linear, bounds(&self.x_ticks), (left + 10.0, right - 10.0));
 
-        label(&mut drawing, 0.0, top - 15.0, START, "axis", &fitted(self.y_name, WIDTH));
+        label(&mut drawing, 0.0, top - 15.0, START, "axis", self.y_name);
         for tick in &ticks {
             let at = y.at(tick.value);
             rule(&mut drawing, "grid", (left, at), (right, at));
@@ -69,13 +69,22 @@ impl LineChart {
         for tick in without_overlap(self.x_ticks.clone(), &x) {
             let at = x.at(tick.value);
             rule(&mut drawing, "base", (at, bottom), (at, bottom + 5.0));
-            label(&mut drawing, at, bottom + 20.0, MIDDLE, "", &tick.label);
+            // Held inside the drawing.
+            let middle = at.min(WIDTH - text_width(&tick.label) / 2.0);
+            label(&mut drawing, middle, bottom + 20.0, MIDDLE, "", &tick.label);
         }
         label(&mut drawing, (left + right) / 2.0, bottom + 40.0, MIDDLE, "axis", self.x_name);
         for (style, series) in self.series.iter().enumerate() {
             self.draw(&mut drawing, style, series, &x, &y);
         }
-        Figure { title: self.title, caption: self.caption, height: bottom + BOTTOM, drawing, data: self.data }
+        Figure {
+            title: self.title,
+            caption: self.caption,
+            width: WIDTH,
+            height: bottom + BOTTOM,
+            drawing,
+            data: self.data,
+        }
     }
 
     fn draw(&self, out: &mut Markup, style: usize, series: &Series, x: &Scale, y: &Scale) {

@@ -1,6 +1,6 @@
 //! How series are told apart: colour, dash pattern and marker shape, all three at once.
 
-use super::{FONT, WIDTH, coordinate, label, text_width};
+use super::{FONT, WIDTH, coordinate, label};
 use crate::markup::Markup;
 
 /// Number of styles; a seventh series looks like the first.
@@ -17,7 +17,7 @@ const SHAPES: [&str; STYLES] = [
     "M-5-1.5h3.5v-3.5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5z",
 ];
 
-/// Height of one line of the legend.
+/// Height of one row of the legend.
 const LINE: f64 = 22.0;
 
 /// Draws a line through points; fewer than two draw nothing.
@@ -64,14 +64,19 @@ pub(crate) fn legend(out: &mut Markup, names: &[&str], left: f64) -> f64 {
     }
     let (mut x, mut y) = (left, LINE / 2.0 + 2.0);
     for (style, name) in names.iter().enumerate() {
-        let name = super::fitted(name, WIDTH - left - SAMPLE - GAP);
-        let width = SAMPLE + 6.0 + text_width(&name);
+        let lines = super::wrapped(name, WIDTH - left - SAMPLE - GAP);
+        let width = SAMPLE + 6.0 + super::widest(&lines);
         if x > left && x + width > WIDTH {
             (x, y) = (left, y + LINE);
         }
         line(out, style, &[(x, y), (x + SAMPLE, y)]);
         marker(out, style, (x + SAMPLE / 2.0, y));
-        label(out, x + SAMPLE + 6.0, y + FONT * 0.35, super::START, "", &name);
+        for (line, place) in lines.iter().zip(0u32..) {
+            if place > 0 {
+                y += super::LINE;
+            }
+            label(out, x + SAMPLE + 6.0, y + FONT * 0.35, super::START, "", line);
+        }
         x += width + GAP;
     }
     y + LINE / 2.0 + 4.0

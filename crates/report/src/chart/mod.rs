@@ -15,12 +15,12 @@ pub(crate) mod time;
 use crate::markup::Markup;
 use crate::sheet::Sheet;
 
-/// Width of every drawing, in its own units; the page scales it.
+/// Width of most drawings, in their own units; the page scales them.
 const WIDTH: f64 = 560.0;
+/// Width of those with words on both sides of the plot.
+const WIDE: f64 = 680.0;
 /// Size of labels, in the same units.
 const FONT: f64 = 13.0;
-/// Width of a character as a share of its size; generous, since the reader's font is not known.
-const CHARACTER: f64 = 0.6;
 
 /// A drawing with the words and the data that belong to it.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub(crate) struct Figure {
     pub(crate) title: String,
     /// A sentence that says what one sees.
     pub(crate) caption: String,
+    /// Width in the drawing's units.
+    pub(crate) width: f64,
     /// Height in the drawing's units.
     pub(crate) height: f64,
     /// The drawing.
@@ -40,9 +42,10 @@ pub(crate) struct Figure {
 impl Figure {
     /// Writes title, drawing, caption and data.
     pub(crate) fn write(&self, out: &mut Markup) {
-        out.tag("figure").class("chart").with(|out| {
+        out.tag("figure").class(if self.width > WIDTH { "chart wide" } else { "chart" }).with(|out| {
             out.tag("h4").text(&self.title);
-            out.tag("div").class("drawing").with(|out| self.draw(out));
+            // It scrolls on narrow screens, and must be reachable by keyboard then.
+            out.tag("div").class("drawing").attr("tabindex", "0").with(|out| self.draw(out));
             out.tag("figcaption").text(&self.caption);
             out.tag("details").with(|out| {
                 out.tag("summary").text("Data of this chart");
@@ -52,7 +55,7 @@ impl Figure {
     }
 
     fn draw(&self, out: &mut Markup) {
-        let view = format!("0 0 {WIDTH} {}", coordinate(self.height));
+        let view = format!("0 0 {} {}", coordinate(self.width), coordinate(self.height));
         out.tag("svg").attr("viewBox", view).attr("role", "img").with(|out| {
             out.tag("title").text(&self.title);
             out.tag("desc").text(&self.caption);
@@ -67,18 +70,96 @@ fn coordinate(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// About how wide a text is drawn, in the drawing's units.
+/// About how wide a text is drawn, in the drawing's units: by the widest of the usual fonts, since the reader's is not
+/// known.
 fn text_width(text: &str) -> f64 {
-    text.chars().count() as f64 * FONT * CHARACTER
+    text.chars().map(character_width).sum::<f64>() * FONT
 }
 
-/// Cuts a text that would be wider than `width`, with an ellipsis.
-fn fitted(text: &str, width: f64) -> String {
-    if text_width(text) <= width {
-        return text.to_owned();
+/// Width of a character as a share of the font's size.
+fn character_width(c: char) -> f64 {
+    match c {
+        'i' | 'j' | 'l' | 'I' | '|' | '\'' | '.' | ',' | ':' | ';' | ' ' | '!' | '-' | '(' | ')' | '['
+        | ']' | '/' => 0.4,
+        'f' | 'r' | 't' => 0.45,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '+' | '…' => 0.97,
+        'A'..='Z' => 0.77,
+        // Chinese, Japanese, Korean, and pictures.
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{1f000}'.. => 1.05,
+        _ => 0.65,
     }
-    let keep = (width / (FONT * CHARACTER)) as usize;
-    text.chars().take(keep.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A text in lines of at most this width: broken after commas, else between words, else within a word, behind an
+/// underscore or the like where there is one. Nothing is cut off.
+fn wrapped(text: &str, width: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in text.split_inclusive(", ").map(str::trim_end) {
+        if !add(&mut lines, part, width) {
+            for word in part.split(' ') {
+                if !add(&mut lines, word, width) {
+                    lines.extend(broken(word, width));
+                }
+            }
+        }
+    }
+    if lines.len() > 1 && lines[0].is_empty() {
+        lines.remove(0);
+    }
+    lines
+}
+
+/// Adds a piece to the last line, or as the next one; whether it fits either.
+fn add(lines: &mut Vec<String>, piece: &str, width: f64) -> bool {
+    let last = lines.last_mut().expect("there is always a line");
+    let longer = if last.is_empty() { piece.to_owned() } else { format!("{last} {piece}") };
+    if text_width(&longer) <= width {
+        *last = longer;
+    } else if text_width(piece) <= width {
+        lines.push(piece.to_owned());
+    } else {
+        return false;
+    }
+    true
+}
+
+/// A word that is wider than a line.
+fn broken(word: &str, width: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for c in word.chars() {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && text_width(line) + character_width(c) * FONT > width {
+            // The last joint, unless it leaves less than half a line.
+            let joint = line.rfind(['_', '-', '/', '.']).map(|at| at + 1).filter(|at| at * 2 > line.len());
+            let rest = line.split_off(joint.unwrap_or(line.len()));
+            lines.push(rest);
+        }
+        lines.last_mut().expect("there is always a line").push(c);
+    }
+    lines
+}
+
+/// Distance between lines of a label.
+const LINE: f64 = 16.0;
+
+/// Draws lines of text around the middle of a row.
+fn labels(out: &mut Markup, x: f64, middle: f64, anchor: Anchor, class: &'static str, lines: &[String]) {
+    let first = middle + FONT * 0.35 - LINE * (lines.len() as f64 - 1.0) / 2.0;
+    for (line, place) in lines.iter().zip(0u32..) {
+        label(out, x, first + LINE * f64::from(place), anchor, class, line);
+    }
+}
+
+/// The width of the widest of some lines.
+fn widest<'a>(lines: impl IntoIterator<Item = &'a String>) -> f64 {
+    lines.into_iter().map(|line| text_width(line)).fold(0.0, f64::max)
 }
 
 /// Where a label is held: at its start, middle or end.
@@ -114,4 +195,33 @@ fn rectangle(out: &mut Markup, class: &'static str, (x, y): (f64, f64), (width, 
         .attr("height", coordinate(height.max(0.0)))
         .class(class)
         .empty();
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn labels_are_broken_between_words() {
+        assert_eq!(wrapped("tpcb, 4 clients", 400.0), ["tpcb, 4 clients"]);
+        assert_eq!(
+            wrapped("tpcb with a very long name, 4 clients", 130.0),
+            ["tpcb with a very", "long name,", "4 clients"]
+        );
+        assert_eq!(wrapped("planet_osm_polygon_way_idx", 140.0), ["planet_osm_", "polygon_way_idx"]);
+        assert_eq!(wrapped("", 10.0), [""]);
+    }
+
+    proptest! {
+        /// Labels were cut off with an ellipsis.
+        #[test]
+        fn nothing_of_a_label_is_cut(text in ".{0,60}", width in 20.0f64..300.0) {
+            let lines = wrapped(&text, width);
+            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+            prop_assert!(lines.iter().all(|line| text_width(line) <= width || line.chars().count() == 1));
+        }
+    }
 }

@@ -3,7 +3,10 @@
 use results::Phase;
 
 use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
-use super::{END, FONT, Figure, MIDDLE, START, WIDTH, fitted, label, rectangle, rule, text_width};
+use super::{
+    END, FONT, Figure, LINE, MIDDLE, START, WIDTH, label, labels, rectangle, rule, text_width, widest,
+    wrapped,
+};
 use crate::markup::Markup;
 use crate::numbers;
 use crate::sheet::Sheet;
@@ -17,10 +20,18 @@ pub(crate) fn figure(title: &str, phases: &[Phase], data: Sheet) -> Option<Figur
     let end = phases.iter().map(|phase| phase.start_us.saturating_add(phase.duration_us)).max()?;
     let longest = phases.iter().max_by_key(|phase| phase.duration_us)?;
     let mut drawing = Markup::new();
-    let names: Vec<String> = phases.iter().map(|phase| fitted(&name(phase), 230.0)).collect();
-    let left = names.iter().map(|name| text_width(name)).fold(0.0, f64::max) + 10.0;
+    let names: Vec<Vec<String>> = phases.iter().map(|phase| wrapped(&name(phase), 230.0)).collect();
+    let left = widest(names.iter().flatten()) + 10.0;
     let (top, right) = (4.0, WIDTH - 14.0);
-    let bottom = top + ROW * phases.len() as f64;
+    let mut bottom = top;
+    let middles: Vec<f64> = names
+        .iter()
+        .map(|lines| {
+            let height = ROW + LINE * (lines.len() as f64 - 1.0);
+            bottom += height;
+            bottom - height / 2.0
+        })
+        .collect();
     let ticks = round_ticks(0.0, end as f64 / 1e6, 5.0);
     let x = Scale::new(Spacing::Linear, (0.0, ticks.last().copied().unwrap_or(1.0)), (left, right));
 
@@ -31,9 +42,8 @@ pub(crate) fn figure(title: &str, phases: &[Phase], data: Sheet) -> Option<Figur
         label(&mut drawing, at, bottom + 18.0, MIDDLE, "", &tick.label);
     }
     label(&mut drawing, (left + right) / 2.0, bottom + 38.0, MIDDLE, "axis", "seconds since the start");
-    for (row, (phase, name)) in phases.iter().zip(&names).enumerate() {
-        let middle = top + ROW * (row as f64 + 0.5);
-        label(&mut drawing, left - 8.0, middle + FONT * 0.35, END, "", name);
+    for ((phase, name), middle) in phases.iter().zip(&names).zip(middles) {
+        labels(&mut drawing, left - 8.0, middle, END, "", name);
         bar(&mut drawing, phase, &x, middle, (left, right));
     }
     rule(&mut drawing, "base", (left, top), (left, bottom));
@@ -45,6 +55,7 @@ pub(crate) fn figure(title: &str, phases: &[Phase], data: Sheet) -> Option<Figur
             name(longest),
             numbers::milliseconds(longest.duration_us)
         ),
+        width: WIDTH,
         height: bottom + 46.0,
         drawing,
         data,

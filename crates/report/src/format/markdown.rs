@@ -2,20 +2,20 @@
 
 use results::Table;
 
-use super::{Printer, is_numeric, readable};
+use super::{Printer, Units, is_numeric};
 
-pub(super) struct Markdown;
+pub(super) struct Markdown(pub(super) Units);
 
 impl Printer for Markdown {
     fn print(&self, table: &Table) -> String {
-        let mut out = line(table.columns.iter().map(|name| escaped(name)));
+        let mut out = line(table.columns.iter().map(|name| escaped(self.0.heading(name))));
         out.push_str(&line(
             (0..table.columns.len())
                 .map(|column| if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }),
         ));
         for row in &table.rows {
             let cells = row.iter().zip(&table.columns);
-            out.push_str(&line(cells.map(|(value, column)| escaped(&readable(value, column)))));
+            out.push_str(&line(cells.map(|(value, column)| escaped(&self.0.text(value, column)))));
         }
         out
     }
@@ -27,14 +27,44 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = None;
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
         match c {
-            '|' | '\\' | '*' | '_' | '`' | '[' | ']' => out.extend(['\\', c]),
+            // Inside a word it starts no emphasis, and names of columns are full of it.
+            '_' if is_of_a_word(before) && is_of_a_word(letters.peek().copied()) => out.push(c),
+            '|' | '\\' | '*' | '_' | '`' | '[' | ']' | '~' => out.extend(['\\', c]),
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
             '\n' | '\r' => out.push(' '),
             c => out.push(c),
         }
+        before = Some(c);
     }
     out
+}
+
+fn is_of_a_word(c: Option<char>) -> bool {
+    c.is_some_and(char::is_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_escaped_only_where_it_could_be_markup() {
+        for (text, wanted) in [
+            ("tps_mean", "tps_mean"),
+            ("base_p99_us", "base_p99_us"),
+            ("_own_", "\\_own\\_"),
+            ("a__b", "a\\_\\_b"),
+            ("*x* | [y](z)", "\\*x\\* \\| \\[y\\](z)"),
+            ("<b>&", "&lt;b>&amp;"),
+        ] {
+            assert_eq!(escaped(text), wanted);
+        }
+        let table = Table::new(&["tps_mean", "tps_max"]);
+        assert!(Markdown(Units::Suited).print(&table).starts_with("| tps_mean | tps_max |\n"));
+    }
 }

@@ -4,12 +4,13 @@ mod csv;
 mod json;
 mod markdown;
 mod text;
+mod units;
 
 use std::str::FromStr;
 
 use results::{Table, Value};
 
-use crate::numbers;
+use units::Units;
 
 /// How a table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,16 +53,26 @@ trait Printer {
 
 /// Prints a table; the result ends with a line break.
 ///
-/// Text and Markdown round numbers for reading; CSV and JSON give every digit that is stored.
+/// Text and Markdown are for people: each number has the digits and the unit that suit it, and stands as `273 ms` below
+/// `p99` what is `p99_us` otherwise. CSV and JSON give every digit that is stored, and keep the unit in the column's name.
 #[must_use]
 pub fn print(table: &Table, format: Format) -> String {
-    let printer: &dyn Printer = match format {
-        Format::Text => &text::Text,
-        Format::Json => &json::Json,
-        Format::Csv => &csv::Csv,
-        Format::Md => &markdown::Markdown,
-    };
-    printer.print(table)
+    printed(table, format, Units::Suited)
+}
+
+/// Prints a table whose columns are the reader's own (a query's): they keep their names, and numbers their unit.
+#[must_use]
+pub fn print_as_named(table: &Table, format: Format) -> String {
+    printed(table, format, Units::Named)
+}
+
+fn printed(table: &Table, format: Format, units: Units) -> String {
+    match format {
+        Format::Text => text::Text(units).print(&units.columns(table)),
+        Format::Md => markdown::Markdown(units).print(&units.columns(table)),
+        Format::Json => json::Json.print(table),
+        Format::Csv => csv::Csv.print(table),
+    }
 }
 
 /// Whether every value of a column is a number or absent, and one is a number.
@@ -69,18 +80,6 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     let mut values =
         table.rows.iter().filter_map(|row| row.get(column)).filter(|v| **v != Value::Null).peekable();
     values.peek().is_some() && values.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
-}
-
-/// One value of a column for people; control characters of foreign text are made visible.
-fn readable(value: &Value, column: &str) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::Int(number) => number.to_string(),
-        Value::Real(number) if column.ends_with("_pct") => numbers::fixed(*number, 1).replace(',', ""),
-        Value::Real(number) => numbers::figure(*number).replace(',', ""),
-        Value::Text(text) => text.chars().map(printable).collect(),
-        Value::Blob(bytes) => format!("({} bytes)", bytes.len()),
-    }
 }
 
 /// A character as it may be printed: line breaks as blanks, other controls replaced, so that nothing drives a terminal.

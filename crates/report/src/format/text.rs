@@ -6,7 +6,7 @@ use comfy_table::{
 };
 use results::{Table, Value};
 
-use super::{Printer, is_numeric, readable};
+use super::{Printer, Units, is_numeric};
 
 /// Width of a table, in characters, where its columns can be made to fit.
 const WIDTH: usize = 80;
@@ -22,11 +22,11 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('-').junction('-'))
     .content_lines(ContentLineStyle::none());
 
-pub(super) struct Text;
+pub(super) struct Text(pub(super) Units);
 
 impl Printer for Text {
     fn print(&self, table: &Table) -> String {
-        let columns: Vec<Column> = (0..table.columns.len()).map(|at| Column::of(table, at)).collect();
+        let columns: Vec<Column> = (0..table.columns.len()).map(|at| Column::of(table, at, self.0)).collect();
         let widths = widths(&columns);
         let mut grid = Grid::new();
         grid.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
@@ -56,11 +56,11 @@ struct Column {
 }
 
 impl Column {
-    fn of(table: &Table, at: usize) -> Self {
-        let name = table.columns[at].clone();
-        let text = |row: &Vec<Value>| row.get(at).map_or(String::new(), |value| readable(value, &name));
+    fn of(table: &Table, at: usize, units: Units) -> Self {
+        let name = &table.columns[at];
+        let text = |row: &Vec<Value>| row.get(at).map_or(String::new(), |value| units.text(value, name));
         let texts = table.rows.iter().map(text).collect();
-        Self { texts, numeric: is_numeric(table, at), name }
+        Self { texts, numeric: is_numeric(table, at), name: units.heading(name).to_owned() }
     }
 
     /// Width that breaks nothing.

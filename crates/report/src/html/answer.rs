@@ -1,6 +1,8 @@
 //! The answer under the question: verdict with interval, what it costs in safety, and whether it can be believed.
 
-use results::comparison::{ArmComparison, Comparison, Figure};
+use std::collections::BTreeSet;
+
+use results::comparison::{ArmComparison, Comparison, Figure, Metric};
 
 use crate::data::{ReportData, cell_text};
 use crate::markup::Markup;
@@ -15,7 +17,7 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
             out.tag("p").class("lead").text(words::without_comparison(data));
         });
     }
-    if let Some(found) = &data.throughput {
+    if let Some(found) = data.answer() {
         for (answer, arm) in answers.iter().zip(&found.arms) {
             out.tag("div").class(box_class(answer.tone)).with(|out| one(data, found, arm, answer, out));
         }
@@ -29,6 +31,13 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     let (suspect, invalid) = data.doubtful();
     let class = if invalid > 0 || suspect > 0 { "validity doubt" } else { "validity" };
     out.tag("p").class(class).text(words::validity(data));
+    let mut groups = words::grouped(data).into_iter();
+    if let Some(head) = groups.next() {
+        out.tag("div").class("notice").with(|out| {
+            out.tag("p").text(head);
+            out.tag("ul").with(|out| groups.for_each(|line| out.tag("li").text(line)));
+        });
+    }
 }
 
 fn box_class(tone: Tone) -> &'static str {
@@ -51,7 +60,8 @@ fn one(data: &ReportData, found: &Comparison, arm: &ArmComparison, answer: &Answ
     });
     out.tag("p").class("figures").with(|out| {
         out.text(&answer.figures);
-        if let Some(p99) = slowest(data, arm).filter(|_| arm.workloads.len() == 1) {
+        let beside = found.metric == Metric::Tps && arm.workloads.len() == 1;
+        if let Some(p99) = slowest(data, arm).filter(|_| beside) {
             out.text(format_args!("; p99 response time {}", words::estimate(&p99.grid.estimate)));
         }
         if !answer.unsafe_settings.is_empty() {
@@ -60,7 +70,7 @@ fn one(data: &ReportData, found: &Comparison, arm: &ArmComparison, answer: &Answ
         }
         out.text(".");
     });
-    if arm.workloads.len() > 1 {
+    if workloads(arm).len() > 1 {
         by_workload(data, found, arm).write(out);
     }
     out.tag("p").class("remark").text(cells_in_words(found, arm));
@@ -79,35 +89,41 @@ fn slowest(data: &ReportData, arm: &ArmComparison) -> Option<Figure> {
 }
 
 fn by_workload(data: &ReportData, found: &Comparison, arm: &ArmComparison) -> Sheet {
-    let latency = by_latency(data, arm);
-    let mut sheet = Sheet::new(format_args!(
-        "{} against {}, per workload; 95 % intervals in percent",
-        arm.arm, found.base
-    ))
-    .text(["workload"])
-    .numbers(["throughput"])
-    .text(["verdict"])
-    .numbers(["p99 response time"]);
-    let mut add = |name: &str, figure: &Figure, p99: Option<&Figure>| {
-        let tone = Tone::of(figure.verdict);
-        let change = figure.grid.estimate.change_pct();
-        sheet.row(vec![
-            name.into(),
-            words::estimate(&figure.grid.estimate).into(),
-            Cell::classed(
+    let latency = by_latency(data, arm).filter(|_| found.metric == Metric::Tps);
+    let mut sheet =
+        Sheet::new(format_args!("{} against {}, per workload; 95 % intervals", arm.arm, found.base))
+            .text(["workload"])
+            .numbers([found.metric.noun()])
+            .text(["verdict"])
+            .numbers(latency.map(|_| "p99 response time"));
+    let mut add = |name: &str, figure: Option<&Figure>, p99: Option<&Figure>| {
+        let change = |figure: Option<&Figure>| {
+            Cell::from(figure.map_or(numbers::ABSENT.into(), |figure| words::estimate(&figure.grid.estimate)))
+        };
+        let verdict = match figure {
+            Some(figure) => Cell::classed(
                 words::verdict_with_advice(figure.verdict, found.margin),
-                tone.cell_class(change, strong(found)),
+                Tone::of(figure.verdict).cell_class(figure.grid.estimate.change_pct(), strong(found)),
             ),
-            p99.map_or(numbers::ABSENT.into(), |figure| words::estimate(&figure.grid.estimate).into()),
-        ]);
+            None => "none: offered rates set the throughput".into(),
+        };
+        let mut row = vec![name.into(), change(figure), verdict];
+        row.extend(latency.map(|_| change(p99)));
+        sheet.row(row);
     };
-    for (name, figure) in &arm.workloads {
-        add(name, figure, latency.and_then(|other| other.workloads.get(name)));
+    for name in workloads(arm) {
+        add(name, arm.workloads.get(name), latency.and_then(|other| other.workloads.get(name)));
     }
     if let Some(figure) = &arm.grid {
-        add("whole grid", figure, latency.and_then(|other| other.grid.as_ref()));
+        add("whole grid", Some(figure), latency.and_then(|other| other.grid.as_ref()));
     }
     sheet
+}
+
+/// Workloads with a cell that is compared, also where none of them has a figure.
+fn workloads(arm: &ArmComparison) -> BTreeSet<&str> {
+    let compared = arm.cells.iter().filter(|cell| cell.estimate.is_some());
+    compared.map(|cell| cell.cell.workload.as_str()).collect()
 }
 
 /// A change is large from three margins on.

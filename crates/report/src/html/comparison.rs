@@ -1,6 +1,7 @@
 //! A verdict per cell: forest plot and table, an arm at a time.
 
-use results::comparison::{ArmComparison, CellComparison, Comparison};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Metric};
+use stats::Better;
 
 use super::answer::strong;
 use crate::chart::forest::{Forest, Row};
@@ -11,15 +12,18 @@ use crate::sheet::{Cell, Sheet};
 use crate::words::{self, Tone};
 
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
-    let Some(found) = &data.throughput else { return };
-    let from = if data.experiment.is_interleaved() {
-        "pairs of runs of the same round"
-    } else {
-        "all runs of both arms (Welch's t)"
-    };
+    for found in data.comparisons() {
+        one(data, found, out);
+    }
+}
+
+fn one(data: &ReportData, found: &Comparison, out: &mut Markup) {
+    let from =
+        if found.paired { "pairs of runs of the same round" } else { "all runs of both arms (Welch's t)" };
     out.tag("p").text(format_args!(
-        "Throughput in each cell against {}, with 95 % intervals from {from}. \"Same\" means: \
+        "{} in each cell against {}, with 95 % intervals from {from}. \"Same\" means: \
          surely within the margin of {}. Verdicts of single cells allow for there being many of them (Holm).",
+        words::sentence(found.metric.noun()),
         found.base,
         numbers::percent(found.margin)
     ));
@@ -30,7 +34,7 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
         if let Some(figure) = forest(found, arm) {
             figure.write(out);
         }
-        table(found, arm).write(out);
+        table(data, found, arm).write(out);
         excluded(arm, out);
     }
 }
@@ -54,7 +58,8 @@ fn forest(found: &Comparison, arm: &ArmComparison) -> Option<crate::chart::Figur
         tone: Tone::of(figure.verdict),
         total: true,
     }));
-    let mut data = Sheet::new("Change of throughput in percent, with its 95 % interval")
+    let noun = found.metric.noun();
+    let mut data = Sheet::new(format_args!("Change of {noun}, with its 95 % interval"))
         .text(["cell"])
         .numbers(["change", "interval"])
         .text(["verdict"]);
@@ -70,19 +75,29 @@ fn forest(found: &Comparison, arm: &ArmComparison) -> Option<crate::chart::Figur
         ]);
     }
     Forest {
-        title: format!("{} against {}: change of throughput", arm.arm, found.base),
+        title: format!("{} against {}: change of {noun}", arm.arm, found.base),
         caption: format!(
-            "{}. Each line is a cell's 95 % interval, the band is the margin of {}; ▲ faster, ▼ slower, ■ same, \
-             ● inconclusive, ◆ the whole grid.",
+            "{}. Each line is a cell's 95 % interval, the band is the margin of {}; {}.",
             words::tally(arm),
-            numbers::percent(found.margin)
+            numbers::percent(found.margin),
+            marks(found.metric, arm)
         ),
-        x_name: format!("change of throughput against {}, %", found.base),
+        x_name: format!("change of {noun} against {}", found.base),
         margin: found.margin * 100.0,
         rows,
         data,
     }
     .figure()
+}
+
+/// What the marks mean; those of a whole grid only where there is one.
+fn marks(metric: Metric, arm: &ArmComparison) -> String {
+    let better = match metric.better() {
+        Better::Larger => "▲ faster, ▼ slower",
+        Better::Smaller => "▲ faster (to the left), ▼ slower",
+    };
+    let grid = if arm.grid.is_some() { ", ◆ the whole grid" } else { "" };
+    format!("{better}, ■ same, ● inconclusive{grid}")
 }
 
 /// Verdicts of the rows that are drawn, in the same order.
@@ -94,24 +109,28 @@ fn verdicts(found: &Comparison, arm: &ArmComparison) -> Vec<String> {
         .collect()
 }
 
-fn table(found: &Comparison, arm: &ArmComparison) -> Sheet {
-    let mut sheet = Sheet::new(format_args!(
-        "{} against {}: transactions per second, mean over the pairs used",
-        arm.arm, found.base
-    ))
-    .text(["cell"])
-    .numbers([found.base.as_str(), arm.arm.as_str(), "change [95 %]"])
-    .text(["verdict"])
-    .numbers(["p (Holm)", "pairs"]);
+fn table(data: &ReportData, found: &Comparison, arm: &ArmComparison) -> Sheet {
+    let what = match found.metric {
+        Metric::Tps => "transactions per second, mean over rounds".to_owned(),
+        other => format!("{} of all rounds together", other.noun()),
+    };
+    let from = if found.paired { "changes from pairs of the same round" } else { "changes from all runs" };
+    let mut sheet = Sheet::new(format_args!("{} against {}: {what}; {from}", arm.arm, found.base))
+        .text(["cell"])
+        .numbers([found.base.as_str(), arm.arm.as_str(), "change [95 %]"])
+        .text(["verdict"])
+        .numbers(["p (Holm)", "pairs"]);
     for cell in &arm.cells {
         let change = cell.estimate.map_or(0.0, |estimate| estimate.change_pct());
-        let mean = |value: Option<f64>| value.map_or(numbers::ABSENT.to_owned(), numbers::tps);
         sheet.row(vec![
             cell_text(&cell.cell).into(),
-            mean(cell.base.mean()).into(),
-            mean(cell.new.mean()).into(),
+            words::value(found.metric, cell.base).into(),
+            words::value(found.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), words::estimate).into(),
-            Cell::classed(verdict(found, cell), Tone::of(cell.verdict).cell_class(change, strong(found))),
+            Cell::classed(
+                verdict(data, found, arm, cell),
+                Tone::of(cell.verdict).cell_class(change, strong(found)),
+            ),
             cell.holm_p.map_or(numbers::ABSENT.to_owned(), probability).into(),
             pairs(cell).into(),
         ]);
@@ -119,14 +138,16 @@ fn table(found: &Comparison, arm: &ArmComparison) -> Sheet {
     sheet
 }
 
-fn verdict(found: &Comparison, cell: &CellComparison) -> String {
-    let verdict = words::verdict_with_advice(cell.verdict, found.margin);
-    match cell.second_opinion {
-        Some(other) => {
-            format!("{verdict}; by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p))
-        }
-        None => verdict,
-    }
+/// The verdict, with what else is to be known of the cell.
+fn verdict(data: &ReportData, found: &Comparison, arm: &ArmComparison, cell: &CellComparison) -> String {
+    let mut parts = vec![words::verdict_with_advice(cell.verdict, found.margin)];
+    parts.extend(
+        cell.second_opinion.map(|other| {
+            format!("by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p))
+        }),
+    );
+    parts.extend(words::groups_of_pair(&data.groups, &cell.cell, [&found.base, &arm.arm]));
+    parts.join("; ")
 }
 
 /// Pairs used, and how many were left out.

@@ -1,12 +1,12 @@
 //! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
-use results::comparison::Crosstab;
+use results::comparison::{Crosstab, Summary};
 
 use crate::data::ReportData;
 use crate::markup::Markup;
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
-use crate::tables::{Show, changes, of_grid};
+use crate::tables::{Show, of_grid};
 
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
     let tabs: Vec<Crosstab> = of_grid(data).into_iter().filter(tells_something).collect();
@@ -15,7 +15,13 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     }
     out.tag("p").text("Plain means and maxima, as a spreadsheet would give them.");
     if data.compares() {
-        out.tag("p").text("They do not know which runs belong together; the verdicts above do.");
+        out.tag("p").text(
+            "The changes are those of the verdicts above, from runs that belong together; the quotient of two means can \
+             differ from them.",
+        );
+    }
+    if tabs.iter().any(|tab| tab.open) {
+        out.tag("p").text("No mean is taken over offered rates: it would be one over what was asked for.");
     }
     out.tag("div").class("pair").with(|out| {
         for tab in &tabs {
@@ -36,32 +42,36 @@ fn sheet(tab: &Crosstab) -> Sheet {
     ))
     .text([tab.factor.as_str()])
     .numbers(tab.rows.iter().map(|row| row.level.as_str()))
-    .numbers((tab.rows.len() > 1).then_some("geometric mean"));
+    .numbers(tab.geometric_means(Summary::mean).map(|_| "geometric mean"));
     for show in [Show::Mean, Show::Max] {
         add(&mut sheet, tab, show);
     }
     sheet
 }
 
-/// A row per arm, then a row of changes per arm but the base.
+/// A row per arm, then a row of changes per arm but the base: of means, as maxima have none.
 fn add(sheet: &mut Sheet, tab: &Crosstab, show: Show) {
     let mut by_level: Vec<Vec<Option<f64>>> = tab
         .rows
         .iter()
         .map(|row| row.cells.iter().map(|cell| cell.as_ref().and_then(|summary| show.of(summary))).collect())
         .collect();
-    if tab.rows.len() > 1 {
-        by_level.push(tab.geometric_means(|summary| show.of(summary)));
-    }
+    let means = tab.geometric_means(|summary| show.of(summary));
+    let averaged = means.is_some();
+    by_level.extend(means);
     for (column, arm) in tab.columns.iter().enumerate() {
         let name = if arm.is_empty() { show.word().to_owned() } else { format!("{arm}, {}", show.word()) };
         let values = by_level.iter().map(|values| values.get(column).copied().flatten());
         sheet.row(row(name, values, numbers::tps, ""));
     }
-    let changed: Vec<Vec<Option<f64>>> = by_level.iter().map(|values| changes(values)).collect();
+    if show == Show::Max {
+        return;
+    }
+    let levels = tab.rows.iter().map(|row| &row.changes).chain(averaged.then_some(&tab.changes));
+    let changed: Vec<&Vec<Option<f64>>> = levels.collect();
     for (column, arm) in tab.columns.iter().skip(1).enumerate() {
         let values = changed.iter().map(|values| values.get(column).copied().flatten());
-        sheet.row(row(format!("{arm}, change of {}", show.word()), values, numbers::change, "strong"));
+        sheet.row(row(format!("{arm}, change"), values, numbers::change, "strong"));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::markup::Markup;
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
 use crate::tables::CellFigures;
+use crate::words;
 
 /// Combinations of other factors whose charts stand open; the rest is folded.
 const OPEN: usize = 3;
@@ -16,6 +17,7 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     for workload in data.workloads() {
         out.tag("h3").text(workload);
         figures(data.grid_runs().filter(|run| run.workload == workload), &data.arms()).write(out);
+        groups(data, workload, out);
         let curves = data.curves(workload);
         let (open, folded) = curves.split_at(curves.len().min(OPEN));
         charts(data, workload, open, out);
@@ -25,6 +27,14 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
                 charts(data, workload, folded, out);
             });
         }
+    }
+}
+
+/// Cells whose runs fall into two groups.
+fn groups(data: &ReportData, workload: &str, out: &mut Markup) {
+    let found = data.groups.iter().filter(|found| found.cell.workload == workload);
+    for line in found.map(words::grouped_cell) {
+        out.tag("p").class("notice").text(line);
     }
 }
 

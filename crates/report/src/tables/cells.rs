@@ -4,6 +4,7 @@ use stats::Histogram;
 
 use super::{levels, real};
 use crate::data::ReportData;
+use crate::words;
 
 /// What the runs of one cell and arm gave together; invalid runs left out.
 pub(crate) struct CellFigures<'a> {
@@ -53,17 +54,20 @@ impl<'a> CellFigures<'a> {
         }
     }
 
-    /// Quantile of response times in nanoseconds.
+    /// Quantile of the response times of all rounds together, in nanoseconds, as `Metric::of_runs` has it.
     pub(crate) fn quantile_ns(&self, q: f64) -> Option<f64> {
         self.response.quantile_ns(q).map(|ns| ns as f64)
     }
 }
 
-/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together (more of them in the view `v_cell`).
+/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together, and
+/// a word where the runs fall into two groups.
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
-    let mut table =
-        Table::new(&["workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "failed"]);
+    let mut table = Table::new(&[
+        "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "failed", "groups",
+    ]);
+    table.optional.push("groups".to_owned());
     let mut add = |figures: CellFigures<'_>| {
         let micros = |q| real(figures.quantile_ns(q).map(|ns| ns / 1e3));
         table.push(vec![
@@ -76,6 +80,7 @@ pub fn cells(data: &ReportData) -> Table {
             micros(0.5),
             micros(0.99),
             figures.failed.into(),
+            data.grouped(&figures.cell, figures.arm).map(words::groups).into(),
         ]);
     };
     CellFigures::of(data.grid_runs(), &data.arms()).into_iter().for_each(&mut add);

@@ -1,16 +1,19 @@
-use results::comparison::{ArmComparison, Comparison, Metric};
+use results::comparison::{ArmComparison, Comparison, Grouped, Metric};
 use results::{Table, Value};
 use stats::{Estimate, Verdict};
 
 use super::{levels, real};
-use crate::words;
+use crate::{numbers, words};
+
+/// Name of the line for all workloads together.
+const WHOLE: &str = "whole grid";
 
 /// Every arm against the base: a line per cell, one per workload (cell empty), one for the whole grid.
 ///
-/// Means per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's adjustment,
-/// for cells only.
+/// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
+/// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them.
 #[must_use]
-pub fn comparison(found: &Comparison) -> Table {
+pub fn comparison(found: &Comparison, groups: &[Grouped]) -> Table {
     let unit = match found.metric {
         Metric::Tps => "tps",
         Metric::P50 => "p50_us",
@@ -30,16 +33,38 @@ pub fn comparison(found: &Comparison) -> Table {
         "p_holm",
         "n",
         "verdict",
+        "groups",
     ]);
+    table.optional.push("groups".to_owned());
     for arm in &found.arms {
-        add_arm(&mut table, found, arm);
+        add_arm(&mut table, found, arm, groups);
     }
     table
 }
 
-fn add_arm(table: &mut Table, found: &Comparison, arm: &ArmComparison) {
+/// The same for people: change and interval in one column, verdict and groups in another, as the page writes them.
+#[must_use]
+pub fn comparison_in_words(found: &Comparison, groups: &[Grouped]) -> Table {
+    let mut table = comparison(found, groups);
+    let at = table.columns.iter().position(|name| name == "change_pct").expect("it was just made");
+    table.columns.splice(at..at + 3, ["change, 95 %".to_owned()]);
+    for row in &mut table.rows {
+        let number = |value: &Value| if let Value::Real(number) = value { Some(*number) } else { None };
+        let change = number(&row[at]).map(|change| {
+            numbers::change_with_interval(change, number(&row[at + 1]).zip(number(&row[at + 2])))
+        });
+        row.splice(at..at + 3, [Value::from(change)]);
+        if let (Some(Value::Text(groups)), Some(Value::Text(verdict))) = (row.pop(), row.last_mut()) {
+            *verdict = format!("{verdict}; {groups}");
+        }
+    }
+    table.columns.pop();
+    table
+}
+
+fn add_arm(table: &mut Table, found: &Comparison, arm: &ArmComparison, groups: &[Grouped]) {
     for cell in &arm.cells {
-        let means = [real(cell.base.mean()), real(cell.new.mean())];
+        let means = [real(cell.base), real(cell.new)];
         let head = [arm.arm.clone().into(), cell.cell.workload.clone().into(), levels(&cell.cell)];
         table.push(row(
             head,
@@ -47,16 +72,37 @@ fn add_arm(table: &mut Table, found: &Comparison, arm: &ArmComparison) {
             cell.estimate.as_ref(),
             cell.holm_p,
             words::verdict(cell.verdict, found.margin),
+            words::groups_of_pair(groups, &cell.cell, [&found.base, &arm.arm]).into(),
         ));
     }
     let workloads = arm.workloads.iter().map(|(name, figure)| (name.as_str(), figure));
-    let grid = arm.grid.iter().map(|figure| ("whole grid", figure));
+    let grid = arm.grid.iter().map(|figure| (WHOLE, figure));
     for (name, figure) in workloads.chain(grid) {
-        let head = [arm.arm.clone().into(), name.into(), "".into()];
+        let head = [arm.arm.clone().into(), name.into(), left_out(arm, name).into()];
         let verdict: Verdict = figure.verdict;
         let words = words::verdict(verdict, found.margin);
-        table.push(row(head, [Value::Null, Value::Null], Some(&figure.grid.estimate), None, words));
+        table.push(row(
+            head,
+            [Value::Null, Value::Null],
+            Some(&figure.grid.estimate),
+            None,
+            words,
+            Value::Null,
+        ));
     }
+    if arm.grid.is_none() && arm.scheduled > 0 {
+        let head = [arm.arm.clone().into(), WHOLE.into(), "".into()];
+        let why = "none: offered rates set the throughput".to_owned();
+        table.push(row(head, [Value::Null, Value::Null], None, None, why, Value::Null));
+    }
+}
+
+/// Which cells are in the figure of the whole grid, where not all of them are.
+fn left_out(arm: &ArmComparison, name: &str) -> String {
+    if name != WHOLE || arm.scheduled == 0 {
+        return String::new();
+    }
+    format!("without {} of offered rates", numbers::counted(arm.scheduled, "cell", "cells"))
 }
 
 fn row(
@@ -65,6 +111,7 @@ fn row(
     estimate: Option<&Estimate>,
     holm_p: Option<f64>,
     verdict: String,
+    groups: Value,
 ) -> Vec<Value> {
     let interval = estimate.and_then(Estimate::interval_pct);
     let tail = [
@@ -74,6 +121,7 @@ fn row(
         real(holm_p),
         (estimate.map_or(0, |estimate| estimate.n) as u64).into(),
         verdict.into(),
+        groups,
     ];
     head.into_iter().chain(means).chain(tail).collect()
 }

@@ -35,13 +35,8 @@ pub(crate) fn of_grid(data: &ReportData) -> Vec<Crosstab> {
     all.into_iter().filter(|tab| workloads.contains(&tab.workload.as_str())).collect()
 }
 
-/// Change of each column against the first, in percent.
-pub(crate) fn changes(values: &[Option<f64>]) -> Vec<Option<f64>> {
-    let base = values.first().copied().flatten().filter(|base| *base > 0.0);
-    values.iter().skip(1).map(|value| Some((value.as_ref()? / base? - 1.0) * 100.0)).collect()
-}
-
-/// Mean and maximum throughput per level and arm, with their geometric mean and change against the base, in percent.
+/// Mean and maximum throughput per level and arm, with their geometric mean, and the change against the base in percent:
+/// that of the verdicts, beside means only.
 ///
 /// The column `over` says what each figure is taken over.
 #[must_use]
@@ -52,7 +47,7 @@ pub fn crosstab(data: &ReportData) -> Table {
     names.extend(arms.iter().map(|arm| if arm.is_empty() { "tps".to_owned() } else { format!("{arm}_tps") }));
     names.extend(arms.iter().skip(1).map(|arm| format!("{arm}_change_pct")));
     names.push("over".to_owned());
-    let mut table = Table { columns: names, rows: Vec::new() };
+    let mut table = Table { columns: names, ..Table::default() };
     for tab in tabs.iter().filter(|tab| tab.columns == arms) {
         for show in [Show::Mean, Show::Max] {
             add(&mut table, tab, show);
@@ -62,17 +57,19 @@ pub fn crosstab(data: &ReportData) -> Table {
 }
 
 fn add(table: &mut Table, tab: &Crosstab, show: Show) {
-    let mut push = |level: String, values: Vec<Option<f64>>| {
+    let mut push = |level: String, values: Vec<Option<f64>>, changes: &[Option<f64>]| {
         let mut row: Vec<Value> = vec![tab.workload.clone().into(), show.word().into(), level.into()];
-        row.extend(values.iter().copied().map(real));
-        row.extend(changes(&values).into_iter().map(real));
+        row.extend(values.into_iter().map(real));
+        row.extend(changes.iter().map(|change| real(change.filter(|_| show == Show::Mean))));
         row.push(tab.over.clone().into());
         table.push(row);
     };
     for row in &tab.rows {
         let values =
             row.cells.iter().map(|cell| cell.as_ref().and_then(|summary| show.of(summary))).collect();
-        push(format!("{} {}", tab.factor, row.level), values);
+        push(format!("{} {}", tab.factor, row.level), values, &row.changes);
     }
-    push("geometric mean".to_owned(), tab.geometric_means(|summary| show.of(summary)));
+    if let Some(means) = tab.geometric_means(|summary| show.of(summary)) {
+        push("geometric mean".to_owned(), means, &tab.changes);
+    }
 }

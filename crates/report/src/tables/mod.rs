@@ -9,9 +9,9 @@ mod sizes;
 
 pub(crate) use cells::CellFigures;
 pub use cells::cells;
-pub use comparison::comparison;
+pub use comparison::{comparison, comparison_in_words};
 pub use crosstab::crosstab;
-pub(crate) use crosstab::{Show, changes, of_grid};
+pub(crate) use crosstab::{Show, of_grid};
 pub use phases::phases;
 pub use runs::runs;
 pub(crate) use runs::{doubts, validity};

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pairs::Level;
-use super::{Cell, Metric};
+use super::{CellComparison, Comparison, Metric};
 use crate::record::{Experiment, Run, RunKind, Validity};
+
+/// The factor whose levels are offered rates.
+const RATE: &str = "rate";
 
 /// Mean, maximum and count of some values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -46,6 +49,9 @@ pub struct CrosstabRow {
     pub level: String,
     /// One summary per column; `None` where nothing was measured.
     pub cells: Vec<Option<Summary>>,
+    /// Change of each column but the base's in percent, by the estimator of the verdicts over the cells of this row; for
+    /// one cell it is the change of its verdict.
+    pub changes: Vec<Option<f64>>,
 }
 
 /// A workload's figures: `factor` down, arms across.
@@ -59,26 +65,35 @@ pub struct Crosstab {
     pub columns: Vec<String>,
     /// Rows in the order of their levels.
     pub rows: Vec<CrosstabRow>,
+    /// Change of each column but the base's in percent, over all rows: that of the workload's verdict.
+    pub changes: Vec<Option<f64>>,
+    /// Whether rates are offered on a schedule: then a mean over rows would be one over what was asked for.
+    pub open: bool,
     /// What each figure is taken over, in words.
     pub over: String,
 }
 
 impl Crosstab {
-    /// Geometric mean over the rows of each column's means (or maxima); `None` where a row lacks a value.
+    /// Geometric mean over the rows of each column's means (or maxima); `None` where a row lacks a value. There is none at
+    /// all for a single row, and none over offered rates.
     #[must_use]
-    pub fn geometric_means(&self, of: impl Fn(&Summary) -> Option<f64>) -> Vec<Option<f64>> {
-        (0..self.columns.len())
+    pub fn geometric_means(&self, of: impl Fn(&Summary) -> Option<f64>) -> Option<Vec<Option<f64>>> {
+        if self.rows.len() < 2 || self.open {
+            return None;
+        }
+        let means = (0..self.columns.len())
             .map(|column| {
                 let values: Option<Vec<f64>> =
                     self.rows.iter().map(|row| row.cells[column].as_ref().and_then(&of)).collect();
                 stats::geometric_mean(&values?)
             })
-            .collect()
+            .collect();
+        Some(means)
     }
 }
 
-/// One crosstab per workload, with `clients` down where it varies (else the factor with most levels). Invalid runs are
-/// left out.
+/// One crosstab per workload, with an offered rate down where it varies, else `clients` where that varies, else the
+/// factor with most levels. Invalid runs are left out.
 #[must_use]
 pub fn crosstabs(experiment: &Experiment, runs: &[Run], metric: Metric) -> Vec<Crosstab> {
     let usable = |run: &&Run| run.kind == RunKind::Client && run.validity != Validity::Invalid;
@@ -86,16 +101,28 @@ pub fn crosstabs(experiment: &Experiment, runs: &[Run], metric: Metric) -> Vec<C
     for run in runs.iter().filter(usable) {
         by_workload.entry(&run.workload).or_default().push(run);
     }
-    by_workload.into_iter().map(|(workload, runs)| crosstab(experiment, workload, &runs, metric)).collect()
+    let comparison = Comparison::of(experiment, runs, metric);
+    by_workload
+        .into_iter()
+        .map(|(workload, runs)| crosstab(experiment, comparison.as_ref(), workload, &runs, metric))
+        .collect()
 }
 
-fn crosstab(experiment: &Experiment, workload: &str, runs: &[&Run], metric: Metric) -> Crosstab {
+fn crosstab(
+    experiment: &Experiment,
+    comparison: Option<&Comparison>,
+    workload: &str,
+    runs: &[&Run],
+    metric: Metric,
+) -> Crosstab {
     let factor = factor_down(runs);
-    let with_arms = runs.iter().any(|run| run.arm.is_some());
-    let columns: Vec<String> = if with_arms {
-        experiment.arms.iter().map(|arm| arm.name.clone()).collect()
-    } else {
-        vec![String::new()]
+    let columns = columns(experiment, runs);
+    let changes = |of_row: &dyn Fn(&CellComparison) -> bool| -> Vec<Option<f64>> {
+        columns
+            .iter()
+            .skip(1)
+            .map(|column| change(comparison?, column, |cell| cell.cell.workload == workload && of_row(cell)))
+            .collect()
     };
     let levels: BTreeSet<Level> = runs.iter().map(|run| level(run, &factor)).collect();
     let rows = levels
@@ -113,10 +140,36 @@ fn crosstab(experiment: &Experiment, workload: &str, runs: &[&Run], metric: Metr
                     Some(values.collect::<Summary>()).filter(|summary| summary.n > 0)
                 })
                 .collect(),
+            changes: changes(&|cell| cell.cell.factors.get(&factor).cloned().unwrap_or_default() == wanted),
             level: wanted.0,
         })
         .collect();
-    Crosstab { workload: workload.to_owned(), over: over(runs, &factor), factor, columns, rows }
+    Crosstab {
+        workload: workload.to_owned(),
+        over: over(runs, &factor),
+        changes: changes(&|_| true),
+        open: runs.iter().any(|run| run.is_open()),
+        factor,
+        columns,
+        rows,
+    }
+}
+
+/// Arms, the base first; one nameless column where nothing has an arm.
+fn columns(experiment: &Experiment, runs: &[&Run]) -> Vec<String> {
+    if runs.iter().all(|run| run.arm.is_none()) {
+        return vec![String::new()];
+    }
+    let mut columns: Vec<String> = experiment.arms.iter().map(|arm| arm.name.clone()).collect();
+    columns.sort_by_key(|column| experiment.base.as_ref() != Some(column));
+    columns
+}
+
+/// Change of an arm over some cells, in percent.
+fn change(comparison: &Comparison, arm: &str, wanted: impl Fn(&CellComparison) -> bool) -> Option<f64> {
+    let arm = comparison.arms.iter().find(|compared| compared.arm == arm)?;
+    let cells: Vec<&CellComparison> = arm.cells.iter().filter(|cell| wanted(cell)).collect();
+    Some(comparison.over(&cells)?.grid.estimate.change_pct())
 }
 
 fn level(run: &Run, factor: &str) -> Level {
@@ -134,8 +187,10 @@ fn levels<'a>(runs: &[&'a Run]) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
 fn factor_down(runs: &[&Run]) -> String {
     let levels = levels(runs);
     let widest = levels.iter().max_by_key(|(name, levels)| (levels.len(), **name == "clients"));
-    let clients = levels.get("clients").is_some_and(|levels| levels.len() > 1);
-    if clients {
+    let varies = |name: &str| levels.get(name).is_some_and(|levels| levels.len() > 1);
+    if varies(RATE) && runs.iter().any(|run| run.is_open()) {
+        RATE.to_owned()
+    } else if varies("clients") {
         "clients".to_owned()
     } else {
         widest.map_or_else(|| "clients".to_owned(), |(name, _)| (*name).to_owned())
@@ -154,20 +209,4 @@ fn over(runs: &[&Run], factor: &str) -> String {
         }
     }
     parts.join(" and ")
-}
-
-/// A cell's values by arm, for charts: cell → arm → summary over rounds.
-#[must_use]
-pub fn by_cell(runs: &[Run], metric: Metric) -> BTreeMap<Cell, BTreeMap<String, Summary>> {
-    let mut values: BTreeMap<Cell, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.kind == RunKind::Client && run.validity != Validity::Invalid) {
-        if let Some(value) = metric.of(run) {
-            let arm = run.arm.clone().unwrap_or_default();
-            values.entry(Cell::of(run)).or_default().entry(arm).or_default().push(value);
-        }
-    }
-    let summary = |arms: BTreeMap<String, Vec<f64>>| {
-        arms.into_iter().map(|(arm, values)| (arm, values.into_iter().collect())).collect()
-    };
-    values.into_iter().map(|(cell, arms)| (cell, summary(arms))).collect()
 }

@@ -4,14 +4,16 @@
 //! kept; nothing else excludes a run. Imported runs have no pairs, and are compared set by set.
 
 mod crosstab;
+mod groups;
 mod pairs;
 mod unpaired;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Better, Estimate, GridEstimate, Heterogeneity, Verdict};
+use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, Verdict};
 
-pub use crosstab::{Crosstab, CrosstabRow, Summary, by_cell, crosstabs};
+pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
+pub use groups::{Grouped, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of};
 
@@ -34,11 +36,45 @@ impl Metric {
     /// Its value for a run: per second, or µs; `None` when the run has none.
     #[must_use]
     pub fn of(self, run: &Run) -> Option<f64> {
+        match self.quantile() {
+            None => run.tps(),
+            Some(quantile) => run.response_us(quantile),
+        }
+    }
+
+    /// The one figure of several runs of a cell and arm, wherever it is shown: throughput is the mean of the runs', a
+    /// percentile that of all their response times together, never a mean of percentiles. `None` when none was measured.
+    #[must_use]
+    pub fn of_runs(self, runs: &[&Run]) -> Option<f64> {
+        match self.quantile() {
+            None => runs.iter().filter_map(|run| run.tps()).collect::<Summary>().mean(),
+            Some(quantile) => {
+                let mut all = Histogram::new();
+                runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
+                all.quantile_ns(quantile).map(|ns| ns as f64 / 1000.0)
+            }
+        }
+    }
+
+    /// The quantile of response times that it is, if it is one.
+    #[must_use]
+    pub fn quantile(self) -> Option<f64> {
         match self {
-            Self::Tps => run.tps(),
-            Self::P50 => run.response_us(0.5),
-            Self::P95 => run.response_us(0.95),
-            Self::P99 => run.response_us(0.99),
+            Self::Tps => None,
+            Self::P50 => Some(0.5),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+        }
+    }
+
+    /// What changes, in a sentence.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Tps => "throughput",
+            Self::P50 => "p50 response time",
+            Self::P95 => "p95 response time",
+            Self::P99 => "p99 response time",
         }
     }
 
@@ -68,10 +104,12 @@ impl Metric {
 pub struct CellComparison {
     /// Which cell.
     pub cell: Cell,
-    /// Values of the base arm in the pairs used, by round.
-    pub base: Summary,
-    /// Values of the other arm in the pairs used.
-    pub new: Summary,
+    /// The cell's figure in the base arm: [`Metric::of_runs`] over all its runs that are not invalid.
+    pub base: Option<f64>,
+    /// The same in the other arm.
+    pub new: Option<f64>,
+    /// Whether an offered rate sets what is compared: it is averaged with no other cell.
+    pub scheduled: bool,
     /// ln(new / base) of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
     /// The estimate; `None` without a pair.
@@ -113,10 +151,12 @@ pub struct ArmComparison {
     pub unsafe_settings: Vec<String>,
     /// Cells in the order of their names.
     pub cells: Vec<CellComparison>,
-    /// One figure per workload.
+    /// One figure per workload, over the cells that are averaged.
     pub workloads: BTreeMap<String, Figure>,
-    /// One figure for the whole grid.
+    /// One figure for the whole grid, over the cells that are averaged.
     pub grid: Option<Figure>,
+    /// Cells that are not averaged, because an offered rate sets their throughput. Response times leave none out.
+    pub scheduled: usize,
     /// How much cells differ beyond their errors.
     pub heterogeneity: Option<Heterogeneity>,
 }
@@ -132,6 +172,8 @@ pub struct Comparison {
     pub margin: f64,
     /// Rounds that have at least one pair.
     pub rounds: usize,
+    /// Whether the runs of a round belong together; else whole sets are compared.
+    pub paired: bool,
     /// The other arms, in file order.
     pub arms: Vec<ArmComparison>,
 }
@@ -165,14 +207,14 @@ impl ArmComparison {
         tally
     }
 
-    /// The cells with the largest improvement and the largest loss.
+    /// The cells with the largest improvement and the largest loss, of those that are averaged.
     #[must_use]
     pub fn extremes(&self, better: Better) -> Option<(&CellComparison, &CellComparison)> {
         let gain = |cell: &CellComparison| {
             let change = cell.estimate.map_or(0.0, |estimate| estimate.log_ratio);
             if better == Better::Larger { change } else { -change }
         };
-        let with = || self.cells.iter().filter(|cell| cell.estimate.is_some());
+        let with = || self.cells.iter().filter(|cell| cell.estimate.is_some() && !cell.scheduled);
         let best = with().max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
         let worst = with().min_by(|a, b| gain(a).total_cmp(&gain(b)))?;
         Some((best, worst))
@@ -219,11 +261,7 @@ impl Comparison {
                     .filter(|setting| !base_unsafe.contains(setting))
                     .cloned()
                     .collect();
-                let way = Way {
-                    paired: experiment.is_interleaved(),
-                    margin: experiment.margin,
-                    better: metric.better(),
-                };
+                let way = Way { paired: experiment.is_interleaved(), margin: experiment.margin, metric };
                 compare_arm(&cells, &base, &arm.name, unsafe_settings, way)
             })
             .collect();
@@ -232,7 +270,29 @@ impl Comparison {
             .flat_map(|arm| &arm.cells)
             .flat_map(|cell| cell.differences.keys().copied())
             .collect();
-        Some(Self { metric, base, margin: experiment.margin, rounds: rounds.len(), arms })
+        let paired = experiment.is_interleaved();
+        Some(Self { metric, base, margin: experiment.margin, rounds: rounds.len(), paired, arms })
+    }
+
+    /// One figure for some cells of an arm, by the estimator of this comparison's verdicts; for a single cell it is the
+    /// cell's own estimate. Cells whose throughput is set by an offered rate are averaged with no other.
+    #[must_use]
+    pub fn over(&self, cells: &[&CellComparison]) -> Option<Figure> {
+        let way = Way { paired: self.paired, margin: self.margin, metric: self.metric };
+        if let [_] = cells { way.figure(cells) } else { way.average(cells) }
+    }
+
+    /// Whether an arm has a figure for the whole grid. It has none before there is a pair, and none for the throughput of
+    /// offered rates.
+    #[must_use]
+    pub fn has_grid(&self) -> bool {
+        self.arms.iter().any(|arm| arm.grid.is_some())
+    }
+
+    /// Whether an arm has cells whose throughput is set by an offered rate.
+    #[must_use]
+    pub fn has_scheduled(&self) -> bool {
+        self.arms.iter().any(|arm| arm.scheduled > 0)
     }
 }
 
@@ -242,7 +302,25 @@ struct Way {
     /// Whether the runs of a round belong together.
     paired: bool,
     margin: f64,
-    better: Better,
+    metric: Metric,
+}
+
+impl Way {
+    /// One figure for these cells.
+    fn figure(self, cells: &[&CellComparison]) -> Option<Figure> {
+        let better = self.metric.better();
+        if self.paired {
+            figure(cells, self.margin, better)
+        } else {
+            unpaired::figure(cells, self.margin, better)
+        }
+    }
+
+    /// One figure for those of these cells that can be averaged.
+    fn average(self, cells: &[&CellComparison]) -> Option<Figure> {
+        let averaged: Vec<_> = cells.iter().copied().filter(|cell| !cell.scheduled).collect();
+        self.figure(&averaged)
+    }
 }
 
 fn compare_arm(
@@ -250,30 +328,35 @@ fn compare_arm(
     base: &str,
     arm: &str,
     unsafe_settings: Vec<String>,
-    Way { paired, margin, better }: Way,
+    way: Way,
 ) -> ArmComparison {
-    let compare = if paired { compare_cell } else { unpaired::compare_cell };
+    let compare = if way.paired { compare_cell } else { unpaired::compare_cell };
     let mut compared: Vec<_> = cells
         .iter()
-        .map(|(cell, runs)| compare(cell.clone(), runs, base, arm, margin, better))
+        .map(|(cell, runs)| compare(cell.clone(), runs, base, arm, way.margin, way.metric))
         .filter(|cell| cell.estimate.is_some() || !cell.excluded.is_empty())
         .collect();
     adjust(&mut compared);
     let workloads: BTreeSet<String> = compared.iter().map(|cell| cell.cell.workload.clone()).collect();
-    let figure = |chosen: &[&CellComparison]| {
-        if paired { figure(chosen, margin, better) } else { unpaired::figure(chosen, margin, better) }
-    };
     let workloads = workloads
         .into_iter()
         .filter_map(|name| {
             let of_it: Vec<_> = compared.iter().filter(|cell| cell.cell.workload == name).collect();
-            Some((name, figure(&of_it)?))
+            Some((name, way.average(&of_it)?))
         })
         .collect();
-    let grid = figure(&compared.iter().collect::<Vec<_>>());
-    let estimates: Vec<Estimate> = compared.iter().filter_map(|cell| cell.estimate).collect();
-    let heterogeneity = stats::heterogeneity(&estimates);
-    ArmComparison { arm: arm.to_owned(), unsafe_settings, cells: compared, workloads, grid, heterogeneity }
+    let grid = way.average(&compared.iter().collect::<Vec<_>>());
+    let estimates: Vec<Estimate> =
+        compared.iter().filter(|cell| !cell.scheduled).filter_map(|cell| cell.estimate).collect();
+    ArmComparison {
+        arm: arm.to_owned(),
+        unsafe_settings,
+        workloads,
+        grid,
+        scheduled: compared.iter().filter(|cell| cell.scheduled).count(),
+        heterogeneity: stats::heterogeneity(&estimates),
+        cells: compared,
+    }
 }
 
 fn compare_cell(
@@ -282,7 +365,7 @@ fn compare_cell(
     base: &str,
     arm: &str,
     margin: f64,
-    better: Better,
+    metric: Metric,
 ) -> CellComparison {
     let (pairs, excluded) = runs.pairs(base, arm);
     let differences: BTreeMap<u32, f64> =
@@ -290,12 +373,13 @@ fn compare_cell(
     let values: Vec<f64> = differences.values().copied().collect();
     let estimate = stats::paired(&values);
     let verdict = estimate.map_or(Verdict::Inconclusive { more_pairs: None }, |estimate| {
-        stats::verdict(&estimate, margin, better)
+        stats::verdict(&estimate, margin, metric.better())
     });
     CellComparison {
         cell,
-        base: pairs.iter().map(|pair| pair.base).collect(),
-        new: pairs.iter().map(|pair| pair.new).collect(),
+        base: runs.figure(base),
+        new: runs.figure(arm),
+        scheduled: metric == Metric::Tps && runs.open,
         second_opinion: estimate.and_then(|estimate| second_opinion(&values, &estimate)),
         differences,
         estimate,

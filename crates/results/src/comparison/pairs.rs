@@ -15,7 +15,7 @@ pub struct Cell {
 }
 
 /// A level of a factor, ordered as a number where it is one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Level(pub String);
 
 impl Ord for Level {
@@ -78,6 +78,10 @@ pub(super) struct Pair {
 #[derive(Debug, Default)]
 pub(super) struct CellRuns {
     values: BTreeMap<(String, u32), Result<f64, String>>,
+    /// The cell's figure in each arm.
+    figures: BTreeMap<String, f64>,
+    /// Whether the rate is offered on a schedule.
+    pub(super) open: bool,
 }
 
 /// Why a valid run has no value.
@@ -88,9 +92,27 @@ pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns>
     for run in runs.iter().filter(|run| run.kind == RunKind::Client) {
         let Some(arm) = &run.arm else { continue };
         let value = usable(run, metric);
-        cells.entry(Cell::of(run)).or_default().values.insert((arm.clone(), run.round), value);
+        let cell = cells.entry(Cell::of(run)).or_default();
+        cell.values.insert((arm.clone(), run.round), value);
+        cell.open |= run.is_open();
+    }
+    for ((cell, arm), runs) in by_cell_and_arm(runs) {
+        let (Some(figure), Some(arm)) = (metric.of_runs(&runs), arm) else { continue };
+        if let Some(cell) = cells.get_mut(&cell) {
+            cell.figures.insert(arm, figure);
+        }
     }
     cells
+}
+
+/// Client runs that are not invalid, by cell and arm, each in order of execution.
+pub(super) fn by_cell_and_arm(runs: &[Run]) -> BTreeMap<(Cell, Option<String>), Vec<&Run>> {
+    let mut groups: BTreeMap<(Cell, Option<String>), Vec<&Run>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.kind == RunKind::Client && run.validity != Validity::Invalid) {
+        groups.entry((Cell::of(run), run.arm.clone())).or_default().push(run);
+    }
+    groups.values_mut().for_each(|runs| runs.sort_by_key(|run| run.sequence));
+    groups
 }
 
 fn usable(run: &Run, metric: Metric) -> Result<f64, String> {
@@ -102,6 +124,11 @@ fn usable(run: &Run, metric: Metric) -> Result<f64, String> {
 }
 
 impl CellRuns {
+    /// The cell's figure in an arm, as every table and chart shows it.
+    pub(super) fn figure(&self, arm: &str) -> Option<f64> {
+        self.figures.get(arm).copied()
+    }
+
     /// Usable values of an arm by round, and the invalid runs that were left out.
     pub(super) fn of(&self, arm: &str) -> (BTreeMap<u32, f64>, Vec<Excluded>) {
         let (mut values, mut excluded) = (BTreeMap::new(), Vec::new());

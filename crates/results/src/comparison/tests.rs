@@ -102,8 +102,113 @@ fn crosstabs_name_what_they_are_taken_over() {
     let first = tab.rows[0].cells[0].unwrap();
     assert_eq!(first.n, 8);
     assert!(first.max().unwrap() > first.mean().unwrap());
-    let means = tab.geometric_means(Summary::mean);
+    let means = tab.geometric_means(Summary::mean).unwrap();
     assert!((means[1].unwrap() / means[0].unwrap() - 1.1).abs() < 0.01);
+}
+
+/// A crosstab compared means of rounds while the verdict compared pairs: -5.2 % beside -0.5 % for one cell.
+#[test]
+fn a_crosstab_tells_the_changes_of_the_verdicts() {
+    let mut runs = rounds(0.1);
+    // One pair in which both arms were twice as fast weighs on a mean of rounds, not on the change.
+    for run in runs.iter_mut().filter(|run| run.round == 3) {
+        let twice = run.count("ok") * if run.arm.as_deref() == Some("B") { 3 } else { 2 };
+        run.counts.insert("ok".into(), twice);
+    }
+    // A lone run, whose pair is left out, is in the mean and not in the change.
+    runs[0].validity = Validity::Invalid;
+    for run in &mut runs {
+        run.factors.insert("scale".into(), if run.clients == 1 { "10" } else { "100" }.into());
+    }
+    // The base stands first, wherever the file has it.
+    let mut experiment = experiment(&["B", "A"]);
+    experiment.base = Some("A".into());
+    let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
+    let tab = &crosstabs(&experiment, &runs, Metric::Tps)[0];
+    assert_eq!(tab.columns, ["A", "B"]);
+    let cells = &compared.arms[0].cells;
+    assert_eq!(tab.rows.len(), cells.len());
+    for (row, cell) in tab.rows.iter().zip(cells) {
+        assert_eq!(row.changes, [cell.estimate.map(|estimate| estimate.change_pct())]);
+        let ratio = row.cells[1].unwrap().mean().unwrap() / row.cells[0].unwrap().mean().unwrap();
+        assert!((ratio - 1.0 - row.changes[0].unwrap() / 100.0).abs() > 0.001, "this test tells them apart");
+    }
+    let workload = compared.arms[0].workloads["reads"].grid.estimate.change_pct();
+    assert_eq!(tab.changes, [Some(workload)]);
+}
+
+/// A chart showed the mean of the rounds' p99 (373 µs) beside a table with the p99 of all of them (331 µs).
+#[test]
+fn a_cell_has_one_value_of_each_figure() {
+    let mut runs: Vec<Run> = rounds(0.0).into_iter().filter(|run| run.clients == 1).collect();
+    for run in runs.iter_mut().filter(|run| run.round == 2) {
+        let mut slow = stats::Histogram::new();
+        (0..20u64).for_each(|at| slow.record(5_000_000 + at));
+        run.scripts[0].response = slow;
+    }
+    let base: Vec<&Run> = runs.iter().filter(|run| run.arm.as_deref() == Some("A")).collect();
+    let pooled = Metric::P99.of_runs(&base).unwrap();
+    let mean = base.iter().filter_map(|run| Metric::P99.of(run)).sum::<f64>() / base.len() as f64;
+    assert!((pooled / mean - 1.0).abs() > 0.05, "this test tells them apart: {pooled} {mean}");
+    let compared = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::P99).unwrap();
+    assert_eq!(compared.arms[0].cells[0].base, Some(pooled));
+    let throughput = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::Tps).unwrap();
+    assert_eq!(throughput.arms[0].cells[0].base, Metric::Tps.of_runs(&base));
+}
+
+/// The grid's figure and the crosstab's averaged over offered rates, that is, over what was asked for.
+#[test]
+fn offered_rates_are_not_averaged() {
+    let experiment = experiment(&["A", "B"]);
+    let offered = |run: &mut Run, rate: f64| {
+        (run.load, run.offered_rate) = ("rate".into(), Some(rate));
+        run.factors.insert("rate".into(), rate.to_string());
+    };
+    let mut runs = rounds(0.08);
+    runs.iter_mut().for_each(|run| offered(run, if run.clients == 1 { 1000.0 } else { 16_000.0 }));
+    runs.iter_mut().for_each(|run| run.factors.extend([("clients".to_owned(), "16".to_owned())]));
+    let open = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
+    let arm = &open.arms[0];
+    assert!(arm.grid.is_none() && arm.workloads.is_empty() && arm.scheduled == 2 && !open.has_grid());
+    assert!(arm.cells.iter().all(|cell| cell.estimate.is_some()), "each cell is still compared");
+    let tab = &crosstabs(&experiment, &runs, Metric::Tps)[0];
+    assert_eq!((tab.factor.as_str(), tab.geometric_means(Summary::mean)), ("rate", None));
+    assert_eq!(tab.changes, [None]);
+    assert!(tab.rows.iter().all(|row| row.changes[0].is_some()));
+    // Response times are the server's own.
+    let latency = Comparison::of(&experiment, &runs, Metric::P99).unwrap();
+    assert!(latency.arms[0].grid.is_some() && latency.arms[0].scheduled == 0);
+    // Beside closed loads, the figure is that of the closed ones.
+    let mut mixed = rounds(0.08);
+    mixed.iter_mut().filter(|run| run.clients == 16).for_each(|run| offered(run, 20_000.0));
+    let mixed = Comparison::of(&experiment, &mixed, Metric::Tps).unwrap();
+    assert_eq!((mixed.arms[0].grid.unwrap().grid.cells, mixed.arms[0].scheduled), (1, 1));
+}
+
+/// Six valid runs, one of them five times as fast as the others, got no word.
+#[test]
+fn a_cell_whose_runs_fall_into_two_groups_is_found() {
+    let tps = [6674.0, 7592.0, 7393.0, 6580.0, 6459.0, 32_149.0];
+    let cell = |tps: &[f64]| -> Vec<Run> {
+        tps.iter().zip(1..).map(|(tps, round)| run("reads", 1, None, round, *tps)).collect()
+    };
+    let found = two_groups(&cell(&tps));
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].groups.low.n, found[0].groups.high.n, found[0].since_round), (5, 1, None));
+    assert_eq!(found[0].cell.text(), "reads, clients 1");
+    assert!(two_groups(&rounds(0.5)).is_empty(), "arms that differ are not groups of one cell");
+    // One step that stays is told from a change from run to run.
+    let step = two_groups(&cell(&[9000.0, 9100.0, 8950.0, 5000.0, 5050.0, 4980.0]));
+    assert_eq!(step[0].since_round, Some(4));
+    let swaps = two_groups(&cell(&[9000.0, 5000.0, 9100.0, 5050.0, 8950.0, 4980.0]));
+    assert_eq!(swaps[0].since_round, None);
+    // Invalid runs are no runs of the cell, and an offered rate is not the server's choice.
+    let mut invalid = cell(&tps);
+    invalid[5].validity = Validity::Invalid;
+    assert!(two_groups(&invalid).is_empty());
+    let mut open = cell(&tps);
+    open.iter_mut().for_each(|run| run.load = "rate".into());
+    assert!(two_groups(&open).is_empty());
 }
 
 /// The product's own acceptance: A against A under drift gives few false alarms when interleaved ABBA.

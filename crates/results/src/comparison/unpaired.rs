@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stats::{Better, Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns};
-use super::{CellComparison, Figure, SecondOpinion};
+use super::{CellComparison, Figure, Metric, SecondOpinion};
 
 /// Runs a side from which the rank test can reach 0.05.
 const ENOUGH: usize = 4;
@@ -17,7 +17,7 @@ pub(super) fn compare_cell(
     base: &str,
     arm: &str,
     margin: f64,
-    better: Better,
+    metric: Metric,
 ) -> CellComparison {
     let ((of_base, mut excluded), (of_arm, also)) = (runs.of(base), runs.of(arm));
     excluded.extend(also);
@@ -25,7 +25,7 @@ pub(super) fn compare_cell(
         (of_base.values().copied().collect(), of_arm.values().copied().collect());
     let estimate = stats::welch(&old, &new);
     let verdict = estimate.map_or(Verdict::Inconclusive { more_pairs: None }, |estimate| {
-        stats::verdict(&estimate, margin, better)
+        stats::verdict(&estimate, margin, metric.better())
     });
     // Shown beside the estimate, which does not rest on them.
     let differences: BTreeMap<u32, f64> =
@@ -33,8 +33,9 @@ pub(super) fn compare_cell(
     CellComparison {
         cell,
         second_opinion: estimate.and_then(|estimate| second_opinion(&old, &new, &estimate)),
-        base: old.into_iter().collect(),
-        new: new.into_iter().collect(),
+        base: runs.figure(base),
+        new: runs.figure(arm),
+        scheduled: metric == Metric::Tps && runs.open,
         differences,
         estimate,
         holm_p: None,

@@ -29,7 +29,7 @@ impl Store {
             let values = (0..columns.len()).map(|index| row.get_ref(index).map(value));
             rows.push(values.collect::<Result<_, _>>().map_err(wrong)?);
         }
-        Ok(Table { columns, rows })
+        Ok(Table { columns, rows, ..Table::default() })
     }
 }
 

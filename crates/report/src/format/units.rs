@@ -1,0 +1,165 @@
+//! Units for people: what a column's name says of its numbers, and how one of them is then written.
+
+use std::borrow::Cow;
+
+use results::{Table, Value};
+
+use crate::numbers;
+
+/// Who reads the numbers of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Units {
+    /// People: each number with the unit that suits it, the column's name without one.
+    Suited,
+    /// People who named the columns themselves: names and units as they are.
+    Named,
+}
+
+/// What the numbers of a column are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Plain,
+    /// A change in percent, with its sign.
+    Change,
+    /// An end of a change's interval.
+    End,
+    /// A share in percent.
+    Share,
+    /// A latency, with its factor to nanoseconds.
+    Time(f64),
+    /// A length of time.
+    Seconds,
+    Bytes,
+}
+
+impl Units {
+    /// The column's name above numbers written by [`Self::text`].
+    pub(super) fn heading(self, column: &str) -> &str {
+        match self {
+            Self::Suited => kind(column).1,
+            Self::Named => column,
+        }
+    }
+
+    /// A number of a column.
+    pub(super) fn text(self, value: &Value, column: &str) -> String {
+        let kind = if self == Self::Suited { kind(column).0 } else { Kind::Plain };
+        match (value, kind) {
+            (Value::Int(number), Kind::Plain) => number.to_string(),
+            (Value::Real(number), Kind::Plain) if column.ends_with("_pct") => {
+                numbers::fixed(*number, 1).replace(',', "")
+            }
+            (Value::Real(number), Kind::Plain) => numbers::figure(*number).replace(',', ""),
+            (Value::Int(number), kind) => suited(*number as f64, kind),
+            (Value::Real(number), kind) => suited(*number, kind),
+            (Value::Null, _) => String::new(),
+            (Value::Text(text), _) => text.chars().map(super::printable).collect(),
+            (Value::Blob(bytes), _) => format!("({} bytes)", bytes.len()),
+        }
+    }
+
+    /// The table without optional columns in which nothing stands.
+    pub(super) fn columns(self, table: &Table) -> Cow<'_, Table> {
+        let empty = |at: usize| {
+            table.rows.iter().all(|row| match row.get(at) {
+                Some(Value::Text(text)) => text.is_empty(),
+                other => matches!(other, None | Some(Value::Null)),
+            })
+        };
+        let kept: Vec<usize> = (0..table.columns.len())
+            .filter(|&at| !table.optional.contains(&table.columns[at]) || !empty(at))
+            .collect();
+        if kept.len() == table.columns.len() {
+            return Cow::Borrowed(table);
+        }
+        let row = |row: &Vec<Value>| kept.iter().map(|&at| row[at].clone()).collect();
+        Cow::Owned(Table {
+            columns: kept.iter().map(|&at| table.columns[at].clone()).collect(),
+            rows: table.rows.iter().map(row).collect(),
+            ..Table::default()
+        })
+    }
+}
+
+fn suited(number: f64, kind: Kind) -> String {
+    match kind {
+        Kind::Plain => numbers::figure(number),
+        Kind::Change => numbers::change(number),
+        Kind::End => numbers::change_end(number),
+        Kind::Share => numbers::percent(number / 100.0),
+        // From a minute on minutes and hours are easier to grasp.
+        Kind::Time(to_ns) if number * to_ns >= 60e9 => numbers::duration(number * to_ns / 1e9),
+        Kind::Time(to_ns) => numbers::latency_ns(number * to_ns),
+        Kind::Seconds if number >= 1.0 || number == 0.0 => numbers::duration(number),
+        Kind::Seconds => numbers::latency_ns(number * 1e9),
+        Kind::Bytes => numbers::bytes(number.max(0.0) as u64),
+    }
+}
+
+/// What a column's name says of its numbers, and the name without that.
+fn kind(column: &str) -> (Kind, &str) {
+    let units = [
+        ("change_pct", Kind::Change),
+        ("low_pct", Kind::End),
+        ("high_pct", Kind::End),
+        ("_pct", Kind::Share),
+        ("_us", Kind::Time(1e3)),
+        ("_ms", Kind::Time(1e6)),
+        ("_s", Kind::Seconds),
+        ("_bytes", Kind::Bytes),
+    ];
+    // A rate is no length of time.
+    if column.ends_with("per_s") {
+        return (Kind::Plain, column);
+    }
+    // The unit is what follows the last underscore.
+    let named = |unit: &str| Some(&column[..column.len() - (unit.len() - unit.rfind('_')?)]);
+    units
+        .into_iter()
+        .filter(|(unit, _)| column.ends_with(unit))
+        .find_map(|(unit, kind)| Some((kind, named(unit)?)))
+        .filter(|(_, name)| !name.is_empty())
+        .unwrap_or((Kind::Plain, column))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `272630` below `p99_us` is not what a person reads.
+    #[test]
+    fn numbers_get_the_unit_that_suits_them() {
+        for (column, value, heading, text) in [
+            ("p99_us", Value::Real(272_630.4), "p99", "273 ms"),
+            ("p50_us", Value::Int(793), "p50", "793 µs"),
+            ("duration_ms", Value::Real(1850.0), "duration", "1.85 s"),
+            ("duration_ms", Value::Real(7_200_000.0), "duration", "2 h 00 min"),
+            ("warmup_s", Value::Real(2.0), "warmup", "2 s"),
+            ("size_bytes", Value::Int(34_603_008), "size", "33.0 MB"),
+            ("gis_change_pct", Value::Real(5088.0), "gis_change", "52 times"),
+            ("low_pct", Value::Real(-1.8), "low", "-1.8"),
+            ("high_pct", Value::Real(5088.0), "high", "52 times"),
+            ("steal_pct", Value::Real(4.12), "steal", "4.1 %"),
+            ("rate_per_s", Value::Real(16_000.0), "rate_per_s", "16000"),
+            ("tps_mean", Value::Real(5.1234), "tps_mean", "5.123"),
+            ("p99_us", Value::Null, "p99", ""),
+        ] {
+            assert_eq!(
+                (Units::Suited.heading(column), Units::Suited.text(&value, column)),
+                (heading, text.to_owned())
+            );
+        }
+        assert_eq!(Units::Named.heading("p99_us"), "p99_us");
+        assert_eq!(Units::Named.text(&Value::Real(272_630.4), "p99_us"), "272630");
+    }
+
+    #[test]
+    fn optional_columns_stand_only_where_they_say_something() {
+        let mut table = Table::new(&["a", "groups"]);
+        table.optional.push("groups".to_owned());
+        table.push(vec![1_i64.into(), Value::Null]);
+        assert_eq!(Units::Suited.columns(&table).columns, ["a"]);
+        table.push(vec![1_i64.into(), "two".into()]);
+        assert_eq!(Units::Suited.columns(&table).columns, ["a", "groups"]);
+    }
+}
