@@ -191,6 +191,8 @@ pub(crate) struct Notes {
     pub(crate) statements: Vec<StatementNote>,
     /// Causes and message of the abort that the step carries out.
     pub(crate) abort: Option<(Vec<String>, String)>,
+    /// Code of the error behind it.
+    pub(crate) abort_code: Option<String>,
     /// For the user.
     pub(crate) messages: Vec<(Level, String)>,
     /// A link to be closed.
@@ -251,6 +253,11 @@ impl Io<'_> {
     /// As [`Io::abort`], with what led to it, oldest first.
     pub fn abort_because(&mut self, causes: Vec<String>, message: String) {
         self.notes.abort = Some((causes, message));
+    }
+
+    /// The code of the error (an SQLSTATE, say) behind the abort that is told with this event.
+    pub fn abort_code(&mut self, code: String) {
+        self.notes.abort_code = Some(code);
     }
 
     /// Something for the user to be shown as it is (NOTICE, debug).

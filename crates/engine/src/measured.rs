@@ -167,6 +167,9 @@ pub struct OwnCost {
 pub struct Abort {
     /// Number of the client, from 0.
     pub client: usize,
+    /// Code of the error behind it, in the words of the client's protocol (an SQLSTATE), where it has one: what tells
+    /// equal reasons from different ones, whatever their texts say.
+    pub code: Option<String>,
     /// What led to it, oldest first; often nothing.
     pub causes: Vec<String>,
     /// Its reason.

@@ -203,7 +203,8 @@ impl<C: Clock> Core<C> {
     pub(crate) fn stop_client(&mut self, client: usize) {
         let seat = &mut self.seats[client];
         if let Some((causes, message)) = self.notes.abort.take() {
-            let abort = Abort { client: seat.number, causes, message };
+            let code = self.notes.abort_code.take();
+            let abort = Abort { client: seat.number, code, causes, message };
             if matches!(self.phase, Phase::Setup { .. }) {
                 let message = abort.to_string();
                 self.failure.get_or_insert(EngineError::Setup { client: abort.client, message });

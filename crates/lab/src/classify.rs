@@ -20,13 +20,36 @@ use crate::target::settings::journal::RecoverError;
 /// Errors that have a class.
 trait Classified: std::fmt::Display {
     fn class(&self) -> Class;
+
+    /// What the server said against a statement, where that is what it is about.
+    fn sqlstate(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// What to try about an error of the server, by its SQLSTATE; empty where its own words must do.
+pub(crate) fn advice(sqlstate: &str) -> &'static str {
+    match sqlstate {
+        "42501" => {
+            "let the role do that: GRANT … ON … TO … by the owner of the object, or connect as another role"
+        }
+        "42P01" | "3F000" => "make it, or see who dropped it; the search_path may also be another one",
+        "42703" | "42883" | "42704" => "see whether the script and the database belong together",
+        "25006" => "the server or session is read-only: connect to the primary",
+        "53100" => "make room on the server's disk",
+        "53300" => "use fewer clients, or raise max_connections on the server",
+        "57014" => "the server cancelled it: look at statement_timeout and who else is there",
+        "57P01" | "57P02" | "57P03" | "57P05" => "see in the server's log why it ended sessions",
+        _ => "",
+    }
 }
 
 macro_rules! lab_error_from {
     ($($error:ty),*) => {
         $(impl From<$error> for LabError {
             fn from(error: $error) -> Self {
-                Self::failed(error.class(), error.to_string(), "")
+                let hint = error.sqlstate().map_or("", advice);
+                Self::failed(error.class(), error.to_string(), hint)
             }
         })*
     };
@@ -72,6 +95,10 @@ impl Classified for SqlError {
             Some(state) if state.starts_with("58") => Class::Io,
             Some(_) => Class::BadInput,
         }
+    }
+
+    fn sqlstate(&self) -> Option<&str> {
+        self.sqlstate.as_deref()
     }
 }
 
@@ -137,6 +164,13 @@ impl Classified for ManagedError {
             Self::Stopped => Class::Interrupted,
         }
     }
+
+    fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Sql { error, .. } => error.sqlstate(),
+            _ => None,
+        }
+    }
 }
 
 impl Classified for RedisError {
@@ -157,9 +191,12 @@ impl Classified for RedisError {
 impl Classified for SettingsError {
     fn class(&self) -> Class {
         match self {
-            Self::Value { .. } | Self::Unknown { .. } | Self::Fixed { .. } | Self::Contradiction { .. } => {
-                Class::BadInput
-            }
+            Self::Value { .. }
+            | Self::Unknown { .. }
+            | Self::Fixed { .. }
+            | Self::Reserved { .. }
+            | Self::Impossible { .. }
+            | Self::Contradiction { .. } => Class::BadInput,
             Self::Refused { .. } | Self::NotApplied(_) => Class::Guard,
             Self::NeedsServerChange(_) | Self::NeedsRestart(_) | Self::FormerUnknown(_) => Class::Missing,
             Self::Journal { .. } => Class::Io,
@@ -169,6 +206,14 @@ impl Classified for SettingsError {
             Self::Sql { error, .. } => error.class(),
             Self::Managed(error) => error.class(),
             Self::Connect(error) => error.class(),
+        }
+    }
+
+    fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Sql { error, .. } | Self::FormerUnknown(error) => error.sqlstate(),
+            Self::Managed(error) => error.sqlstate(),
+            _ => None,
         }
     }
 }
@@ -200,6 +245,15 @@ impl Classified for TargetError {
             Self::NoExtension { .. } | Self::NotAvailable(_) => Class::Missing,
         }
     }
+
+    fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Sql { error, .. } => error.sqlstate(),
+            Self::Managed(error) => error.sqlstate(),
+            Self::Settings(error) => error.sqlstate(),
+            _ => None,
+        }
+    }
 }
 
 impl Classified for WorkloadError {
@@ -211,6 +265,14 @@ impl Classified for WorkloadError {
             Self::Program { .. } => Class::Child,
             Self::Redis { .. } => Class::Unreachable,
             _ => Class::BadInput,
+        }
+    }
+
+    fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Sql { error, .. } => error.sqlstate(),
+            Self::FirstExecution { sqlstate, .. } => sqlstate.as_deref(),
+            _ => None,
         }
     }
 }
@@ -235,5 +297,23 @@ impl Classified for StoreError {
             Self::Query { .. } | Self::NoExperiment { .. } => Class::Usage,
             Self::Full { .. } | Self::Locked { .. } | Self::Unusable { .. } => Class::Io,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "permission denied" came with the advice to make pgbench's tables.
+    #[test]
+    fn advice_goes_by_what_the_server_said() {
+        let refused = |state: &str| {
+            let error = SqlError { sqlstate: Some(state.to_owned()), text: "ERROR:  any words".into() };
+            LabError::from(WorkloadError::Sql { doing: "looking".into(), error }).hint().unwrap_or_default()
+        };
+        assert!(refused("42501").contains("GRANT"), "{}", refused("42501"));
+        assert!(refused("42P01").contains("dropped"));
+        assert!(!refused("42501").contains("bench -i"));
+        assert_eq!(refused("XX000"), "");
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::experiment::FileProblems;
+use crate::words;
 
 /// Kind of an error, from which the program chooses its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +38,7 @@ pub enum LabError {
     #[error("{0}")]
     File(#[from] FileProblems),
     /// The experiment is finished already.
-    #[error("experiment {name} is finished: all its {runs} runs are in {}", results.display())]
+    #[error("experiment {name} is finished: {} in {}", words::count_of_all(*runs), results.display())]
     Finished {
         /// Name of the experiment.
         name: String,
@@ -45,6 +46,18 @@ pub enum LabError {
         runs: usize,
         /// The results file.
         results: PathBuf,
+    },
+    /// Two runs in a row were invalid for the same cause: what is left of their kind waits for somebody to look.
+    #[error("{}; {kept} of {}, the rest is left for later", what.join("\n"), words::count_kept(*planned))]
+    SetAside {
+        /// What waits, and why; never empty.
+        what: Vec<String>,
+        /// What to do about the cause; empty where nothing can be said of it.
+        advice: String,
+        /// Runs that are stored and count, earlier sessions included.
+        kept: usize,
+        /// Runs of the whole plan.
+        planned: usize,
     },
     /// Anything that has a class, a place and an advice, and needs no further structure.
     #[error("{what}")]
@@ -77,7 +90,7 @@ pub enum LabError {
 }
 
 fn kept_runs(kept: usize, planned: usize) -> String {
-    if planned == 0 { String::new() } else { format!("; {kept} of {planned} runs are kept") }
+    if planned == 0 { String::new() } else { format!("; {kept} of {}", words::count_kept(planned)) }
 }
 
 impl LabError {
@@ -87,12 +100,19 @@ impl LabError {
         Self::Failed { class, what: what.into(), hint: hint.into() }
     }
 
+    /// The same kind of error and advice in other words.
+    #[must_use]
+    pub(crate) fn told_as(self, what: String) -> Self {
+        Self::Failed { class: self.class(), what, hint: self.hint().unwrap_or_default() }
+    }
+
     /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
             Self::File(_) => Class::BadInput,
             Self::Finished { .. } => Class::Usage,
+            Self::SetAside { .. } => Class::Guard,
             Self::Failed { class, .. } => *class,
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Class::BadInput,
             Self::Io { .. } => Class::Io,
@@ -107,9 +127,14 @@ impl LabError {
             Self::Finished { .. } => {
                 Some("add --again to measure it anew, or raise `rounds` to extend it".into())
             }
+            Self::SetAside { advice, .. } => {
+                let mend = if advice.is_empty() { "mend the cause" } else { advice };
+                Some(format!("{mend}; then the same command measures those two again and goes on"))
+            }
             Self::Failed { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Some("check the path; relative ones start from the experiment file's folder".into())
+            Self::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                let tried = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                Some(format!("there is no {}", tried.display()))
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("free some space; finished runs are kept, the same command goes on".into())

@@ -1,7 +1,7 @@
 //! Whether a run can be believed: rules with their limits in one place. `docs/run-verdicts.md` explains them.
 
 use engine::{Counts, Measured};
-use results::{Doubt, Reason, SeriesPoint, Validity};
+use results::{Doubt, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
 
@@ -78,21 +78,27 @@ fn too_short(evidence: &Evidence<'_>) -> Finding {
         1..FEW => Validity::Suspect,
         _ => return None,
     };
-    Some((validity, Reason::TooShort, format!("only {done} transactions succeeded in the measured part")))
+    Some((
+        validity,
+        Reason::TooShort,
+        format!("only {} succeeded in the measured part", count(done, "transaction")),
+    ))
 }
 
 fn errors(evidence: &Evidence<'_>) -> Finding {
     let totals = evidence.measured.totals();
     let aborts = &evidence.measured.aborts;
     if let Some(first) = aborts.first() {
-        let detail = format!("{} clients gave up; the first: {}", aborts.len(), first.message);
+        let detail =
+            format!("{} gave up; the first: {}", count(aborts.len() as u64, "client"), first.message);
         return Some((Validity::Invalid, Reason::Errors, detail));
     }
     if totals.failed == 0 {
         return None;
     }
     let share = totals.failed as f64 / totals.due.max(1) as f64;
-    let detail = format!("{} of {} transactions failed ({:.2} %)", totals.failed, totals.due, share * 100.0);
+    let detail =
+        format!("{} of {} failed ({:.2} %)", totals.failed, count(totals.due, "transaction"), share * 100.0);
     let validity = if share > FAILED_SHARE { Validity::Invalid } else { Validity::Suspect };
     Some((validity, Reason::Errors, detail))
 }
@@ -169,7 +175,9 @@ fn backlog(evidence: &Evidence<'_>) -> Finding {
     let totals = evidence.measured.totals();
     let left = totals.unfinished as f64 / totals.due.max(1) as f64;
     (evidence.open && left > BACKLOG_SHARE).then(|| {
-        let detail = format!("{} of {} arrivals were not finished at the end", totals.unfinished, totals.due);
+        let (left, due) = (totals.unfinished, count(totals.due, "arrival"));
+        let detail =
+            format!("{left} of {due} {} not finished at the end", if left == 1 { "was" } else { "were" });
         (Validity::Suspect, Reason::BacklogAtEnd, detail)
     })
 }
@@ -330,7 +338,7 @@ mod tests {
         busy.own.busiest_thread = 0.95;
         let host = Evidence { steal_pct: Some(3.0), ..evidence(&busy, &[]) };
         assert_eq!(reasons(&host), (Validity::Suspect, vec![Reason::ClientSaturated, Reason::Steal]));
-        busy.aborts.push(Abort { client: 0, causes: Vec::new(), message: "gone".into() });
+        busy.aborts.push(Abort { client: 0, code: None, causes: Vec::new(), message: "gone".into() });
         assert_eq!(judge(&evidence(&busy, &[])).0, Validity::Invalid);
     }
 

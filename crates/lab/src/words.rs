@@ -16,7 +16,19 @@ pub fn duration(duration: Duration) -> String {
 /// `1 run`, `3 runs`: a number with its noun.
 #[must_use]
 pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+    results::count(number as u64, noun)
+}
+
+/// `all its 3 runs are`, `its 1 run is`.
+#[must_use]
+pub(crate) fn count_of_all(runs: usize) -> String {
+    if runs == 1 { "its 1 run is".to_owned() } else { format!("all its {runs} runs are") }
+}
+
+/// `3 runs are kept`, `1 run is kept`: what follows "2 of".
+#[must_use]
+pub(crate) fn count_kept(runs: usize) -> String {
+    format!("{} {} kept", count(runs, "run"), if runs == 1 { "is" } else { "are" })
 }
 
 #[cfg(test)]

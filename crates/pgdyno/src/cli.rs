@@ -100,7 +100,7 @@ pub(crate) struct FormatOption {
 pub(crate) struct Run {
     /// Experiment file (TOML; every key is explained in docs/experiment.md)
     pub(crate) file: PathBuf,
-    /// Show the plan, run by run, and do nothing
+    /// Show the plan, run by run, and do nothing; settings are checked where a server is at hand
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Use the file's table "full": more levels, more rounds, longer runs

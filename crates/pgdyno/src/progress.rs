@@ -39,7 +39,7 @@ impl Screen {
         self.bar.set_position(stored as u64);
         self.bar.enable_steady_tick(Duration::from_millis(200));
         let stored = if stored > 0 { format!(", {stored} of them stored before") } else { String::new() };
-        self.line(&format!("{planned} runs{stored}; about {} left", time(left)));
+        self.line(&format!("{}{stored}; about {} left", lab::words::count(planned, "run"), time(left)));
     }
 
     fn step(&self, step: Step, what: &str) {

@@ -280,20 +280,25 @@ rounds = 2
 #[test]
 fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
     let place = Place::new();
-    let file = place.write("dies.toml", MANAGED.replace("duration = \"1s\"", "duration = \"2s\""));
-    let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
-    assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
-    let status = place.run(["target", "status", "--format", "csv"]).expect(0).stdout;
-    let server: u32 = status
-        .lines()
-        .nth(1)
-        .and_then(|line| line.split(',').find_map(|cell| cell.parse().ok()))
-        .expect("a pid");
-    signal(server, "QUIT");
-    let (status, stderr) = running.end();
-    assert!(matches!(status.code(), Some(66 | 71)), "{stderr}");
-    assert!(stderr.contains("error:") && stderr.contains("server"), "{stderr}");
-    place.wait_until_quiet(Duration::from_secs(10));
+    // Killed, it leaves no word; and once its error had no path of a log.
+    for (number, how) in ["QUIT", "KILL"].into_iter().enumerate() {
+        let text = MANAGED.replace("duration = \"1s\"", &format!("duration = \"{}s\"", number + 2));
+        let file = place.write("dies.toml", text);
+        let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
+        assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
+        let status = place.run(["target", "status", "--format", "csv"]).expect(0).stdout;
+        let server: u32 = status
+            .lines()
+            .nth(1)
+            .and_then(|line| line.split(',').find_map(|cell| cell.parse().ok()))
+            .expect("a pid");
+        signal(server, how);
+        let (status, stderr) = running.end();
+        assert!(matches!(status.code(), Some(66 | 71)), "{stderr}");
+        assert!(stderr.contains("error:") && stderr.contains("server"), "{stderr}");
+        assert!(stderr.contains("tiny/server.log"), "{how}: {stderr}");
+        place.wait_until_quiet(Duration::from_secs(10));
+    }
     assert_eq!(place.sql("select count(*) > 0 from v_run where kind = 'client'"), "1");
 }
 

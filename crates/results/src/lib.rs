@@ -11,6 +11,7 @@ mod record;
 mod spool;
 mod store;
 mod table;
+mod words;
 
 pub use error::StoreError;
 pub use record::{
@@ -23,3 +24,4 @@ pub use store::{
     Collection, ExperimentId, ExperimentSummary, Imported, Known, RunKey, Store, StoredExperiment, StoredRun,
 };
 pub use table::{Table, Value};
+pub use words::count;

@@ -30,6 +30,8 @@ pub enum WorkloadError {
         statement: String,
         /// What the server (or the evaluation) said.
         problem: String,
+        /// SQLSTATE, where it was the server.
+        sqlstate: Option<String>,
     },
     /// Something the workload needs is not on the target.
     #[error("{what}; {hint}")]

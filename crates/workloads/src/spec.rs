@@ -21,6 +21,9 @@ pub enum Spec {
 }
 
 impl Spec {
+    /// All kinds, as written.
+    pub const KINDS: [&'static str; 3] = ["pgbench", "tiles", "redis"];
+
     /// `pgbench`, `tiles` or `redis`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -101,11 +104,18 @@ mod tests {
         let cases = [
             (r#"{"pgbench": {"builtins": "x"}}"#, "unknown field `builtins`"),
             (r#"{"pgbench": {"mode": "prepare"}}"#, "did you mean \"prepared\"?"),
+            (r#"{"pgbench": {"builtin": "selekt-only"}}"#, "did you mean \"select-only\"?"),
+            (r#"{"pgbench": {"files": ["a.sql@x"]}}"#, "pgbench.files: "),
+            (r#"{"pgbench": {"latency_limit_ms": 1e308}}"#, "at most 86400000 (a day)"),
             (r#"{"pgbench": {"scale": 0}}"#, "pgbench.scale: must be at least 1"),
             (r#"{"tiles": {}}"#, "tiles.table: is missing"),
             (r#"{"tiles": {"table": "a", "tables": ["b"]}}"#, "tiles.tables: give table or tables"),
             (r#"{"tiles": {"table": "a", "zooms": [16, 12]}}"#, "tiles.zooms: [16, 12] is no range"),
             (r#"{"tiles": {"table": "a", "zooms": [12, 23]}}"#, "tiles.zooms"),
+            (
+                r#"{"tiles": {"table": "a", "zooms": [1, 2, 3]}}"#,
+                "invalid length 3, expected an array of length 2",
+            ),
             (r#"{"tiles": {"table": "a", "picker": "dat"}}"#, "did you mean \"data\"?"),
             (r#"{"tiles": {"table": "a", "picker": "trace"}}"#, "picker trace needs a file"),
             (r#"{"tiles": {"table": "a", "variant": "morden"}}"#, "did you mean \"modern\"?"),
@@ -154,7 +164,5 @@ mod tests {
         }
         let missing = read(r#"{"pgbench": {"files": ["b.sql"]}}"#).unwrap().open(folder.path());
         assert!(missing.err().unwrap().to_string().contains("b.sql: cannot be read"));
-        let unknown = read(r#"{"pgbench": {"builtin": "selekt-only"}}"#).unwrap().open(folder.path());
-        assert!(unknown.err().unwrap().to_string().contains("did you mean \"select-only\"?"));
     }
 }

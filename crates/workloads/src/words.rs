@@ -10,6 +10,12 @@ pub fn nearest<'a>(word: &str, choices: &[&'a str]) -> Option<&'a str> {
     near.then_some(choice)
 }
 
+/// `1 row`, `3 rows`.
+#[must_use]
+pub fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// `unknown builtin "tpcb"; did you mean "tpcb-like"? (there are tpcb-like, simple-update, select-only)`.
 #[must_use]
 pub fn unknown_word(kind: &str, word: &str, choices: &[&str]) -> String {

@@ -33,6 +33,9 @@ pub fn load_osm(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
+    // Before a server is made or started for it.
+    let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
+    workloads::osm::check_extract(&tried)?;
     let plan = PlannedPreparation { osm: Some(options.clone()), ..PlannedPreparation::default() };
     let plan = plan.with_inputs()?;
     let name = plan.inputs.keys().next().cloned().unwrap_or_default();

@@ -209,7 +209,11 @@ fn single(options: &Options, workload: &Pgbench) -> Single {
 
 fn question(options: &Options, scripts: &[ScriptInfo]) -> String {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
-    format!("How fast is {} with {} clients?", names.join(", "), options.clients)
+    format!(
+        "How fast is {} with {}?",
+        names.join(", "),
+        crate::words::count(options.clients as usize, "client")
+    )
 }
 
 /// Everything but the seed that makes a run comparable with another one.

@@ -16,6 +16,7 @@ use crate::control::Control;
 use crate::error::LabError;
 use crate::host::HostSample;
 use crate::stop::{Heeded, Stop};
+use crate::words::count;
 
 /// What one run gave.
 #[derive(Debug)]
@@ -194,6 +195,15 @@ pub(crate) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     figures
 }
 
+/// `1 more outage was not kept`.
+fn not_kept(number: u64, noun: &str) -> String {
+    format!(
+        "{} {} not kept",
+        count(number as usize, &format!("more {noun}")),
+        if number == 1 { "was" } else { "were" }
+    )
+}
+
 /// Bytes of WAL above which a run counts as one that writes.
 const WRITES: f64 = 1e6;
 
@@ -202,16 +212,19 @@ pub(crate) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
     let mut events = Vec::new();
     for outage in &measured.outages {
         let seconds = (outage.to_ns - outage.from_ns) as f64 / 1e9;
+        let were = if outage.clients == 1 { "was" } else { "were" };
         let end = if outage.over { "" } else { ", up to the end of the run" };
-        let detail =
-            format!("{} clients were without a connection for {seconds:.3} s in all{end}", outage.clients);
+        let detail = format!(
+            "{} {were} without a connection for {seconds:.3} s in all{end}",
+            count(outage.clients, "client")
+        );
         events.push(RunEvent { time_us: outage.from_ns / 1000, kind: "outage".to_owned(), detail });
     }
     let mut add = |kind: &str, detail: String| {
         events.push(RunEvent { time_us: 0, kind: kind.to_owned(), detail });
     };
     if measured.outages_dropped > 0 {
-        add("outage", format!("{} more outages were not kept", measured.outages_dropped));
+        add("outage", not_kept(measured.outages_dropped, "outage"));
     }
     for abort in &measured.aborts {
         add("abort", format!("client {}: {abort}", abort.client));
@@ -220,7 +233,7 @@ pub(crate) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
         add("notice", message.clone());
     }
     if measured.messages_dropped > 0 {
-        add("notice", format!("{} more messages were not kept", measured.messages_dropped));
+        add("notice", not_kept(measured.messages_dropped, "message"));
     }
     let figure = |name: &str| figures.get(name).copied().unwrap_or(0.0);
     if figure("wal_bytes") > WRITES && figure("checkpoints") == 0.0 {

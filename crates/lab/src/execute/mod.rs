@@ -3,8 +3,12 @@
 //! The steps and their order are in [`Step`]. Whatever happens, settings are put back, what was started is
 //! stopped, and finished runs stay in the results file; the same command goes on where it stopped.
 
+mod arms;
+mod aside;
+mod book;
 mod crew;
 mod event;
+mod look;
 mod measure;
 mod pace;
 mod prepare;
@@ -21,6 +25,7 @@ use results::{ExperimentId, RunKey, Store};
 
 pub(crate) use event::Tell;
 pub use event::{LabEvent, Progress, Step};
+pub use look::{Looked, look};
 pub(crate) use measure::{Taken, counted, events, measure, own_figures};
 pub(crate) use prepare::prepare;
 pub(crate) use record::{fill, planned};
@@ -74,8 +79,9 @@ pub fn run(
 ) -> Result<Outcome, LabError> {
     let plan = Plan::expand(file, Machine::here())?;
     let store = Store::create_or_open(&options.results)?;
-    let (plan, stored) = stored(&store, plan, options)?;
-    let opened = Session::open(file, plan, store, options, stored.len(), progress, stop);
+    let (plan, known, stored) = stored(&store, plan, options)?;
+    let before = (known, stored.len());
+    let opened = Session::open(file, plan, store, options, before, progress, stop);
     let mut session = stop.explain(opened)?;
     let result = session.carry_out(&stored);
     let closed = session.close();
@@ -84,14 +90,17 @@ pub fn run(
     Ok(outcome)
 }
 
-/// What is stored of the plan already, and the plan with the randomness it began with.
-fn stored(store: &Store, plan: Plan, options: &Options) -> Result<(Plan, Vec<RunKey>), LabError> {
+/// A plan with the randomness it began with, its number in the file, and the runs that are done.
+type Stored = (Plan, Option<ExperimentId>, Vec<RunKey>);
+
+/// What is stored of the plan already.
+fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabError> {
     let hash = plan.hash();
     if options.again {
         let repetition = store.experiments()?.iter().filter(|known| known.hash == hash).count();
-        return Ok((plan.repeated(repetition as u64), Vec::new()));
+        return Ok((plan.repeated(repetition as u64), None, Vec::new()));
     }
-    let Some(id) = store.newest_with_hash(&hash)? else { return Ok((plan, Vec::new())) };
+    let Some(id) = store.newest_with_hash(&hash)? else { return Ok((plan, None, Vec::new())) };
     let plan = plan.with_seed(store.experiment(id)?.experiment.seed);
     let finished = store.finished_runs(id)?;
     if plan.remaining(&finished).is_empty() {
@@ -100,7 +109,7 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<(Plan, Vec<Run
     }
     let stored = plan.runs.iter().map(crate::plan::PlannedRun::key).filter(|key| finished.contains(key));
     let stored = stored.collect();
-    Ok((plan, stored))
+    Ok((plan, Some(id), stored))
 }
 
 /// What the newest experiment of the same name was, where this one is another.

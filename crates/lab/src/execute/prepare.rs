@@ -40,6 +40,8 @@ pub(crate) struct JobRecord {
     versions: BTreeMap<String, String>,
     relations: Vec<Relation>,
     log: String,
+    #[serde(default)]
+    remarks: Vec<String>,
 }
 
 impl JobRecord {
@@ -63,6 +65,7 @@ impl JobRecord {
         for (program, version) in &self.versions {
             run.events.push(event("version", format!("{program} {version}")));
         }
+        run.events.extend(self.remarks.iter().map(|remark| event("remark", remark.clone())));
         if reused {
             let detail =
                 format!("the data was there already; these figures are those of {}", self.started_at);
@@ -89,7 +92,8 @@ pub(crate) fn prepare(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Vec<Done>, LabError> {
-    let mut jobs = Jobs { stage, reuse, progress, stop, done: Vec::new(), changed: false };
+    let mut jobs =
+        Jobs { stage, reuse, progress, stop, done: Vec::new(), remarks: Vec::new(), changed: false };
     if let Some(options) = &plan.osm {
         let what = format!("load {} with osm2pgsql", options.extract.display());
         let print = fingerprint(&[&portable(options), &input(plan, &options.extract)]);
@@ -142,6 +146,8 @@ struct Jobs<'a> {
     progress: &'a mut dyn Progress,
     stop: &'a Stop,
     done: Vec<Done>,
+    /// What is to be remembered of the job under way.
+    remarks: Vec<String>,
     /// An earlier job was done anew: what builds on its data must be done again, too.
     changed: bool,
 }
@@ -222,6 +228,7 @@ impl Jobs<'_> {
             versions: report.versions,
             relations: relations(control)?,
             log: report.log,
+            remarks: std::mem::take(&mut self.remarks),
         };
         remember(control, name, print, &record)?;
         Ok(record)
@@ -233,11 +240,15 @@ impl Jobs<'_> {
             return LabError::Interrupted { kept: 0, planned: 0 };
         }
         self.stage.close_control();
-        self.stage.check().err().unwrap_or(error)
+        self.stage.explain(error)
     }
 
     fn load_osm(&mut self, options: &workloads::osm::Options) -> Result<JobReport, LabError> {
-        workloads::osm::check_extract(&options.extract)?;
+        if let Some(doubt) = workloads::osm::check_extract(&options.extract)?.doubt {
+            let mut progress: &mut dyn Progress = &mut *self.progress;
+            progress.warn(doubt.clone());
+            self.remarks.push(doubt);
+        }
         self.stage.target.ensure_extension("postgis")?;
         if options.hstore {
             self.stage.target.ensure_extension("hstore")?;

@@ -1,35 +1,35 @@
 //! One invocation of an experiment: from open servers to closed ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use results::{Doubt, ExperimentId, Reason, Run, RunEvent, RunKey, Setting, Store, Validity};
 use workloads::Crew;
 
+use super::arms::check_arms;
+use super::aside::{Aside, Cause, Waits};
+use super::book::Book;
 use super::crew::{self, Opened, changed_data};
 use super::event::{LabEvent, Progress, Step, Tell};
 use super::pace::Pace;
 use super::shape::{engine_plan, experiment, finished, median};
 use super::stage::Stage;
 use super::{Options, Outcome, Series, changes, fill, measure, planned, prepare};
+use crate::classify::advice;
 use crate::collect::{probe_ms, settle};
-use crate::error::LabError;
+use crate::error::{Class, LabError};
 use crate::experiment::ExperimentFile;
 use crate::host;
 use crate::plan::{Plan, PlannedRun};
 use crate::stop::Stop;
-use crate::target::settings::{Change, catalog, recorded};
 use crate::validity::{Evidence, judge};
 
 /// An experiment under way.
 pub(super) struct Session<'a> {
     file: &'a ExperimentFile,
     plan: Plan,
-    store: Store,
+    book: Book,
     stage: Stage,
-    id: ExperimentId,
-    number: u32,
-    results: std::path::PathBuf,
     progress: &'a mut dyn Progress,
     stop: &'a Stop,
     workloads: BTreeMap<String, Opened>,
@@ -40,12 +40,26 @@ pub(super) struct Session<'a> {
     probes: Vec<f64>,
     pace: Pace,
     stored: usize,
+    aside: Aside,
+    /// Why what waits does, in words, and what to do about the first of it.
+    waiting: Vec<String>,
+    /// Stored runs that are to be measured again.
+    marked: BTreeSet<i64>,
+    advice: &'static str,
     outcome: Counted,
+}
+
+/// A run that was done: as it is stored, and why it is invalid.
+struct Taken {
+    run: Run,
+    cause: Option<Cause>,
 }
 
 #[derive(Default)]
 struct Counted {
     done: usize,
+    /// Of these, runs that are to be measured again.
+    aside: usize,
     invalid: usize,
     suspect: usize,
 }
@@ -55,9 +69,9 @@ impl<'a> Session<'a> {
     pub(super) fn open(
         file: &'a ExperimentFile,
         plan: Plan,
-        mut store: Store,
+        store: Store,
         options: &Options,
-        stored: usize,
+        (known, stored): (Option<ExperimentId>, usize),
         mut progress: &'a mut dyn Progress,
         stop: &'a Stop,
     ) -> Result<Self, LabError> {
@@ -70,16 +84,14 @@ impl<'a> Session<'a> {
         if let Some((last, changes)) = changes(&store, &plan) {
             progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
         }
-        let (id, number) = store.begin_experiment(&experiment(file, &plan), &host, &target, options.again)?;
+        let record = (experiment(file, &plan), host, target);
+        let book = Book::open(store, &options.results, record, known, options.again)?;
         Ok(Self {
             pace: Pace::of(&plan),
             file,
             plan,
-            store,
+            book,
             stage,
-            id,
-            number,
-            results: options.results.clone(),
             progress,
             stop,
             workloads: BTreeMap::new(),
@@ -87,6 +99,10 @@ impl<'a> Session<'a> {
             settings: Vec::new(),
             probes: Vec::new(),
             stored,
+            aside: Aside::default(),
+            waiting: Vec::new(),
+            marked: BTreeSet::new(),
+            advice: "",
             outcome: Counted::default(),
         })
     }
@@ -94,17 +110,24 @@ impl<'a> Session<'a> {
     /// Prepares, guards, and does every run that is not stored.
     pub(super) fn carry_out(&mut self, stored: &[RunKey]) -> Result<Outcome, LabError> {
         let remaining: Vec<PlannedRun> = self.plan.remaining(stored).into_iter().cloned().collect();
-        let result = self.all(&remaining);
+        let result = self.all(&remaining).map_err(|error| self.stage.explain(error));
         if self.stop.soon() && (result.is_err() || self.outcome.done < remaining.len()) {
-            return Err(LabError::Interrupted {
-                kept: self.stored + self.outcome.done,
+            return Err(LabError::Interrupted { kept: self.kept(), planned: self.plan.runs.len() });
+        }
+        result?;
+        if !self.waiting.is_empty() {
+            return Err(LabError::SetAside {
+                what: std::mem::take(&mut self.waiting),
+                advice: self.advice.to_owned(),
+                kept: self.kept(),
                 planned: self.plan.runs.len(),
             });
         }
-        result?;
+        let experiment =
+            self.book.id().ok_or_else(|| LabError::failed(Class::Internal, "no run was stored", ""))?;
         Ok(Outcome {
-            experiment: self.id,
-            results: self.results.clone(),
+            experiment,
+            results: self.book.path().to_owned(),
             runs: self.plan.runs.len(),
             done_now: self.outcome.done,
             invalid: self.outcome.invalid,
@@ -112,20 +135,31 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Runs that are stored and done.
+    fn kept(&self) -> usize {
+        self.stored + self.outcome.done - self.outcome.aside
+    }
+
     fn all(&mut self, remaining: &[PlannedRun]) -> Result<(), LabError> {
+        self.check_settings()?;
         self.prepare()?;
         self.guard(remaining)?;
         self.progress.event(LabEvent::Begin {
             planned: self.plan.runs.len(),
             stored: self.stored,
             left: self.left(remaining),
-            results: self.results.clone(),
+            results: self.book.path().to_owned(),
         });
         for (index, run) in remaining.iter().enumerate() {
             if self.stop.soon() {
                 break;
             }
-            self.one(run, &remaining[index + 1..])?;
+            if self.aside.waits(run) {
+                continue;
+            }
+            let after: Vec<_> = remaining[index + 1..].iter().filter(|run| !self.aside.waits(run)).collect();
+            let after: Vec<PlannedRun> = after.into_iter().cloned().collect();
+            self.one(run, &after)?;
         }
         Ok(())
     }
@@ -133,30 +167,24 @@ impl<'a> Session<'a> {
     fn prepare(&mut self) -> Result<(), LabError> {
         let jobs =
             prepare(&mut self.stage, &self.plan.content.prepare, true, &mut *self.progress, self.stop)?;
-        let stored = self.store.finished_runs(self.id)?;
+        let stored = self.book.finished()?;
         for (sequence, job) in jobs.iter().enumerate() {
             // A job done in an earlier session of this experiment is in it already.
             let known = stored.iter().any(|key| key.round == 0 && key.workload == job.name);
             if !known || !job.reused {
-                let run = job.record.to_run(&job.name, sequence as u32, self.number, job.reused);
-                self.store.store_run(self.id, &run)?;
+                self.book.keep(&mut job.record.to_run(&job.name, sequence as u32, 0, job.reused))?;
             }
         }
         Ok(())
     }
 
-    /// Whether the server knows every setting of every arm, before the first run and not before the second arm.
+    /// Whether the server can be brought to every arm: before anything is prepared, and not before the second arm.
     fn check_settings(&mut self) -> Result<(), LabError> {
-        let control = self.stage.control()?;
-        let known = catalog(control)?;
-        for arm in &self.plan.content.arms {
-            Change::of(&known, &arm.settings, true)?;
-        }
-        Ok(())
+        let (control, means) = self.stage.control_and_means()?;
+        check_arms(self.file, &self.plan, control, means)
     }
 
     fn guard(&mut self, remaining: &[PlannedRun]) -> Result<(), LabError> {
-        self.check_settings()?;
         let mut names: Vec<String> = remaining.iter().map(|run| run.workload.clone()).collect();
         names.sort();
         names.dedup();
@@ -165,7 +193,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         // What an earlier session chose must still be what is chosen now; its choice is with its first run.
-        for run in self.store.runs(self.id)? {
+        for run in self.book.runs()? {
             let Some(opened) = self.workloads.get_mut(&run.workload) else { continue };
             let name = format!("prepared/{}", run.workload);
             if let Some(before) = run.artifacts.iter().find(|artifact| artifact.name == name) {
@@ -194,14 +222,35 @@ impl<'a> Session<'a> {
         self.switch_to(run)?;
         let start = Instant::now();
         let record = self.measure(run)?;
-        let Some(record) = record else { return Ok(()) };
-        self.progress.step(Step::Store, self.results.display().to_string());
-        let stored = self.store.store_run(self.id, &record);
+        let Some(Taken { run: mut record, cause }) = record else { return Ok(()) };
+        self.progress.step(Step::Store, self.book.path().display().to_string());
+        let stored = self.book.keep(&mut record);
         self.pace.ran(start.elapsed());
         self.count(&record);
         // Told even where it could not be stored: nobody shall have waited for nothing.
         self.progress.event(finished(&record, number, planned_runs, run.words(), self.left(after)));
-        stored?;
+        let stored_as = stored?;
+        let advice = cause.as_ref().and_then(|cause| cause.code.as_deref()).map_or("", advice);
+        match self.aside.judged(run, cause, stored_as) {
+            Some(waits) => self.set_aside(&waits, &record, advice),
+            None => Ok(()),
+        }
+    }
+
+    /// What was invalid twice in a row waits, and those two runs are to be measured again.
+    fn set_aside(&mut self, waits: &Waits, last: &Run, advice: &'static str) -> Result<(), LabError> {
+        let why: Vec<_> =
+            last.doubts.iter().map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
+        let why =
+            format!("{}: two runs in a row are invalid for the same cause ({})", waits.what, why.join("; "));
+        self.book.set_aside(&waits.runs, &why)?;
+        let new = waits.runs.iter().filter(|run| self.marked.insert(**run)).count();
+        self.outcome.aside += new;
+        self.progress.warn(format!("{why}; its other runs are left for later"));
+        if self.waiting.is_empty() {
+            self.advice = advice;
+        }
+        self.waiting.push(why);
         Ok(())
     }
 
@@ -220,14 +269,14 @@ impl<'a> Session<'a> {
             self.progress.note(added.clone());
         }
         self.arm = Some(arm.name);
-        self.settings = recorded(self.stage.control()?)?;
+        self.settings = self.stage.recorded()?;
         self.pace.switched(start.elapsed());
         Ok(())
     }
 
     /// The run itself; `None` when it was given up because the user asked to stop at once.
-    fn measure(&mut self, run: &PlannedRun) -> Result<Option<Run>, LabError> {
-        let mut record = planned(run, self.plan.content.load.name(), self.plan.content.warmup_s, self.number);
+    fn measure(&mut self, run: &PlannedRun) -> Result<Option<Taken>, LabError> {
+        let mut record = planned(run, self.plan.content.load.name(), self.plan.content.warmup_s, 0);
         self.reset(run, &mut record)?;
         let Some(opened) = self.workloads.get_mut(&run.workload) else { return Ok(None) };
         record.artifacts = std::mem::take(&mut opened.artifacts);
@@ -237,7 +286,8 @@ impl<'a> Session<'a> {
         if let Some(why) = opened.guarded.empty.clone() {
             record.validity = Validity::Invalid;
             record.doubts.push(Doubt { reason: Reason::EmptyResults, detail: why });
-            return Ok(Some(record));
+            // That is known from the guard, costs no time, and each run says it.
+            return Ok(Some(Taken { run: record, cause: None }));
         }
         let opened = &self.workloads[&run.workload];
         let plan = engine_plan(&self.plan, run, opened.scripts.len());
@@ -247,7 +297,7 @@ impl<'a> Session<'a> {
             seed: run.seed,
             statements: false,
         };
-        let series = Series::of(plan.until, Some(&self.results))?;
+        let series = Series::of(plan.until, Some(self.book.path()))?;
         let workload = &*opened.workload;
         let taken = measure(&mut self.stage, workload, &plan, crew, series, &mut *self.progress, self.stop)?;
         if self.stop.at_once() || taken.measured.interrupted {
@@ -265,9 +315,10 @@ impl<'a> Session<'a> {
             may_be_empty: opened.workload.may_be_empty(),
         });
         (record.validity, record.doubts) = (validity, doubts);
+        let cause = Cause::of(&record, &taken.measured.aborts);
         fill(&mut record, taken, &opened.scripts);
         self.probes.extend(probe);
-        Ok(Some(record))
+        Ok(Some(Taken { run: record, cause }))
     }
 
     /// The state every run starts from, recorded with it.
@@ -289,14 +340,14 @@ impl<'a> Session<'a> {
             let detail = "autovacuum was still at work when the run began".to_owned();
             record.events.push(RunEvent { time_us: 0, kind: "autovacuum".to_owned(), detail });
         }
-        if self.settings.is_empty() {
-            // Beside the grid no arm need be in force yet.
-            self.settings = recorded(control)?;
-        }
-        record.settings.clone_from(&self.settings);
         if let Some(probe) = probe_ms(control) {
             record.figures.insert("probe_ms".to_owned(), probe);
         }
+        if self.settings.is_empty() {
+            // Beside the grid no arm need be in force yet.
+            self.settings = self.stage.recorded()?;
+        }
+        record.settings.clone_from(&self.settings);
         Ok(())
     }
 

@@ -16,8 +16,12 @@ use crate::stop::Stop;
 use crate::target::Target;
 use crate::target::managed::{Options as ManagedOptions, Wish};
 use crate::target::redis::{self, Redis};
-use crate::target::settings::{Applied, Wanted};
+use crate::target::settings::{Applied, Means, Wanted, recorded};
 use crate::target::url::Rights;
+
+/// How long a server may take to be gone after its connections broke.
+const DYING: std::time::Duration = std::time::Duration::from_secs(1);
+const DYING_STEP: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// The servers; dropping it puts settings back and stops what was started.
 #[derive(Debug)]
@@ -90,6 +94,19 @@ impl Stage {
         Ok(self.control.as_mut().expect("just opened"))
     }
 
+    /// The control connection, and what may be done over it for an arm.
+    pub(crate) fn control_and_means(&mut self) -> Result<(&mut Control, Means), LabError> {
+        self.control()?;
+        let control = self.control.as_mut().expect("just opened");
+        let means = self.target.means(control);
+        Ok((control, means))
+    }
+
+    /// All settings as the load's connections see them, to be recorded.
+    pub(crate) fn recorded(&mut self) -> Result<Vec<results::Setting>, LabError> {
+        Ok(recorded(&mut self.target.like_the_load()?)?)
+    }
+
     /// Gives the control connection up: the next one starts with the settings then in force.
     pub(crate) fn close_control(&mut self) {
         self.control = None;
@@ -146,6 +163,32 @@ impl Stage {
             redis.check()?;
         }
         Ok(())
+    }
+
+    /// An error that may come from the end of a server of ours, with what its log says: connections break before the
+    /// process is gone.
+    pub(crate) fn explain(&mut self, error: LabError) -> LabError {
+        match error.class() {
+            Class::Interrupted => return error,
+            Class::Unreachable if self.target.log_path().is_some() => {}
+            _ => return self.check().err().unwrap_or(error),
+        }
+        for _ in 0..DYING.as_millis() / DYING_STEP.as_millis() {
+            if let Err(gone) = self.check() {
+                return gone;
+            }
+            std::thread::sleep(DYING_STEP);
+        }
+        self.with_log(error)
+    }
+
+    /// The error with the path of the server's log, unless it says that already.
+    fn with_log(&self, error: LabError) -> LabError {
+        let (told, log) = (error.to_string(), self.target.log_path().map(|path| path.display().to_string()));
+        match log.filter(|log| !told.contains(log)) {
+            Some(log) => error.told_as(format!("{told}\nthe server's log is {log}")),
+            None => error,
+        }
     }
 
     /// Versions of programs other than PostgreSQL, by name.

@@ -3,7 +3,8 @@
 use super::model::{ExperimentFile, TargetSpec};
 use super::problem::suggestion;
 use super::reader::{Field, Section};
-use crate::target::settings::{Machine, resolve};
+use crate::target::settings::{Machine, always_needs_restart, needs_reload, resolve};
+use crate::words::count;
 
 /// Notes everything in `file` that contradicts something else in it.
 pub(super) fn check(root: &Section<'_>, full: Option<&Section<'_>>, file: &ExperimentFile) {
@@ -15,6 +16,8 @@ pub(super) fn check(root: &Section<'_>, full: Option<&Section<'_>>, file: &Exper
     servers_are_there(&fields, file);
     memory_is_known(&fields, file);
     limit_and_rate(&fields, file);
+    arms_can_be(&fields, file);
+    runs_can_be_counted(&fields, file);
 }
 
 /// Finds the field that a check speaks of: in `[full]` first.
@@ -116,7 +119,10 @@ fn rounds_balance(fields: &Fields<'_, '_>, file: &ExperimentFile) {
         let better = if rounds == 1 { "2".to_owned() } else { format!("{} or {}", rounds - 1, rounds + 1) };
         fields.wrong(
             fields.find("measure", "rounds"),
-            format!("{rounds} rounds cannot be balanced: the base goes first in every other round"),
+            format!(
+                "{} cannot be balanced: the base goes first in every other round",
+                count(rounds as usize, "round")
+            ),
             Some(format!("use {better}")),
         );
     }
@@ -161,6 +167,51 @@ fn memory_is_known(fields: &Fields<'_, '_>, file: &ExperimentFile) {
 fn is_share(value: &str) -> bool {
     let on = |memory_bytes, cores| resolve(value, Machine { memory_bytes, cores });
     on(1 << 40, 1 << 10) != on(1 << 50, 1 << 20)
+}
+
+/// What no server given by URL can be brought to: two values of a setting that takes a restart, or a change of the
+/// whole server. One value may be in force there already; that only the server knows.
+fn arms_can_be(fields: &Fields<'_, '_>, file: &ExperimentFile) {
+    let TargetSpec::Url { change_server, .. } = &file.target else { return };
+    for (index, arm) in file.arms.iter().enumerate() {
+        for (name, value) in &arm.settings {
+            let others = file.arms[..index].iter().filter_map(|other| other.settings.get(name));
+            if !others.into_iter().any(|other| other != value) {
+                continue;
+            }
+            let section = fields.root.section("settings").and_then(|settings| settings.section(&arm.name));
+            let field = section.and_then(|section| section.get(name));
+            if always_needs_restart(name) {
+                let message =
+                    format!("`{name}` needs a restart, which a server given by URL cannot be given");
+                let hint = "use a managed target, or set it there by hand for all arms";
+                fields.wrong(field, message, Some(hint.into()));
+            } else if needs_reload(name) && !change_server {
+                let message = format!("`{name}` can only be set for the whole server");
+                fields.wrong(
+                    field,
+                    message,
+                    Some("write change_server = true into [target] to allow it".into()),
+                );
+            }
+        }
+    }
+}
+
+/// Most runs of an experiment.
+const MOST_RUNS: u64 = 1_000_000;
+
+fn runs_can_be_counted(fields: &Fields<'_, '_>, file: &ExperimentFile) {
+    let factors = &file.factors;
+    let levels = [factors.workload.len(), factors.clients.len(), factors.rate.len(), file.arms.len()];
+    let runs = levels
+        .iter()
+        .map(|count| (*count).max(1) as u64)
+        .fold(u64::from(file.measure.rounds), u64::saturating_mul);
+    if runs > MOST_RUNS {
+        let message = format!("the experiment has {runs} runs; at most {MOST_RUNS} can be");
+        fields.wrong(fields.find("measure", "rounds"), message, Some("fewer rounds or levels".into()));
+    }
 }
 
 fn limit_and_rate(fields: &Fields<'_, '_>, file: &ExperimentFile) {

@@ -79,6 +79,11 @@ pub(super) fn below(path: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// The path of a key of this name, which then is no name of a setting.
+pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
+    KEYS.iter().copied().find(|key| key.rsplit('.').next() == Some(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -35,7 +35,7 @@ pub struct ReadOptions {
 }
 
 impl ExperimentFile {
-    /// Reads a file; variables in it come from the environment.
+    /// Reads a file, and sees that those it names can be read; variables in it come from the environment.
     ///
     /// # Errors
     /// When it cannot be read, and with all mistakes found in it.
@@ -54,10 +54,10 @@ impl ExperimentFile {
             ("PGDYNO_DATA", Some(data)) => Some(data.clone()),
             _ => std::env::var(name).ok(),
         };
-        Ok(Self::parse(path, &text, options.full, &variables)?)
+        Ok(parse::parse(path, &text, options.full, &variables, true)?)
     }
 
-    /// Reads a text as if it stood in the file `path`.
+    /// Reads a text as if it stood in the file `path`; the files that it names are not looked at.
     ///
     /// # Errors
     /// All mistakes found in it.
@@ -67,13 +67,20 @@ impl ExperimentFile {
         full: bool,
         variables: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, FileProblems> {
-        parse::parse(path, text, full, variables)
+        parse::parse(path, text, full, variables, false)
     }
 
     /// The folder that relative paths in the file start from.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Line of the file that a setting of an arm stands in, from 1.
+    #[must_use]
+    pub fn line_of(&self, arm: &str, setting: Option<&str>) -> Option<usize> {
+        let arm = self.arms.iter().find(|known| known.name == arm)?;
+        arm.lines.get(&setting?.to_ascii_lowercase()).copied()
     }
 
     /// The workload of a name; every name in the grid has one.

@@ -1,5 +1,6 @@
 //! What an experiment file says, with defaults filled in.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -130,6 +131,8 @@ pub struct ArmSpec {
     pub name: String,
     /// What it sets, as written: values may be shares of the machine.
     pub settings: Wanted,
+    /// Line of the file that each setting stands in, from 1.
+    pub lines: BTreeMap<String, usize>,
 }
 
 /// How load is offered.

@@ -1,8 +1,10 @@
 //! From text to [`ExperimentFile`].
 
+use std::ops::Range;
 use std::path::Path;
 
-use toml::de::DeTable;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 use super::checks;
 use super::model::ExperimentFile;
@@ -17,12 +19,15 @@ pub(super) fn parse(
     text: &str,
     full: bool,
     variables: &dyn Fn(&str) -> Option<String>,
+    look: bool,
 ) -> Result<ExperimentFile, FileProblems> {
-    let source = Source::new(text, variables);
+    let source = Source::new(text, variables, look);
     let (table, mistakes) = DeTable::parse_recoverable(text);
     // After the first mistake in the grammar most others only follow from it.
     if let Some(mistake) = mistakes.first() {
-        source.problem(&mistake.span().unwrap_or(0..0), mistake.message().to_owned(), None);
+        let span = mistake.span().unwrap_or(0..0);
+        let hint = first_of(&source, table.get_ref(), &span);
+        source.problem(&span, mistake.message().to_owned(), hint);
     }
     let mut file = None;
     if mistakes.is_empty() {
@@ -49,6 +54,40 @@ pub(super) fn parse(
     }
 }
 
+/// Where the key that is given a second time stands first.
+fn first_of(source: &Source<'_>, table: &DeTable<'_>, second: &Range<usize>) -> Option<String> {
+    let plain = |text: &str| text.trim_matches(['"', '\'']).to_owned();
+    let name = plain(source.text.get(second.clone())?);
+    let first = first_header(source.text, second.start).or_else(|| first_before(table, &name, second.start));
+    let line = source.line(first?);
+    Some(format!("the first `{name}` is in line {line}"))
+}
+
+/// The first place of the `[header]` that stands around `at` a second time.
+fn first_header(text: &str, at: usize) -> Option<usize> {
+    let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let header = |line: &str| Some(line.trim().strip_prefix('[')?.split(']').next()?.replace(' ', ""));
+    let second = header(text[start..].lines().next()?)?;
+    let mut place = 0;
+    for line in text[..start].split_inclusive('\n') {
+        if header(line).is_some_and(|first| first == second) {
+            return Some(place);
+        }
+        place += line.len();
+    }
+    None
+}
+
+/// The last place before `at` where a key of this name stands.
+fn first_before(table: &DeTable<'_>, name: &str, at: usize) -> Option<usize> {
+    let of_entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+        let own = (key.get_ref() == name && key.span().start < at).then(|| key.span().start);
+        let below = value.get_ref().as_table().and_then(|table| first_before(table, name, at));
+        own.max(below)
+    };
+    table.iter().filter_map(of_entry).max()
+}
+
 /// A file that could not be read has a problem; if none was noted, that is our own mistake, said as such.
 fn at_least_one(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
     if problems.is_empty() {
@@ -71,7 +110,7 @@ fn assemble(path: &Path, root: &Section<'_>, full: bool) -> Option<ExperimentFil
         .and_then(|field| field.string());
     let target = sections::target(root);
     let prepare = sections::prepare(root, folder);
-    let workloads = sections::workloads(root);
+    let workloads = sections::workloads(root, folder);
     let arms = sections::arms(root);
     let compare = sections::compare(root, &arms);
     let load = sections::load(root);

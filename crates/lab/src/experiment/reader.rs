@@ -15,12 +15,19 @@ use super::values;
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) variables: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether the files that it names are looked at too.
+    pub(super) look: bool,
     problems: RefCell<Vec<(usize, Problem)>>,
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(text: &'a str, variables: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self { text, variables, problems: RefCell::default() }
+    pub(super) fn new(text: &'a str, variables: &'a dyn Fn(&str) -> Option<String>, look: bool) -> Self {
+        Self { text, variables, look, problems: RefCell::default() }
+    }
+
+    /// Line of a byte of the text, from 1.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
     }
 
     /// Notes a problem; the same one is noted once.
@@ -90,6 +97,14 @@ impl<'a> Section<'a> {
         let mut fields: Vec<_> = self.table.iter().map(|(name, value)| self.field(name, value)).collect();
         fields.sort_by_key(|field| field.key_span.start);
         fields
+    }
+
+    /// Notes names that nobody could read in a table: empty ones, or nothing but blanks.
+    pub(super) fn check_names(&self, of_what: &str) {
+        for field in self.fields().iter().filter(|field| field.key.trim().is_empty()) {
+            let message = format!("{of_what} needs a name, not `[{}.\"{}\"]`", self.path, field.key);
+            self.source.problem(&field.key_span, message, None);
+        }
     }
 
     /// Notes every key that [`keys::KEYS`] does not list here.
@@ -210,25 +225,31 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A number above 0.
-    pub(super) fn positive(&self) -> Option<f64> {
-        let text = match self.value.get_ref() {
-            DeValue::Integer(number) => number.as_str(),
-            DeValue::Float(number) => number.as_str(),
-            _ => {
-                self.not_a("a number");
-                return None;
-            }
+    /// A number within bounds, whole or not.
+    pub(super) fn number(&self, least: f64, most: f64) -> Option<f64> {
+        let Some(number) = values::number(self.value.get_ref()) else {
+            self.not_a("a number");
+            return None;
         };
-        let number = text.replace('_', "").parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
-        if number.is_none() {
-            self.wrong(format!("`{}` must be above 0", self.path), None);
+        if !(least..=most).contains(&number) {
+            self.wrong(format!("`{}` must be from {least} to {most}", self.path), None);
+            return None;
         }
-        number
+        Some(number)
     }
 
-    /// A length of time with its unit, e.g. "500ms".
-    pub(super) fn duration(&self) -> Option<Duration> {
+    /// A length of time within bounds with its unit, e.g. "500ms".
+    pub(super) fn duration(&self, least: Duration, most: Duration) -> Option<Duration> {
+        let duration = self.any_duration()?;
+        if !(least..=most).contains(&duration) {
+            let [least, most] = [least, most].map(values::in_words);
+            self.wrong(format!("`{}` must be from {least} to {most}", self.path), None);
+            return None;
+        }
+        Some(duration)
+    }
+
+    fn any_duration(&self) -> Option<Duration> {
         let wanted = "write a number with its unit: \"500ms\", \"10s\", \"2min\", \"1h\"";
         let text = match self.value.get_ref().as_str() {
             Some(text) => text,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use toml::de::DeValue;
 use workloads::pgbench::init::InitOptions;
 
+use super::keys;
 use super::model::{
     ArmSpec, Beside, CellOrder, Compare, DurationSpec, Factors, LoadKind, LoadSpec, Measure, NamedWorkload,
     Prepare, TargetSpec,
@@ -13,7 +14,7 @@ use super::model::{
 use super::reader::{Field, Section};
 use super::values::without_passwords;
 use super::workload;
-use crate::target::settings::{Machine, resolve};
+use crate::target::settings::{Machine, reserved, resolve};
 
 /// Change that counts as none, unless the file says otherwise.
 const MARGIN: f64 = 0.03;
@@ -22,6 +23,13 @@ const DURATION: Duration = Duration::from_secs(10);
 const ROUNDS: u32 = 8;
 const MAX_CLIENTS: u64 = 100_000;
 const MAX_ROUNDS: u64 = 10_000;
+/// Offered transactions per second: from one in a quarter of an hour to more than any server does.
+const RATES: (f64, f64) = (0.001, 10_000_000.0);
+/// Longest part of a run, and shortest one that counts.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+const SHORTEST: Duration = Duration::from_millis(1);
+/// Longest pause of a user, and promise.
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) fn target(root: &Section<'_>) -> Option<TargetSpec> {
     let hint = "add [target] with managed = {} (a private server) or url = \"postgres://…\"";
@@ -101,10 +109,17 @@ pub(super) fn prepare(root: &Section<'_>, folder: &Path) -> Prepare {
 
 fn osm(field: &Field<'_>, folder: &Path) -> Option<workloads::osm::Options> {
     let mut options: workloads::osm::Options = workload::read(field)?;
-    if let Some(extract) = field.section()?.get("extract") {
+    let section = field.section()?;
+    if let Some(extract) = section.get("extract") {
         options.extract = folder.join(extract.expanded()?);
+        if let (true, Err(error)) = (field.source.look, workloads::osm::check_extract(&options.extract)) {
+            extract.wrong(error.to_string(), None);
+        }
     }
     options.style = options.style.map(|style| folder.join(style));
+    if let (Some(style), Some(field)) = (&options.style, section.get("style")) {
+        is_readable(&field, style);
+    }
     if let Err(error) = options.validate() {
         workload::note(field, &error);
         return None;
@@ -121,15 +136,22 @@ fn pgbench_tables(field: &Field<'_>) -> Option<InitOptions> {
     Some(options)
 }
 
-pub(super) fn workloads(root: &Section<'_>) -> Vec<NamedWorkload> {
+pub(super) fn workloads(root: &Section<'_>, folder: &Path) -> Vec<NamedWorkload> {
     let hint = "describe at least one: [workload.lookup] pgbench = { builtin = \"select-only\" }";
     let Some(section) = root.required("workload", hint).and_then(|field| field.section()) else {
         return Vec::new();
     };
+    section.check_names("a workload");
     let mut named = Vec::new();
     for field in section.fields() {
+        let Some(kinds) = field.section() else { continue };
+        // A workload is a table of one table.
+        if kinds.fields().iter().any(|kind| kind.section().is_none()) {
+            continue;
+        }
         let Some(spec) = workload::read::<workloads::Spec>(&field) else { continue };
-        if let Err(error) = spec.validate() {
+        let good = if field.source.look { spec.open(folder).map(drop) } else { spec.validate() };
+        if let Err(error) = good {
             workload::note(&field, &error);
             continue;
         }
@@ -140,13 +162,21 @@ pub(super) fn workloads(root: &Section<'_>) -> Vec<NamedWorkload> {
 
 pub(super) fn arms(root: &Section<'_>) -> Vec<ArmSpec> {
     let Some(section) = root.section("settings") else { return Vec::new() };
+    section.check_names("an arm");
     section.fields().iter().filter_map(arm).collect()
 }
 
 fn arm(field: &Field<'_>) -> Option<ArmSpec> {
     let section = field.section()?;
-    let settings = section.fields().iter().filter_map(setting).collect();
-    Some(ArmSpec { name: field.key.clone(), settings })
+    let fields = section.fields();
+    let settings: Vec<_> = fields.iter().map(|field| (field, setting(field))).collect();
+    let line = |field: &Field<'_>| field.source.line(field.key_span.start);
+    let lines = settings.iter().filter_map(|(field, found)| Some((found.as_ref()?.0.clone(), line(field))));
+    Some(ArmSpec {
+        name: field.key.clone(),
+        lines: lines.collect(),
+        settings: settings.iter().filter_map(|(_, found)| found.clone()).collect(),
+    })
 }
 
 fn setting(field: &Field<'_>) -> Option<(String, String)> {
@@ -154,6 +184,14 @@ fn setting(field: &Field<'_>) -> Option<(String, String)> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || !name.chars().all(plain) {
         field.source.problem(&field.key_span, format!("`{}` is not the name of a setting", field.key), None);
+        return None;
+    }
+    if let Some(elsewhere) = keys::elsewhere(&name) {
+        let message = format!("`{}` is not a setting", field.key);
+        let hint = format!(
+            "an arm holds settings by their names in pg_settings; `{elsewhere}` is a key of this file"
+        );
+        field.source.problem(&field.key_span, message, Some(hint));
         return None;
     }
     let value = match field.value.get_ref() {
@@ -173,6 +211,10 @@ fn setting(field: &Field<'_>) -> Option<(String, String)> {
             return None;
         }
     };
+    if let Some(why) = reserved(&name, &value) {
+        field.source.problem(&field.key_span, format!("`{}` cannot be a factor: {why}", field.key), None);
+        return None;
+    }
     Some((name, value))
 }
 
@@ -222,7 +264,7 @@ pub(super) fn load(root: &Section<'_>) -> Option<LoadSpec> {
         field.wrong(format!("`{}` and [factors] rate cannot stand together", field.path), None);
     }
     let limit = match section.get("limit") {
-        Some(field) => Some(above_zero(&field)?),
+        Some(field) => Some(field.duration(Duration::from_micros(1), A_DAY)?),
         None => None,
     };
     let kind = if section.get("rate").is_some() {
@@ -237,22 +279,18 @@ pub(super) fn load(root: &Section<'_>) -> Option<LoadSpec> {
 
 fn users_load(section: &Section<'_>) -> Option<LoadKind> {
     section.check_keys();
-    let think =
-        section.required("think", "the pause between two transactions: think = \"1s\"")?.duration()?;
+    let think = section
+        .required("think", "the pause between two transactions: think = \"1s\"")?
+        .duration(Duration::ZERO, A_DAY)?;
     let ramp = match section.get("ramp") {
-        Some(field) => field.duration()?,
+        Some(field) => field.duration(Duration::ZERO, A_DAY)?,
         None => Duration::ZERO,
     };
     Some(LoadKind::Users { think, ramp })
 }
 
 fn above_zero(field: &Field<'_>) -> Option<Duration> {
-    let duration = field.duration()?;
-    if duration.is_zero() {
-        field.wrong(format!("`{}` must be above 0", field.path), None);
-        return None;
-    }
-    Some(duration)
+    field.duration(SHORTEST, LONGEST)
 }
 
 pub(super) fn factors(
@@ -286,7 +324,7 @@ pub(super) fn factors(
         }
     }
     if let Some(field) = root.section("load").and_then(|load| load.get("rate")) {
-        factors.rate = vec![field.positive()?];
+        factors.rate = vec![rate(&field)?];
     }
     Some(factors)
 }
@@ -323,7 +361,7 @@ pub(super) fn measure(root: &Section<'_>, full: Option<&Section<'_>>) -> Option<
         return Some(measure);
     };
     if let Some(field) = section.get("warmup") {
-        measure.warmup = field.duration()?;
+        measure.warmup = field.duration(Duration::ZERO, LONGEST)?;
     }
     measure.duration = duration(&section, overlay.as_ref())?;
     if let Some(field) = section.get("rounds") {
@@ -387,7 +425,25 @@ fn texts(field: &Field<'_>) -> Vec<String> {
 }
 
 fn paths(field: &Field<'_>, folder: &Path) -> Vec<std::path::PathBuf> {
-    field.elements().iter().filter_map(Field::expanded).map(|path| folder.join(path)).collect()
+    let path = |element: &Field<'_>| {
+        let path = folder.join(element.expanded()?);
+        is_readable(element, &path);
+        Some(path)
+    };
+    field.elements().iter().filter_map(path).collect()
+}
+
+/// Notes a file that cannot be read.
+fn is_readable(field: &Field<'_>, path: &Path) {
+    if !field.source.look {
+        return;
+    }
+    let opened = std::fs::File::open(path).and_then(|file| file.metadata());
+    match opened {
+        Ok(data) if data.is_dir() => field.wrong(format!("{} is a folder", path.display()), None),
+        Ok(_) => {}
+        Err(error) => field.wrong(format!("{} cannot be read: {error}", path.display()), None),
+    }
 }
 
 fn clients(field: &Field<'_>) -> Vec<u32> {
@@ -396,7 +452,11 @@ fn clients(field: &Field<'_>) -> Vec<u32> {
 }
 
 fn rates(field: &Field<'_>) -> Vec<f64> {
-    field.elements().iter().filter_map(Field::positive).collect()
+    field.elements().iter().filter_map(rate).collect()
+}
+
+fn rate(field: &Field<'_>) -> Option<f64> {
+    field.number(RATES.0, RATES.1)
 }
 
 /// Notes levels that are listed twice.

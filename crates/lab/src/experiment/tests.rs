@@ -121,6 +121,29 @@ fn mistakes_are_named_with_line_key_and_the_right_word() {
         ),
         ("clients = [1, 4]\n", "clients = [1, 1]\n", 17, "lists 1 twice", ""),
         ("[target]", "[target", 3, "", ""),
+        (
+            "builtin = \"tpcb-like\"",
+            "builtin = \"tpcp\"",
+            12,
+            "no builtin script found for name \"tpcp\"",
+            "",
+        ),
+        ("[workload.cache]", "[workload.\"\"]", 13, "a workload needs a name", ""),
+        ("[settings.stock]", "[settings.\" \"]", 27, "an arm needs a name", ""),
+        ("redis = { command = \"set\" }", "redis = 1.5", 14, "must be a table, not a float", ""),
+        ("table = \"planet_osm_polygon\"", "table = 3", 10, "`table` must be a text in quotes, not 3", ""),
+        ("rounds = 4", "rounds = 4\nrounds = 6", 32, "duplicate key", "the first `rounds` is in line 31"),
+        ("[measure]", "[measure]\n[target]", 29, "duplicate key", "the first `target` is in line 3"),
+        (
+            "jit = false",
+            "sql = \"create index\"",
+            26,
+            "`sql` is not a setting",
+            "`prepare.sql` is a key of this file",
+        ),
+        ("jit = false", "application_name = \"x\"", 26, "cannot be a factor: pgdyno knows its own", ""),
+        ("duration = \"2s\"", "duration = \"99999h\"", 30, "must be from 1ms to 720h", ""),
+        ("rounds = 4", "rounds = 10000\nthreads = 9999", 32, "must be from 1 to 1024", ""),
         ("rounds = 8", "ronds = 8", 35, "unknown key `ronds` in [full.measure]", "`rounds`"),
         ("rounds = 8", "rounds = 7", 35, "7 rounds cannot be balanced", "6 or 8"),
     ];
@@ -179,10 +202,63 @@ fn loads() {
     let users = with("users = { think = \"1s\", ramp = \"500ms\" }").unwrap().load.kind;
     assert_eq!(users, LoadKind::Users { think: Duration::from_secs(1), ramp: Duration::from_millis(500) });
     assert!(with("rate = 50\nusers = { think = \"1s\" }").is_err());
-    assert!(with("rate = -1").is_err());
-    assert!(with("limit = \"0s\"").is_err());
+    for absurd in [
+        "rate = -1",
+        "rate = 1e308",
+        "rate = nan",
+        "rate = inf",
+        "rate = 0",
+        "limit = \"0s\"",
+        "limit = \"25h\"",
+    ] {
+        let told = with(absurd).unwrap_err().to_string();
+        assert!(told.contains("must be from"), "{absurd}: {told}");
+    }
     let levels = read(&GOOD.replace("clients = [1, 4]\n", "clients = 4\nrate = [100, 200.5]\n")).unwrap();
     assert_eq!((levels.load.kind, levels.factors.rate), (LoadKind::Rate, vec![100.0, 200.5]));
+}
+
+/// A missing extract hid all other mistakes: it was looked for after they had been told.
+#[test]
+fn files_that_cannot_be_read_are_told_with_all_other_mistakes() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        GOOD.replace("rounds = 4", "ronds = 4").replace("builtin = \"tpcb-like\"", "files = [\"no.sql\"]");
+    let path = folder.path().join("e.toml");
+    std::fs::write(&path, text).unwrap();
+    let options =
+        ReadOptions { full: false, data: Some(folder.path().join("x.osm.pbf").display().to_string()) };
+    let Err(LabError::File(found)) = ExperimentFile::read(&path, &options) else { panic!("it was read") };
+    let told: Vec<_> =
+        found.problems.iter().map(|problem| (problem.line, problem.message.as_str())).collect();
+    assert_eq!(told.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [6, 8, 12, 31], "{told:#?}");
+    assert!(
+        told[0].1.contains("x.osm.pbf: cannot be opened") && told[2].1.contains("no.sql: cannot be read")
+    );
+}
+
+/// What no server by URL can be brought to needs no server to be told.
+#[test]
+fn arms_that_differ_in_what_takes_a_restart_are_told_without_a_server() {
+    let arms = |target: &str, setting: &str| {
+        let text = GOOD
+            .replace("managed = { extensions = [\"postgis\"], redis = true }", target)
+            .replace("shared_buffers = \"25% of memory\"", &format!("{setting} = 1"))
+            .replace("[settings.stock]", &format!("[settings.stock]\n{setting} = 2"));
+        read(&text).map(drop).map_err(|problems| problems.to_string())
+    };
+    let url = "url = \"postgres://h/x\"\nredis = \"redis://h\"";
+    let with_changes = "url = \"postgres://h/x\"\nredis = \"redis://h\"\nchange_server = true";
+    for (target, setting, wanted) in [
+        (url, "shared_buffers", "`shared_buffers` needs a restart"),
+        (with_changes, "shared_buffers", "`shared_buffers` needs a restart"),
+        (url, "checkpoint_timeout", "write change_server = true into [target]"),
+        (with_changes, "checkpoint_timeout", ""),
+        (url, "work_mem", ""),
+    ] {
+        let told = arms(target, setting).err().unwrap_or_default();
+        assert!(told.contains(wanted) && told.is_empty() == wanted.is_empty(), "{setting}: {told}");
+    }
 }
 
 #[test]

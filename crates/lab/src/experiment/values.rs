@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use toml::de::DeValue;
+
 /// Reads `500ms`, `10s`, `1.5h`, `4min 30s`; `None` when it is nothing of that kind.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut sum = None;
@@ -17,6 +19,27 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
         rest = rest[end..].trim_start();
     }
     sum
+}
+
+/// `1ms`, `30 days`: a bound of a length of time.
+pub(super) fn in_words(duration: Duration) -> String {
+    match duration.as_secs() {
+        0 if duration.is_zero() => "0s".to_owned(),
+        0 => format!("{}ms", duration.as_secs_f64() * 1e3),
+        seconds if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
+        seconds => format!("{seconds}s"),
+    }
+}
+
+/// A number of TOML; `None` when the value is none.
+pub(super) fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(number) => {
+            i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64)
+        }
+        DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
+        _ => None,
+    }
 }
 
 fn seconds_in(unit: &str) -> Option<f64> {

@@ -128,7 +128,7 @@ fn names(entry: &Entry<'_>) -> String {
 }
 
 fn question(entry: &Entry<'_>) -> String {
-    format!("How fast is {} with {} clients?", names(entry), entry.load.clients)
+    format!("How fast is {} with {}?", names(entry), crate::words::count(entry.load.clients, "client"))
 }
 
 fn single(entry: &Entry<'_>) -> Single {

@@ -3,87 +3,7 @@
 use std::time::Duration;
 
 use super::{Plan, PlannedArm, Scheme};
-
-/// Settings that take effect only after a restart (context `postmaster` in PostgreSQL 10 to 18); those of
-/// extensions and of later versions are found out by the server when an arm is applied.
-const RESTARTING: &[&str] = &[
-    "archive_mode",
-    "autovacuum_freeze_max_age",
-    "autovacuum_max_workers",
-    "autovacuum_multixact_freeze_max_age",
-    "autovacuum_worker_slots",
-    "bonjour",
-    "bonjour_name",
-    "cluster_name",
-    "commit_timestamp_buffers",
-    "config_file",
-    "data_directory",
-    "debug_io_direct",
-    "dynamic_shared_memory_type",
-    "event_source",
-    "external_pid_file",
-    "hba_file",
-    "hot_standby",
-    "huge_page_size",
-    "huge_pages",
-    "ident_file",
-    "ignore_invalid_pages",
-    "io_max_combine_limit",
-    "io_max_concurrency",
-    "io_method",
-    "jit_provider",
-    "listen_addresses",
-    "logging_collector",
-    "max_active_replication_origins",
-    "max_connections",
-    "max_files_per_process",
-    "max_locks_per_transaction",
-    "max_logical_replication_workers",
-    "max_notify_queue_pages",
-    "max_pred_locks_per_transaction",
-    "max_prepared_transactions",
-    "max_replication_slots",
-    "max_wal_senders",
-    "max_worker_processes",
-    "min_dynamic_shared_memory",
-    "multixact_member_buffers",
-    "multixact_offset_buffers",
-    "notify_buffers",
-    "old_snapshot_threshold",
-    "port",
-    "recovery_target",
-    "recovery_target_action",
-    "recovery_target_inclusive",
-    "recovery_target_lsn",
-    "recovery_target_name",
-    "recovery_target_time",
-    "recovery_target_timeline",
-    "recovery_target_xid",
-    "reserved_connections",
-    "serializable_buffers",
-    "shared_buffers",
-    "shared_memory_type",
-    "shared_preload_libraries",
-    "subtransaction_buffers",
-    "summarize_wal",
-    "superuser_reserved_connections",
-    "track_activity_query_size",
-    "track_commit_timestamp",
-    "transaction_buffers",
-    "unix_socket_directories",
-    "unix_socket_group",
-    "unix_socket_permissions",
-    "wal_buffers",
-    "wal_decode_buffer_size",
-    "wal_level",
-    "wal_log_hints",
-];
-
-/// Whether a setting takes effect only after a restart.
-#[must_use]
-pub fn needs_restart(name: &str) -> bool {
-    RESTARTING.contains(&name)
-}
+use crate::target::settings::needs_restart;
 
 /// Whether going from one of these arms to another takes a restart.
 pub(super) fn arms_need_restart(arms: &[PlannedArm]) -> bool {
@@ -173,10 +93,5 @@ mod tests {
         assert_eq!(sized(102.0, 0.65, 20, 2, 1.0, 10.0), 4.0);
         assert_eq!(sized(10.0, 0.65, 20, 0, 1.0, 10.0), 1.0);
         assert_eq!(sized(1000.0, 0.65, 20, 0, 1.0, 10.0), 10.0);
-    }
-
-    #[test]
-    fn names_are_sorted_and_unique() {
-        assert!(RESTARTING.windows(2).all(|pair| pair[0] < pair[1]));
     }
 }

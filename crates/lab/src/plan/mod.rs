@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use workloads::Spec;
 use workloads::pgbench::init::InitOptions;
 
+pub use cost::Estimate;
 pub(crate) use cost::RESTART_S;
-pub use cost::{Estimate, needs_restart};
 pub use difference::diff;
 pub use order::Scheme;
 

@@ -34,6 +34,18 @@ impl Plan {
         table
     }
 
+    /// The same for people: the seed of each run, 19 digits that follow from the plan's, is left out.
+    #[must_use]
+    pub fn short_table(&self) -> Table {
+        let whole = self.table();
+        let mut short = Table::new(&COLUMNS[..COLUMNS.len() - 1]);
+        for mut row in whole.rows {
+            row.pop();
+            short.push(row);
+        }
+        short
+    }
+
     /// The row of a change of arm before a run.
     fn switch(&self, run: &PlannedRun) -> Vec<Value> {
         let step = match self.content.scheme {
@@ -56,6 +68,7 @@ impl Plan {
             lines.push(arm_words(arm));
         }
         lines.push(self.order_words());
+        lines.push(format!("seed {}; each run's own is made from it", self.seed));
         let estimate = self.estimate();
         lines.push(format!(
             "{} of {} s (warm-up {} s), about {} in all, preparation not counted",

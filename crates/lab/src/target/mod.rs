@@ -18,7 +18,8 @@ use workloads::sql::{Sql, SqlError};
 use self::managed::{Cluster, ManagedError};
 use self::settings::journal::{Left, Recovered};
 use self::settings::{
-    Applied, Effort, Machine, SettingsError, Wanted, apply_managed, apply_url, restore_managed,
+    Applied, Effort, Machine, Means, SettingsError, Wanted, apply_managed, apply_url, restore_managed,
+    without_timeouts,
 };
 use self::url::{Rights, UrlServer};
 use crate::child::{AccountError, Watchdog};
@@ -28,6 +29,9 @@ use crate::stop::Stop;
 
 /// The database of managed servers when the experiment names none.
 pub const MANAGED_DATABASE: &str = "pgdyno";
+
+/// Patience with a server that answered before.
+const CONNECTING: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// Why a target cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -210,12 +214,31 @@ impl Target {
         }
     }
 
-    /// A control connection, like those of the load.
+    /// A control connection, like those of the load but for limits of time, which are for the load alone.
     ///
     /// # Errors
     /// When the server refuses, or is gone.
     pub fn control(&self) -> Result<Control, ConnectError> {
-        Control::open(&self.place(), Some(std::time::Duration::from_secs(30)))
+        let place = with_session_settings(&self.plain_place(), &without_timeouts(&self.applied.session));
+        Control::open(&place, Some(CONNECTING))
+    }
+
+    /// A connection exactly like those of the load, to see what they see.
+    ///
+    /// # Errors
+    /// As [`Target::control`].
+    pub fn like_the_load(&self) -> Result<Control, ConnectError> {
+        Control::open(&self.place(), Some(CONNECTING))
+    }
+
+    /// What may be done to the server for an arm, by the role that `control` is connected as.
+    #[must_use]
+    pub fn means(&self, control: &Control) -> Means {
+        let superuser = control.reported("is_superuser") == Some("on");
+        match &self.server {
+            Server::Managed(_) => Means { restart: true, server: true, superuser },
+            Server::Url(server) => Means { restart: false, server: server.journal.is_some(), superuser },
+        }
     }
 
     /// The machine that values like `25% of memory` refer to: ours, for a managed server.
@@ -327,6 +350,15 @@ impl Target {
     pub fn postmaster(&self) -> Option<u32> {
         match &self.server {
             Server::Managed(cluster) => cluster.pid(),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// The log of a managed server.
+    #[must_use]
+    pub fn log_path(&self) -> Option<&std::path::Path> {
+        match &self.server {
+            Server::Managed(cluster) => Some(cluster.log_path()),
             Server::Url(_) => None,
         }
     }

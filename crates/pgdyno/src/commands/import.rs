@@ -35,20 +35,17 @@ pub(crate) fn run(args: &cli::Import) -> Outcome {
 
 fn told(args: &cli::Import) -> anyhow::Result<Told> {
     let positive = |name: &str, value: Option<f64>, most: f64| match value {
-        Some(value) if !(value > 0.0 && value <= most) => {
-            let range = if most.is_finite() { format!(", up to {most}") } else { String::new() };
-            Err(Failure::with_code(
-                USAGE,
-                format!("{name} must be above 0{range}"),
-                Some("pgdyno import --help".into()),
-            ))
-        }
+        Some(value) if !(value > 0.0 && value <= most) => Err(Failure::with_code(
+            USAGE,
+            format!("{name} must be above 0, up to {most}"),
+            Some("pgdyno import --help".into()),
+        )),
         value => Ok(value),
     };
     Ok(Told {
         sampling_rate: positive("--sampling-rate", args.sampling_rate, 1.0)?,
-        rate: positive("--rate", args.rate, f64::MAX)?,
-        latency_limit_ms: positive("--latency-limit", args.latency_limit, f64::MAX)?,
+        rate: positive("--rate", args.rate, 10_000_000.0)?,
+        latency_limit_ms: positive("--latency-limit", args.latency_limit, 86_400_000.0)?,
         max_tries: args.max_tries,
         aggregate_interval_s: args.aggregate_interval,
     })

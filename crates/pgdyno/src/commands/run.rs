@@ -1,7 +1,7 @@
 //! `pgdyno run`: an experiment file, from plan to report.
 
 use ::report::ReportData;
-use lab::execute::{self, Options};
+use lab::execute::{self, Looked, Options};
 use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::plan::Plan;
 use lab::target::settings::Machine;
@@ -11,7 +11,7 @@ use results::{ExperimentId, Store};
 use super::{print, report as page, results_path, signals};
 use crate::cli;
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
-use crate::print::{data, talk};
+use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
 pub(crate) fn run(args: &cli::Run) -> Outcome {
@@ -23,7 +23,18 @@ pub(crate) fn run(args: &cli::Run) -> Outcome {
         talk(&line);
     }
     if args.dry_run {
-        print(&plan.table(), args.format.format)?;
+        match execute::look(&file, &plan)? {
+            Looked::Nothing => {}
+            Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
+            Looked::NotChecked(why) => warning(&format!(
+                "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
+            )),
+        }
+        let table = match args.format.format {
+            cli::Format::Text | cli::Format::Md => plan.short_table(),
+            cli::Format::Json | cli::Format::Csv => plan.table(),
+        };
+        print(&table, args.format.format)?;
         return Ok(SAME_OR_BETTER);
     }
     let stop = signals::listen()?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pairs::Level;
 use super::{CellComparison, Comparison, Metric};
 use crate::record::{Experiment, Run, RunKind, Validity};
+use crate::words::count;
 
 /// The factor whose levels are offered rates.
 const RATE: &str = "rate";
@@ -199,10 +200,7 @@ fn factor_down(runs: &[&Run]) -> String {
 
 fn over(runs: &[&Run], factor: &str) -> String {
     let rounds: BTreeSet<u32> = runs.iter().map(|run| run.round).collect();
-    let mut parts = vec![match rounds.len() {
-        1 => "1 round".to_owned(),
-        n => format!("{n} rounds"),
-    }];
+    let mut parts = vec![count(rounds.len() as u64, "round")];
     for (name, levels) in levels(runs) {
         if name != factor && levels.len() > 1 {
             parts.push(format!("{name} {}", levels.into_iter().collect::<Vec<_>>().join(", ")));

@@ -2,6 +2,7 @@
 //! runs of pgdyno's own (docs/run-verdicts.md).
 
 use crate::record::{Doubt, Reason, Validity};
+use crate::words::count;
 
 use super::log::Counts;
 
@@ -25,17 +26,17 @@ pub(super) fn judge(counts: &Counts, gave_up: u64, incomplete: bool, by: &str) -
     };
     let done = counts.processed();
     if done < FEW {
-        doubt(done == 0, Reason::TooShort, format!("only {done} transactions succeeded"));
+        doubt(done == 0, Reason::TooShort, format!("only {} succeeded", count(done, "transaction")));
     }
     if gave_up > 0 {
-        doubt(true, Reason::Errors, format!("{gave_up} clients gave up"));
+        doubt(true, Reason::Errors, format!("{} gave up", count(gave_up, "client")));
     } else if incomplete {
         doubt(true, Reason::Errors, "pgbench itself calls the results incomplete".to_owned());
     }
     let tried = done.saturating_add(counts.failed);
     if counts.failed > 0 {
         let share = counts.failed as f64 / tried as f64;
-        let detail = format!("{} of {tried} transactions failed", counts.failed);
+        let detail = format!("{} of {} failed", counts.failed, count(tried, "transaction"));
         doubt(share > FAILED_SHARE, Reason::Errors, detail);
     }
     (validity, doubts)

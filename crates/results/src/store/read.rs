@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 use stats::Histogram;
 
-use super::write::WHOLE_RUN;
+use super::write::{SET_ASIDE, WHOLE_RUN};
 use super::{ExperimentId, Store};
 use crate::error::StoreError;
 use crate::record::{
@@ -165,24 +165,20 @@ impl Store {
         })
     }
 
-    /// What has been measured of an experiment, to go on from there.
+    /// What has been measured of an experiment, to go on from there; runs that were set aside do not count.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn finished_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, StoreError> {
-        self.rows(
+        let query = format!(
             "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
-             WHERE r.experiment_id = ?1 ORDER BY r.sequence, r.run_id",
-            id.0,
-            |row| {
-                Ok(RunKey {
-                    workload: row.get(0)?,
-                    factors: json(row, 1)?,
-                    arm: row.get(2)?,
-                    round: row.get(3)?,
-                })
-            },
-        )
+             WHERE r.experiment_id = ?1
+               AND NOT EXISTS (SELECT 1 FROM event v WHERE v.run_id = r.run_id AND v.kind = '{SET_ASIDE}')
+             ORDER BY r.sequence, r.run_id"
+        );
+        self.rows(&query, id.0, |row| {
+            Ok(RunKey { workload: row.get(0)?, factors: json(row, 1)?, arm: row.get(2)?, round: row.get(3)? })
+        })
     }
 
     /// All runs of an experiment with everything they hold but the distributions of single seconds, in order of

@@ -76,6 +76,35 @@ fn the_same_plan_goes_on_and_again_begins_anew() {
 }
 
 #[test]
+fn runs_that_were_set_aside_are_measured_again() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let last = store.query("SELECT max(run_id) FROM run").unwrap();
+    let Value::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
+    store.set_aside(&[last], "the table is gone").unwrap();
+    let keys = store.finished_runs(id).unwrap();
+    assert_eq!(keys.iter().map(|key| key.round).collect::<Vec<_>>(), [1, 1], "it is still to be done");
+    let runs = store.runs(id).unwrap();
+    assert_eq!(runs.len(), 3, "and stays stored");
+    let event = runs[2].events.last().unwrap();
+    assert_eq!((event.kind.as_str(), event.detail.as_str()), ("set aside", "the table is gone"));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_before_anything_is_measured() {
+    let (_folder, path) = place();
+    let (mut store, _) = filled(&path);
+    store.check_writable().unwrap();
+    drop(store);
+    let mut reader = Store::open(&path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    assert!(
+        matches!(reader.check_writable(), Err(StoreError::Unusable { .. })),
+        "{:?}",
+        reader.check_writable()
+    );
+}
+
+#[test]
 fn a_reader_sees_a_running_experiment() {
     let (_folder, path) = place();
     let (mut writer, id) = filled(&path);

@@ -11,6 +11,9 @@ use crate::record::{Experiment, Host, Run, ScriptRecord, SeriesPoint, Setting, T
 /// `hist.start_us` of a histogram over the whole run.
 pub(super) const WHOLE_RUN: i64 = -1;
 
+/// Kind of the event of runs that are to be measured again.
+pub(super) const SET_ASIDE: &str = "set aside";
+
 type Sqlite<T> = Result<T, rusqlite::Error>;
 
 impl Store {
@@ -51,6 +54,38 @@ impl Store {
             Ok((ExperimentId(id), session))
         };
         begin(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
+    }
+
+    /// Sees that the file can be written, and changes nothing: nobody should learn that after the first run.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn check_writable(&mut self) -> Result<(), StoreError> {
+        let attempt = begin_writing(&mut self.connection).and_then(|transaction| {
+            // A file that can only be read lets transactions begin, and refuses what is in them.
+            transaction.execute("UPDATE meta SET value = value", [])?;
+            transaction.rollback()
+        });
+        attempt.map_err(|error| StoreError::from_sqlite(&self.path, &error))
+    }
+
+    /// Marks stored runs as set aside, for this reason: they stay as they are, and are to be measured again.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        let mark = |connection: &mut rusqlite::Connection| -> Sqlite<()> {
+            let transaction = begin_writing(connection)?;
+            for run in runs {
+                transaction.execute(
+                    "INSERT INTO event SELECT ?1, coalesce(max(position), -1) + 1, 0, ?2, ?3 FROM event WHERE run_id = ?1",
+                    params![run, SET_ASIDE, why],
+                )?;
+            }
+            transaction.commit()
+        };
+        mark(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
     }
 
     /// Stores a run with all it holds, in one durable transaction: after a crash it is there whole, or not at all.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use super::pbf::{Kind, blob_header, is_sorted, last_kind, unpacked};
 use crate::error::WorkloadError;
 use crate::jobs::{ChildOrder, RunChild};
 
@@ -60,22 +61,73 @@ pub(super) fn version_in(line: &str) -> Option<&str> {
     rest.split_whitespace().next()
 }
 
-/// Checks that a file is a whole OSM extract in PBF: every blob is there, and the first is the header.
+/// An extract that can be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extract {
+    /// Why it may not be the whole of what it was, where its header lets one see that.
+    pub doubt: Option<String>,
+}
+
+/// Checks that a file is an OSM extract in PBF with something in it: every block is there, and the first is the header.
+///
+/// A file that was cut between two blocks looks like a whole one. Only where the header says that objects are sorted by
+/// kind can it be seen that the later kinds are not there, which is a doubt and no error: an extract may have none.
 ///
 /// # Errors
-/// [`WorkloadError::File`] saying where it breaks off.
-pub fn check_extract(path: &Path) -> Result<(), WorkloadError> {
+/// [`WorkloadError::File`] saying where it breaks off, or that there are no objects.
+pub fn check_extract(path: &Path) -> Result<Extract, WorkloadError> {
     let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
     let mut file = File::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
-    let length = file.metadata().map_err(|error| wrong(error.to_string()))?.len();
+    let data = file.metadata().map_err(|error| wrong(error.to_string()))?;
+    if data.is_dir() {
+        return Err(wrong("is a folder; name the .osm.pbf file in it".to_owned()));
+    }
+    let length = data.len();
     if length == 0 {
         return Err(wrong("is empty; get the extract again".to_owned()));
     }
-    let mut at = 0;
+    let (mut at, mut header, mut last) = (0, None, None);
     while at < length {
-        at = check_blob(&mut file, at, length).map_err(|error| wrong(error.in_words(at, length)))?;
+        let blob = check_blob(&mut file, at, length).map_err(|error| wrong(error.in_words(at, length)))?;
+        at = blob.end;
+        if header.is_none() {
+            header = Some(blob);
+        } else if blob.is_data {
+            last = Some(blob);
+        }
     }
-    Ok(())
+    let Some(last) = last else {
+        return Err(wrong("holds no objects, nothing but a header; get the extract again".to_owned()));
+    };
+    let header = header.and_then(|blob| blob.read(&mut file));
+    let sorted = header.is_some_and(|header| is_sorted(&header));
+    let kind = last.read(&mut file).and_then(|block| last_kind(&block)).filter(|_| sorted);
+    let doubt = match kind {
+        Some(Kind::Nodes) => {
+            Some("its objects are sorted by kind, and it ends with nodes: no way and no relation")
+        }
+        Some(Kind::Ways) => Some("its objects are sorted by kind, and it ends with ways: no relation"),
+        Some(Kind::Relations) | None => None,
+    };
+    let doubt = doubt.map(|why| format!("{} ends early, as far as its header tells: {why}", path.display()));
+    Ok(Extract { doubt })
+}
+
+/// Where a blob's data are.
+struct Blob {
+    start: u64,
+    end: u64,
+    is_data: bool,
+}
+
+impl Blob {
+    /// The block in it, if it is packed in a way that we know.
+    fn read(&self, file: &mut File) -> Option<Vec<u8>> {
+        let mut blob = vec![0; usize::try_from(self.end - self.start).ok()?];
+        file.seek(SeekFrom::Start(self.start)).ok()?;
+        file.read_exact(&mut blob).ok()?;
+        unpacked(&blob)
+    }
 }
 
 /// Why a blob is not one.
@@ -109,8 +161,8 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// Checks the blob at `at` and gives the offset of the next one.
-fn check_blob(file: &mut File, at: u64, length: u64) -> Result<u64, Broken> {
+/// Checks the blob at `at`.
+fn check_blob(file: &mut File, at: u64, length: u64) -> Result<Blob, Broken> {
     let mut size = [0; 4];
     file.read_exact(&mut size)?;
     let size = u32::from_be_bytes(size);
@@ -124,51 +176,13 @@ fn check_blob(file: &mut File, at: u64, length: u64) -> Result<u64, Broken> {
     if !right_kind || data_size > LONGEST_BLOB {
         return Err(Broken::NotPbf);
     }
-    let end = at + 4 + u64::from(size) + data_size;
-    if end > length {
+    let start = at + 4 + u64::from(size);
+    let blob = Blob { start, end: start + data_size, is_data: kind == b"OSMData" };
+    if blob.end > length {
         return Err(Broken::CutShort);
     }
-    file.seek(SeekFrom::Start(end))?;
-    Ok(end)
-}
-
-/// Type and data size of a BlobHeader message: fields 1 (bytes) and 3 (varint); others are passed over.
-fn blob_header(mut bytes: &[u8]) -> Option<(&[u8], u64)> {
-    let (mut kind, mut size) = (None, None);
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes)?;
-        match key & 7 {
-            0 => {
-                let value = varint(&mut bytes)?;
-                if key >> 3 == 3 {
-                    size = Some(value);
-                }
-            }
-            2 => {
-                let length = usize::try_from(varint(&mut bytes)?).ok()?;
-                let (value, rest) = bytes.split_at_checked(length)?;
-                bytes = rest;
-                if key >> 3 == 1 {
-                    kind = Some(value);
-                }
-            }
-            _ => return None,
-        }
-    }
-    Some((kind?, size?))
-}
-
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
+    file.seek(SeekFrom::Start(blob.end))?;
+    Ok(blob)
 }
 
 #[cfg(test)]
@@ -179,12 +193,17 @@ mod tests {
 
     /// A blob whose header says `kind` and whose data is `data` zeros.
     fn blob(kind: &str, data: u8) -> Vec<u8> {
+        blob_of(kind, &vec![0; usize::from(data)])
+    }
+
+    /// A blob with these data.
+    fn blob_of(kind: &str, data: &[u8]) -> Vec<u8> {
         let mut header = vec![0x0a, u8::try_from(kind.len()).unwrap()];
         header.extend_from_slice(kind.as_bytes());
-        header.extend_from_slice(&[0x18, data]);
+        header.extend_from_slice(&[0x18, u8::try_from(data.len()).unwrap()]);
         let mut bytes = u32::try_from(header.len()).unwrap().to_be_bytes().to_vec();
         bytes.extend_from_slice(&header);
-        bytes.extend(std::iter::repeat_n(0, usize::from(data)));
+        bytes.extend_from_slice(data);
         bytes
     }
 
@@ -192,7 +211,8 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         match check_extract(file.path()) {
-            Ok(()) => "whole".to_owned(),
+            Ok(Extract { doubt: None }) => "whole".to_owned(),
+            Ok(Extract { doubt: Some(doubt) }) => doubt.split_once(" ends ").unwrap().1.to_owned(),
             Err(WorkloadError::File { problem, .. }) => problem,
             Err(other) => panic!("{other}"),
         }
@@ -214,6 +234,39 @@ mod tests {
         ];
         for (bytes, wanted) in cases {
             let found = verdict(bytes);
+            assert!(found.starts_with(wanted), "{found:?} for {wanted:?}");
+        }
+    }
+
+    /// Both were loaded with exit code 0 and without a word.
+    #[test]
+    fn a_header_alone_and_an_extract_cut_between_blocks_are_told() {
+        use super::super::pbf::tests::{bytes, packed};
+        let header = |sorted: bool| {
+            let features = if sorted { bytes(5, b"Sort.Type_then_ID") } else { bytes(4, b"DenseNodes") };
+            blob_of("OSMHeader", &packed(&features, true))
+        };
+        let data = |kinds: &[u8]| {
+            let groups: Vec<u8> = kinds.iter().flat_map(|kind| bytes(2, &bytes(*kind, b"x"))).collect();
+            blob_of("OSMData", &packed(&groups, true))
+        };
+        let [nodes, ways, relations] = [data(&[2]), data(&[2, 3]), data(&[4])];
+        assert!(verdict(&header(true)).starts_with("holds no objects"), "{}", verdict(&header(true)));
+        let cases = [
+            (vec![header(true), nodes.clone(), ways.clone(), relations], "whole"),
+            (
+                vec![header(true), nodes.clone(), ways],
+                "early, as far as its header tells: its objects are sorted by kind, and it ends with ways",
+            ),
+            (
+                vec![header(true), nodes.clone()],
+                "early, as far as its header tells: its objects are sorted by kind, and it ends with nodes",
+            ),
+            // Nobody can tell.
+            (vec![header(false), nodes], "whole"),
+        ];
+        for (blobs, wanted) in cases {
+            let found = verdict(&blobs.concat());
             assert!(found.starts_with(wanted), "{found:?} for {wanted:?}");
         }
     }

@@ -171,7 +171,8 @@ mod tests {
     fn extract() -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
         let header = b"\x00\x00\x00\x0d\x0a\x09OSMHeader\x18\x00";
-        std::fs::write(file.path(), header).unwrap();
+        let data = b"\x00\x00\x00\x0b\x0a\x07OSMData\x18\x00";
+        std::fs::write(file.path(), [&header[..], data].concat()).unwrap();
         file
     }
 

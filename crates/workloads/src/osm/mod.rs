@@ -4,8 +4,9 @@ mod check;
 mod job;
 mod log;
 mod options;
+mod pbf;
 
-pub use check::{Osm2pgsql, check_extract, find_version};
+pub use check::{Extract, Osm2pgsql, check_extract, find_version};
 pub use job::load;
 pub use log::LogParser;
 pub use options::{Database, Options};

@@ -37,6 +37,8 @@ pub struct TablesError {
     pub message: String,
     /// What to try.
     pub hint: Option<String>,
+    /// What the server said against the question, where it did.
+    pub error: Option<SqlError>,
 }
 
 impl fmt::Display for TablesError {
@@ -59,13 +61,14 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
     let count = sql.scalar("select count(*) from pgbench_branches").map_err(|error| TablesError {
         message: format!("could not count number of branches: {error}"),
         hint: if error.is(UNDEFINED_TABLE) { hint() } else { None },
+        error: Some(error),
     })?;
     let scale = count.and_then(|count| count.parse().ok()).unwrap_or_default();
     // A server too old for the question has no partitioned tables.
     let Ok(rows) = sql.rows(PARTITIONS) else { return Ok(Tables { scale, ..Tables::default() }) };
     let Some(row) = rows.into_iter().next() else {
         let message = "no pgbench_accounts table found in search_path".to_owned();
-        return Err(TablesError { message, hint: hint() });
+        return Err(TablesError { message, hint: hint(), error: None });
     };
     let mut row = row.into_iter();
     let partition_method = match row.next().flatten().as_deref() {
@@ -74,7 +77,7 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
         Some("h") => Some(PartitionMethod::Hash),
         Some(other) => {
             let message = format!("unexpected partition method: \"{other}\"");
-            return Err(TablesError { message, hint: None });
+            return Err(TablesError { message, hint: None, error: None });
         }
     };
     let partitions = row.next().flatten().and_then(|count| count.parse().ok()).unwrap_or_default();
@@ -102,6 +105,10 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
     match count_tables(sql, "") {
         Ok(Tables { scale: 0, .. }) => Err(missing("pgbench's tables are empty".to_owned())),
         Ok(tables) => Ok(tables),
+        // Tables that are there but cannot be read need no others.
+        Err(TablesError { error: Some(error), .. }) if !error.is(UNDEFINED_TABLE) => {
+            Err(WorkloadError::Sql { doing: doing.to_owned(), error })
+        }
         Err(error) => Err(missing(error.message)),
     }
 }
@@ -179,6 +186,11 @@ mod tests {
         assert_eq!(found(&["t", "t", "t", "t"], "7"), Ok(7));
         let missing = found(&["t", "f", "t", "t"], "7").unwrap_err();
         assert!(missing.starts_with("table pgbench_branches does not exist"), "{missing}");
+        let mut closed = FakeSql::new();
+        closed.answer("to_regclass", &[&["t", "t", "t", "t"]]);
+        closed.refuse("count(*)", "42501", "ERROR:  permission denied for table pgbench_branches");
+        let closed = tables(&mut closed).unwrap_err();
+        assert!(matches!(&closed, WorkloadError::Sql { error, .. } if error.is("42501")), "{closed}");
         let empty = found(&["t", "t", "t", "t"], "0").unwrap_err();
         assert!(empty.starts_with("pgbench's tables are empty; make"), "{empty}");
     }

@@ -35,7 +35,6 @@ pub(super) fn first_execution(
             queries: 0,
             rows: 0,
             bytes: 0,
-            lost: None,
         };
         if let Err(failed) = trial.run(script, sql) {
             // Leaves no transaction open for what comes next; outside of one it only draws a warning.
@@ -53,6 +52,29 @@ pub(super) fn first_execution(
     Ok(guarded)
 }
 
+/// What went wrong with a command.
+enum Problem {
+    /// The script's fault.
+    Said { text: String, sqlstate: Option<String> },
+    /// The connection was lost, which is no fault of the script.
+    Lost(SqlError),
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Self {
+        Self::Said { text, sqlstate: None }
+    }
+}
+
+impl From<SqlError> for Problem {
+    fn from(error: SqlError) -> Self {
+        match error.sqlstate {
+            None => Self::Lost(error),
+            sqlstate => Self::Said { text: error.text, sqlstate },
+        }
+    }
+}
+
 /// One script, executed once.
 struct Trial {
     variables: Variables,
@@ -61,8 +83,6 @@ struct Trial {
     queries: u64,
     rows: u64,
     bytes: u64,
-    /// The connection was lost, which is no fault of the script.
-    lost: Option<SqlError>,
 }
 
 impl Trial {
@@ -70,13 +90,7 @@ impl Trial {
         let mut cursor = Cursor::start();
         while let Some(command) = script.commands.get(cursor.command()) {
             let outcome = self.command(cursor, script, command, sql);
-            let truth = outcome.map_err(|problem| match self.lost.take() {
-                Some(error) => {
-                    let doing = format!("running {}, line {}, for the first time", script.name, command.line);
-                    WorkloadError::Sql { doing, error }
-                }
-                None => failed(script, command, problem),
-            })?;
+            let truth = outcome.map_err(|problem| failed(script, command, problem))?;
             cursor = cursor.next(script, truth);
         }
         Ok(())
@@ -89,10 +103,10 @@ impl Trial {
         script: &Script,
         command: &Command,
         sql: &mut dyn Sql,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Problem> {
         if let Some(condition) = cursor.condition(script) {
             let value = condition.eval(&mut self.variables, &mut self.random, &mut |_| ());
-            return value.map(|value| value.truth()).map_err(|error| error.to_string());
+            return value.map(|value| value.truth()).map_err(|error| error.to_string().into());
         }
         match &command.action {
             Action::Sql(statement) => self.statement(statement, sql)?,
@@ -115,14 +129,10 @@ impl Trial {
         Ok(true)
     }
 
-    fn statement(&mut self, statement: &Statement, sql: &mut dyn Sql) -> Result<(), String> {
+    fn statement(&mut self, statement: &Statement, sql: &mut dyn Sql) -> Result<(), Problem> {
         let mut text = Vec::new();
         statement.append_simple(&self.variables, &mut text);
-        let results = long(sql).query(&String::from_utf8_lossy(&text)).map_err(|error| {
-            let words = error.to_string();
-            self.lost = Some(error).filter(|error| error.sqlstate.is_none());
-            words
-        })?;
+        let results = long(sql).query(&String::from_utf8_lossy(&text))?;
         for result in &results {
             self.queries += u64::from(!result.columns.is_empty());
             self.rows += result.rows.len() as u64;
@@ -134,11 +144,13 @@ impl Trial {
             Capture::Gset(prefix) => {
                 let last = results.last().cloned().unwrap_or_default();
                 match last.rows.len() {
-                    1 => self.store("gset", prefix, &last),
-                    count => Err(format!("expected one row, got {count}")),
+                    1 => Ok(self.store("gset", prefix, &last)?),
+                    count => Err(format!("expected one row, got {count}").into()),
                 }
             }
-            Capture::Aset(prefix) => results.iter().try_for_each(|result| self.store("aset", prefix, result)),
+            Capture::Aset(prefix) => {
+                Ok(results.iter().try_for_each(|result| self.store("aset", prefix, result))?)
+            }
         }
     }
 
@@ -155,12 +167,19 @@ impl Trial {
     }
 }
 
-fn failed(script: &Script, command: &Command, problem: String) -> WorkloadError {
-    WorkloadError::FirstExecution {
-        file: script.name.clone(),
-        line: command.line,
-        statement: command.summary.clone(),
-        problem,
+fn failed(script: &Script, command: &Command, problem: Problem) -> WorkloadError {
+    match problem {
+        Problem::Said { text, sqlstate } => WorkloadError::FirstExecution {
+            file: script.name.clone(),
+            line: command.line,
+            statement: command.summary.clone(),
+            problem: text,
+            sqlstate,
+        },
+        Problem::Lost(error) => {
+            let doing = format!("running {}, line {}, for the first time", script.name, command.line);
+            WorkloadError::Sql { doing, error }
+        }
     }
 }
 

@@ -132,6 +132,9 @@ pub enum ScriptSource {
     },
 }
 
+/// Longest limit of latency, milliseconds.
+const A_DAY_MS: f64 = 86_400_000.0;
+
 impl Options {
     /// Checks ranges and words.
     ///
@@ -141,10 +144,12 @@ impl Options {
         if self.scale == Some(0) {
             return Err(WorkloadError::option("pgbench.scale", "must be at least 1"));
         }
-        if self.latency_limit_ms.is_some_and(|limit| !(limit > 0.0 && limit.is_finite())) {
-            return Err(WorkloadError::option("pgbench.latency_limit_ms", "must be above 0"));
+        if self.latency_limit_ms.is_some_and(|limit| !(limit > 0.0 && limit <= A_DAY_MS)) {
+            let problem = format!("must be above 0 and at most {A_DAY_MS} (a day)");
+            return Err(WorkloadError::option("pgbench.latency_limit_ms", problem));
         }
-        Ok(())
+        self.builtin.iter().try_for_each(|word| super::source::find_builtin(word, false).map(drop))?;
+        self.files.iter().try_for_each(|word| super::source::weighted("files", word).map(drop))
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn weighted(key: &str, word: &str) -> Result<Weighted, WorkloadError>
 }
 
 /// A built-in script by name or prefix, with its weight; in a drop-in the messages are pgbench's.
-fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builtin, u32), WorkloadError> {
+pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builtin, u32), WorkloadError> {
     if drop_in {
         let weighted = Weighted::parse(word).map_err(|error| WorkloadError::Script(error.to_string()))?;
         let found =

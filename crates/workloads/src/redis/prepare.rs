@@ -7,6 +7,7 @@ use super::keys::{Keys, Values};
 use super::options::Options;
 use crate::error::WorkloadError;
 use crate::place::RedisSite;
+use crate::words::count;
 
 /// Bytes of commands sent before their answers are read.
 const BATCH: usize = 256 * 1024;
@@ -30,7 +31,11 @@ pub(super) fn fill(options: &Options, redis: RedisSite<'_>, seed: u64) -> Result
             if let Some(Answer::Error(problem)) =
                 answers.into_iter().find(|answer| matches!(answer, Answer::Error(_)))
             {
-                let doing = format!("writing {} keys of {} bytes", options.keys, options.value_bytes);
+                let doing = format!(
+                    "writing {} of {}",
+                    count(options.keys, "key"),
+                    count(options.value_bytes, "byte")
+                );
                 return Err(WorkloadError::Redis { doing, problem });
             }
             out.clear();

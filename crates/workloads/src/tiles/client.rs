@@ -122,6 +122,7 @@ impl TileClient {
                 Ok(Some(Message::Error(fields))) => {
                     let error = fields.to_owned();
                     if error.is_fatal() {
+                        io.abort_code(error.code.clone());
                         return self.give_up(&error.to_string(), io);
                     }
                     self.error.get_or_insert_with(|| Box::new(error));
@@ -135,7 +136,10 @@ impl TileClient {
     fn server_ready(&mut self, io: &mut Io<'_>) -> Step {
         let error = self.error.take();
         match (self.state, error) {
-            (State::Preparing, Some(error)) => self.give_up(&error.to_string(), io),
+            (State::Preparing, Some(error)) => {
+                io.abort_code(error.code.clone());
+                self.give_up(&error.to_string(), io)
+            }
             (State::Preparing, None) => {
                 self.state = State::Idle;
                 Step::Ready

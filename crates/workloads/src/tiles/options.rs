@@ -16,6 +16,7 @@ pub struct Options {
     /// Several tables instead: each is a layer, counted as a script of its own.
     pub tables: Vec<String>,
     /// Lowest and highest zoom; all between are asked for equally often. 0..=22.
+    #[serde(deserialize_with = "two")]
     pub zooms: [u8; 2],
     /// How tiles are chosen.
     pub picker: Picker,
@@ -43,6 +44,13 @@ impl Default for Options {
             may_be_empty: false,
         }
     }
+}
+
+/// Exactly two numbers: a list of three would be taken by its first two.
+fn two<'de, D: Deserializer<'de>>(source: D) -> Result<[u8; 2], D::Error> {
+    let zooms = Vec::<u8>::deserialize(source)?;
+    let count = zooms.len();
+    zooms.try_into().map_err(|_| serde::de::Error::invalid_length(count, &"an array of length 2"))
 }
 
 /// How tiles are chosen.

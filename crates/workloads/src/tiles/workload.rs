@@ -118,7 +118,7 @@ impl ClientWorkload for Tiles {
             Picker::Trace(_) => "from a trace".to_owned(),
             Picker::Data | Picker::Uniform => format!("z{low}-z{high}"),
         };
-        let summary = format!("{count} tiles of {tables}, {zooms}");
+        let summary = format!("{} of {tables}, {zooms}", crate::words::count(count as u64, "tile"));
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
     }
 

@@ -1,5 +1,6 @@
 //! Databases and extensions of a managed server.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,18 +17,22 @@ use crate::control::Control;
 /// How long a connection to a server that said it is ready may take.
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
 
+/// How to connect to a database of the managed server behind a socket.
+pub(super) fn place_of(socket: &Path, database: &str) -> Connect {
+    let mut login = Login::new(SUPERUSER, database);
+    login.parameters.push(("application_name".to_owned(), "pgdyno".to_owned()));
+    Connect {
+        endpoint: Endpoint { address: Address::Unix(socket.to_owned()), tls: None },
+        host: None,
+        login: Arc::new(login),
+    }
+}
+
 impl Cluster {
     /// How to connect to one of its databases: over the private socket, as the superuser, without a password.
     #[must_use]
     pub fn place(&self, database: &str) -> Connect {
-        let socket = self.socket_folder.join(format!(".s.PGSQL.{}", self.marker.port));
-        let mut login = Login::new(SUPERUSER, database);
-        login.parameters.push(("application_name".to_owned(), "pgdyno".to_owned()));
-        Connect {
-            endpoint: Endpoint { address: Address::Unix(socket), tls: None },
-            host: None,
-            login: Arc::new(login),
-        }
+        place_of(&self.socket_folder.join(format!(".s.PGSQL.{}", self.marker.port)), database)
     }
 
     /// A control connection to one of its databases.

@@ -70,9 +70,11 @@ impl Installation {
         let mut usual = Vec::new();
         for (folders, list) in [(in_path(), &mut found), (usual_folders(Path::new("/")), &mut usual)] {
             for folder in folders {
-                if seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
-                    list.extend(Self::at(&folder));
-                }
+                // Different folders may lead to the same programs by links of folders, or of the programs themselves.
+                let Some(found) = real_folder(&folder).filter(|folder| seen.insert(folder.clone())) else {
+                    continue;
+                };
+                list.extend(Self::at(&found));
             }
         }
         usual.sort_by_key(|installation| std::cmp::Reverse(installation.major));
@@ -88,7 +90,7 @@ impl Installation {
         }
         let version = ask(&bin.join("postgres"), "--version")?;
         let (major, version) = parse_version(&version)?;
-        Some(Self { bin: real_folder(bin), major, version })
+        Some(Self { bin: real_folder(bin).unwrap_or_else(|| bin.to_owned()), major, version })
     }
 
     /// Path of one of its programs.
@@ -98,11 +100,12 @@ impl Installation {
     }
 }
 
-/// The folder that links in `bin` lead to, where all programs are.
-fn real_folder(bin: &Path) -> PathBuf {
-    let real = bin.join("postgres").canonicalize().ok();
-    let folder = real.as_deref().and_then(Path::parent).filter(|folder| folder.join("initdb").is_file());
-    folder.unwrap_or(bin).to_owned()
+/// The folder that links in `bin` lead to, where all programs are; `None` when there is no server in it.
+fn real_folder(bin: &Path) -> Option<PathBuf> {
+    let complete = |folder: &Path| folder.join("initdb").is_file().then(|| folder.to_owned());
+    let real = bin.join("postgres").canonicalize().ok()?;
+    let of_program = real.parent().and_then(complete);
+    of_program.or_else(|| complete(&bin.canonicalize().ok()?))
 }
 
 fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation, FindError> {
@@ -204,6 +207,26 @@ mod tests {
             "{error}"
         );
         assert!(matches!(choose(vec![], Some(17)), Err(FindError::None)));
+    }
+
+    /// Links in /usr/local/bin to the programs of a package made two installations of one.
+    #[test]
+    fn an_installation_reached_by_links_is_one() {
+        let top = tempfile::tempdir().unwrap();
+        let [real, links, alias] = ["real/bin", "links", "alias"].map(|name| top.path().join(name));
+        for folder in [&real, &links] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        for program in ["postgres", "initdb"] {
+            std::fs::write(real.join(program), "").unwrap();
+            std::os::unix::fs::symlink(real.join(program), links.join(program)).unwrap();
+        }
+        std::os::unix::fs::symlink(&real, &alias).unwrap();
+        let real = real.canonicalize().unwrap();
+        for folder in [&real, &links, &alias] {
+            assert_eq!(real_folder(folder).as_ref(), Some(&real), "{}", folder.display());
+        }
+        assert_eq!(real_folder(top.path()), None);
     }
 
     #[test]

@@ -145,6 +145,12 @@ impl Cluster {
         &self.folder
     }
 
+    /// The file that the server logs to.
+    #[must_use]
+    pub fn log_path(&self) -> &Path {
+        self.log.path()
+    }
+
     /// Its data folder.
     #[must_use]
     pub fn data(&self) -> PathBuf {

@@ -1,6 +1,6 @@
 //! A running postmaster as its own pid file tells of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
@@ -12,6 +12,7 @@ use crate::stop::Stop;
 pub(super) struct PidFile {
     pub(super) pid: u32,
     pub(super) port: Option<u16>,
+    pub(super) socket_folder: Option<PathBuf>,
     /// `starting`, `ready`, `stopping` or `standby`, once the server has come so far.
     pub(super) status: Option<String>,
 }
@@ -35,6 +36,7 @@ fn parse(text: &str) -> Option<PidFile> {
         // A negative pid marks a single-user server.
         pid: line(0)?.trim_start_matches('-').parse().ok()?,
         port: line(3).and_then(|port| port.parse().ok()),
+        socket_folder: line(4).map(PathBuf::from),
         status: line(7).map(str::to_owned),
     })
 }
@@ -141,9 +143,10 @@ mod tests {
     #[test]
     fn pid_files() {
         let full = "4711\n/data\n1700000000\n5433\n/run/x\n\n  123 456\nready   \n";
-        let wanted = PidFile { pid: 4711, port: Some(5433), status: Some("ready".into()) };
+        let socket_folder = Some(PathBuf::from("/run/x"));
+        let wanted = PidFile { pid: 4711, port: Some(5433), socket_folder, status: Some("ready".into()) };
         assert_eq!(parse(full), Some(wanted));
-        assert_eq!(parse("12\n"), Some(PidFile { pid: 12, port: None, status: None }));
+        assert_eq!(parse("12\n"), Some(PidFile { pid: 12, port: None, socket_folder: None, status: None }));
         assert_eq!(parse(""), None);
         assert_eq!(parse("x\n"), None);
     }

@@ -1,11 +1,14 @@
 //! What is known of the managed servers without touching them.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use super::databases::place_of;
 use super::lock::Lock;
 use super::marker::Marker;
 use super::postmaster::PidFile;
 use super::{Cluster, ManagedError, auto_conf};
+use crate::control::{ConnectError, Control};
 use crate::place::Home;
 
 /// A managed server as it stands.
@@ -31,6 +34,19 @@ pub struct Status {
     pub port: u16,
     /// Whether it also listens on 127.0.0.1.
     pub network: bool,
+    /// Socket of the running server.
+    pub socket: Option<PathBuf>,
+}
+
+impl Status {
+    /// A connection to the server if it takes any, to look at it: nothing is made, started or locked for that.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn look(&self, bound: Duration) -> Option<Result<Control, ConnectError>> {
+        let socket = self.socket.as_ref().filter(|_| self.ready)?;
+        Some(Control::open(&place_of(socket, "postgres"), Some(bound)))
+    }
 }
 
 /// The managed server of this name.
@@ -60,6 +76,10 @@ fn read(folder: &Path, name: &str) -> Option<Status> {
         folder: folder.to_owned(),
         server_version: marker.server_version,
         ready: server.as_ref().is_some_and(|server| server.status.as_deref() == Some("ready")),
+        socket: server.as_ref().and_then(|server| {
+            let port = server.port.unwrap_or(marker.port);
+            Some(server.socket_folder.as_ref()?.join(format!(".s.PGSQL.{port}")))
+        }),
         pid: server.map(|server| server.pid),
         detached: marker.detached,
         used_by: Lock::held_by(folder),

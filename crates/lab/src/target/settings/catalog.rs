@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::SettingsError;
+
 /// What has to happen for a changed value to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
@@ -36,6 +38,8 @@ pub struct Entry {
     pub min_val: Option<String>,
     /// Largest value allowed.
     pub max_val: Option<String>,
+    /// The words it takes, where it takes only some.
+    pub choices: Vec<String>,
     /// Whether a new value waits for a restart.
     pub pending_restart: bool,
 }
@@ -63,7 +67,7 @@ pub struct Catalog {
 impl Catalog {
     /// The query whose rows [`Catalog::of_rows`] reads.
     pub const QUERY: &'static str = "SELECT name, setting, unit, context, vartype, source, boot_val, min_val, \
-         max_val, pending_restart FROM pg_catalog.pg_settings";
+         max_val, pending_restart, pg_catalog.array_to_string(enumvals, ',') FROM pg_catalog.pg_settings";
 
     /// From rows of [`Catalog::QUERY`] in text form; rows that are too short are left out.
     #[must_use]
@@ -77,6 +81,14 @@ impl Catalog {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.entries.get(&name.to_lowercase())
+    }
+
+    /// A setting that must be there.
+    pub(super) fn known(&self, name: &str) -> Result<&Entry, SettingsError> {
+        self.get(name).ok_or_else(|| SettingsError::Unknown {
+            nearest: self.nearest(name).map(str::to_owned),
+            name: name.to_owned(),
+        })
     }
 
     /// All settings in order of their names.
@@ -100,7 +112,8 @@ impl Catalog {
 }
 
 fn entry(row: &[Option<String>]) -> Option<Entry> {
-    let [name, setting, unit, context, vartype, source, boot_val, min_val, max_val, pending] = row else {
+    let [name, setting, unit, context, vartype, source, boot_val, min_val, max_val, pending, choices] = row
+    else {
         return None;
     };
     Some(Entry {
@@ -113,6 +126,7 @@ fn entry(row: &[Option<String>]) -> Option<Entry> {
         boot_val: boot_val.clone(),
         min_val: min_val.clone(),
         max_val: max_val.clone(),
+        choices: choices.iter().flat_map(|list| list.split(',')).map(str::to_owned).collect(),
         pending_restart: pending.as_deref() == Some("t"),
     })
 }
@@ -121,7 +135,8 @@ fn entry(row: &[Option<String>]) -> Option<Entry> {
 pub(super) mod tests {
     use super::*;
 
-    /// A catalog of `name setting unit context vartype` lines (`-` for no unit); boot values equal the settings.
+    /// A catalog of `name setting unit context vartype [min max | choices]` lines (`-` for no unit); boot values equal
+    /// the settings.
     pub(crate) fn catalog(lines: &str) -> Catalog {
         let rows: Vec<Vec<Option<String>>> = lines
             .lines()
@@ -136,9 +151,10 @@ pub(super) mod tests {
                     text(words[4]),
                     text("default"),
                     text(words[1]),
-                    None,
-                    None,
+                    words.get(6).and_then(|_| text(words[5])),
+                    words.get(6).and_then(|most| text(most)),
                     text("f"),
+                    words.get(5).filter(|_| words.len() == 6).and_then(|list| text(list)),
                 ]
             })
             .collect();

@@ -28,10 +28,7 @@ impl Change {
         let (wanted, added) = completed(catalog, wanted)?;
         let mut change = Self { added, ..Self::default() };
         for (name, value) in wanted {
-            let entry = catalog.get(&name).ok_or_else(|| SettingsError::Unknown {
-                nearest: catalog.nearest(&name).map(str::to_owned),
-                name: name.clone(),
-            })?;
+            let entry = catalog.known(&name)?;
             match entry.way(superuser) {
                 Way::Never => return Err(SettingsError::Fixed { name: entry.name.clone() }),
                 Way::Session => {
@@ -48,7 +45,7 @@ impl Change {
 }
 
 /// With `wal_level = minimal` the server starts only without WAL senders.
-fn completed(catalog: &Catalog, wanted: &Wanted) -> Result<(Wanted, Vec<String>), SettingsError> {
+pub(super) fn completed(catalog: &Catalog, wanted: &Wanted) -> Result<(Wanted, Vec<String>), SettingsError> {
     let mut complete: Wanted =
         wanted.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
     let minimal = complete.get("wal_level").is_some_and(|value| value.eq_ignore_ascii_case("minimal"));

@@ -18,6 +18,55 @@ pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
     }
 }
 
+/// What a setting takes, in words, where `value` is nothing of that kind; `None` where the server may well take it.
+#[must_use]
+pub(super) fn what_it_takes(value: &str, entry: &Entry) -> Option<String> {
+    match entry.vartype.as_str() {
+        "bool" => boolean(value.trim()).is_none().then(|| "it takes on or off".to_owned()),
+        "enum" => {
+            let known = |value: &str| entry.choices.iter().any(|choice| choice.eq_ignore_ascii_case(value));
+            let fits = known(value.trim()) || known(&canonical_choice(&entry.name, value.trim()));
+            (!fits && !entry.choices.is_empty()).then(|| format!("it takes {}", entry.choices.join(", ")))
+        }
+        "integer" | "real" => {
+            let figure = in_unit(value, entry.unit.as_deref());
+            let within = figure.is_some_and(|figure| is_within(figure, entry));
+            (!within).then(|| numbers_it_takes(entry))
+        }
+        _ => None,
+    }
+}
+
+/// The server rounds whole numbers before it looks at their bounds.
+fn is_within(figure: f64, entry: &Entry) -> bool {
+    let figure = if entry.vartype == "integer" { figure.round_ties_even() } else { figure };
+    let bound = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok());
+    bound(&entry.min_val).is_none_or(|least| figure >= least)
+        && bound(&entry.max_val).is_none_or(|most| figure <= most)
+}
+
+/// `it takes a whole number from 64 to 2147483647 kB, or with one of the units B, kB, MB, GB, TB`.
+fn numbers_it_takes(entry: &Entry) -> String {
+    let kind = if entry.vartype == "integer" { "a whole number" } else { "a number" };
+    let range = match (&entry.min_val, &entry.max_val) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        _ => String::new(),
+    };
+    let Some(own) = entry.unit.as_deref() else { return format!("it takes {kind}{range}") };
+    let times = if own.starts_with(|first: char| first.is_ascii_digit()) { " x" } else { "" };
+    let units = match own_unit(own) {
+        Some((Kind::Memory, _)) => "B, kB, MB, GB, TB",
+        _ => "us, ms, s, min, h, d",
+    };
+    format!("it takes {kind}{range}{times} {own}, or one with a unit of its own: {units}")
+}
+
+/// A length of time that a setting counted in `unit` stands for, seconds.
+pub(super) fn seconds(value: &str, unit: &str) -> Option<f64> {
+    let (kind, size) = own_unit(unit)?;
+    (kind == Kind::Time).then(|| in_unit(value, Some(unit)).map(|figure| figure * size / 1e6))?
+}
+
 /// `wal_buffers = -1` and its like: the server puts a figure of its own there.
 fn leaves_it_to_the_server(wanted: &str, entry: &Entry) -> bool {
     const AUTOMATIC: [(&str, &str); 4] = [

@@ -53,6 +53,24 @@ pub enum SettingsError {
         /// Setting.
         name: String,
     },
+    /// A setting that pgdyno itself works by.
+    #[error("setting {name} cannot be a factor: {why}")]
+    Reserved {
+        /// Setting.
+        name: String,
+        /// What pgdyno needs it for.
+        why: &'static str,
+    },
+    /// A value that the server would refuse.
+    #[error("{name} = {value} cannot be; {wanted}")]
+    Impossible {
+        /// Setting.
+        name: String,
+        /// As asked for.
+        value: String,
+        /// What can be.
+        wanted: String,
+    },
     /// Settings that exclude each other.
     #[error("{detail}")]
     Contradiction {

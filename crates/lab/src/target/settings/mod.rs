@@ -6,11 +6,14 @@
 mod apply;
 mod catalog;
 mod change;
+mod check;
 mod compare;
+mod contexts;
 mod error;
 mod expression;
 pub mod journal;
 mod read;
+mod reserved;
 mod safety;
 mod statements;
 
@@ -19,10 +22,13 @@ use std::collections::BTreeMap;
 pub use apply::{Applied, Effort, apply_managed, apply_url, mend_managed, restore_managed};
 pub use catalog::{Catalog, Entry, Way};
 pub use change::Change;
+pub use check::{Means, check};
 pub use compare::is_in_force;
+pub use contexts::{always_needs_restart, needs_reload, needs_restart};
 pub use error::{Difference, SettingsError};
 pub use expression::{ExpressionError, Machine, resolve};
 pub use read::{catalog, differences, recorded};
+pub use reserved::{reserved, without_timeouts};
 pub use safety::weakens;
 
 /// What an arm asks for: setting to value as written.

@@ -24,6 +24,13 @@ use crate::exit::{
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
+// The same bounds as in experiment files: what lies beyond is a slip of the finger.
+const MONTH_S: f64 = 30.0 * 86_400.0;
+const MOST_CLIENTS: f64 = 100_000.0;
+const MOST_THREADS: f64 = 1024.0;
+const LEAST_RATE: f64 = 0.001;
+const MOST_RATE: f64 = 10_000_000.0;
+
 pub(crate) fn run(args: &cli::Bench) -> Outcome {
     let target =
         bench::at(args.dsn.as_deref(), args.host.as_deref(), args.port.as_deref(), args.username.as_deref())?;
@@ -91,7 +98,10 @@ fn measure(args: &cli::Bench, target: TargetSpec) -> Outcome {
 fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
     if let Some(abort) = done.measured.aborts.first() {
         let more = done.measured.aborts.len() - 1;
-        let others = if more > 0 { format!(" (and {more} more clients)") } else { String::new() };
+        let others = match more {
+            0 => String::new(),
+            more => format!(" (and {})", lab::words::count(more, "more client")),
+        };
         let code = if lost_server(&abort.message) { UNREACHABLE } else { GUARD };
         let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
         return Some((Failure::with_code(code, format!("{place}{abort}{others}"), None), None));
@@ -126,13 +136,16 @@ fn usage(problem: &str) -> anyhow::Error {
 }
 
 fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
-    if !(args.warmup >= 0.0 && args.warmup.is_finite()) {
-        return Err(usage("--warmup must be a number of seconds, 0 or more"));
-    }
-    let positive = |name: &str, value: Option<f64>| match value {
-        Some(value) if !(value > 0.0 && value.is_finite()) => Err(usage(&format!("{name} must be above 0"))),
+    let within = |name: &str, value: Option<f64>, least: f64, most: f64| match value {
+        Some(value) if !(least..=most).contains(&value) => {
+            Err(usage(&format!("{name} must be from {least} to {most}")))
+        }
         value => Ok(value),
     };
+    within("--warmup (seconds)", Some(args.warmup), 0.0, MONTH_S)?;
+    within("--time (seconds)", args.time.map(|seconds| seconds as f64), 1.0, MONTH_S)?;
+    within("--client", Some(f64::from(args.client)), 1.0, MOST_CLIENTS)?;
+    within("--jobs", Some(f64::from(args.jobs)), 1.0, MOST_THREADS)?;
     let until = match (args.time, args.transactions) {
         (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
         (None, transactions) => Until::PerClient(transactions.unwrap_or(10)),
@@ -146,8 +159,9 @@ fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
         threads: args.jobs,
         until,
         warmup: Duration::from_secs_f64(args.warmup),
-        rate: positive("--rate", args.rate)?,
-        limit: positive("--latency-limit", args.latency_limit)?.map(|ms| Duration::from_secs_f64(ms / 1e3)),
+        rate: within("--rate", args.rate, LEAST_RATE, MOST_RATE)?,
+        limit: within("--latency-limit (ms)", args.latency_limit, 0.001, 1e3 * 86_400.0)?
+            .map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.report_per_command,
         driver: args.driver.into(),
         seed: args.random_seed.unwrap_or_else(fresh_seed),

@@ -19,6 +19,7 @@ use self::spans::Spans;
 use super::{Hints, ImportError, Progress};
 use crate::record::SeriesPoint;
 use crate::spool::Spooled;
+use crate::words::count;
 
 /// Counters of transactions, as pgbench counts them; `failed` includes the kinds beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -188,8 +189,8 @@ impl Gathered {
         }
         if self.set_back > 0 {
             notes.push(format!(
-                "{} transactions with a time below 0 (the clock was set back) count as 0 µs",
-                self.set_back
+                "{} with a time below 0 (the clock was set back): 0 µs in all figures",
+                count(self.set_back, "transaction")
             ));
         }
         for file in files.iter().filter(|file| file.cut_off) {

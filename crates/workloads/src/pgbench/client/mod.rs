@@ -73,6 +73,8 @@ enum Trouble {
     Server {
         /// The kind of error.
         failure: Failure,
+        /// Its SQLSTATE.
+        code: String,
         /// As libpq has it.
         text: String,
         /// Which query of the command.

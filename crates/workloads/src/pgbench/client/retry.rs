@@ -38,7 +38,8 @@ impl PgbenchClient {
                     format!("client {} aborted while receiving the transaction status", self.number);
                 self.give_up(causes, message, io)
             }
-            Trouble::Server { text, query, .. } => {
+            Trouble::Server { code, text, query, .. } => {
+                io.abort_code(code);
                 let message = self.query_failed(query, &text);
                 self.give_up(Vec::new(), message, io)
             }
@@ -52,7 +53,8 @@ impl PgbenchClient {
 
     /// No transaction is open any more: try again, or count a failure.
     pub(super) fn rolled_back(&mut self, io: &mut Io<'_>) -> Step {
-        if let Some(Trouble::Server { text, .. }) = self.trouble.take() {
+        if let Some(Trouble::Server { code, text, .. }) = self.trouble.take() {
+            io.abort_code(code);
             let message = self.rolling_back_failed(&text);
             return self.give_up(Vec::new(), message, io);
         }

@@ -90,7 +90,7 @@ impl PgbenchClient {
             if self.state != State::RollingBack && self.goes_on_after(failure) {
                 self.tell_error(&text, io);
             }
-            self.trouble = Some(Trouble::Server { failure, text, query: self.results });
+            self.trouble = Some(Trouble::Server { failure, code: error.code, text, query: self.results });
         }
         if self.pipeline != Pipeline::Off {
             self.pipeline_result(io);

@@ -101,7 +101,11 @@ impl Work<'_> {
         if count == wanted {
             return Ok(());
         }
-        Err(refused(&format!("{} has {count} rows, and {wanted} at scale {scale}", table.name)))
+        Err(refused(&format!(
+            "{} has {}, and {wanted} at scale {scale}",
+            table.name,
+            crate::words::count(count, "row")
+        )))
     }
 
     /// The stretches between what is there, neighbours joined.

@@ -88,6 +88,19 @@ fn rows_that_do_not_fit_end_the_client() {
     assert_eq!(said(&simple, "select 1 as a \\aset", none), [""; 0]);
 }
 
+/// Equal causes are told by their code: texts have numbers of clients in them.
+#[test]
+fn a_client_that_gives_up_says_the_code_of_the_error() {
+    let refused = |_: usize, sql: &str| match sql {
+        "gone;" => vec![Answer::Error("42P01", "relation \"gone\" does not exist")],
+        sql => usual(sql),
+    };
+    let (_, measured) = play(&Options::default(), "gone;", 1, refused);
+    assert_eq!(measured.aborts[0].code.as_deref(), Some("42P01"));
+    let (_, measured) = play(&Options::default(), "begin;", 1, |_, sql| usual(sql));
+    assert_eq!(measured.aborts[0].code, None);
+}
+
 #[test]
 fn a_variable_without_text_has_no_message_in_pgbench() {
     let options = Options { define: [("x".to_owned(), String::new())].into(), ..Options::default() };

@@ -1,0 +1,81 @@
+//! A look at the server of an experiment, where one is at hand: nothing on it is made, started or changed.
+
+use std::time::Duration;
+
+use protocol::postgres::Config;
+use protocol::postgres::conninfo::Env;
+
+use super::arms::check_arms;
+use crate::control::{Control, connect};
+use crate::error::LabError;
+use crate::experiment::{ExperimentFile, TargetSpec};
+use crate::place::Home;
+use crate::plan::Plan;
+use crate::target::TargetError;
+use crate::target::managed;
+use crate::target::settings::Means;
+
+/// Patience with a server that is only looked at.
+const BOUND: Duration = Duration::from_secs(5);
+
+/// What a look at the settings of an experiment gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Looked {
+    /// The file sets nothing.
+    Nothing,
+    /// The server can be brought to all of them.
+    Checked,
+    /// No server was at hand, for this reason.
+    NotChecked(String),
+}
+
+/// Checks the settings of a plan against the server, as far as it can be had without doing anything: one given by URL
+/// when it answers, a managed one when it runs already.
+///
+/// # Errors
+/// Every setting that the server cannot be brought to, with its line in the file.
+pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
+    if file.arms.iter().all(|arm| arm.settings.is_empty()) {
+        return Ok(Looked::Nothing);
+    }
+    let (mut control, means) = match at_hand(&file.target)? {
+        Ok(found) => found,
+        Err(why) => return Ok(Looked::NotChecked(why)),
+    };
+    check_arms(file, plan, &mut control, means)?;
+    Ok(Looked::Checked)
+}
+
+/// The server, or why there is none at hand.
+fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabError> {
+    match target {
+        TargetSpec::Managed { name, .. } => {
+            let server = Home::locate().ok().and_then(|home| managed::status(&home, name).ok());
+            let means = |_: &Control| Means { restart: true, server: true, superuser: true };
+            Ok(match server.and_then(|server| server.look(BOUND)) {
+                Some(control) => with(control, means),
+                None => Err(format!("managed server {name:?} does not run now")),
+            })
+        }
+        TargetSpec::Url { url, change_server, .. } => {
+            let mut config = Config::parse(Some(url), &Env::process()).map_err(TargetError::from)?;
+            config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
+            config.connect_timeout.get_or_insert(BOUND);
+            let means = |control: &Control| Means {
+                restart: false,
+                server: *change_server,
+                superuser: control.reported("is_superuser") == Some("on"),
+            };
+            Ok(with(connect(&config), means))
+        }
+    }
+}
+
+fn with(
+    opened: Result<Control, crate::control::ConnectError>,
+    means: impl FnOnce(&Control) -> Means,
+) -> Result<(Control, Means), String> {
+    let control = opened.map_err(|error| error.to_string())?;
+    let means = means(&control);
+    Ok((control, means))
+}

@@ -1,0 +1,154 @@
+//! What is found before an experiment costs time, and what ends it when time would be wasted.
+
+mod support;
+
+use std::time::Duration;
+
+use support::{Place, Server, Watched, finish};
+
+/// An experiment at a server given by URL, with these arms.
+fn by_url(place: &Place, target: &str, arms: &str) -> std::path::PathBuf {
+    place.write("one.sql", "SELECT count(*) FROM pg_class;\n");
+    place.write(
+        "arms.toml",
+        format!(
+            "question = \"Which?\"\n[target]\nurl = \"$TEST_URL\"\n{target}\n[workload.one]\n\
+             pgbench = {{ files = [\"one.sql\"] }}\n[compare]\nfactor = \"settings\"\nbase = \"stock\"\n\
+             [measure]\nwarmup = \"0s\"\nduration = \"100ms\"\nrounds = 2\n[settings.stock]\n{arms}\n"
+        ),
+    )
+}
+
+/// They passed `--dry-run`, and were found after the first runs.
+#[test]
+fn settings_that_cannot_be_are_found_before_anything_is_done() {
+    let (place, server) = (Place::new(), Server::start());
+    let settings = "select md5(string_agg(name || setting, ',' order by name)) from pg_settings";
+    let before = server.psql(settings);
+    let cases = [
+        ("", "shared_buffers = \"1GB\"", 68, "shared_buffers need a restart"),
+        ("change_server = true", "shared_buffers = \"1GB\"", 68, "shared_buffers need a restart"),
+        ("", "checkpoint_timeout = \"1min\"", 68, "write change_server = true into [target]"),
+        ("", "work_men = \"1MB\"", 65, "no setting work_men; did you mean work_mem?"),
+        ("", "work_mem = \"much\"", 65, "it takes a whole number from 64"),
+        ("", "plan_cache_mode = \"never\"", 65, "it takes auto, force_generic_plan"),
+    ];
+    for (target, setting, code, words) in cases {
+        let file = by_url(&place, target, &format!("[settings.other]\n{setting}"));
+        for mode in [&["--dry-run"][..], &[]] {
+            let mut command = place.command(["run", file.to_str().unwrap()]);
+            command.args(mode).env("TEST_URL", server.url());
+            finish(command).expect(code).says(&[words, "arms.toml:16: [settings.other]"]);
+        }
+    }
+    assert_eq!(before, server.psql(settings));
+    assert_eq!(place.sql("select count(*) from experiment"), "0", "experiments without a run do not stay");
+
+    let all = "[settings.other]\nwork_men = \"1MB\"\njit = \"maybe\"\n[settings.third]\nport = 1";
+    let file = by_url(&place, "", all);
+    let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
+    command.env("TEST_URL", server.url());
+    // What is known without a server is told with its place in the file, and first.
+    finish(command).expect(65).says(&["arms.toml:19:1: `port` cannot be a factor"]);
+    let file = by_url(&place, "", &all.replace("port = 1", "wal_level = \"minimal\""));
+    let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
+    command.env("TEST_URL", server.url());
+    let told = finish(command).expect(65);
+    told.says(&["arms.toml:16:", "arms.toml:17: [settings.other] jit = maybe", "arms.toml:19:"]);
+
+    let file = by_url(&place, "", "[settings.other]\nwork_mem = \"1MB\"");
+    let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
+    command.env("TEST_URL", server.url());
+    finish(command).expect(0).says(&["settings: the server at hand can be brought to all of them"]);
+    let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
+    command.env("TEST_URL", format!("postgres:///x?host={}", place.path().display()));
+    finish(command).expect(0).says(&["the settings could not be checked, no server is at hand"]);
+}
+
+/// A managed server is asked as soon as it runs: nothing is prepared for an experiment that cannot be.
+#[test]
+fn a_managed_server_is_asked_before_data_are_loaded() {
+    let place = Place::new();
+    let file = place.write(
+        "managed.toml",
+        "question = \"Which?\"\n[target]\nmanaged = { name = \"checks\" }\n[prepare]\npgbench = { scale = 1 }\n\
+         [workload.one]\npgbench = { builtin = \"select-only\" }\n[compare]\nfactor = \"settings\"\nbase = \"stock\"\n\
+         [measure]\nduration = \"100ms\"\nrounds = 2\n[settings.stock]\n[settings.other]\nwork_men = 1\n",
+    );
+    let file = file.to_str().unwrap();
+    place.run(["run", "--dry-run", file]).expect(0).says(&["managed server \"checks\" does not run now"]);
+    let done = place.run(["run", file]).expect(65).says(&["did you mean work_mem?"]);
+    assert!(!done.stderr.contains(" prepare  "), "{}", done.stderr);
+    assert_eq!(place.sql("select count(*) from experiment"), "0");
+    // One that runs already is looked at, and goes on as it was.
+    place.run(["target", "start", "checks"]).expect(0);
+    place.run(["run", "--dry-run", file]).expect(65).says(&["managed.toml:16: [settings.other]", "work_mem"]);
+    let status = place.run(["target", "status"]).expect(0).stdout;
+    assert!(status.contains("running"), "{status}");
+    place.run(["target", "destroy", "checks"]).expect(0);
+    place.wait_until_quiet(Duration::from_secs(10));
+}
+
+/// `osm load nofile` spoke of the experiment file's folder; `bench` took rates of 309 digits.
+#[test]
+fn what_cannot_be_meant_is_told_before_a_server_is_asked() {
+    let place = Place::new();
+    let tried = place.path().canonicalize().unwrap().join("nofile");
+    let told = place.run(["osm", "load", "nofile"]).expect(65);
+    assert!(told.stderr.contains(&format!("{}: cannot be opened", tried.display())), "{}", told.stderr);
+    assert!(!told.stderr.contains("experiment file"), "{}", told.stderr);
+    for option in ["-R 1e308", "-R nan", "-L inf", "-c 4000000000", "-T 99999999999", "--warmup 1e308"] {
+        let args = ["bench"].into_iter().chain(option.split(' ')).chain(["postgres://127.0.0.1:1/x"]);
+        place.run(args).expect(64).says(&["must be from"]);
+    }
+}
+
+/// All the remaining rounds were measured as invalid.
+#[test]
+fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
+    let (place, server) = (Place::new(), Server::start());
+    server.psql("create table things as select generate_series(1, 100) as id");
+    place.write("things.sql", "SELECT count(*) FROM things;\n");
+    place.write("other.sql", "SELECT 1;\n");
+    let file = place.write(
+        "things.toml",
+        "question = \"How fast?\"\n[target]\nurl = \"$TEST_URL\"\n[workload.things]\npgbench = { files = [\"things.sql\"] }\n\
+         [workload.other]\npgbench = { files = [\"other.sql\"] }\n[factors]\nworkload = [\"things\", \"other\"]\n\
+         [measure]\nwarmup = \"0s\"\nduration = \"500ms\"\nrounds = 8\norder = \"listed\"\n",
+    );
+    let mut command = place.command(["run", "--verbose", file.to_str().unwrap()]);
+    command.env("TEST_URL", server.url());
+    let mut running = Watched::start(command);
+    assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
+    server.psql("drop table things");
+    let (status, stderr) = running.end();
+    assert_eq!(status.code(), Some(69), "{stderr}");
+    for words in [
+        "things, 1 client: two runs in a row are invalid for the same cause (",
+        "1 client gave up; the first:",
+        "its other runs are left for later",
+        "see who dropped it",
+        "the same command measures those two again and goes on",
+    ] {
+        assert!(stderr.contains(words), "no {words:?} in:\n{stderr}");
+    }
+    let count =
+        |which: &str| place.sql(&format!("select count(*) from v_run where {which}")).parse::<u32>().unwrap();
+    assert_eq!(count("validity = 'invalid'"), 2);
+    assert_eq!(count("workload = 'other'"), 8, "one bad workload must not cost the others");
+    let good = count("workload = 'things' and validity <> 'invalid'");
+    assert!(stderr.contains(&format!("{} of 16 runs are kept", good + 8)), "{stderr}");
+
+    // Nothing is measured while the table is away.
+    let again = || {
+        let mut command = place.command(["run", file.to_str().unwrap()]);
+        command.env("TEST_URL", server.url());
+        finish(command)
+    };
+    again().expect(65).says(&["relation \"things\" does not exist"]);
+    server.psql("create table things as select generate_series(1, 100) as id");
+    again().expect(0);
+    assert_eq!(count("workload = 'things' and validity <> 'invalid'"), 8, "each round once");
+    assert_eq!((count("validity = 'invalid'"), count("true")), (2, 18));
+    again().expect(64).says(&["finished"]);
+}
