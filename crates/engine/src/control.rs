@@ -108,6 +108,8 @@ pub(crate) struct ThreadFigures {
     pub(crate) aborts: Vec<(Time, Abort)>,
     /// When the last transaction of the measured part ended; 0 when there was none.
     pub(crate) last_end: Time,
+    /// Arrivals of the measured part that were started after it.
+    pub(crate) drained: u64,
     pub(crate) cost: ThreadCost,
 }
 
@@ -117,6 +119,7 @@ impl ThreadFigures {
         measured.reconnections += self.reconnections;
         measured.reconnecting += self.reconnecting;
         measured.connections_lost += self.connections_lost;
+        measured.drained += self.drained;
         aborts.extend(self.aborts);
         if measured.statements.is_empty() {
             measured.statements = self.statements;

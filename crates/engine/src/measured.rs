@@ -219,6 +219,9 @@ pub struct Measured {
     pub reconnecting: Time,
     /// Connections in use that were lost in the measured part, whatever their clients did then.
     pub connections_lost: u64,
+    /// Open load: arrivals of the measured part that no client was free for before it was over, and that were started
+    /// while it drained. They are among those that succeeded, failed or stayed unfinished.
+    pub drained: u64,
     /// When clients were away because of that (bounded; the rest is only counted).
     pub outages: Vec<Outage>,
     /// Outages not kept.

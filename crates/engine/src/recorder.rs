@@ -182,6 +182,11 @@ impl Recorder {
         }
     }
 
+    /// An arrival is started although the measured part is over.
+    pub(crate) fn drained(&mut self, due: Time) {
+        self.figures.drained += u64::from(self.window.measures(due));
+    }
+
     /// A statement of a script completed or failed.
     #[inline]
     pub(crate) fn statement(&mut self, note: StatementNote, now: Time) {

@@ -91,6 +91,9 @@ impl<C: Clock> Core<C> {
             let Pace::Open(open) = &mut self.pace else { return None };
             open.take();
             if waited || !open.skips(due, self.now) {
+                if self.phase != Phase::Running {
+                    self.recorder.drained(due);
+                }
                 return Some(due);
             }
             self.skips_left -= 1;

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::execute::{LabEvent, Progress, Step};
 use owo_colors::OwoColorize;
 use report::numbers;
-use results::Validity;
+use results::{Arrivals, Doubt, Reason, Validity};
 
 use crate::print;
 
@@ -56,16 +56,12 @@ impl Screen {
         }
     }
 
-    fn second(&mut self, elapsed: Option<Duration>, tps: f64, latency_ms: Option<f64>, failed: u64) {
+    fn second(&mut self, figures: &str) {
         self.seconds += 1;
-        let latency = latency_ms.map(|ms| format!(", {}", numbers::latency_us(ms * 1e3))).unwrap_or_default();
-        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-        let when = elapsed.map_or_else(|| "warm-up".to_owned(), |at| format!("{:.0} s", at.as_secs_f64()));
-        let figures = format!("{when}: {} tps{latency}{failed}", numbers::tps(tps));
         if self.interactive {
             self.bar.set_message(format!("{} · {figures}", self.now));
         } else if self.verbose || (self.now.is_empty() && self.seconds % 5 == 1) {
-            self.line(&figures);
+            self.line(figures);
         }
     }
 
@@ -102,8 +98,17 @@ impl Progress for Screen {
                 self.bar.set_message(self.now.clone());
                 self.bar.set_prefix(format!("{} left{next}", time(left)));
             }
-            LabEvent::Second { elapsed, tps, latency_ms, failed } => {
-                self.second(elapsed, tps, latency_ms, failed)
+            LabEvent::Second { elapsed, tps, latency_ms, failed, late, skipped } => {
+                let latency =
+                    latency_ms.map(|ms| format!(", {}", numbers::latency_us(ms * 1e3))).unwrap_or_default();
+                let when = elapsed.map_or("warm-up".to_owned(), |at| format!("{:.0} s", at.as_secs_f64()));
+                let missed = [(failed, "failed"), (late, "late"), (skipped, "skipped")];
+                let missed = missed.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
+                self.second(&format!(
+                    "{when}: {} tps{latency}{}",
+                    numbers::tps(tps),
+                    missed.collect::<String>()
+                ));
             }
             LabEvent::RunFinished {
                 number,
@@ -111,14 +116,15 @@ impl Progress for Screen {
                 what,
                 tps,
                 latency_p99_ms,
+                arrivals,
                 validity,
                 doubts,
                 left,
                 ..
             } => {
-                let doubts: Vec<_> =
-                    doubts.iter().map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
-                let figures = figures(&what, tps, latency_p99_ms);
+                let doubts: Vec<_> = doubts.iter().map(|doubt| in_words(doubt, arrivals.as_ref())).collect();
+                let figures =
+                    format!("{}{}", figures(&what, tps, latency_p99_ms), in_time(arrivals.as_ref()));
                 self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
             }
             LabEvent::JobFinished { what, took, reused } => {
@@ -139,6 +145,21 @@ impl Drop for Screen {
 fn figures(what: &str, tps: f64, p99_ms: Option<f64>) -> String {
     let latency = p99_ms.map(|p99| format!(", p99 {}", numbers::latency_us(p99 * 1e3))).unwrap_or_default();
     format!("{what}: {} tps{latency}", numbers::tps(tps))
+}
+
+/// A doubt with its figures, where they do not stand in the same line already.
+fn in_words(doubt: &Doubt, arrivals: Option<&Arrivals>) -> String {
+    match doubt.reason {
+        Reason::Overloaded if arrivals.is_some() => Reason::Overloaded.text().to_owned(),
+        reason => format!("{}: {}", reason.text(), doubt.detail),
+    }
+}
+
+/// What became of the arrivals of an open load, behind its response time.
+fn in_time(arrivals: Option<&Arrivals>) -> String {
+    let Some(arrivals) = arrivals else { return String::new() };
+    let started = if arrivals.started_only { " of those started" } else { "" };
+    format!("{started}; {}", report::arrivals::words(arrivals))
 }
 
 /// `45 s`, `3 min 05 s`, `2 h 10 min`.

@@ -171,6 +171,14 @@ impl ReportData {
         curves
     }
 
+    /// The promise that was asked for, ms: from the plan, for files in which runs do not name it.
+    #[must_use]
+    pub fn promise_ms(&self) -> Option<f64> {
+        let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
+        let limit = plan.pointer("/content/limit_s").or_else(|| plan.get("limit_s"))?;
+        limit.as_f64().map(|seconds| seconds * 1e3)
+    }
+
     /// Number of runs that are not valid, per verdict: (suspect, invalid).
     #[must_use]
     pub fn doubtful(&self) -> (usize, usize) {

@@ -6,6 +6,7 @@
 //! through [`markup`], which escapes it; numbers are written only by [`numbers`].
 //! [`pgbench`] is apart: what the drop-in prints of a run that was just measured, in pgbench's own layout.
 
+pub mod arrivals;
 mod chart;
 pub mod data;
 pub mod format;

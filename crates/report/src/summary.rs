@@ -29,6 +29,7 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  cells: {}", words::tally(arm)));
         lines.extend(answer.remarks.iter().map(|remark| format!("  {remark}")));
     }
+    lines.extend(words::arrivals(data).iter().map(|line| format!("  {line}")));
     if let Some(taste) = &data.experiment.taste {
         lines.push(format!("  A taste, not a measurement: {taste}"));
     }

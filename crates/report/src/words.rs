@@ -6,8 +6,10 @@ use results::comparison::{ArmComparison, Cell, Comparison, Figure, Grouped, Metr
 use results::{Reason, Validity};
 use stats::{Estimate, Group, Verdict};
 
+use crate::arrivals;
 use crate::data::{ReportData, cell_text};
 use crate::numbers;
+use crate::tables::CellFigures;
 
 /// What a verdict feels like: for colour and shape, never alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -335,6 +337,47 @@ fn reasons(data: &ReportData, validity: Validity) -> String {
     listed.join(", ")
 }
 
+/// Cells told one by one; the rest is counted.
+const TOLD: usize = 12;
+
+/// What became of the arrivals in each cell and arm of an open load, a line each.
+pub(crate) fn arrivals(data: &ReportData) -> Vec<String> {
+    let all = CellFigures::of(data.grid_runs(), &data.arms());
+    let open: Vec<_> = all.iter().filter_map(|figures| Some((figures, figures.arrivals?))).collect();
+    let mut lines: Vec<String> = open
+        .iter()
+        .take(TOLD)
+        .map(|(figures, arrivals)| {
+            let arm = figures.arm.map(|arm| format!(", {arm}")).unwrap_or_default();
+            let verdict = if arrivals.is_overloaded() { "; overloaded" } else { "" };
+            format!("{}{arm}: {}{verdict}", cell_text(&figures.cell), arrivals::words(arrivals))
+        })
+        .collect();
+    if open.len() > TOLD {
+        lines.push(format!("and {} more: pgdyno table cells", open.len() - TOLD));
+        lines.extend(overload(data));
+    }
+    lines
+}
+
+/// Which cells are overloaded, in a sentence; `None` where none is.
+pub(crate) fn overload(data: &ReportData) -> Option<String> {
+    let all = CellFigures::of(data.grid_runs(), &data.arms());
+    let told: Vec<String> = all
+        .iter()
+        .filter_map(|figures| Some((figures, figures.arrivals.filter(|arrivals| arrivals.is_overloaded())?)))
+        .map(|(figures, arrivals)| {
+            let arm = figures.arm.map(|arm| format!(", {arm}")).unwrap_or_default();
+            let share = arrivals::share(&arrivals);
+            let offered = numbers::figure(arrivals.offered_per_s());
+            format!("{}{arm} ({share} of the offered {offered}/s in time)", cell_text(&figures.cell))
+        })
+        .collect();
+    let more = told.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    (!told.is_empty()).then(|| format!("Overloaded: {}{more}.", told[..told.len().min(TOLD)].join("; ")))
+}
+
 /// What an experiment without comparison gave, in a sentence.
 pub(crate) fn without_comparison(data: &ReportData) -> String {
     let usable: Vec<_> = data.grid_runs().filter(|run| run.validity != Validity::Invalid).collect();
@@ -342,9 +385,10 @@ pub(crate) fn without_comparison(data: &ReportData) -> String {
         [] if data.jobs().next().is_some() => "Nothing was driven by clients; the jobs are below.".to_owned(),
         [] => "No valid run to speak of.".to_owned(),
         [run] => format!(
-            "{} transactions per second, response time p50 {}, p99 {}. One run has no interval: repeat it before \
+            "{} transactions per second, response time{} p50 {}, p99 {}. One run has no interval: repeat it before \
              believing small differences.",
             run.tps().map_or(numbers::ABSENT.to_owned(), numbers::tps),
+            if arrivals::of_started_only(run) { " of those started" } else { "" },
             run.response_us(0.5).map_or(numbers::ABSENT.to_owned(), numbers::latency_us),
             run.response_us(0.99).map_or(numbers::ABSENT.to_owned(), numbers::latency_us),
         ),

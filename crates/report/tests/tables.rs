@@ -23,10 +23,7 @@ fn every_table_as_text() {
     for (name, table) in [
         ("runs", tables::runs(&data)),
         ("cells", tables::cells(&data)),
-        (
-            "comparison",
-            tables::comparison_in_words(data.throughput.as_ref().expect("two arms"), &data.groups),
-        ),
+        ("comparison", tables::compared_in_words(&data, data.throughput.as_ref().expect("two arms"))),
         ("crosstab", tables::crosstab(&data)),
         ("phases", tables::phases(&data)),
         ("sizes", tables::sizes(&data)),
@@ -44,7 +41,7 @@ fn every_output_tells_of_runs_in_two_groups() {
     data.runs.iter_mut().filter(odd).for_each(|run| speed_up(run, 4.6));
     let data = remade(data);
     let words = "5 runs about 7,000, one 31,";
-    let compared = tables::comparison(data.throughput.as_ref().expect("two arms"), &data.groups);
+    let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
     for format in [Format::Text, Format::Json, Format::Csv, Format::Md] {
         for table in [tables::cells(&data), compared.clone()] {
             let printed = print(&table, format);
@@ -72,8 +69,7 @@ fn offered_rates_have_no_figure_of_their_own() {
     let mut data = data(&Shape::small());
     data.runs.iter_mut().for_each(|run| offer(run, f64::from(run.clients) * 1000.0));
     let data = remade(data);
-    let table =
-        print(&tables::comparison(data.throughput.as_ref().expect("two arms"), &data.groups), Format::Csv);
+    let table = print(&tables::compared(&data, data.throughput.as_ref().expect("two arms")), Format::Csv);
     assert!(table.contains("gis,whole grid,\"\",,,,,,,0,none: offered rates set the throughput"), "{table}");
     assert!(!print(&tables::crosstab(&data), Format::Csv).contains("geometric"));
     insta::assert_snapshot!("summary_offered", summary::text(&data));
@@ -86,7 +82,7 @@ fn comparisons_fit_80_columns() {
     data.runs.iter_mut().filter(|run| run.round == 2).for_each(|run| speed_up(run, 4.0));
     let data = remade(data);
     for found in [&data.throughput, &data.latency].into_iter().flatten() {
-        let text = print(&tables::comparison_in_words(found, &data.groups), Format::Text);
+        let text = print(&tables::compared_in_words(&data, found), Format::Text);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
@@ -110,7 +106,7 @@ fn every_row_is_as_long_as_its_columns() {
         {
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
         }
-        for table in data.throughput.iter().map(|found| tables::comparison(found, &data.groups)) {
+        for table in data.throughput.iter().map(|found| tables::compared(&data, found)) {
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
         }
     }

@@ -33,6 +33,12 @@ impl Run {
             .then(|| (self.count("ok") + self.count("late")) as f64 / self.measured_s)
     }
 
+    /// The promise that was asked for, ms; imported runs have it under pgbench's name.
+    #[must_use]
+    pub fn promise_ms(&self) -> Option<f64> {
+        self.figures.get("promise_ms").or_else(|| self.figures.get("latency_limit_ms")).copied()
+    }
+
     /// Response times over all scripts.
     #[must_use]
     pub fn response(&self) -> Histogram {

@@ -3,6 +3,7 @@
 pub mod comparison;
 pub mod import;
 
+mod arrivals;
 mod error;
 mod figures;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod store;
 mod table;
 mod words;
 
+pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use error::StoreError;
 pub use record::{
     Arm, Artifact, Doubt, Experiment, Host, Phase, Reason, Relation, Run, RunEvent, RunKind, ScriptRecord,

@@ -122,6 +122,8 @@ pub enum Validity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
+    /// Open load: less than 99 % of the offered rate was done in time.
+    Overloaded,
     /// The load generator used most of its CPU.
     ClientSaturated,
     /// Arrivals started late for reasons of the generator.
@@ -155,6 +157,7 @@ impl Reason {
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
+            Self::Overloaded => "overloaded",
             Self::ClientSaturated => "client saturated",
             Self::ScheduleLate => "schedule late",
             Self::Throttled => "throttled",
@@ -225,10 +228,11 @@ pub struct Run {
     /// Why not.
     pub doubts: Vec<Doubt>,
     /// Counters over all scripts, by name: `due ok late failed skipped unfinished retried retries
-    /// rows bytes queries changes affected`.
+    /// rows bytes queries changes affected`; in open load also `drained`: those of them that were started only when the
+    /// measured part was over.
     pub counts: BTreeMap<String, u64>,
     /// Other single figures by name with unit last: `client_cpu_us_per_tx`, `start_lag_p99_us`, `wal_bytes`,
-    /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, ...
+    /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, `promise_ms`, ...
     pub figures: BTreeMap<String, f64>,
     /// Hash of the settings set in force (see [`Setting`]); stored once per distinct set.
     pub settings: Vec<Setting>,

@@ -53,7 +53,10 @@ impl Single {
             beside: false,
         };
         let load = if self.rate.is_some() { "rate" } else { "closed" };
-        planned(&run, load, self.warmup.as_secs_f64(), 1)
+        let mut record = planned(&run, load, self.warmup.as_secs_f64(), 1);
+        let promise = self.limit.map(|limit| ("promise_ms".to_owned(), limit.as_secs_f64() * 1e3));
+        record.figures.extend(promise);
+        record
     }
 
     /// Fills its record in with what was measured, and with the verdict.
@@ -61,7 +64,8 @@ impl Single {
         (record.validity, record.doubts) = judge(&Evidence {
             measured: &taken.measured,
             series: &taken.series,
-            open: self.rate.is_some(),
+            rate: self.rate,
+            clients: self.clients,
             limit_s: self.limit.map(|limit| limit.as_secs_f64()),
             steal_pct: taken.figures.get("steal_pct").copied(),
             // There are no runs before it to compare with.

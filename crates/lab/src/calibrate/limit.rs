@@ -282,7 +282,7 @@ mod tests {
     fn a_run_that_is_more_than_late_is_not_kept() {
         let trials = Trials::new(150.0, TIME, Instant::now());
         assert!(trials.is_kept(&run(1.0, 250.0, None)) && !trials.is_kept(&run(1.0, 310.0, None)));
-        assert!(!trials.is_kept(&run(1.0, 250.0, Some(Reason::BacklogAtEnd))));
+        assert!(!trials.is_kept(&run(1.0, 250.0, Some(Reason::Overloaded))));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use results::{Doubt, Validity};
+use results::{Arrivals, Doubt, Validity};
 
 /// A named step of an experiment. The first four come once (a guard for each workload), the next six for each run
 /// (settings only when the arm changes), the last two at the end.
@@ -129,6 +129,10 @@ pub enum LabEvent {
         latency_ms: Option<f64>,
         /// Failed transactions in it.
         failed: u64,
+        /// Transactions in it that succeeded late.
+        late: u64,
+        /// Arrivals skipped in it.
+        skipped: u64,
     },
     /// A run was judged and stored.
     RunFinished {
@@ -144,6 +148,8 @@ pub enum LabEvent {
         latency_mean_ms: Option<f64>,
         /// 99th percentile of response time, ms; `None` without a success.
         latency_p99_ms: Option<f64>,
+        /// What became of its arrivals; open load only.
+        arrivals: Option<Arrivals>,
         /// Whether it can be believed.
         validity: Validity,
         /// Why not.

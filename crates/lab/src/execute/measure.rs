@@ -142,10 +142,12 @@ impl Observer for Watch<'_> {
 }
 
 fn told(second: &Second) -> LabEvent {
-    let (mut done, mut failed, mut sum_ns) = (0, 0, 0);
+    let (mut done, mut failed, mut late, mut skipped, mut sum_ns) = (0, 0, 0, 0, 0);
     for script in &second.scripts {
         done += script.counts.processed();
         failed += script.counts.failed;
+        late += script.counts.late;
+        skipped += script.counts.skipped;
         sum_ns += script.response.sum_ns();
     }
     let seconds = second.length_ns as f64 / 1e9;
@@ -155,6 +157,8 @@ fn told(second: &Second) -> LabEvent {
         tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
         latency_ms: (done > 0).then(|| sum_ns as f64 / done as f64 / 1e6),
         failed,
+        late,
+        skipped,
     }
 }
 

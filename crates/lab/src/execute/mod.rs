@@ -28,7 +28,7 @@ pub use event::{LabEvent, Progress, Step};
 pub use look::{Looked, look};
 pub(crate) use measure::{Taken, counted, events, measure, own_figures};
 pub(crate) use prepare::prepare;
-pub(crate) use record::{fill, planned};
+pub(crate) use record::{counts, fill, planned};
 pub(crate) use series::Series;
 pub(crate) use stage::Stage;
 

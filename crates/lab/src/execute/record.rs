@@ -2,15 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use engine::Counts;
+use engine::{Counts, Measured};
 use results::{Run, RunKind, ScriptRecord, Spool, Validity};
 use workloads::ScriptInfo;
 
 use super::measure::Taken;
 use crate::plan::PlannedRun;
 
-/// Counters by name, as they are stored.
-fn counts(counts: &Counts) -> BTreeMap<String, u64> {
+/// Counters of a run, as they are stored.
+pub(crate) fn counts(measured: &Measured, open: bool) -> BTreeMap<String, u64> {
+    let drained = open.then(|| ("drained".to_owned(), measured.drained));
+    named(&measured.totals()).into_iter().chain(drained).collect()
+}
+
+/// Counters by name.
+fn named(counts: &Counts) -> BTreeMap<String, u64> {
     [
         ("due", counts.due),
         ("ok", counts.ok),
@@ -56,7 +62,7 @@ pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, session: u32)
         measured_s: 0.0,
         validity: Validity::Valid,
         doubts: Vec::new(),
-        counts: counts(&Counts::default()),
+        counts: named(&Counts::default()),
         figures: BTreeMap::new(),
         settings: Vec::new(),
         scripts: Vec::new(),
@@ -71,11 +77,10 @@ pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, session: u32)
 
 /// Fills in what was measured.
 pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
-    let totals = taken.measured.totals();
     run.started_at = taken.started_at;
     run.driver = taken.measured.driver.to_owned();
     run.measured_s = taken.measured.elapsed as f64 / 1e9;
-    run.counts = counts(&totals);
+    run.counts = counts(&taken.measured, run.offered_rate.is_some());
     run.figures.extend(taken.figures);
     run.events.extend(taken.events);
     run.series = taken.series;
@@ -86,7 +91,7 @@ pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
             name: info.name.clone(),
             text_hash: info.text_hash.clone(),
             weight: info.weight,
-            counts: counts(&figures.counts),
+            counts: named(&figures.counts),
             response: figures.response,
             service: figures.service,
         })

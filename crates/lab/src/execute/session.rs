@@ -277,6 +277,7 @@ impl<'a> Session<'a> {
     /// The run itself; `None` when it was given up because the user asked to stop at once.
     fn measure(&mut self, run: &PlannedRun) -> Result<Option<Taken>, LabError> {
         let mut record = planned(run, self.plan.content.load.name(), self.plan.content.warmup_s, 0);
+        record.figures.extend(self.plan.content.limit_s.map(|limit| ("promise_ms".to_owned(), limit * 1e3)));
         self.reset(run, &mut record)?;
         let Some(opened) = self.workloads.get_mut(&run.workload) else { return Ok(None) };
         record.artifacts = std::mem::take(&mut opened.artifacts);
@@ -307,7 +308,8 @@ impl<'a> Session<'a> {
         let (validity, doubts) = judge(&Evidence {
             measured: &taken.measured,
             series: &taken.series,
-            open: run.rate.is_some(),
+            rate: run.rate,
+            clients: run.clients,
             limit_s: self.plan.content.limit_s,
             steal_pct: taken.figures.get("steal_pct").copied(),
             probe_ms: probe.zip(median(&self.probes)),

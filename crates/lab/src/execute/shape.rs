@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use results::{Arm, Experiment, Run};
+use results::{Arm, Arrivals, Experiment, Run};
 
 use super::event::LabEvent;
 use crate::experiment::ExperimentFile;
@@ -71,6 +71,7 @@ pub(super) fn finished(run: &Run, number: usize, planned: usize, what: String, l
         tps: if run.measured_s > 0.0 { done as f64 / run.measured_s } else { 0.0 },
         latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
         latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
+        arrivals: Arrivals::of(run),
         validity: run.validity,
         doubts: run.doubts.clone(),
         left,

@@ -35,8 +35,8 @@ pub(crate) fn run(args: &cli::Compare) -> Outcome {
         );
     }
     let table = match args.format.format {
-        cli::Format::Text | cli::Format::Md => tables::comparison_in_words(&comparison, &data.groups),
-        cli::Format::Json | cli::Format::Csv => tables::comparison(&comparison, &data.groups),
+        cli::Format::Text | cli::Format::Md => tables::compared_in_words(&data, &comparison),
+        cli::Format::Json | cli::Format::Csv => tables::compared(&data, &comparison),
     };
     print(&table, args.format.format)?;
     Ok(exit::of_comparison(&comparison))

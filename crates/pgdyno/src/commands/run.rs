@@ -56,9 +56,9 @@ fn conclude(args: &cli::Run, options: &Options, experiment: ExperimentId) -> Out
     match (args.format.format, comparison) {
         (cli::Format::Text, _) => data(&report::summary::text(&found))?,
         (cli::Format::Md, Some(comparison)) => {
-            print(&report::tables::comparison_in_words(comparison, &found.groups), cli::Format::Md)?;
+            print(&report::tables::compared_in_words(&found, comparison), cli::Format::Md)?;
         }
-        (format, Some(comparison)) => print(&report::tables::comparison(comparison, &found.groups), format)?,
+        (format, Some(comparison)) => print(&report::tables::compared(&found, comparison), format)?,
         (format, None) => print(&report::tables::cells(&found), format)?,
     }
     talk(&format!("results: {} (try: pgdyno table, pgdyno compare, pgdyno sql)", options.results.display()));

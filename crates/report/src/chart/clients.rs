@@ -6,6 +6,7 @@ use results::comparison::Metric;
 use super::Figure;
 use super::axis::{Spacing, Tick};
 use super::line::{LineChart, Point, Series};
+use crate::arrivals;
 use crate::data::{Curve, ReportData};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
@@ -72,7 +73,7 @@ fn figure(data: &ReportData, title: &str, curve: &Curve<'_>, drawn: &Drawn) -> O
     Some(
         LineChart {
             title: format!("{title}: {}", drawn.title),
-            caption: caption(&series, clients[clients.len() - 1], drawn),
+            caption: caption(&series, clients[clients.len() - 1], drawn) + of_started(curve, drawn.metric),
             x_name: "clients",
             y_name: drawn.y_name,
             x_ticks: clients.iter().map(tick).collect(),
@@ -84,6 +85,11 @@ fn figure(data: &ReportData, title: &str, curve: &Curve<'_>, drawn: &Drawn) -> O
         }
         .figure(),
     )
+}
+
+/// Whether response times leave out arrivals.
+fn of_started(curve: &Curve<'_>, metric: Metric) -> &'static str {
+    if metric == Metric::Tps { "" } else { arrivals::caption(&curve.runs) }
 }
 
 /// Doublings of clients are equal steps.

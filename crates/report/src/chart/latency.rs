@@ -5,6 +5,7 @@ use stats::Histogram;
 use super::Figure;
 use super::axis::{Spacing, Tick};
 use super::line::{LineChart, Point, Series};
+use crate::arrivals;
 use crate::data::{Curve, ReportData};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
@@ -39,7 +40,7 @@ pub(crate) fn figure(data: &ReportData, title: &str, curve: &Curve<'_>) -> Optio
                 "{title}: response times with {}",
                 numbers::counted(clients as usize, "client", "clients")
             ),
-            caption: caption(&arms),
+            caption: caption(&arms) + arrivals::caption(&curve.runs),
             x_name: "percentile",
             y_name: "response time",
             x_ticks: ticks(last),

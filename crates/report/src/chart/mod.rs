@@ -1,11 +1,12 @@
 //! Charts as hand-written SVG: themed by CSS variables, readable without colour, with their data as a table.
 //!
-//! [`line`] draws anything with a y for each x; [`clients`], [`latency`] and [`time`] shape runs for it.
+//! [`line`] draws anything with a y for each x; [`clients`], [`ladder`], [`latency`] and [`time`] shape runs for it.
 //! [`forest`] draws changes with intervals, [`phases`] the phases of a job.
 
 pub(crate) mod axis;
 pub(crate) mod clients;
 pub(crate) mod forest;
+pub(crate) mod ladder;
 pub(crate) mod latency;
 pub(crate) mod line;
 pub(crate) mod mark;

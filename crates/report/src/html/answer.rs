@@ -22,6 +22,9 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
             out.tag("div").class(box_class(answer.tone)).with(|out| one(data, found, arm, answer, out));
         }
     }
+    if let Some(overload) = words::overload(data) {
+        out.tag("p").class("notice").text(overload);
+    }
     if let Some(taste) = &data.experiment.taste {
         out.tag("p").class("notice").with(|out| {
             out.tag("strong").text("A taste, not a measurement.");

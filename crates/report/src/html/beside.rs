@@ -14,6 +14,8 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     out.tag("p").text("Measured once beside the grid; no arm applies to it, so nothing is compared.");
     for name in names {
         out.tag("h3").text(name);
-        workloads::figures(data.runs_beside().filter(|run| run.workload == name), &[None]).write(out);
+        let runs = || data.runs_beside().filter(|run| run.workload == name);
+        workloads::figures(runs(), &[None]).write(out);
+        workloads::open_load(runs(), &[None], out);
     }
 }

@@ -1,5 +1,6 @@
 //! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
+use results::Arrivals;
 use results::comparison::{Crosstab, Summary};
 
 use crate::data::ReportData;
@@ -22,6 +23,11 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     }
     if tabs.iter().any(|tab| tab.open) {
         out.tag("p").text("No mean is taken over offered rates: it would be one over what was asked for.");
+    }
+    if data.grid_runs().any(|run| Arrivals::of(run).is_some()) {
+        out.tag("p").text(
+            "Where the load was open, late transactions are in them; what was offered and done in time is told above.",
+        );
     }
     out.tag("div").class("pair").with(|out| {
         for tab in &tabs {

@@ -1,9 +1,10 @@
 //! Every run in order of execution.
 
 use results::comparison::Cell as GridCell;
-use results::{Run, Validity};
+use results::{Arrivals, Run, Validity};
 
 use super::when;
+use crate::arrivals::Columns;
 use crate::data::{ReportData, cell_label};
 use crate::markup::Markup;
 use crate::numbers;
@@ -32,23 +33,26 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
 }
 
 fn sheet<'a>(caption: &str, runs: impl Iterator<Item = &'a Run>) -> Sheet {
+    let runs: Vec<&Run> = runs.collect();
+    let open = Columns::of(runs.iter().map(|run| Arrivals::of(run)));
     let mut sheet = Sheet::new(caption)
         .numbers(["run"])
         .text(["workload", "cell", "arm"])
         .numbers(["round", "place in pair", "tps", "p99", "seconds"])
+        .numbers(open.into_iter().flat_map(Columns::heads))
         .text(["validity", "started"])
         .numbers(["seed"]);
     for run in runs {
-        sheet.row(row(run));
+        sheet.row(row(run, open));
     }
     sheet
 }
 
-fn row(run: &Run) -> Vec<Cell> {
+fn row(run: &Run, open: Option<Columns>) -> Vec<Cell> {
     let cell = GridCell::of(run);
     let factors: Vec<String> = cell.factors.keys().cloned().collect();
     let p99 = run.response().quantile_ns(0.99).map(|ns| numbers::latency_ns(ns as f64));
-    vec![
+    let mut cells = vec![
         run.sequence.into(),
         (&run.workload).into(),
         cell_label(&cell, &factors).into(),
@@ -58,10 +62,11 @@ fn row(run: &Run) -> Vec<Cell> {
         run.tps().map_or(String::new(), numbers::tps).into(),
         p99.unwrap_or_default().into(),
         numbers::fixed(run.measured_s, 1).into(),
-        believed(run),
-        when(&run.started_at).into(),
-        run.seed.into(),
-    ]
+    ];
+    let arrivals = Arrivals::of(run);
+    cells.extend(open.into_iter().flat_map(|columns| columns.cells(arrivals.as_ref())));
+    cells.extend([believed(run), when(&run.started_at).into(), run.seed.into()]);
+    cells
 }
 
 /// Validity with its doubts.

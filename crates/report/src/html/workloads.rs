@@ -2,7 +2,8 @@
 
 use results::Run;
 
-use crate::chart::{Figure, clients, latency, time};
+use crate::arrivals::{self, Columns};
+use crate::chart::{Figure, clients, ladder, latency, time};
 use crate::data::{Curve, ReportData, cell_label};
 use crate::markup::Markup;
 use crate::numbers;
@@ -16,8 +17,11 @@ const OPEN: usize = 3;
 pub(super) fn write(data: &ReportData, out: &mut Markup) {
     for workload in data.workloads() {
         out.tag("h3").text(workload);
-        figures(data.grid_runs().filter(|run| run.workload == workload), &data.arms()).write(out);
+        let runs = || data.grid_runs().filter(|run| run.workload == workload);
+        figures(runs(), &data.arms()).write(out);
         groups(data, workload, out);
+        open_load(runs(), &data.arms(), out);
+        write_figures(&ladder::figures(data, workload), out);
         let curves = data.curves(workload);
         let (open, folded) = curves.split_at(curves.len().min(OPEN));
         charts(data, workload, open, out);
@@ -56,11 +60,15 @@ fn charts(data: &ReportData, workload: &str, curves: &[Curve<'_>], out: &mut Mar
         })
         .flatten()
         .collect();
+    write_figures(&drawn, out);
+}
+
+fn write_figures(drawn: &[Figure], out: &mut Markup) {
     if drawn.is_empty() {
         return;
     }
     out.tag("div").class("charts").with(|out| {
-        for figure in &drawn {
+        for figure in drawn {
             figure.write(out);
         }
     });
@@ -75,12 +83,14 @@ pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'
         factors.push("clients".to_owned());
     }
     let with_arms = arms.iter().any(Option::is_some);
+    let started_only = figures.iter().any(is_of_started_only);
     let with_bytes = figures.iter().any(|figures| figures.bytes_per_transaction.is_some());
     let mut sheet = Sheet::new(
         "Transactions per second over rounds, and response times of all rounds together; invalid runs left out",
     )
     .text(["cell"])
     .text(with_arms.then_some("arm"))
+    .numbers(started_only.then_some("times of"))
     .numbers(["runs", "tps mean", "tps max", "p50", "p95", "p99", "max", "failed"])
     .numbers(with_bytes.then_some("bytes per transaction"));
     for figures in &figures {
@@ -88,6 +98,7 @@ pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'
         if with_arms {
             row.push(figures.arm.unwrap_or(numbers::ABSENT).into());
         }
+        row.extend(started_only.then(|| times_of(figures)));
         row.extend(numbers_of(figures));
         if with_bytes {
             let size = figures.bytes_per_transaction.map(|bytes| numbers::bytes(bytes as u64));
@@ -96,6 +107,39 @@ pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'
         sheet.row(row);
     }
     sheet
+}
+
+fn is_of_started_only(figures: &CellFigures<'_>) -> bool {
+    figures.arrivals.is_some_and(|arrivals| arrivals.started_only)
+}
+
+fn times_of(figures: &CellFigures<'_>) -> Cell {
+    let class = if is_of_started_only(figures) { "doubt" } else { "" };
+    Cell::classed(figures.arrivals.as_ref().map_or("", arrivals::percentiles_of), class)
+}
+
+/// What was offered and what of it was done in time, per cell and arm; nothing where no load is open.
+pub(super) fn open_load<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'a str>], out: &mut Markup) {
+    let figures = CellFigures::of(runs, arms);
+    let Some(columns) = Columns::of(figures.iter().map(|figures| figures.arrivals)) else { return };
+    if figures.iter().any(is_of_started_only) {
+        out.tag("p").class("remark").text(arrivals::STARTED_ONLY);
+    }
+    let with_arms = arms.iter().any(Option::is_some);
+    let mut sheet = Sheet::new(
+        "What was offered, per second, and what was done in time; what was not: counts of all rounds together",
+    )
+    .text(["cell"])
+    .text(with_arms.then_some("arm"))
+    .numbers(columns.heads());
+    for figures in &figures {
+        let factors: Vec<String> = figures.cell.factors.keys().cloned().collect();
+        let mut row: Vec<Cell> = vec![cell_label(&figures.cell, &factors).into()];
+        row.extend(with_arms.then(|| Cell::from(figures.arm.unwrap_or(numbers::ABSENT))));
+        row.extend(columns.cells(figures.arrivals.as_ref()));
+        sheet.row(row);
+    }
+    sheet.write(out);
 }
 
 fn numbers_of(figures: &CellFigures<'_>) -> Vec<Cell> {

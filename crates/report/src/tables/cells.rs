@@ -1,8 +1,9 @@
 use results::comparison::{Cell, Summary};
-use results::{Run, Table, Validity};
+use results::{Arrivals, Run, Table, Validity};
 use stats::Histogram;
 
 use super::{levels, real};
+use crate::arrivals;
 use crate::data::ReportData;
 use crate::words;
 
@@ -14,6 +15,8 @@ pub(crate) struct CellFigures<'a> {
     pub(crate) tps: Summary,
     /// Response times of all rounds.
     pub(crate) response: Histogram,
+    /// What became of the arrivals of all rounds, where the load is open.
+    pub(crate) arrivals: Option<Arrivals>,
     /// Transactions that failed.
     pub(crate) failed: u64,
     /// Bytes received per transaction, where counted.
@@ -49,6 +52,7 @@ impl<'a> CellFigures<'a> {
             cell,
             tps: runs.iter().filter_map(|run| run.tps()).collect(),
             response,
+            arrivals: Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run))),
             failed: sum("failed"),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
         }
@@ -68,7 +72,9 @@ pub fn cells(data: &ReportData) -> Table {
         "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "failed", "groups",
     ]);
     table.optional.push("groups".to_owned());
+    let mut of_cells = Vec::new();
     let mut add = |figures: CellFigures<'_>| {
+        of_cells.push(figures.arrivals);
         let micros = |q| real(figures.quantile_ns(q).map(|ns| ns / 1e3));
         table.push(vec![
             figures.cell.workload.clone().into(),
@@ -85,5 +91,6 @@ pub fn cells(data: &ReportData) -> Table {
     };
     CellFigures::of(data.grid_runs(), &data.arms()).into_iter().for_each(&mut add);
     CellFigures::of(data.runs_beside(), &[None]).into_iter().for_each(&mut add);
+    arrivals::insert(&mut table, "p99_us", &of_cells);
     table
 }

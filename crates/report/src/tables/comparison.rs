@@ -2,18 +2,53 @@ use results::comparison::{ArmComparison, Comparison, Grouped, Metric};
 use results::{Table, Value};
 use stats::{Estimate, Verdict};
 
-use super::{levels, real};
+use super::{CellFigures, levels, real};
+use crate::arrivals::Columns;
+use crate::data::ReportData;
 use crate::{numbers, words};
 
 /// Name of the line for all workloads together.
 const WHOLE: &str = "whole grid";
 
+/// The comparison, with what became of the arrivals of both arms where a load is open: of the runs that
+/// [`cells()`](super::cells()) shows, per cell.
+#[must_use]
+pub fn compared(data: &ReportData, found: &Comparison) -> Table {
+    with_arrivals(data, found, comparison(found, &data.groups))
+}
+
+/// The same for people: change and interval in one column, verdict and groups in another, as the page writes them.
+#[must_use]
+pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
+    with_arrivals(data, found, comparison_in_words(found, &data.groups))
+}
+
+fn with_arrivals(data: &ReportData, found: &Comparison, mut table: Table) -> Table {
+    let cells = CellFigures::of(data.grid_runs(), &data.arms());
+    let of = |arm: &Value, row: &[Value]| {
+        let is_it = |figures: &&CellFigures<'_>| {
+            Value::from(figures.arm) == *arm
+                && row[1] == figures.cell.workload.as_str().into()
+                && row[2] == levels(&figures.cell)
+        };
+        cells.iter().find(is_it)?.arrivals
+    };
+    // Rows for a workload or the grid have no cell.
+    let (base, new): (Vec<_>, Vec<_>) =
+        table.rows.iter().map(|row| (of(&found.base.as_str().into(), row), of(&row[0], row))).unzip();
+    let Some(columns) = Columns::of(base.iter().chain(&new).copied()) else { return table };
+    table.columns.extend(columns.names("base_").into_iter().chain(columns.names("")));
+    for ((row, base), new) in table.rows.iter_mut().zip(&base).zip(&new) {
+        row.extend(columns.values(base.as_ref()).into_iter().chain(columns.values(new.as_ref())));
+    }
+    table
+}
+
 /// Every arm against the base: a line per cell, one per workload (cell empty), one for the whole grid.
 ///
 /// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
 /// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them.
-#[must_use]
-pub fn comparison(found: &Comparison, groups: &[Grouped]) -> Table {
+fn comparison(found: &Comparison, groups: &[Grouped]) -> Table {
     let unit = match found.metric {
         Metric::Tps => "tps",
         Metric::P50 => "p50_us",
@@ -42,9 +77,8 @@ pub fn comparison(found: &Comparison, groups: &[Grouped]) -> Table {
     table
 }
 
-/// The same for people: change and interval in one column, verdict and groups in another, as the page writes them.
-#[must_use]
-pub fn comparison_in_words(found: &Comparison, groups: &[Grouped]) -> Table {
+/// [`comparison`] for people.
+fn comparison_in_words(found: &Comparison, groups: &[Grouped]) -> Table {
     let mut table = comparison(found, groups);
     let at = table.columns.iter().position(|name| name == "change_pct").expect("it was just made");
     table.columns.splice(at..at + 3, ["change, 95 %".to_owned()]);

@@ -1,8 +1,12 @@
 use results::comparison::{Crosstab, Metric, Summary, crosstabs};
-use results::{Table, Value};
+use results::{Arrivals, Table, Value};
 
 use super::real;
 use crate::data::ReportData;
+
+/// What must be said of the throughput of an open load.
+const OPEN: &str =
+    "open load: late ones are in it, what was offered and done in time is in the table of cells";
 
 /// What a crosstab shows of the runs behind each of its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,19 +53,21 @@ pub fn crosstab(data: &ReportData) -> Table {
     names.push("over".to_owned());
     let mut table = Table { columns: names, ..Table::default() };
     for tab in tabs.iter().filter(|tab| tab.columns == arms) {
+        let open = data.grid_runs().any(|run| run.workload == tab.workload && Arrivals::of(run).is_some());
+        let over = if open { format!("{}; {OPEN}", tab.over) } else { tab.over.clone() };
         for show in [Show::Mean, Show::Max] {
-            add(&mut table, tab, show);
+            add(&mut table, tab, show, &over);
         }
     }
     table
 }
 
-fn add(table: &mut Table, tab: &Crosstab, show: Show) {
+fn add(table: &mut Table, tab: &Crosstab, show: Show, over: &str) {
     let mut push = |level: String, values: Vec<Option<f64>>, changes: &[Option<f64>]| {
         let mut row: Vec<Value> = vec![tab.workload.clone().into(), show.word().into(), level.into()];
         row.extend(values.into_iter().map(real));
         row.extend(changes.iter().map(|change| real(change.filter(|_| show == Show::Mean))));
-        row.push(tab.over.clone().into());
+        row.push(over.into());
         table.push(row);
     };
     for row in &tab.rows {

@@ -9,7 +9,7 @@ mod sizes;
 
 pub(crate) use cells::CellFigures;
 pub use cells::cells;
-pub use comparison::{comparison, comparison_in_words};
+pub use comparison::{compared, compared_in_words};
 pub use crosstab::crosstab;
 pub(crate) use crosstab::{Show, of_grid};
 pub use phases::phases;

@@ -1,10 +1,12 @@
 use results::comparison::Cell;
-use results::{Run, Table, Validity};
+use results::{Arrivals, Run, Table, Validity};
 
 use super::{levels, real};
+use crate::arrivals;
 use crate::data::ReportData;
 
-/// Every run in order of execution, with its validity and doubts. Response times in µs.
+/// Every run in order of execution, with its validity and doubts. Response times in µs; where a load is open, what became
+/// of its arrivals.
 #[must_use]
 pub fn runs(data: &ReportData) -> Table {
     let mut table =
@@ -22,6 +24,8 @@ pub fn runs(data: &ReportData) -> Table {
             doubts(run).into(),
         ]);
     }
+    let of_runs: Vec<_> = data.runs.iter().map(Arrivals::of).collect();
+    arrivals::insert(&mut table, "p99_us", &of_runs);
     table
 }
 

@@ -10,6 +10,7 @@ use super::matching::Log;
 use super::measured::{add_report, of_aggregates, of_report, of_transactions};
 use super::report::model::Report;
 use super::{Told, report};
+use crate::arrivals::Arrivals;
 use crate::record::{Run, RunEvent, RunKind, Setting, Validity};
 
 /// What is known of one run.
@@ -53,8 +54,6 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         .and_then(|report| report.pgbench.as_ref())
         .map_or("pgbench".to_owned(), |v| format!("pgbench {v}"));
     let gave_up = report.map_or(0, |report| report.aborted);
-    let (validity, doubts) =
-        judge(&measured.counts, gave_up, report.is_some_and(|report| report.incomplete), &by);
     let clients =
         report.and_then(|report| report.clients).and_then(|n| u32::try_from(n).ok()).or(measured.clients);
     let threads =
@@ -93,7 +92,9 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         artifacts: measured.artifacts,
         events: events(&source, &measured.hashes, measured.no_percentiles, &measured.notes),
     };
-    (run.validity, run.doubts) = (validity, doubts);
+    let incomplete = report.is_some_and(|report| report.incomplete);
+    (run.validity, run.doubts) =
+        judge(&measured.counts, Arrivals::of(&run), gave_up, incomplete, &run.driver);
     FoundRun {
         run,
         source,

@@ -1,10 +1,11 @@
 //! What a run of `pgdyno bench` prints: pgbench's lines, and the distribution that pgbench lacks.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use engine::{Counts, Until};
 use lab::bench::{Benched, Options};
-use results::{Run, Table, Value};
+use results::{Arrivals, Offer, Run, Table, Value};
 use stats::Histogram;
 
 use crate::commands::pgbench::losses;
@@ -22,7 +23,12 @@ pub(super) fn text(options: &Options, done: &Benched) -> String {
     if options.workload.reconnect_lost {
         let _ = write!(out, "{}", losses(&done.measured));
     }
-    distribution(&mut out, "", &done.run.response());
+    let arrivals = Arrivals::of(&done.run);
+    if let Some(arrivals) = &arrivals {
+        open_load(&mut out, arrivals);
+    }
+    let started_only = arrivals.is_some_and(|arrivals| arrivals.started_only);
+    distribution(&mut out, "", &done.run.response(), started_only);
     if options.rate.is_some() {
         let lag = &done.measured.own.start_lag;
         if let (Some(mean), Some(most)) = (lag.mean_ns(), lag.max_ns()) {
@@ -43,7 +49,7 @@ pub(super) fn text(options: &Options, done: &Benched) -> String {
     let tps = done.run.tps().unwrap_or_default();
     let _ = writeln!(out, "tps = {tps:.6} (without initial connection time)");
     if done.scripts.len() > 1 {
-        scripts(&mut out, options, done, seconds);
+        scripts(&mut out, options, done, seconds, started_only);
     }
     statements(&mut out, done);
     out
@@ -113,7 +119,32 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
     }
 }
 
-fn distribution(out: &mut String, prefix: &str, latency: &Histogram) {
+/// What was offered and what of it was done in time.
+fn open_load(out: &mut String, arrivals: &Arrivals) {
+    let Arrivals { due, ok, late, failed, skipped, unfinished, .. } = arrivals;
+    let _ = writeln!(
+        out,
+        "rate offered = {:.3}/s, achieved in time = {:.3}/s ({})",
+        arrivals.offered_per_s(),
+        arrivals.achieved_per_s(),
+        report::arrivals::share(arrivals)
+    );
+    let never = (arrivals.offered - *due as f64).round();
+    let never =
+        if never > 0.0 { format!("; {never} more were never taken by a client") } else { String::new() };
+    let _ = writeln!(
+        out,
+        "arrivals: {due} due = {ok} ok + {late} late + {failed} failed + {skipped} skipped + {unfinished} unfinished{never}"
+    );
+    if arrivals.started_only {
+        let _ = writeln!(
+            out,
+            "overloaded: latencies are those of the transactions that were started; what was skipped or never taken has none"
+        );
+    }
+}
+
+fn distribution(out: &mut String, prefix: &str, latency: &Histogram, started_only: bool) {
     let (Some(mean), Some(stddev), Some(most)) = (latency.mean_ns(), latency.stddev_ns(), latency.max_ns())
     else {
         return;
@@ -125,10 +156,11 @@ fn distribution(out: &mut String, prefix: &str, latency: &Histogram) {
         .filter_map(|(q, name)| Some(format!("{name} {:.3}", latency.quantile_ns(*q)? as f64 / 1e6)))
         .collect();
     parts.push(format!("max {:.3}", most as f64 / 1e6));
-    let _ = writeln!(out, "{prefix}latency percentiles = {} ms", parts.join(", "));
+    let of = if started_only { " of those started" } else { "" };
+    let _ = writeln!(out, "{prefix}latency percentiles{of} = {} ms", parts.join(", "));
 }
 
-fn scripts(out: &mut String, options: &Options, done: &Benched, seconds: f64) {
+fn scripts(out: &mut String, options: &Options, done: &Benched, seconds: f64, started_only: bool) {
     let weights: u64 = done.scripts.iter().map(|script| u64::from(script.weight)).sum();
     for (index, (script, figures)) in done.scripts.iter().zip(&done.measured.scripts).enumerate() {
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;
@@ -137,7 +169,7 @@ fn scripts(out: &mut String, options: &Options, done: &Benched, seconds: f64) {
         let tps = figures.counts.processed() as f64 / seconds.max(f64::MIN_POSITIVE);
         let _ = writeln!(out, " - tps = {tps:.6}");
         counts(out, " - ", &figures.counts, options);
-        distribution(out, " - ", &figures.response);
+        distribution(out, " - ", &figures.response, started_only);
     }
 }
 
@@ -173,12 +205,15 @@ pub(super) fn table(done: &Benched) -> Table {
         "script",
         "weight",
         "tps",
+        "offered_tps",
+        "achieved_tps",
         "due",
         "ok",
         "late",
         "failed",
         "skipped",
         "unfinished",
+        "percentiles_of",
         "mean_us",
         "p50_us",
         "p95_us",
@@ -191,17 +226,38 @@ pub(super) fn table(done: &Benched) -> Table {
         "seed",
         "validity",
     ]);
-    for (script, figures) in done.scripts.iter().zip(&done.measured.scripts) {
-        let weight = script.weight.into();
-        table.push(row(script.name.clone().into(), weight, &figures.counts, &figures.response, done));
+    let all = Arrivals::of(&done.run);
+    for ((script, figures), record) in done.scripts.iter().zip(&done.measured.scripts).zip(&done.run.scripts)
+    {
+        let head = [script.name.clone().into(), script.weight.into()];
+        let arrivals = all.map(|all| of_script(all, &record.counts, done.scripts.len() == 1));
+        table.push(row(head, &figures.counts, arrivals, &figures.response, done));
     }
     if done.scripts.len() != 1 {
-        table.push(row("all".into(), Value::Null, &done.measured.totals(), &done.run.response(), done));
+        let head = ["all".into(), Value::Null];
+        table.push(row(head, &done.measured.totals(), all, &done.run.response(), done));
     }
     table
 }
 
-fn row(name: Value, weight: Value, counts: &Counts, latency: &Histogram, done: &Benched) -> Vec<Value> {
+/// Arrivals of one script among several: the rate asked for is that of all together.
+fn of_script(all: Arrivals, counts: &BTreeMap<String, u64>, only: bool) -> Arrivals {
+    if only {
+        return all;
+    }
+    let offer = Offer { rate: None, promise: false, clients: all.clients, seconds: all.seconds };
+    Arrivals { started_only: all.started_only, ..Arrivals::new(counts, offer) }
+}
+
+fn row(
+    head: [Value; 2],
+    counts: &Counts,
+    arrivals: Option<Arrivals>,
+    latency: &Histogram,
+    done: &Benched,
+) -> Vec<Value> {
+    let [name, weight] = head;
+    let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
     let us = |ns: Option<f64>| Value::from(ns.map(|ns| ns / 1e3));
     let quantile = |q| us(latency.quantile_ns(q).map(|ns| ns as f64));
     let validity = format!("{:?}", done.run.validity).to_lowercase();
@@ -209,12 +265,15 @@ fn row(name: Value, weight: Value, counts: &Counts, latency: &Histogram, done: &
         name,
         weight,
         (counts.processed() as f64 / done.run.measured_s.max(f64::MIN_POSITIVE)).into(),
+        rate(Arrivals::offered_per_s),
+        rate(Arrivals::achieved_per_s),
         counts.due.into(),
         counts.ok.into(),
         counts.late.into(),
         counts.failed.into(),
         counts.skipped.into(),
         counts.unfinished.into(),
+        arrivals.as_ref().map(report::arrivals::percentiles_of).into(),
         us(latency.mean_ns()),
         quantile(0.5),
         quantile(0.95),
