@@ -65,9 +65,53 @@ impl Failure {
 }
 
 /// clap's own errors: help and version go to standard output with 0, wrong usage is [`USAGE`].
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+///
+/// What was given is quoted only where it cannot be a password put into the wrong place: numbers, and words that clap finds
+/// similar to one that belongs there.
+pub(crate) fn usage(error: clap::Error) -> ExitCode {
+    let error = without_values(error);
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { USAGE } else { SAME_OR_BETTER })
+}
+
+fn without_values(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind as Kind, ContextValue as Value};
+    let similar = [Kind::SuggestedArg, Kind::SuggestedSubcommand, Kind::SuggestedValue]
+        .into_iter()
+        .any(|kind| error.get(kind).is_some());
+    let number =
+        |text: &str| text.len() <= 20 && text.chars().all(|c| c.is_ascii_digit() || "+-.eE,".contains(c));
+    let shown = |text: &str| {
+        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        number(text) || (similar && plain)
+    };
+    for kind in [Kind::InvalidValue, Kind::InvalidSubcommand, Kind::TrailingArg] {
+        let hidden = matches!(error.get(kind), Some(Value::String(text)) if !shown(text));
+        if hidden {
+            error.insert(kind, Value::String("(not shown)".to_owned()));
+        }
+    }
+    // The name of an option that does not exist; what is none may be anything.
+    let stranger = match error.get(Kind::InvalidArg) {
+        Some(Value::String(text)) => {
+            let option = text.starts_with('-')
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+            // Those that do exist are named with the names of their values.
+            error.kind() == clap::error::ErrorKind::UnknownArgument && !option
+        }
+        _ => false,
+    };
+    if stranger {
+        error.insert(Kind::InvalidArg, Value::String("(not shown)".to_owned()));
+    }
+    // clap's own advice quotes what was given too.
+    if let Some(Value::StyledStrs(advice)) = error.get(Kind::Suggested)
+        && stranger
+        && !advice.is_empty()
+    {
+        error.remove(Kind::Suggested);
+    }
+    error
 }
 
 /// Prints what went wrong, and chooses the code.
@@ -77,7 +121,10 @@ pub(crate) fn from(outcome: Outcome) -> ExitCode {
         Err(error) => error,
     };
     let (code, hint) = classify(&error);
-    print::error(&words(&error), hint.as_deref());
+    match error.downcast_ref::<lab::LabError>() {
+        Some(lab::LabError::File(problems)) => print::error_lines(&problems.lines()),
+        _ => print::error(&words(&error), hint.as_deref()),
+    }
     ExitCode::from(code)
 }
 

@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod print;
 mod progress;
+mod secrets;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
     }
     let cli = match cli::parse() {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return exit::usage(error),
     };
     print::warn_of_secrets();
     exit::from(commands::run(cli))

@@ -1,39 +1,77 @@
-//! The only place that writes to standard output and standard error.
+//! The only place that writes to standard output and standard error. Whatever comes from others (names, file names,
+//! what a server says) is escaped here, so that nothing in it drives the terminal or passes for a line of ours; and
+//! arguments that hold a password are left out wherever a message would quote them.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 
+use ::report::visible;
 use owo_colors::OwoColorize;
 
-/// Writes data to standard output. A reader that went away (`| head`) is no error.
+use crate::secrets;
+
+/// Writes data to standard output: as it is, but on a terminal escaped. A reader that went away (`| head`) is no error.
 pub(crate) fn data(text: &str) -> std::io::Result<()> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let mut out = std::io::stdout().lock();
+    let shown = if out.is_terminal() { on_terminal(text) } else { Cow::Borrowed(text) };
+    match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done,
     }
 }
 
-/// Writes one line of talk to standard error.
-pub(crate) fn talk(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+/// Whether data goes to a person.
+pub(crate) fn data_is_read() -> bool {
+    std::io::stdout().is_terminal()
 }
 
-/// Writes text to standard error as it is: colours too, which the caller chose.
+/// Lines for a terminal; those of CSV end otherwise.
+fn on_terminal(text: &str) -> Cow<'_, str> {
+    match text.contains("\r\n") {
+        true => Cow::Owned(visible::lines(&text.replace("\r\n", "\n")).into_owned()),
+        false => visible::lines(text),
+    }
+}
+
+/// Writes one line of talk to standard error.
+pub(crate) fn talk(line: &str) {
+    write(&visible::line(&secrets::covered(line)));
+}
+
+/// The same with a word of ours in it that may be coloured.
+pub(crate) fn talk_marked(before: &str, mark: &dyn Display, behind: &str) {
+    let part = |text: &str| visible::line(&secrets::covered(text)).into_owned();
+    write(&format!("{}{mark}{}", part(before), part(behind)));
+}
+
+/// Writes text to standard error as it is: the caller has escaped what is not ours.
 pub(crate) fn talk_as_is(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// A warning.
 pub(crate) fn warning(text: &str) {
-    talk(&format!("{} {text}", "warning:".yellow().bold()));
+    write(&format!("{} {}", "warning:".yellow().bold(), visible::block(&secrets::covered(text))));
 }
 
-/// An error, with what to try.
+/// An error, with what to try. Lines behind the first are marked as part of it.
 pub(crate) fn error(text: &str, hint: Option<&str>) {
-    talk(&format!("{} {text}", "error:".red().bold()));
+    write(&format!("{} {}", "error:".red().bold(), visible::block(&secrets::covered(text))));
     if let Some(hint) = hint {
-        talk(&format!(" {} {hint}", "try:".cyan().bold()));
+        write(&format!(" {} {}", "try:".cyan().bold(), visible::block(&secrets::covered(hint))));
     }
+}
+
+/// An error of several lines that are all ours.
+pub(crate) fn error_lines(lines: &[String]) {
+    let shown: Vec<_> =
+        lines.iter().map(|line| visible::line(&secrets::covered(line)).into_owned()).collect();
+    write(&format!("{} {}", "error:".red().bold(), shown.join("\n")));
+}
+
+fn write(line: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
 /// Whether talk goes to a person who sees lines redrawn.
@@ -43,7 +81,7 @@ pub(crate) fn is_interactive() -> bool {
 
 /// A password among our own arguments can be read by every user of this machine: say so once.
 pub(crate) fn warn_of_secrets() {
-    if std::env::args().skip(1).any(|argument| holds_password(&argument)) {
+    if secrets::among_arguments() {
         warning(
             "a password stands among the arguments, where other users of this machine can read it; \
              use PGPASSWORD, a passfile (~/.pgpass) or a service file",
@@ -51,37 +89,12 @@ pub(crate) fn warn_of_secrets() {
     }
 }
 
-fn holds_password(argument: &str) -> bool {
-    let in_uri = ["postgres://", "postgresql://"].iter().any(|scheme| {
-        argument.strip_prefix(scheme).is_some_and(|rest| {
-            let authority = rest.split(['/', '?']).next().unwrap_or_default();
-            let user = authority.rsplit_once('@').map(|(user, _)| user);
-            user.and_then(|user| user.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
-                || rest.split(['?', '&']).skip(1).any(|pair| pair.starts_with("password="))
-        })
-    });
-    in_uri || argument.split_whitespace().any(|pair| pair.starts_with("password="))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::holds_password;
+    use super::*;
 
     #[test]
-    fn passwords_are_seen_where_they_can_stand() {
-        let cases = [
-            ("postgres://me:geheim@host/db", true),
-            ("postgresql://me:geheim@host/db", true),
-            ("postgres://me@host/db?password=geheim", true),
-            ("host=x password=geheim", true),
-            ("postgres://me@host:5432/db", false),
-            ("postgres://me:@host/db", false),
-            ("host=x user=me", false),
-            ("select 'password=x' from t", false),
-            ("plain", false),
-        ];
-        for (argument, wanted) in cases {
-            assert_eq!(holds_password(argument), wanted, "{argument}");
-        }
+    fn csv_on_a_terminal_keeps_its_lines() {
+        assert_eq!(on_terminal("a,b\r\nc\u{1b}\rx,d\r\n"), "a,b\nc\\x1b\\rx,d\n");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::report::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::execute::{LabEvent, Progress, Step};
 use owo_colors::OwoColorize;
@@ -32,6 +33,11 @@ impl Screen {
         self.bar.suspend(|| print::talk(text));
     }
 
+    /// Beside the bar, which is drawn over and over: nothing in it may drive the terminal.
+    fn message(&self, text: &str) {
+        self.bar.set_message(visible::line(text).into_owned());
+    }
+
     fn begin(&self, planned: usize, stored: usize, left: Duration) {
         let bar = "{bar:20.cyan} {pos}/{len} {wide_msg}\n{prefix}";
         self.bar.set_style(ProgressStyle::with_template(bar).expect("a valid template"));
@@ -52,14 +58,14 @@ impl Screen {
         } else if !of_a_run {
             self.line(&format!("{:>8}  {what}", step.name()));
         } else if self.interactive && step == Step::Settings {
-            self.bar.set_message(what.to_owned());
+            self.message(what);
         }
     }
 
     fn second(&mut self, figures: &str) {
         self.seconds += 1;
         if self.interactive {
-            self.bar.set_message(format!("{} · {figures}", self.now));
+            self.message(&format!("{} · {figures}", self.now));
         } else if self.verbose || (self.now.is_empty() && self.seconds % 5 == 1) {
             self.line(figures);
         }
@@ -75,13 +81,26 @@ impl Screen {
         left: Duration,
     ) {
         self.bar.set_position(number as u64);
-        let verdict = match validity {
-            Validity::Valid => String::new(),
-            Validity::Suspect => format!("  {}: {doubts}", "suspect".yellow()),
-            Validity::Invalid => format!("  {}: {doubts}", "invalid".red()),
-        };
         let width = planned.to_string().len();
-        self.line(&format!("{number:>width$}/{planned}  {figures}{verdict}  {} left", time(left)));
+        let before = format!("{number:>width$}/{planned}  {figures}");
+        let left = time(left);
+        self.bar.suspend(|| match validity {
+            Validity::Valid => print::talk(&format!("{before}  {left} left")),
+            Validity::Suspect => {
+                print::talk_marked(
+                    &format!("{before}  "),
+                    &"suspect".yellow(),
+                    &format!(": {doubts}  {left} left"),
+                );
+            }
+            Validity::Invalid => {
+                print::talk_marked(
+                    &format!("{before}  "),
+                    &"invalid".red(),
+                    &format!(": {doubts}  {left} left"),
+                );
+            }
+        });
     }
 }
 
@@ -95,8 +114,8 @@ impl Progress for Screen {
             LabEvent::RunStarted { what, next, left, .. } => {
                 let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
                 self.now = what;
-                self.bar.set_message(self.now.clone());
-                self.bar.set_prefix(format!("{} left{next}", time(left)));
+                self.message(&self.now);
+                self.bar.set_prefix(visible::line(&format!("{} left{next}", time(left))).into_owned());
             }
             LabEvent::Second { elapsed, tps, latency_ms, failed, late, skipped } => {
                 let latency =

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use protocol::postgres::conninfo::{
-    ClientCertificate, RootCertificates, TargetSession, TlsVersion, Verification,
+    ClientCertificate, RootCertificates, Shown, TargetSession, TlsVersion, Verification,
 };
 use protocol::postgres::{
-    AuthMethod, ChannelBinding, Config, Env, Host, Parameters, PasswordSource, SslMode, SslNegotiation,
+    AuthMethod, ChannelBinding, Config, ConnInfoError, Env, Host, Parameters, PasswordSource, SslMode,
+    SslNegotiation,
 };
+
+mod misplaced;
 
 fn env() -> Env {
     Env::empty().with_user("os").with_home("/home/os")
@@ -134,14 +137,14 @@ fn strings_and_uris() {
             "host=/var/lib/postgresql port=5432 user=os dbname=dbname",
         ),
         ("postgresql:///dbname?host=/tmp", "host=/tmp port=5432 user=os dbname=dbname"),
-        ("postgresql://us%40er@h/d%20b", "host=h port=5432 user=us@er dbname='d b' sslmode=prefer"),
+        ("postgresql://us%40er@h/d%20b", "host=h port=5432 user='us@er' dbname='d b' sslmode=prefer"),
         (
             "postgresql://u@h/d?options=-c%20work_mem%3D64MB",
             "host=h port=5432 user=u dbname=d sslmode=prefer options='-c work_mem=64MB'",
         ),
         ("postgresql://h/d?ssl=true", "host=h port=5432 user=os dbname=d sslmode=require"),
         ("postgresql://h?dbname=d&user=u", "host=h port=5432 user=u dbname=d sslmode=prefer"),
-        ("postgresql://h/d@e", "host=h port=5432 user=os dbname=d@e sslmode=prefer"),
+        ("postgresql://h/d%40e", "host=h port=5432 user=os dbname='d@e' sslmode=prefer"),
         ("postgresql://h/d?", "host=h port=5432 user=os dbname=d sslmode=prefer"),
         ("postgresql://h/d+e", "host=h port=5432 user=os dbname=d+e sslmode=prefer"),
     ] {
@@ -154,34 +157,34 @@ fn strings_and_uris() {
 #[test]
 fn what_is_wrong_is_said() {
     for (dsn, expected) in [
-        ("host=a hots=b", "invalid connection option \"hots\"; did you mean \"host\"?"),
-        ("sslmod=require", "invalid connection option \"sslmod\"; did you mean \"sslmode\"?"),
-        ("database=x", "invalid connection option \"database\"; did you mean \"dbname\"?"),
-        ("frobnicate=1", "invalid connection option \"frobnicate\""),
+        ("host=a hots=b", "invalid connection option (number 2); did you mean \"host\"?"),
+        ("sslmod=require", "invalid connection option (number 1); did you mean \"sslmode\"?"),
+        ("database=x", "invalid connection option (number 1); did you mean \"dbname\"?"),
+        ("frobnicate=1", "invalid connection option (number 1)"),
         (
             "postgres://h/d?aplication_name=x",
-            "invalid connection option \"aplication_name\"; did you mean \"application_name\"?",
+            "invalid connection option (number 1); did you mean \"application_name\"?",
         ),
         ("host = a dbname", "missing \"=\" after \"dbname\" in connection info string"),
         // A value ends at its second quote.
         ("dbname='it''s' user=x", "missing \"=\" after word 2 in connection info string"),
         ("password=my secret", "missing \"=\" after word 2 in connection info string"),
         ("dbname='x", "unterminated quoted string in connection info string"),
-        ("port=0", "invalid port value: \"0\" (expected a number from 1 to 65535)"),
-        ("port=65536", "invalid port value: \"65536\" (expected a number from 1 to 65535)"),
-        ("port=abc", "invalid port value: \"abc\" (expected a number from 1 to 65535)"),
+        ("port=0", "invalid port value (expected a number from 1 to 65535)"),
+        ("port=65536", "invalid port value (expected a number from 1 to 65535)"),
+        ("port=abc", "invalid port value (expected a number from 1 to 65535)"),
         ("host=a port=1,2", "could not match 2 port numbers to 1 hosts"),
         ("host=a,b hostaddr=::1", "could not match 2 host names to 1 hostaddr values"),
         (
             "hostaddr=localhost",
-            "invalid hostaddr value: \"localhost\" (expected an IPv4 or IPv6 address; names belong into host)",
+            "invalid hostaddr value (expected an IPv4 or IPv6 address; names belong into host)",
         ),
         ("host=@abstract", "connection option \"host\" is not supported: abstract Unix sockets"),
         (
             "sslmode=maybe",
-            "invalid sslmode value: \"maybe\" (expected disable, allow, prefer, require, verify-ca or verify-full)",
+            "invalid sslmode value (expected disable, allow, prefer, require, verify-ca or verify-full)",
         ),
-        ("connect_timeout=soon", "invalid connect_timeout value: \"soon\" (expected an integer)"),
+        ("connect_timeout=soon", "invalid connect_timeout value (expected an integer)"),
         (
             "sslcrl=/x",
             "connection option \"sslcrl\" is not supported: certificate revocation lists are not checked",
@@ -205,7 +208,7 @@ fn what_is_wrong_is_said() {
         ),
         (
             "ssl_max_protocol_version=TLSv1.1",
-            "invalid ssl_max_protocol_version value: \"TLSv1.1\" (expected TLSv1.2 or TLSv1.3; older versions are not built in)",
+            "invalid ssl_max_protocol_version value (expected TLSv1.2 or TLSv1.3; older versions are not built in)",
         ),
         (
             "ssl_min_protocol_version=TLSv1.3 ssl_max_protocol_version=TLSv1.2",
@@ -213,11 +216,11 @@ fn what_is_wrong_is_said() {
         ),
         (
             "require_auth=md5,!password",
-            "invalid require_auth value: \"md5,!password\" (expected either methods or methods with \"!\", not both)",
+            "invalid require_auth value (expected either methods or methods with \"!\", not both)",
         ),
         (
             "require_auth=kerberos",
-            "invalid require_auth value: \"kerberos\" (expected a list of password, md5, scram-sha-256, gss, sspi, oauth and none)",
+            "invalid require_auth value (expected a list of password, md5, scram-sha-256, gss, sspi, oauth and none)",
         ),
         (
             "postgres://[::1/x",
@@ -226,7 +229,7 @@ fn what_is_wrong_is_said() {
         ("postgres://[]", "invalid connection URI: IPv6 host address may not be empty"),
         (
             "postgres://[::1]z",
-            "invalid connection URI: unexpected character 'z' behind IPv6 host address (expected ':', ',', '/' or '?')",
+            "invalid connection URI: unexpected character behind IPv6 host address (expected ':', ',', '/' or '?')",
         ),
         (
             "postgres://u:p@ss@h",
@@ -551,7 +554,7 @@ fn a_named_service_file_is_read_instead() {
 fn wrong_lines_of_a_service_file_are_named() {
     for (line, what) in [
         ("host", "syntax error (expected keyword=value)"),
-        ("hots=x", "invalid connection option \"hots\"; did you mean \"host\"?"),
+        ("hots=x", "invalid connection option; did you mean \"host\"?"),
         ("service=y", "nested \"service\" specifications are not supported"),
         ("ldap://x", "LDAP lookup is not supported"),
         (
@@ -593,6 +596,85 @@ fn no_text_shows_a_password() {
     }
 }
 
+/// Every place that a connection string, or a piece of it, can be given by mistake.
+#[test]
+fn a_password_in_the_wrong_place_is_never_quoted() {
+    let service =
+        |line: String| env().with_file("/home/os/.pg_service.conf", format!("[s]\n{line}\n"), 0o644);
+    for dsn in misplaced::misplaced() {
+        let shown = Shown::of(&dsn, &env());
+        let mut texts = vec![shown.text, shown.place.unwrap_or_default()];
+        let mut tell = |described: Result<Config, ConnInfoError>| match described {
+            Ok(config) => {
+                let warnings = config.warnings.join(" ");
+                texts.push(format!(
+                    "{} {} {warnings} {}",
+                    config.redacted(),
+                    config.place(),
+                    config.hosts[0]
+                ));
+            }
+            Err(error) => texts.push(format!("{error} {error:?}")),
+        };
+        tell(Config::parse(Some(&dsn), &env()));
+        for keyword in ["host", "port", "user", "dbname", "hostaddr", "sslmode", "service", "sslkey"] {
+            let mut parameters = Parameters::default();
+            tell(parameters.set_default(keyword, &dsn).and_then(|()| parameters.resolve(&env())));
+            tell(Config::parse(Some("service=s"), &service(format!("{keyword}={dsn}"))));
+        }
+        for variable in [
+            "PGHOST",
+            "PGPORT",
+            "PGUSER",
+            "PGDATABASE",
+            "PGSERVICE",
+            "PGSSLMODE",
+            "PGPASSFILE",
+            "PGSERVICEFILE",
+        ] {
+            tell(Config::parse(None, &env().with_variable(variable, &dsn)));
+        }
+        tell(Config::parse(Some("service=s"), &service(dsn.clone())));
+        tell(Config::parse(Some(&format!("service='{}'", dsn.replace('\'', "\\'"))), &env()));
+        for text in texts {
+            assert!(!misplaced::leaks(&text), "{dsn}: {text}");
+        }
+    }
+}
+
+/// Who wants such a name can still have it.
+#[test]
+fn names_that_look_like_pieces_of_a_string_can_be_given_on_purpose() {
+    for (dsn, dbname) in [("dbname='a@b'", "a@b"), ("postgres://h/a%40b", "a@b"), ("dbname='a=b;c'", "a=b;c")]
+    {
+        let config = parse(dsn);
+        assert_eq!(config.dbname, dbname, "{dsn}");
+        assert_eq!(parse(&config.redacted()).dbname, dbname, "{dsn}");
+    }
+    assert_eq!(parse("host=h user=me@cloud").user, "me@cloud");
+    assert_eq!(error("shop@there"), error("postgres://h/shop@there"));
+    assert!(error("shop@there").starts_with("invalid dbname value: it looks like a piece of"));
+}
+
+/// However a place is spelled, and whoever comes.
+#[test]
+fn one_place_has_one_name() {
+    let place = |dsn: &str| parse_in(dsn, &env().with_variable("PGPASSWORD", "x")).place();
+    let wanted = place("postgres://me:secret@Db.example.org/shop");
+    for dsn in [
+        "postgres://me@db.example.org/shop",
+        "postgresql://you:other@db.example.org:5432/shop?application_name=x",
+        "host=db.example.org user=me password=z dbname=shop",
+        "dbname=shop port=5432 host=db.example.org sslmode=prefer",
+    ] {
+        assert_eq!(place(dsn), wanted, "{dsn}");
+    }
+    for dsn in ["postgres://me@db.example.org/other", "postgres://me@db.example.org:5433/shop", "dbname=shop"]
+    {
+        assert_ne!(place(dsn), wanted, "{dsn}");
+    }
+}
+
 #[test]
 fn client_encoding_auto_follows_the_locale() {
     for (variable, value, expected) in
@@ -626,7 +708,8 @@ proptest! {
     #[test]
     fn any_value_can_be_quoted(value in "[^\0]{1,30}") {
         let mut parameters = Parameters::default();
-        parameters.set("dbname", &value).expect("known");
+        // What looks like a misplaced password is refused.
+        prop_assume!(parameters.set("dbname", &value).is_ok());
         let config = parameters.resolve(&env()).expect("good");
         prop_assert_eq!(&parse(&config.redacted()).dbname, &value);
     }

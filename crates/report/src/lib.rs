@@ -3,7 +3,7 @@
 //! Everything shown is derived here and now from what `results` stored; nothing is measured or kept.
 //! [`data::ReportData`] is what all views read; [`tables`] gives plain tables for [`mod@format`], [`html`] the
 //! self-contained page, [`summary`] the few lines at the end of a run. Foreign text reaches a page only
-//! through [`markup`], which escapes it; numbers are written only by [`numbers`].
+//! through [`markup`], which escapes it, and a terminal through [`visible`]; numbers are written only by [`numbers`].
 //! [`pgbench`] is apart: what the drop-in prints of a run that was just measured, in pgbench's own layout.
 
 pub mod arrivals;
@@ -18,6 +18,7 @@ mod sheet;
 pub mod summary;
 pub mod tables;
 pub mod tile;
+pub mod visible;
 mod words;
 
 pub use data::ReportData;

@@ -6,6 +6,8 @@
 
 use std::fmt::{Display, Write};
 
+use crate::visible;
+
 /// Escaped HTML or SVG.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markup(String);
@@ -122,17 +124,12 @@ impl Write for Escaper<'_> {
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
                 '\n' | '\t' => self.0.push(c),
-                c if is_hostile(c) => self.0.push('\u{fffd}'),
+                c if visible::is_hostile(c) => visible::escape(c, self.0),
                 c => self.0.push(c),
             }
         }
         Ok(())
     }
-}
-
-/// Characters that change how their surroundings are shown: controls, and marks that turn the direction of text.
-pub(crate) fn is_hostile(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -151,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn controls_and_direction_marks_are_replaced() {
-        assert_eq!(Markup::of("a\u{1b}[2J\u{202e}b\0\nc").as_str(), "a\u{fffd}[2J\u{fffd}b\u{fffd}\nc");
+    fn controls_and_direction_marks_are_escaped() {
+        assert_eq!(Markup::of("a\u{1b}[2J\u{202e}b\0\nc").as_str(), "a\\x1b[2J\\u{202e}b\\x00\nc");
     }
 
     proptest! {

@@ -1,14 +1,14 @@
 //! The few plain lines at the end of a run.
 
 use crate::data::ReportData;
-use crate::words;
+use crate::{visible, words};
 
 /// Width of a line, in characters.
 const WIDTH: usize = 80;
 
 /// Question, answer with interval, answers per workload and what is to be believed; ends with a line break.
 ///
-/// Control characters in foreign text are replaced, so that nothing in it can drive a terminal.
+/// Control characters in foreign text are escaped, so that nothing in it can drive a terminal or forge a line.
 #[must_use]
 pub fn text(data: &ReportData) -> String {
     let mut lines = vec![words::question(data).to_owned()];
@@ -37,10 +37,7 @@ pub fn text(data: &ReportData) -> String {
     for (position, line) in words::grouped(data).into_iter().enumerate() {
         lines.push(format!("{}{line}", if position == 0 { "  " } else { "    " }));
     }
-    lines
-        .iter()
-        .map(|line| wrapped(&line.chars().map(crate::format::printable).collect::<String>()))
-        .collect()
+    lines.iter().map(|line| wrapped(&visible::line(line))).collect()
 }
 
 /// Breaks a line between words, so that it fits a terminal; what follows is indented further.

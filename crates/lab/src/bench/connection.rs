@@ -1,14 +1,15 @@
 //! Where a single run goes, by what was written on the command line.
 
+use protocol::postgres::Parameters;
+
 use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
-use crate::experiment::without_passwords;
 
 /// The server described by a database name, connection string or URI, with host, port and user given apart; what
 /// is not given comes from the environment, as with libpq.
 ///
 /// # Errors
-/// When host, port or user stand beside a URI, which has its own.
+/// When host, port or user stand beside a URI, which has its own, or one of them is no description of a connection.
 pub fn at(
     dsn: Option<&str>,
     host: Option<&str>,
@@ -34,8 +35,12 @@ pub fn at(
         (false, string) if string.contains('=') => format!("{} {string}", apart.join(" ")),
         (false, name) => format!("{} dbname={}", apart.join(" "), quoted(name)),
     };
-    let shown = without_passwords(&url);
-    Ok(TargetSpec::Url { url, shown, redis: None, change_server: false })
+    let given = [("host", host), ("port", port), ("user", user)];
+    let read = Parameters::parse(dsn).and_then(|mut parameters| {
+        given.iter().try_for_each(|(name, value)| parameters.set_default(name, value.unwrap_or_default()))
+    });
+    read.map_err(|error| LabError::failed(Class::Usage, error.to_string(), ""))?;
+    Ok(TargetSpec::url(url, None, false))
 }
 
 fn quoted(value: &str) -> String {

@@ -78,8 +78,8 @@ fn single(
     let stored = match results {
         Some(path) => {
             progress.step(Step::Store, path.display().to_string());
-            let identity = serde_json::json!({ "target": target, "prepare": plan.identity() });
-            Some(keep(path, &stage, name, question, &identity, &mut run))
+            let identity = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
+            Some(keep(path, &stage, name, question, (&identity, target), &mut run))
         }
         None => None,
     };

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
 use crate::execute::{Progress, Stage, Step, Tell};
+use crate::experiment::{TargetSpec, without_secrets};
 use crate::host;
 
 /// Sees whether something can be stored: better known before the work than behind it.
@@ -16,19 +17,40 @@ pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) 
     Ok(Store::try_out(path)?)
 }
 
+fn hash_of(name: &str, identity: &serde_json::Value) -> String {
+    let digest = Sha256::digest(format!("{name} {identity}"));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What earlier builds stored of the same under another identity, which knew how the URL was written, goes on.
+fn adopt_former(
+    store: &Store,
+    name: &str,
+    identity: &serde_json::Value,
+    target: &TargetSpec,
+) -> Result<(), LabError> {
+    let hash = hash_of(name, identity);
+    let mut former = identity.clone();
+    for target in target.former_identities() {
+        former["target"] = target;
+        store.adopt(&hash_of(name, &former), &hash)?;
+    }
+    Ok(())
+}
+
 /// Stores a run under the experiment of the same identity, as its next round.
 pub(crate) fn keep(
     path: &Path,
     stage: &Stage,
     name: &str,
     question: &str,
-    identity: &serde_json::Value,
+    (identity, target): (&serde_json::Value, &TargetSpec),
     run: &mut Run,
 ) -> Result<ExperimentId, LabError> {
     let mut store = Store::create_or_open(path)?;
-    let plan_json = identity.to_string();
-    let digest = Sha256::digest(format!("{name} {plan_json}"));
-    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hash_of(name, identity);
+    adopt_former(&store, name, identity, target)?;
+    let plan_json = without_secrets(identity).to_string();
     let before = match store.newest_with_hash(&hash)? {
         Some(id) => store.finished_runs(id)?.len() as u32,
         None => 0,

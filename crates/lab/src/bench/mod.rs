@@ -121,7 +121,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
                 &stage,
                 "bench",
                 &question(options, &scripts),
-                &identity(options, &scripts),
+                (&identity(options, &scripts), &options.target),
                 &mut record,
             ))
         }
@@ -225,7 +225,7 @@ fn identity(options: &Options, scripts: &[ScriptInfo]) -> serde_json::Value {
     let scripts: Vec<_> =
         scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
     serde_json::json!({
-        "target": options.target,
+        "target": options.target.identity(),
         "workload": options.workload,
         "scripts": scripts,
         "clients": options.clients,

@@ -93,9 +93,13 @@ pub fn run(
 /// A plan with the randomness it began with, its number in the file, and the runs that are done.
 type Stored = (Plan, Option<ExperimentId>, Vec<RunKey>);
 
-/// What is stored of the plan already.
+/// What is stored of the plan already. An experiment that an earlier build stored under another identity is found too,
+/// and goes on under its present one.
 fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabError> {
     let hash = plan.hash();
+    for former in plan.former_hashes() {
+        store.adopt(&former, &hash)?;
+    }
     if options.again {
         let repetition = store.experiments()?.iter().filter(|known| known.hash == hash).count();
         return Ok((plan.repeated(repetition as u64), None, Vec::new()));

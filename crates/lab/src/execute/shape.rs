@@ -5,7 +5,7 @@ use std::time::Duration;
 use results::{Arm, Arrivals, Experiment, Run};
 
 use super::event::LabEvent;
-use crate::experiment::ExperimentFile;
+use crate::experiment::{ExperimentFile, shown_value, without_secrets};
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
 
 /// How long transactions that are open at the end of a run may take before they count as unfinished.
@@ -84,7 +84,11 @@ pub(super) fn experiment(file: &ExperimentFile, plan: &Plan) -> Experiment {
     let arms = plan.content.arms.iter().filter_map(|arm| {
         Some(Arm {
             name: arm.name.clone()?,
-            settings: arm.settings.clone(),
+            settings: arm
+                .settings
+                .iter()
+                .map(|(name, value)| (name.clone(), shown_value(value).to_owned()))
+                .collect(),
             unsafe_settings: arm.weakens.clone(),
         })
     });
@@ -93,7 +97,7 @@ pub(super) fn experiment(file: &ExperimentFile, plan: &Plan) -> Experiment {
         name: plan.name.clone(),
         question: plan.question.clone(),
         file_text: file.text.clone(),
-        plan_json: serde_json::to_string(plan).expect("plans are plain data"),
+        plan_json: without_secrets(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
         seed: plan.seed,
         order_scheme: plan.content.scheme.name().to_owned(),
         rounds: plan.rounds,

@@ -4,6 +4,7 @@
 //! [`crate::plan`] and [`crate::execute`].
 
 mod checks;
+mod hidden;
 mod keys;
 mod model;
 mod parse;
@@ -15,13 +16,13 @@ mod workload;
 
 use std::path::Path;
 
+pub(crate) use hidden::{shown_value, without_secrets};
 pub use keys::KEYS;
 pub use model::{
     ArmSpec, Beside, CellOrder, Compare, DurationSpec, ExperimentFile, Factors, LoadKind, LoadSpec, Measure,
     NamedWorkload, Prepare, TargetSpec,
 };
 pub use problem::{FileProblems, Problem};
-pub(crate) use values::without_passwords;
 
 use crate::error::LabError;
 

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::Shown;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use workloads::Spec;
 use workloads::pgbench::init::InitOptions;
 
+use super::values::former_spellings;
 use crate::target::settings::Wanted;
 
 /// What an experiment file asks for.
@@ -64,13 +68,47 @@ pub enum TargetSpec {
         /// Connection string, variables expanded; may hold a password, so it is never stored.
         #[serde(skip)]
         url: String,
-        /// The same with passwords removed.
+        /// What of it may be shown.
         shown: String,
+        /// Where it leads, however it is spelled and whoever uses it: what makes two targets one. Empty in what earlier
+        /// builds stored.
+        #[serde(default)]
+        place: String,
         /// A Redis beside it, `redis://host:port`.
         redis: Option<String>,
         /// Whether settings of the whole server may be changed (and put back).
         change_server: bool,
     },
+}
+
+impl TargetSpec {
+    /// A server by its description: anything that libpq takes.
+    #[must_use]
+    pub fn url(url: String, redis: Option<String>, change_server: bool) -> Self {
+        let Shown { text, place, .. } = Shown::of(&url, &Env::process());
+        let place = place.unwrap_or_else(|| text.clone());
+        Self::Url { url, shown: text, place, redis, change_server }
+    }
+
+    /// What makes it this target and no other. Neither a user name nor a password is part of it, nor how they or the
+    /// place are written.
+    #[must_use]
+    pub fn identity(&self) -> Value {
+        let mut value = serde_json::to_value(self).expect("a target is plain data");
+        if let Some(url) = value.get_mut("Url").and_then(Value::as_object_mut) {
+            url.remove("shown");
+        }
+        value
+    }
+
+    /// The identities it had in earlier builds: by the URL as it was written, a password replaced by `***`. Empty where
+    /// they are the same.
+    #[must_use]
+    pub(crate) fn former_identities(&self) -> Vec<Value> {
+        let Self::Url { url, redis, change_server, .. } = self else { return Vec::new() };
+        let spelled = |shown: String| serde_json::json!({ "Url": { "shown": shown, "redis": redis, "change_server": change_server } });
+        former_spellings(url).into_iter().map(spelled).collect()
+    }
 }
 
 /// What is put on the target before anything is measured.

@@ -3,15 +3,17 @@
 use std::ops::Range;
 use std::path::Path;
 
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::Shown;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::checks;
+use super::hidden::Hidden;
 use super::model::ExperimentFile;
 use super::problem::{FileProblems, Problem};
 use super::reader::{Section, Source};
 use super::sections;
-use super::values::without_passwords;
 
 /// Reads a whole file. The `[full]` table is checked whether it is asked for or not.
 pub(super) fn parse(
@@ -88,6 +90,26 @@ fn first_before(table: &DeTable<'_>, name: &str, at: usize) -> Option<usize> {
     table.iter().filter_map(of_entry).max()
 }
 
+/// The file as it is stored: without passwords.
+fn kept_text(root: &Section<'_>) -> String {
+    let url = root.section("target").and_then(|target| target.get("url"));
+    let url = url.and_then(|url| url.value.get_ref().as_str().map(str::to_owned));
+    // A name of a variable says nothing, what is in it may; the rest is shown as far as it holds no password.
+    let shown = url.map(|url| {
+        let variable = url.strip_prefix('$').is_some_and(|name| {
+            name.trim_matches(['{', '}']).chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        });
+        let shown = Shown::of(&url, &Env::process());
+        match shown.dsn {
+            _ if variable => url,
+            Some(_) if shown.text == url => url,
+            Some(dsn) => dsn,
+            None => super::hidden::HIDDEN.to_owned(),
+        }
+    });
+    Hidden::of(root.source.text).text(shown.as_deref())
+}
+
 /// A file that could not be read has a problem; if none was noted, that is our own mistake, said as such.
 fn at_least_one(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
     if problems.is_empty() {
@@ -124,7 +146,7 @@ fn assemble(path: &Path, root: &Section<'_>, full: bool) -> Option<ExperimentFil
             .file_stem()
             .map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned()),
         path: path.to_owned(),
-        text: without_passwords(root.source.text),
+        text: kept_text(root),
         question: question?,
         taste,
         seed,

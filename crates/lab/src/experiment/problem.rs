@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::hidden::{HIDDEN, Hidden, covered};
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -14,10 +16,10 @@ pub struct Problem {
     pub message: String,
     /// What to write instead, where that can be said.
     pub hint: Option<String>,
-    /// The line of the file.
+    /// The line of the file, without what may be a password.
     text: String,
-    /// How many characters of it are meant.
-    width: usize,
+    /// Which characters of it are meant.
+    mark: Range<usize>,
 }
 
 impl Problem {
@@ -27,14 +29,35 @@ impl Problem {
         let line_start = source[..start].rfind('\n').map_or(0, |end| end + 1);
         let line_end = source[start..].find('\n').map_or(source.len(), |length| start + length);
         let end = floor(source, span.end).clamp(start, line_end);
+        let before = source[line_start..start].chars().count();
+        let hidden = Hidden::of(source);
+        let around = (!hidden.shows(start)).then(|| hidden.around(start));
+        let text = hidden.line(&(line_start..line_end));
+        let width = source[start..end].trim_end().chars().count().max(1);
+        let mark = match text.find(HIDDEN).map(|at| text[..at].chars().count()) {
+            Some(cover) if before + width > cover => cover..cover + HIDDEN.chars().count(),
+            _ => before..before + width,
+        };
         Self {
             line: source[..start].matches('\n').count() + 1,
-            column: source[line_start..start].chars().count() + 1,
-            message,
-            hint,
-            text: source[line_start..line_end].trim_end().to_owned(),
-            width: source[start..end].trim_end().chars().count().max(1),
+            column: before + 1,
+            message: covered(&message, around),
+            hint: hint.map(|hint| covered(&hint, around)),
+            text,
+            mark,
         }
+    }
+
+    /// What to print of it, a line each; nothing in a line but what is told there.
+    fn lines(&self, file: &str) -> [String; 3] {
+        let Self { line, column, message, text, mark, .. } = self;
+        let margin = line.to_string().len();
+        let hint = self.hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default();
+        [
+            format!("{file}:{line}:{column}: {message}"),
+            format!(" {line} | {}", text.replace('\t', " ")),
+            format!(" {:margin$} | {:skip$}{}{hint}", "", "", "^".repeat(mark.len()), skip = mark.start),
+        ]
     }
 }
 
@@ -58,23 +81,17 @@ pub struct FileProblems {
 
 impl std::error::Error for FileProblems {}
 
+impl FileProblems {
+    /// What to print, a line each.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.problems.iter().flat_map(|problem| problem.lines(&self.file)).collect()
+    }
+}
+
 impl fmt::Display for FileProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            let Problem { line, column, message, text, width, .. } = problem;
-            writeln!(f, "{}:{line}:{column}: {message}", self.file)?;
-            let margin = line.to_string().len();
-            let shown = text.replace('\t', " ");
-            writeln!(f, " {line} | {shown}")?;
-            write!(f, " {:margin$} | {:skip$}{}", "", "", "^".repeat(*width), skip = column - 1)?;
-            if let Some(hint) = &problem.hint {
-                write!(f, " {hint}")?;
-            }
-        }
-        Ok(())
+        f.write_str(&self.lines().join("\n"))
     }
 }
 
@@ -103,12 +120,12 @@ mod tests {
 
     #[test]
     fn a_problem_points_at_its_place() {
-        let source = "a = 1\nfrü = \"x\"\n";
+        let source = "a = 1\n# frü \"x\"\n";
         let start = source.find('"').unwrap();
         let problem = Problem::at(source, &(start..start + 3), "bad".into(), Some("try y".into()));
         assert_eq!((problem.line, problem.column), (2, 7));
         let all = FileProblems { file: "f.toml".into(), problems: vec![problem] };
-        assert_eq!(all.to_string(), "f.toml:2:7: bad\n 2 | frü = \"x\"\n   |       ^^^ try y");
+        assert_eq!(all.to_string(), "f.toml:2:7: bad\n 2 | # frü \"x\"\n   |       ^^^ try y");
     }
 
     #[test]

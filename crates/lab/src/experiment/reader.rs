@@ -174,6 +174,17 @@ impl<'a> Field<'a> {
         match values::expand(&text, self.source.variables) {
             Ok(expanded) => Some(expanded),
             Err(name) => {
+                // A dollar in a password looks like a variable.
+                if self.path.starts_with("target")
+                    && !text.contains(&format!("${{{name}}}"))
+                    && text != format!("${name}")
+                {
+                    self.wrong(
+                        format!("`{}` needs a variable that is not set", self.path),
+                        Some("its name is not shown, since it may be part of a password; a plain dollar is written $$".into()),
+                    );
+                    return None;
+                }
                 let hint = match name.as_str() {
                     "PGDYNO_DATA" => "set it, or give --data FILE".to_owned(),
                     _ => format!("set it: export {name}=…; a plain dollar is written $$"),

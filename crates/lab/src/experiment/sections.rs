@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use protocol::postgres::Parameters;
 use toml::de::DeValue;
 use workloads::pgbench::init::InitOptions;
 
@@ -12,7 +13,6 @@ use super::model::{
     Prepare, TargetSpec,
 };
 use super::reader::{Field, Section};
-use super::values::without_passwords;
 use super::workload;
 use crate::target::settings::{Machine, reserved, resolve};
 
@@ -43,13 +43,16 @@ pub(super) fn target(root: &Section<'_>) -> Option<TargetSpec> {
     }
     let field = section.required("url", hint)?;
     let url = field.expanded()?;
+    if let Err(error) = Parameters::parse(&url) {
+        field.wrong(format!("`{}`: {error}", field.path), None);
+        return None;
+    }
     let redis = match section.get("redis") {
         Some(field) => Some(redis_url(&field)?),
         None => None,
     };
     let change_server = section.get("change_server").and_then(|field| field.boolean()).unwrap_or(false);
-    let shown = without_passwords(&url);
-    Some(TargetSpec::Url { url, shown, redis, change_server })
+    Some(TargetSpec::url(url, redis, change_server))
 }
 
 fn managed(section: &Section<'_>) -> Option<TargetSpec> {

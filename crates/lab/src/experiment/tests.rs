@@ -5,6 +5,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+#[path = "../../../protocol/tests/misplaced.rs"]
+mod misplaced;
+
 const GOOD: &str = r#"
 question = "Is it faster?"
 [target]
@@ -175,11 +178,12 @@ fn a_server_given_by_url() {
         )
         .replace("\"25% of memory\"", "\"1GB\"");
     let file = read(&text).unwrap();
-    let TargetSpec::Url { url, shown, redis, change_server } = &file.target else {
+    let TargetSpec::Url { url, shown, place, redis, change_server } = &file.target else {
         panic!("{:?}", file.target)
     };
     assert_eq!(url, "postgres://me:secret@h/db");
-    assert_eq!(shown, "postgres://me:***@h/db");
+    assert_eq!(shown, "host=h dbname=db user=me (and password, not shown)");
+    assert_eq!(place, "host=h port=5432 dbname=db sslmode=prefer");
     assert_eq!((redis.as_deref(), *change_server), (Some("redis://h:1"), false));
     assert!(!file.text.contains("secret"), "no password is kept");
 
@@ -187,12 +191,66 @@ fn a_server_given_by_url() {
     let secret = |_: &str| Some("ann:secret".to_owned());
     let file = ExperimentFile::parse(Path::new("a.toml"), &by_name, false, &secret).unwrap();
     let TargetSpec::Url { shown, .. } = &file.target else { panic!("{:?}", file.target) };
-    assert_eq!(shown, "postgres://ann:***@h/db", "other servers are other experiments");
+    assert_eq!(shown, "host=h dbname=db user=ann (and password, not shown)");
 
     let share = text.replace("\"1GB\"", "\"25% of memory\"");
     assert!(read(&share).unwrap_err().to_string().contains("machine of a server given by URL is not known"));
     let wrong = text.replace("redis://h:1", "redis://u:p@h/2");
     assert!(read(&wrong).unwrap_err().to_string().contains("must be redis://HOST"));
+}
+
+/// A password by mistake anywhere in a file: in no message, and not in what is kept of the file.
+#[test]
+fn a_password_in_an_experiment_file_is_never_quoted() {
+    let rest = "[workload.a]\npgbench = { builtin = \"select-only\" }\n[measure]\nduration = \"1s\"\n";
+    let managed = "[target]\nmanaged = {}\n";
+    let mut leaking = Vec::new();
+    for dsn in misplaced::misplaced() {
+        let basic = serde_json::Value::from(dsn.as_str()).to_string();
+        for target in [
+            format!("[target]\nurl = {basic}\n"),
+            format!("[target]\nurll = {basic}\n"),
+            format!("[target]\nurl = [{basic}]\n"),
+            format!("[target]\nurl = [\n  {basic},\n]\n"),
+            format!("[target]\nurl = {dsn}\n"),
+            format!("[target]\nurl = \"{dsn}\n"),
+            format!("[target]\nurl = '{dsn}'\n"),
+            format!("[target]\nurl = \"\"\"\n{dsn}\n\"\"\"\n"),
+            format!("[target]\nurl = '''\n{dsn}\n"),
+            format!("[target]\nurl {basic}\n"),
+            format!("[target]\nurl = {basic} {basic}\n"),
+            format!("[target]\nurl = {basic}\nurl = {basic}\n"),
+            format!("[target]\nurl = {basic} # was {dsn}\nnonsense = 1\n"),
+            format!("[target]\n{basic} = 1\n"),
+            format!("[target]\n{dsn}\n"),
+            format!("target.url = {basic}\nseed = \"x\"\n"),
+            format!("target = {{ url = {basic}, x = 1 }}\n"),
+            format!("target = {basic}\n"),
+            format!("url = {basic}\n"),
+            format!("# url = {dsn}\n[taget]\nurl = {basic}\n"),
+            format!("[target]\nmanaged = {basic}\n"),
+            format!("[target]\nmanaged = {{ name = {basic} }}\n"),
+            format!("[target]\nmanaged = {{ version = {basic} }}\n"),
+            format!("[target]\nurl = \"h\"\nredis = {basic}\n"),
+            format!("[target]\nurl = \"h\"\nchange_server = {basic}\n"),
+            format!("{managed}[load]\nlimit = {basic}\n"),
+            format!("{managed}[compare]\nfactor = {basic}\nbase = {basic}\nmargin = {basic}\n"),
+            format!("{managed}[prepare]\npgbench = {{ scale = {basic} }}\n"),
+            format!("{managed}[factors]\nworkload = [{basic}, {basic}]\n"),
+            format!("{managed}[settings.a]\nwork_mem = [{basic}]\n"),
+        ] {
+            let text = format!("question = \"?\"\n{target}{rest}");
+            let told = match read(&text) {
+                Ok(file) => {
+                    let stored = serde_json::to_string(&file.target).unwrap();
+                    format!("{} {stored} {}", file.text, file.target.identity())
+                }
+                Err(problems) => problems.to_string(),
+            };
+            leaking.extend(misplaced::leaks(&told).then(|| format!("{target}\n{told}\n")));
+        }
+    }
+    assert!(leaking.is_empty(), "{} files\n{}", leaking.len(), leaking[..leaking.len().min(20)].join("\n"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::bench::{Single, keep};
 use crate::collect::Counters;
 use crate::error::LabError;
 use crate::execute::{Series, Stage, Taken, counted, events, own_figures};
-use crate::experiment::{TargetSpec, without_passwords};
+use crate::experiment::TargetSpec;
 use crate::host::HostSample;
 use crate::stop::Stop;
 use crate::target::settings::recorded;
@@ -52,8 +52,7 @@ impl Book {
     pub fn open(path: &Path, dsn: &str, until: Until) -> Result<Self, LabError> {
         // Early: a file that cannot be used is better known before the run.
         results::Store::try_out(path)?;
-        let shown = without_passwords(dsn);
-        let target = TargetSpec::Url { url: dsn.to_owned(), shown, redis: None, change_server: false };
+        let target = TargetSpec::url(dsn.to_owned(), None, false);
         let mut stage = Stage::beside(&target)?;
         let settings = recorded(stage.control()?)?;
         Ok(Self {
@@ -118,7 +117,8 @@ impl Book {
         };
         single.fill(&mut record, taken, &entry.workload.scripts());
         let identity = identity(&self.target, entry);
-        let stored = keep(&self.path, &self.stage, "pgbench", &question(entry), &identity, &mut record)?;
+        let identified = (&identity, &self.target);
+        let stored = keep(&self.path, &self.stage, "pgbench", &question(entry), identified, &mut record)?;
         Ok((stored, record.doubts))
     }
 }
@@ -157,7 +157,7 @@ fn identity(target: &TargetSpec, entry: &Entry<'_>) -> serde_json::Value {
     let scripts: Vec<_> =
         scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
     serde_json::json!({
-        "target": target,
+        "target": target.identity(),
         "workload": entry.options,
         "scripts": scripts,
         "clients": load.clients,

@@ -10,25 +10,44 @@ use super::{Content, Plan, PlannedPreparation};
 use crate::error::LabError;
 
 impl Plan {
-    /// SHA-256 over everything but rounds, names and comments, 64 hex digits.
+    /// SHA-256 over everything but rounds, names, comments and credentials, 64 hex digits.
     #[must_use]
     pub fn hash(&self) -> String {
         self.content.hash()
+    }
+
+    /// The hashes that earlier builds gave it: a password in the URL was part of them.
+    #[must_use]
+    pub(crate) fn former_hashes(&self) -> Vec<String> {
+        let mut identity = self.content.identity();
+        let former = self.content.target.former_identities().into_iter();
+        former
+            .map(|target| {
+                identity["target"] = target;
+                hash_of(&identity)
+            })
+            .collect()
     }
 }
 
 impl Content {
     pub(super) fn hash(&self) -> String {
-        // serde_json keeps the keys of objects sorted, so equal contents give equal texts.
-        hex(&Sha256::digest(self.identity().to_string()))
+        hash_of(&self.identity())
     }
 
-    /// The content without what may differ between equal experiments: where files lie on this machine.
+    /// The content without what may differ between equal experiments: where files lie on this machine, and who uses
+    /// the server.
     pub(super) fn identity(&self) -> Value {
         let mut value = serde_json::to_value(self).expect("plans are plain data");
         value["prepare"] = self.prepare.identity();
+        value["target"] = self.target.identity();
         value
     }
+}
+
+fn hash_of(identity: &Value) -> String {
+    // serde_json keeps the keys of objects sorted, so equal contents give equal texts.
+    hex(&Sha256::digest(identity.to_string()))
 }
 
 impl PlannedPreparation {

@@ -3,6 +3,7 @@
 use results::{Table, Value};
 
 use super::{Plan, PlannedRun, Scheme};
+use crate::experiment::shown_value;
 
 const COLUMNS: [&str; 9] =
     ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
@@ -132,7 +133,8 @@ impl Plan {
 
 fn arm_words(arm: &super::PlannedArm) -> String {
     let name = arm.name.as_deref().unwrap_or_default();
-    let settings: Vec<_> = arm.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let settings: Vec<_> =
+        arm.settings.iter().map(|(name, value)| format!("{name} = {}", shown_value(value))).collect();
     let what = if settings.is_empty() { "the server's own settings".to_owned() } else { settings.join(", ") };
     let safety =
         if arm.weakens.is_empty() { String::new() } else { format!("; weakens: {}", arm.weakens.join(", ")) };

@@ -204,3 +204,45 @@ fn a_plan_in_words() {
     let rows = plan.table().rows.len();
     insta::assert_snapshot!(format!("{}\n{rows} rows", plan.words().join("\n")));
 }
+
+/// A password in the URL was part of the identity: moving it to a variable began 24 runs anew.
+#[test]
+fn credentials_are_no_part_of_the_identity() {
+    let at = |url: &str| {
+        let text = text(1, &[1], 1, false, 2)
+            .replace("managed = { redis = true }", &format!("url = \"{url}\"\nredis = \"redis://h\""));
+        plan(&text)
+    };
+    let with = at("postgres://me:geheim@h/db");
+    for url in ["postgres://me@h/db", "postgres://you@H:5432/db", "host=h dbname=db user=me password=x"] {
+        assert_eq!(at(url).hash(), with.hash(), "{url}");
+    }
+    for url in ["postgres://me@h/other", "postgres://me@h:1/db", "postgres://me@i/db"] {
+        assert_ne!(at(url).hash(), with.hash(), "{url}");
+    }
+    assert!(!serde_json::to_string(&with).unwrap().contains("geheim"));
+}
+
+/// What an earlier build stored is known by its hash of then, with the password in the URL or without.
+#[test]
+fn experiments_of_earlier_builds_are_found() {
+    let at = |url: &str| {
+        plan(
+            &text(1, &[1], 1, false, 2)
+                .replace("managed = { redis = true }", &format!("url = \"{url}\"\nredis = \"redis://h\"")),
+        )
+    };
+    let then = |plan: &Plan, shown: &str| {
+        let mut identity = plan.content.identity();
+        identity["target"] =
+            serde_json::json!({ "Url": { "shown": shown, "redis": "redis://h", "change_server": false } });
+        use sha2::Digest;
+        super::identity::hex(&sha2::Sha256::digest(identity.to_string()))
+    };
+    for url in ["postgres://me:geheim@h/db", "postgres://me@h/db"] {
+        let plan = at(url);
+        for shown in ["postgres://me:***@h/db", "postgres://me@h/db"] {
+            assert!(plan.former_hashes().contains(&then(&plan, shown)), "{url} {shown}");
+        }
+    }
+}

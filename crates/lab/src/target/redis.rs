@@ -83,8 +83,7 @@ impl Redis {
         let socket = socket_folder(&folder, SOCKET, account.as_ref())?.join(SOCKET);
         let _ = std::fs::remove_file(&socket);
         let log = folder.join("redis.log");
-        let log_file =
-            std::fs::File::create(&log).map_err(|source| RedisError::File { path: log.clone(), source })?;
+        let log_file = private(&log).map_err(|source| RedisError::File { path: log.clone(), source })?;
         let version = version(&program);
         let child = watchdog.start(&server(&program, &folder, &socket, account.as_ref()), &log_file)?;
         let mut redis = Self { child, log, socket, version };
@@ -215,4 +214,9 @@ pub(crate) fn remove_dead(home: &Home) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
+}
+/// An empty file for its owner only.
+fn private(path: &Path) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }

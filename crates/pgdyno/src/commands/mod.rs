@@ -71,12 +71,25 @@ fn load(selection: &Selection) -> anyhow::Result<ReportData> {
 }
 
 fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {
-    Ok(crate::print::data(&::report::format::print(table, of(format)))?)
+    print_with(::report::format::print, table, format)
 }
 
 /// Prints a table whose columns the user named.
 fn print_as_named(table: &results::Table, format: Format) -> anyhow::Result<()> {
-    Ok(crate::print::data(&::report::format::print_as_named(table, of(format)))?)
+    print_with(::report::format::print_as_named, table, format)
+}
+
+fn print_with(
+    text_of: fn(&results::Table, ::report::Format) -> String,
+    table: &results::Table,
+    format: Format,
+) -> anyhow::Result<()> {
+    // Data is data; only before a person's eyes a cell must stay within its line.
+    let text = match format {
+        Format::Csv if crate::print::data_is_read() => text_of(&on_lines(table), of(format)),
+        _ => text_of(table, of(format)),
+    };
+    Ok(crate::print::data(&text)?)
 }
 
 fn of(format: Format) -> ::report::Format {
@@ -85,5 +98,19 @@ fn of(format: Format) -> ::report::Format {
         Format::Json => ::report::Format::Json,
         Format::Csv => ::report::Format::Csv,
         Format::Md => ::report::Format::Md,
+    }
+}
+
+/// The same table with the line breaks of its texts escaped.
+fn on_lines(table: &results::Table) -> results::Table {
+    let text = |text: &String| ::report::visible::line(text).into_owned();
+    let cell = |value: &results::Value| match value {
+        results::Value::Text(own) => results::Value::Text(text(own)),
+        other => other.clone(),
+    };
+    results::Table {
+        columns: table.columns.iter().map(text).collect(),
+        rows: table.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+        ..results::Table::default()
     }
 }

@@ -3,12 +3,13 @@
 use results::Table;
 
 use super::{Printer, Units, is_numeric};
+use crate::visible;
 
 pub(super) struct Markdown(pub(super) Units);
 
 impl Printer for Markdown {
     fn print(&self, table: &Table) -> String {
-        let mut out = line(table.columns.iter().map(|name| escaped(self.0.heading(name))));
+        let mut out = line(table.columns.iter().map(|name| escaped(&visible::line(self.0.heading(name)))));
         out.push_str(&line(
             (0..table.columns.len())
                 .map(|column| if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }),
@@ -36,7 +37,6 @@ fn escaped(text: &str) -> String {
             '|' | '\\' | '*' | '_' | '`' | '[' | ']' | '~' => out.extend(['\\', c]),
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
-            '\n' | '\r' => out.push(' '),
             c => out.push(c),
         }
         before = Some(c);

@@ -82,15 +82,6 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     values.peek().is_some() && values.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
 }
 
-/// A character as it may be printed: line breaks as blanks, other controls replaced, so that nothing drives a terminal.
-pub(crate) fn printable(c: char) -> char {
-    match c {
-        '\n' | '\r' | '\t' => ' ',
-        c if crate::markup::is_hostile(c) => '\u{fffd}',
-        c => c,
-    }
-}
-
 /// Bytes as `\x` and hexadecimal digits, as PostgreSQL writes them.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}"))

@@ -7,6 +7,7 @@ use comfy_table::{
 use results::{Table, Value};
 
 use super::{Printer, Units, is_numeric};
+use crate::visible;
 
 /// Width of a table, in characters, where its columns can be made to fit.
 const WIDTH: usize = 80;
@@ -60,7 +61,7 @@ impl Column {
         let name = &table.columns[at];
         let text = |row: &Vec<Value>| row.get(at).map_or(String::new(), |value| units.text(value, name));
         let texts = table.rows.iter().map(text).collect();
-        Self { texts, numeric: is_numeric(table, at), name: units.heading(name).to_owned() }
+        Self { texts, numeric: is_numeric(table, at), name: visible::line(units.heading(name)).into_owned() }
     }
 
     /// Width that breaks nothing.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use results::{Table, Value};
 
-use crate::numbers;
+use crate::{numbers, visible};
 
 /// Who reads the numbers of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Units {
             (Value::Int(number), kind) => suited(*number as f64, kind),
             (Value::Real(number), kind) => suited(*number, kind),
             (Value::Null, _) => String::new(),
-            (Value::Text(text), _) => text.chars().map(super::printable).collect(),
+            (Value::Text(text), _) => visible::line(text).into_owned(),
             (Value::Blob(bytes), _) => format!("({} bytes)", bytes.len()),
         }
     }

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::fixture::{experiment, host, run, target};
+use crate::record::Experiment;
 use crate::table::Value;
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -324,4 +325,20 @@ fn a_folder_is_not_a_results_file() {
     let error = Store::open_read_only(folder.path()).unwrap_err();
     assert!(error.to_string().ends_with("it is a folder"), "{error}");
     assert!(Store::create_or_open(folder.path()).is_err());
+}
+
+#[test]
+fn an_experiment_of_an_earlier_identity_goes_on_under_the_present_one() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let before = experiment(&["A", "B"]);
+    store.adopt(&before.hash, "now").unwrap();
+    assert_eq!(store.newest_with_hash("now").unwrap(), Some(id));
+    let now = Experiment { hash: "now".into(), ..before.clone() };
+    let (same, session) = store.begin_experiment(&now, &host(), &target(), false).unwrap();
+    assert_eq!((same, session), (id, 2));
+    // Where the present identity has runs already, nothing is mixed into them.
+    let (other, _) = store.begin_experiment(&before, &host(), &target(), false).unwrap();
+    store.adopt(&before.hash, "now").unwrap();
+    assert_eq!(store.newest_with_hash(&before.hash).unwrap(), Some(other));
 }

@@ -88,6 +88,25 @@ impl Store {
         mark(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
     }
 
+    /// Gives experiments of one identity another one, where an earlier build told the same experiments apart by what
+    /// makes no difference. Nothing happens where there are none, or where the other identity has experiments already.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn adopt(&self, former: &str, hash: &str) -> Result<(), StoreError> {
+        let adopt = "UPDATE experiment SET hash = ?2 WHERE hash = ?1
+                     AND NOT EXISTS (SELECT 1 FROM experiment AS other WHERE other.hash = ?2)";
+        // A file that holds nothing to adopt is only read.
+        let known: bool = self
+            .connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM experiment WHERE hash = ?1)", [former], |row| row.get(0))
+            .map_err(|error| self.error(&error))?;
+        if known {
+            self.connection.execute(adopt, params![former, hash]).map_err(|error| self.error(&error))?;
+        }
+        Ok(())
+    }
+
     /// Stores a run with all it holds, in one durable transaction: after a crash it is there whole, or not at all.
     ///
     /// # Errors

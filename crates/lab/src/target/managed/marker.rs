@@ -1,6 +1,8 @@
 //! The file that says that a folder is ours: nothing without it is ever used, stopped or removed.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -40,8 +42,40 @@ impl Marker {
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
         let new = folder.join(format!("{MARKER}.new"));
-        std::fs::write(&new, text)?;
-        std::fs::File::open(&new)?.sync_all()?;
+        // Of an earlier try, with whatever rights.
+        let _ = std::fs::remove_file(&new);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
         std::fs::rename(new, folder.join(MARKER))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// It was 0644, also where an earlier one had been left half-written.
+    #[test]
+    fn the_file_of_a_cluster_is_for_its_owner_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(format!("{MARKER}.new")), "half").expect("own folder");
+        let marker = Marker {
+            format: 1,
+            server_version: "18.0".into(),
+            major: 18,
+            bin: "/bin".into(),
+            locale: "C".into(),
+            complete: true,
+            network: false,
+            port: 5432,
+            detached: false,
+        };
+        marker.write(folder.path()).expect("own folder");
+        assert_eq!(Marker::read(folder.path()), Some(marker));
+        let mode = folder.path().join(MARKER).metadata().expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 }

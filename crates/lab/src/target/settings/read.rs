@@ -59,7 +59,10 @@ pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
             Some(entry) => (is_in_force(value, entry), shown(&entry.setting, entry.unit.as_deref())),
             None => (false, "no such setting".to_owned()),
         };
-        (!agrees).then(|| Difference { name: name.clone(), wanted: value.clone(), got })
+        let told = |value: &str| {
+            if PRIVATE.contains(&name.as_str()) { "(not shown)".to_owned() } else { value.to_owned() }
+        };
+        (!agrees).then(|| Difference { name: name.clone(), wanted: told(value), got: told(&got) })
     };
     wanted.iter().filter_map(differs).collect()
 }

@@ -28,7 +28,7 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
     let mut voice = Voice::new(std::io::stderr().is_terminal());
     let stopped = || stop.at_once();
-    let mut listener = |event: &Event| print::talk_as_is(&voice.say(event));
+    let mut listener = |event: &Event| print::talk_as_is(&voice.say(&visible(event)));
     let done =
         lab::pgbench::initialize(control, &options(settings), &loading(settings), &stopped, &mut listener);
     match done {
@@ -37,6 +37,18 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
             print::talk_as_is(&voice.wipe());
             Err(refusal(&error))
         }
+    }
+}
+
+/// The same event; what the server says must not drive the terminal.
+fn visible(event: &Event) -> Event {
+    let own = |text: &str| ::report::visible::lines(text).into_owned();
+    match event.clone() {
+        Event::Notice(text) => Event::Notice(own(&text)),
+        Event::Reconnecting { reason, attempt, attempts, wait_us } => {
+            Event::Reconnecting { reason: own(&reason), attempt, attempts, wait_us }
+        }
+        other => other,
     }
 }
 

@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
-use crate::print;
+use ::report::visible;
+
+use crate::{print, secrets};
 
 /// How the program calls itself.
 pub(crate) const NAME: &str = "pgbench";
@@ -69,9 +71,11 @@ impl Talk {
         }
     }
 
-    /// The message as it is written, with the end of its line.
+    /// The message as it is written, with the end of its line. As in pgbench it may have several lines; what would drive a
+    /// terminal is escaped.
     pub(crate) fn line(&self, level: Level, text: &str) -> String {
-        let text = text.strip_suffix('\n').unwrap_or(text);
+        let text = secrets::covered(text.strip_suffix('\n').unwrap_or(text));
+        let text = visible::lines(&text);
         if level == Level::Plain {
             return format!("{text}\n");
         }
@@ -148,6 +152,11 @@ mod tests {
             (Level::Error, "ERROR:  a\nLINE 1: b\n", "pgbench: error: ERROR:  a\nLINE 1: b\n"),
             (Level::Detail, "d", "pgbench: detail: d\n"),
             (Level::Hint, "h", "pgbench: hint: h\n"),
+            (
+                Level::Error,
+                "ERROR:  a\u{1b}[2J\u{7}\nx\u{202e}",
+                "pgbench: error: ERROR:  a\\x1b[2J\\x07\nx\\u{202e}\n",
+            ),
         ];
         for (level, text, wanted) in cases {
             assert_eq!(talk.line(level, text), wanted);

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::env::Env;
 use super::error::ConnInfoError;
-use super::hosts::{DEFAULT_PORT, Host, HostSpec};
+use super::hosts::{DEFAULT_PORT, Host, HostSpec, is_default_folder};
 use super::options::{RootCertificates, SslOptions, TargetSession, TcpOptions};
 use super::parameters::Parameters;
 use super::password::Password;
+use super::secret::shown_options;
 use super::text::quote;
 use crate::postgres::login::{AuthPolicy, ChannelBinding, Login, SslMode};
 use crate::postgres::scram::ScramCache;
@@ -109,9 +110,33 @@ impl Config {
             parts.extend(self.ssl_parts());
         }
         if let Some(options) = &self.options {
-            parts.push(("options", options.clone()));
+            parts.push(("options", shown_options(options)));
         }
-        parts.iter().map(|(name, value)| format!("{name}={}", quote(value))).collect::<Vec<_>>().join(" ")
+        in_words(&parts)
+    }
+
+    /// Where the connection leads, whoever uses it: servers, database, and what of the options may change what is
+    /// measured there. However it was spelled, the same place gives the same text; neither a user name nor a password is
+    /// in it.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let named = self.join_hosts(|spec| match &spec.host {
+            Host::Unix(folder) if is_default_folder(folder) => String::new(),
+            Host::Unix(folder) => folder.to_string_lossy().into_owned(),
+            Host::Tcp { name, .. } => name.to_ascii_lowercase(),
+        });
+        let mut parts = vec![("host", named)];
+        parts.extend(self.address_list().map(|addresses| ("hostaddr", addresses)));
+        parts.push(("port", self.port_list()));
+        parts.push(("dbname", self.dbname.clone()));
+        if self.hosts.iter().any(|host| host.socket_path().is_none()) {
+            parts.push(("sslmode", self.ssl_mode().to_owned()));
+        }
+        if self.target_session_attrs != TargetSession::Any {
+            parts.push(("target_session_attrs", format!("{:?}", self.target_session_attrs)));
+        }
+        parts.extend(self.options.as_ref().map(|options| ("options", shown_options(options))));
+        in_words(&parts)
     }
 
     fn host_list(&self) -> String {
@@ -142,16 +167,19 @@ impl Config {
         self.hosts.iter().map(text).collect::<Vec<_>>().join(",")
     }
 
-    fn ssl_parts(&self) -> Vec<(&'static str, String)> {
-        let mode = match self.ssl.mode {
+    fn ssl_mode(&self) -> &'static str {
+        match self.ssl.mode {
             SslMode::Disable => "disable",
             SslMode::Allow => "allow",
             SslMode::Prefer => "prefer",
             SslMode::Require => "require",
             SslMode::VerifyCa => "verify-ca",
             SslMode::VerifyFull => "verify-full",
-        };
-        let mut parts = vec![("sslmode", mode.to_owned())];
+        }
+    }
+
+    fn ssl_parts(&self) -> Vec<(&'static str, String)> {
+        let mut parts = vec![("sslmode", self.ssl_mode().to_owned())];
         match &self.ssl.root {
             RootCertificates::None => {}
             RootCertificates::System => parts.push(("sslrootcert", "system".to_owned())),
@@ -159,4 +187,9 @@ impl Config {
         }
         parts
     }
+}
+
+/// A connection string of these options.
+pub(super) fn in_words(parts: &[(&'static str, String)]) -> String {
+    parts.iter().map(|(name, value)| format!("{name}={}", quote(value))).collect::<Vec<_>>().join(" ")
 }

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-/// A connection could not be described. No message contains a password.
+/// A connection could not be described. No message quotes what was not understood: whoever forgets a quote, a slash or
+/// an `@` puts a password where nobody looks for one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnInfoError {
     /// No connection option has this name.
-    #[error("invalid connection option \"{keyword}\"{}", suggestion(.nearest))]
+    #[error("invalid connection option{}{}", place(.number), suggestion(.nearest))]
     UnknownKeyword {
-        /// What was written.
-        keyword: String,
+        /// Which option of the string it is, from 1, where that is known.
+        number: Option<usize>,
         /// The option it most resembles.
         nearest: Option<&'static str>,
     },
@@ -26,14 +27,18 @@ pub enum ConnInfoError {
     #[error("invalid connection URI: {0}")]
     Uri(UriError),
     /// A value that its option does not take.
-    #[error("invalid {keyword} value: \"{value}\" (expected {expected})")]
+    #[error("invalid {keyword} value (expected {expected})")]
     Value {
         /// The option.
         keyword: &'static str,
-        /// What was given.
-        value: String,
         /// What it takes.
         expected: &'static str,
+    },
+    /// A value that looks like a piece of a connection string, and so may hold a password.
+    #[error("invalid {keyword} value: {}", misplaced(keyword))]
+    Misplaced {
+        /// The option.
+        keyword: &'static str,
     },
     /// Two options that cannot go together.
     #[error("{0}")]
@@ -101,8 +106,8 @@ pub enum UriError {
     #[error("IPv6 host address may not be empty")]
     EmptyBrackets,
     /// Something else than a port, another host, a database or options behind `]`.
-    #[error("unexpected character '{0}' behind IPv6 host address (expected ':', ',', '/' or '?')")]
-    AfterBracket(char),
+    #[error("unexpected character behind IPv6 host address (expected ':', ',', '/' or '?')")]
+    AfterBracket,
     /// The host holds an `@`, most likely part of a password.
     #[error("more than one \"@\" before the host; write an \"@\" in a user name or password as %40")]
     SecondAt,
@@ -118,9 +123,35 @@ pub enum UriError {
     /// An option without `=`; its name, or its number when it may be part of a password.
     #[error("missing key/value separator \"=\" in query parameter {0}")]
     MissingEquals(String),
-    /// An option with more than one `=`.
-    #[error("extra key/value separator \"=\" in query parameter \"{0}\"; write it as %3D")]
+    /// An option with more than one `=`; its name, or its number.
+    #[error("extra key/value separator \"=\" in query parameter {0}; write it as %3D")]
     ExtraEquals(String),
+}
+
+fn place(number: &Option<usize>) -> String {
+    number.map(|number| format!(" (number {number})")).unwrap_or_default()
+}
+
+fn misplaced(keyword: &str) -> &'static str {
+    match keyword {
+        "options" => "server options begin with \"-\", as in options='-c jit=off'",
+        "user" | "host" | "dbname" => {
+            "it looks like a piece of a connection string, and is not shown because it may hold a password \
+             (a URI begins with postgres:// or postgresql://; in its parts \":\" is written %3A, \"/\" %2F, \"@\" %40; \
+             in a connection string other characters than letters, digits and blanks need quotes: dbname='a@b')"
+        }
+        _ => "it looks like a connection string, and is not shown because it may hold a password",
+    }
+}
+
+impl ConnInfoError {
+    /// The same error, of this option of the string.
+    pub(super) fn numbered(mut self, place: usize) -> Self {
+        if let Self::UnknownKeyword { number, .. } = &mut self {
+            *number = Some(place);
+        }
+        self
+    }
 }
 
 fn suggestion(nearest: &Option<&'static str>) -> String {

@@ -114,11 +114,11 @@ pub(super) fn hosts(parameters: &Parameters, env: &Env) -> Result<Vec<HostSpec>,
 fn port(text: &str) -> Result<u16, ConnInfoError> {
     match text.trim() {
         "" => Ok(DEFAULT_PORT),
-        text => text.parse().ok().filter(|&port| port > 0).ok_or_else(|| ConnInfoError::Value {
-            keyword: "port",
-            value: text.to_owned(),
-            expected: "a number from 1 to 65535",
-        }),
+        text => text
+            .parse()
+            .ok()
+            .filter(|&port| port > 0)
+            .ok_or(ConnInfoError::Value { keyword: "port", expected: "a number from 1 to 65535" }),
     }
 }
 
@@ -126,7 +126,6 @@ fn host(name: &str, address: &str, port: u16, env: &Env) -> Result<Host, ConnInf
     if !address.is_empty() {
         let ip = address.parse().map_err(|_| ConnInfoError::Value {
             keyword: "hostaddr",
-            value: address.to_owned(),
             expected: "an IPv4 or IPv6 address; names belong into host",
         })?;
         let name = if name.is_empty() { address } else { name };

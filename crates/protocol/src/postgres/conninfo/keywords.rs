@@ -131,7 +131,7 @@ pub(super) fn find(name: &str) -> Result<&'static Keyword, ConnInfoError> {
     KEYWORDS
         .iter()
         .find(|keyword| keyword.name == name)
-        .ok_or_else(|| ConnInfoError::UnknownKeyword { keyword: name.to_owned(), nearest: nearest(name) })
+        .ok_or_else(|| ConnInfoError::UnknownKeyword { number: None, nearest: nearest(name) })
 }
 
 /// How to name a word that lacks its value: unless it is an option, it may be part of a password with blanks in it.

@@ -15,7 +15,9 @@ mod parameters;
 mod passfile;
 mod password;
 mod resolve;
+mod secret;
 mod service;
+mod shown;
 mod text;
 mod uri;
 
@@ -28,3 +30,5 @@ pub use options::{
 };
 pub use parameters::{Origin, Parameters};
 pub use password::{Password, PasswordSource};
+pub use secret::{describes_connection, may_hold_password};
+pub use shown::Shown;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::config::Config;
 use super::env::Env;
 use super::error::ConnInfoError;
-use super::{keywords, resolve, text, uri};
+use super::{keywords, resolve, secret, text, uri};
 
 /// Where an option's value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,12 +52,19 @@ impl Parameters {
     /// Sets an option, also if it is set already.
     ///
     /// # Errors
-    /// When libpq does not know it or pgdyno does not have it.
+    /// When libpq does not know it or pgdyno does not have it, or the value looks like a misplaced password.
     pub fn set(&mut self, keyword: &str, value: &str) -> Result<(), ConnInfoError> {
         let keyword = keywords::find(keyword)?;
         keyword.check(value)?;
+        secret::check(keyword.name, value)?;
         self.values.insert(keyword.name, Value { text: value.to_owned(), origin: Origin::Argument });
         Ok(())
+    }
+
+    /// Sets an option to a value without quotes.
+    pub(super) fn set_bare(&mut self, keyword: &str, value: &str) -> Result<(), ConnInfoError> {
+        secret::check_bare(keywords::find(keyword)?.name, value)?;
+        self.set(keyword, value)
     }
 
     /// Sets an option unless it is set already or `value` is empty. This is how programs of PostgreSQL merge `-h`, `-p` and
@@ -86,6 +93,8 @@ impl Parameters {
         let keyword = keywords::find(keyword)?;
         if !self.values.contains_key(keyword.name) {
             keyword.check(value)?;
+            secret::check(keyword.name, value)?;
+            secret::check_bare(keyword.name, value)?;
             self.values.insert(keyword.name, Value { text: value.to_owned(), origin });
         }
         Ok(())

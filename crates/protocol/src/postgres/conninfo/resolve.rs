@@ -181,18 +181,14 @@ fn choice<T: Copy + Default>(
         return Ok(T::default());
     };
     let found = choices.iter().find(|(name, _)| *name == value);
-    found.map(|&(_, choice)| choice).ok_or_else(|| ConnInfoError::Value {
-        keyword,
-        value: value.to_owned(),
-        expected,
-    })
+    found.map(|&(_, choice)| choice).ok_or(ConnInfoError::Value { keyword, expected })
 }
 
 fn integer(parameters: &Parameters, keyword: &'static str) -> Result<Option<i32>> {
     let Some(value) = parameters.get(keyword) else {
         return Ok(None);
     };
-    let bad = |_| ConnInfoError::Value { keyword, value: value.to_owned(), expected: "an integer" };
+    let bad = |_| ConnInfoError::Value { keyword, expected: "an integer" };
     value.trim().parse().map(Some).map_err(bad)
 }
 
@@ -287,7 +283,7 @@ fn require_auth(parameters: &Parameters) -> Result<AuthPolicy> {
     let Some(list) = parameters.get(KEYWORD) else {
         return Ok(AuthPolicy::default());
     };
-    let bad = |expected| ConnInfoError::Value { keyword: KEYWORD, value: list.to_owned(), expected };
+    let bad = |expected| ConnInfoError::Value { keyword: KEYWORD, expected };
     let negative = list.starts_with('!');
     let mut policy = if negative { AuthPolicy::default() } else { AuthPolicy::NOTHING };
     for item in list.split(',') {

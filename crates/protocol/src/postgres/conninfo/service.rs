@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 use super::env::Env;
 use super::error::ConnInfoError;
 use super::parameters::{Origin, Parameters};
+use super::secret;
 
 /// Where Debian keeps the system's service file; `PGSYSCONFDIR` names another folder.
 const SYSTEM_FOLDER: &str = "/etc/postgresql-common";
 
 /// Fills in what the named service says. A named file is the first to be searched, else the user's, then the system's.
 pub(super) fn fill(parameters: &mut Parameters, service: &str, env: &Env) -> Result<(), ConnInfoError> {
-    let named = parameters.get("servicefile").or_else(|| env.variable("PGSERVICEFILE")).map(PathBuf::from);
+    let named = parameters.get("servicefile").or_else(|| env.variable("PGSERVICEFILE"));
+    // Both are named in messages.
+    secret::check("service", service)?;
+    secret::check("servicefile", named.unwrap_or_default())?;
+    let named = named.map(PathBuf::from);
     if let Some(path) = &named {
         let found = fill_from(parameters, service, path, env)?;
         match found {

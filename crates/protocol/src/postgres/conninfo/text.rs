@@ -4,8 +4,8 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use super::error::ConnInfoError;
-use super::keywords;
 use super::parameters::Parameters;
+use super::{keywords, secret};
 
 type Text<'a> = Peekable<Chars<'a>>;
 
@@ -23,8 +23,10 @@ pub(super) fn parse(string: &str, into: &mut Parameters) -> Result<(), ConnInfoE
             return Err(ConnInfoError::MissingEquals { after: keywords::shown(&keyword, number) });
         }
         skip_blanks(&mut text);
-        let value = if text.next_if_eq(&'\'').is_some() { quoted(&mut text)? } else { bare(&mut text) };
-        into.set(&keyword, &value)?;
+        let quotes = text.next_if_eq(&'\'').is_some();
+        let value = if quotes { quoted(&mut text)? } else { bare(&mut text) };
+        let taken = if quotes { into.set(&keyword, &value) } else { into.set_bare(&keyword, &value) };
+        taken.map_err(|error| error.numbered(number))?;
     }
     Ok(())
 }
@@ -68,7 +70,10 @@ fn quoted(text: &mut Text<'_>) -> Result<String, ConnInfoError> {
 
 /// A value as it is written in a connection string.
 pub(super) fn quote(value: &str) -> String {
-    if !value.is_empty() && !value.contains(|c| is_blank(c) || matches!(c, '\'' | '\\')) {
+    if !value.is_empty()
+        && !value.contains(|c| is_blank(c) || matches!(c, '\'' | '\\'))
+        && !secret::needs_quotes(value)
+    {
         return value.to_owned();
     }
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))

@@ -1,8 +1,8 @@
 //! Connection URIs: `postgresql://user:password@host:port,host:port/dbname?option=value&…`.
 
 use super::error::{ConnInfoError, UriError};
-use super::keywords;
 use super::parameters::Parameters;
+use super::{keywords, secret};
 
 /// What follows `postgresql://` or `postgres://`; `None` if it is no URI.
 pub(super) fn after_scheme(dsn: &str) -> Option<&str> {
@@ -15,6 +15,7 @@ pub(super) fn parse(rest: &str, into: &mut Parameters) -> Result<(), ConnInfoErr
     let rest = hosts(rest, into)?;
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     if let Some(dbname) = path.strip_prefix('/').filter(|dbname| !dbname.is_empty()) {
+        secret::check_bare("dbname", dbname)?;
         into.set("dbname", &decode(dbname, "the database name")?)?;
     }
     let options = query.split('&').filter(|option| !option.is_empty());
@@ -29,6 +30,7 @@ fn credentials<'a>(rest: &'a str, into: &mut Parameters) -> Result<&'a str, Conn
     };
     let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
     if !user.is_empty() {
+        secret::check_bare("user", user)?;
         into.set("user", &decode(user, "the user name")?)?;
     }
     if !password.is_empty() {
@@ -79,7 +81,7 @@ fn host(rest: &str) -> Result<(&str, &str), ConnInfoError> {
     }
     match behind.chars().next() {
         None | Some(':' | '/' | '?' | ',') => Ok((address, behind)),
-        Some(other) => Err(ConnInfoError::Uri(UriError::AfterBracket(other))),
+        Some(_) => Err(ConnInfoError::Uri(UriError::AfterBracket)),
     }
 }
 
@@ -90,13 +92,13 @@ fn query_option(option: &str, number: usize, into: &mut Parameters) -> Result<()
         .ok_or_else(|| ConnInfoError::Uri(UriError::MissingEquals(keywords::shown(option, number))))?;
     let name = decode(name, "a query parameter")?;
     if value.contains('=') {
-        return Err(ConnInfoError::Uri(UriError::ExtraEquals(name)));
+        return Err(ConnInfoError::Uri(UriError::ExtraEquals(keywords::shown(&name, number))));
     }
     let value = decode(value, "a query parameter")?;
     match (name.as_str(), value.as_str()) {
         // As JDBC's URIs have it.
         ("ssl", "true") => into.set("sslmode", "require"),
-        _ => into.set(&name, &value),
+        _ => into.set(&name, &value).map_err(|error| error.numbered(number)),
     }
 }
 
