@@ -52,6 +52,7 @@ fn known(
         if may_hold_password(value) || describes_connection(value) {
             parts.extend(passwords(value));
             whole.push(value.to_owned());
+            whole.extend(as_path(value));
             // Some messages name only what stands before an `=`.
             let name = value.split_once('=').map(|(name, _)| name).filter(|name| may_hold_password(name));
             whole.extend(name.map(str::to_owned));
@@ -73,6 +74,13 @@ fn known(
     whole.into_iter().chain(parts).collect()
 }
 
+/// What is left of a URI with a password where it was taken for a path: it behind the slashes, and folders above that.
+fn as_path(value: &str) -> Vec<String> {
+    let behind = value.split_once("//").filter(|_| may_hold_password(value)).map(|(_, rest)| rest);
+    let folders = std::iter::successors(behind, |path| path.rsplit_once('/').map(|(folder, _)| folder));
+    folders.filter(|folder| folder.len() >= SHORTEST).map(str::to_owned).collect()
+}
+
 /// What may be the password in a text, as it is written and decoded.
 fn passwords(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -83,6 +91,11 @@ fn passwords(text: &str) -> Vec<String> {
         found.push(password.to_owned());
         // Or only the first part of it is, where further `@` follow.
         found.extend(password.split_once('@').map(|(first, _)| first.to_owned()));
+    } else if let Some((_, behind)) = authority.split_once(':') {
+        // The host was forgotten, or it is a port.
+        let end = behind.find(['/', '?']).unwrap_or(behind.len());
+        let password = &behind[..end];
+        found.extend((!password.bytes().all(|byte| byte.is_ascii_digit())).then(|| password.to_owned()));
     }
     let lower = text.to_ascii_lowercase();
     for word in ["password", "passwd", "pass", "pwd"] {
@@ -162,7 +175,7 @@ mod tests {
         let known = known(arguments.map(str::to_owned).into_iter(), variables.into_iter());
         for (text, wanted) in [
             ("cannot read postgres://u:geh%40eim@h/db", "cannot read (hidden: it may hold a password)"),
-            ("/x/postgres:/u:geh%40eim@h/db", "/x/postgres:/u:(hidden: it may hold a password)@h/db"),
+            ("/x/postgres:/u:geh%40eim@h/db", "/x/postgres:/(hidden: it may hold a password)"),
             ("role geh@eim", "role (hidden: it may hold a password)"),
             ("zweites, drittes", "(hidden: it may hold a password), (hidden: it may hold a password)"),
             ("run h", "run h"),

@@ -54,7 +54,8 @@ fn judge(ours: &Path, real: &Path) {
         return not_available(WHAT, &reason);
     };
     let new: Vec<_> = missed.difference(&listed).collect();
-    let stale: Vec<_> = listed.difference(&missed).collect();
+    // What the real one of this minor version does not pass either says nothing here.
+    let stale: Vec<_> = listed.difference(&missed).filter(|name| baseline.ok.contains_key(*name)).collect();
     assert!(
         new.is_empty() && stale.is_empty(),
         "tests of {suite}: {} of {} assertions passed\nmissed, but not in docs/conformance.md: {new:#?}\n\

@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use support::{Place, Server, Watched, signal};
+use support::{Place, Server, Watched, extract, signal};
 
 /// A small experiment on a private server: two arms that need a restart, two workloads, two rounds.
 const MANAGED: &str = r#"
@@ -38,19 +38,6 @@ warmup = "100ms"
 duration = "1s"
 rounds = 2
 "#;
-
-/// The map data for tests: what `setup/malta` prints, given by `make test`.
-fn extract() -> PathBuf {
-    match std::env::var_os("PGDYNO_DATA") {
-        Some(path) => path.into(),
-        None => {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/malta");
-            let output = std::process::Command::new(script).output().expect("setup/malta");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            String::from_utf8_lossy(&output.stdout).trim().into()
-        }
-    }
-}
 
 #[test]
 fn a_killed_experiment_leaves_nothing_running_and_goes_on() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use support::dropin::{bare_command, link};
 use support::silent::{Silence, SilentServer};
-use support::{PATIENCE, Place, Server, Watched, signal, wait};
+use support::{PATIENCE, Place, Server, Watched, extract, signal, wait};
 
 /// What "at once" is on a busy machine: a second for the server's last word, and the end of the program.
 const AT_ONCE: Duration = Duration::from_secs(4);
@@ -29,7 +29,6 @@ rounds = 2
 fn place(url: &str) -> Place {
     let place = Place::new();
     place.write("one.sql", "SELECT 1;\n");
-    place.write("x.osm.pbf", "nothing that is read before the server");
     place.write("ask.toml", EXPERIMENT.replace("URL", url));
     place
 }
@@ -47,7 +46,7 @@ fn commands(place: &Place, url: &str) -> [(String, Command); COMMANDS] {
         of(&["bench", "-T", "1", "-f", "one.sql", url]),
         of(&["bench", "-i", url]),
         of(&["run", "ask.toml"]),
-        of(&["osm", "load", "x.osm.pbf", "-d", url]),
+        of(&["osm", "load", extract().to_str().expect("a plain path"), "-d", url]),
         dropin(&["-T", "1", "-f", "one.sql", url]),
         dropin(&["-n", "-T", "1", "-f", "one.sql", url]),
         dropin(&["-i", url]),

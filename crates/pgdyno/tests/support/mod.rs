@@ -20,6 +20,19 @@ use std::time::{Duration, Instant};
 /// Longest time any single command of a test may take.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The map data for tests: what `setup/malta` prints, given by `make test`.
+pub fn extract() -> PathBuf {
+    match std::env::var_os("PGDYNO_DATA") {
+        Some(path) => path.into(),
+        None => {
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/malta");
+            let output = Command::new(script).output().expect("setup/malta");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).trim().into()
+        }
+    }
+}
+
 /// A temporary folder with a `PGDYNO_HOME` in it.
 pub struct Place {
     folder: tempfile::TempDir,

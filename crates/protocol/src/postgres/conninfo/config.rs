@@ -99,6 +99,11 @@ impl Config {
     /// place if the password is found elsewhere.
     #[must_use]
     pub fn redacted(&self) -> String {
+        self.in_words_with(shown_options)
+    }
+
+    /// A connection string without password, its server options written by `options`.
+    pub(super) fn in_words_with(&self, options: impl Fn(&str) -> String) -> String {
         let mut parts = vec![("host", self.host_list())];
         if let Some(addresses) = self.address_list() {
             parts.push(("hostaddr", addresses));
@@ -109,9 +114,7 @@ impl Config {
         if self.hosts.iter().any(|host| host.socket_path().is_none()) {
             parts.extend(self.ssl_parts());
         }
-        if let Some(options) = &self.options {
-            parts.push(("options", shown_options(options)));
-        }
+        parts.extend(self.options.as_ref().map(|given| ("options", options(given))));
         in_words(&parts)
     }
 

@@ -9,7 +9,8 @@ use super::text::quote;
 use crate::postgres::login::{AuthMethod, ChannelBinding, SslNegotiation};
 
 impl Config {
-    /// A connection string that means this connection in any environment. The password is not in it, nor are settings
+    /// A connection string that means this connection in any environment. The password is not in it (but what the
+    /// server's options hold is: it is not to be shown), nor are settings
     /// from variables of their own (`PGTZ` and the like).
     #[must_use]
     pub fn exact(&self) -> String {
@@ -18,7 +19,7 @@ impl Config {
         self.add_login(&mut parts);
         self.add_patience(&mut parts);
         let beside: String = parts.iter().map(|(name, value)| format!(" {name}={}", quote(value))).collect();
-        format!("{}{beside}", self.redacted())
+        format!("{}{beside}", self.in_words_with(str::to_owned))
     }
 
     fn add_tls(&self, parts: &mut Vec<(&'static str, String)>) {
@@ -29,7 +30,7 @@ impl Config {
             }
             None => parts.push(("sslcertmode", "disable".to_owned())),
         }
-        // `redacted` names the mode where TLS can be used at all; direct negotiation is refused without it.
+        // `in_words_with` names the mode where TLS can be used at all; direct negotiation is refused without it.
         if self.ssl.negotiation == SslNegotiation::Direct
             && self.hosts.iter().any(|host| host.socket_path().is_none())
         {
