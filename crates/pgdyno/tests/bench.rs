@@ -407,35 +407,25 @@ fn a_result_that_cannot_be_stored_is_printed_all_the_same() {
 
 #[test]
 fn results_on_a_file_system_that_cannot_be_written_are_said_before_the_load() {
-    if !support::is_root() {
-        support::not_available("a file system only for reading", "mounting one needs root");
-        return;
-    }
     let (place, server) = prepared();
     let small = place.path().join("small");
-    std::fs::create_dir(&small).unwrap();
-    let mount = |options: &str| {
-        let mut mount = std::process::Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&small).status().unwrap().success()
-    };
-    if !mount("size=2m,mode=755") {
+    let Some(disk) = support::SmallDisk::mount(&small, "size=2m,mode=755") else {
         support::not_available("a file system only for reading", "tmpfs cannot be mounted here");
         return;
-    }
+    };
     let results = small.join("results.sqlite");
     let results = results.to_str().unwrap();
     let url = server.url();
     let bench = || place.run(["bench", "-t", "50", "-S", "-n", "--results", results, &url]);
     bench().expect(0);
     let runs = || server.psql("select sum(xact_commit) from pg_stat_database where datname = 'postgres'");
-    assert!(mount("remount,ro,size=2m"));
+    assert!(disk.change("remount,ro,size=2m"));
     let before = runs();
     bench().expect(74).says(&["results.sqlite", "rights of the file and its folder"]);
-    assert!(mount("remount,rw,size=2m"));
+    assert!(disk.change("remount,rw,size=2m"));
     // Filled to the last byte: room for nothing.
     let _ = std::fs::write(small.join("filler"), vec![0_u8; 4 << 20]);
     bench().expect(74).says(&["results.sqlite", "full"]);
     let done = runs().parse::<i64>().unwrap() - before.parse::<i64>().unwrap();
     assert!(done < 20, "{done} transactions, though nothing could be stored");
-    let _ = std::process::Command::new("umount").arg("-l").arg(&small).status();
 }

@@ -199,6 +199,30 @@ pub fn not_available(what: &str, reason: &str) {
     eprintln!("{what}: not available: {reason}");
 }
 
+/// A small file system in memory, gone with this value.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` where none can be mounted.
+    pub fn mount(folder: &Path, options: &str) -> Option<Self> {
+        std::fs::create_dir_all(folder).expect("own folder");
+        let disk = Self(folder.to_owned());
+        (is_root() && disk.change(options)).then_some(disk)
+    }
+
+    /// Mounts it with other options; whether that worked.
+    pub fn change(&self, options: &str) -> bool {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&self.0).status().is_ok_and(|s| s.success())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).stderr(Stdio::null()).status();
+    }
+}
+
 /// Sends a signal by name to a pid that a test started.
 pub fn signal(pid: u32, name: &str) {
     let _ = Command::new("kill").args([format!("-{name}"), pid.to_string()]).stderr(Stdio::null()).status();
