@@ -160,7 +160,7 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     (INTERNAL, Some("this is a mistake in pgdyno; please report it with the command and this message".into()))
 }
 
-fn of_class(class: lab::Class) -> u8 {
+pub(crate) fn of_class(class: lab::Class) -> u8 {
     use lab::Class;
     match class {
         Class::Usage => USAGE,

@@ -406,6 +406,31 @@ fn a_result_that_cannot_be_stored_is_printed_all_the_same() {
 }
 
 #[test]
+fn a_result_is_not_lost_with_the_connection_that_reads_counters() {
+    let (place, server) = prepared();
+    let done = std::thread::scope(|scope| {
+        let running = scope.spawn(|| place.run(["bench", "-T", "3", "-S", "-n", &server.url()]));
+        let start = std::time::Instant::now();
+        // The load's connections are at work all the time; who has counted before it is idle.
+        let load = "select count(*) from pg_stat_activity where query ilike 'SELECT abalance%' and pid <> pg_backend_pid()";
+        while server.psql(load) == "0" {
+            assert!(start.elapsed() < support::PATIENCE && !running.is_finished());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let ended = server.psql(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity where backend_type = 'client backend' \
+             and query not ilike 'SELECT abalance%' and pid <> pg_backend_pid()",
+        );
+        assert_eq!(ended, "1");
+        running.join().unwrap()
+    });
+    let done = done.expect(66).says(&["the result above is without the server's counters"]);
+    assert!(done.stdout.contains("latency percentiles"), "{}", done.stdout);
+    assert_eq!(place.sql("select count(*) from run where tps > 0"), "1");
+}
+
+#[test]
 fn results_on_a_file_system_that_cannot_be_written_are_said_before_the_load() {
     let (place, server) = prepared();
     let small = place.path().join("small");

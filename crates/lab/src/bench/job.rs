@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use results::{ExperimentId, Run};
 use workloads::pgbench::init::InitOptions;
 
-use super::keep::{keep, try_results};
+use super::keep::{Surroundings, keep, try_results};
 use crate::error::{Class, LabError};
 use crate::execute::{Progress, Stage, Step, Tell, prepare};
 use crate::experiment::TargetSpec;
@@ -79,7 +79,9 @@ fn single(
         Some(path) => {
             progress.step(Step::Store, path.display().to_string());
             let identity = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
-            Some(keep(path, &stage, name, question, (&identity, target), &mut run))
+            // Only now: a job may have made the extension whose version is stored.
+            let at = Surroundings::of(&stage);
+            Some(at.and_then(|at| keep(path, &at, name, question, (&identity, target), &mut run)))
         }
         None => None,
     };

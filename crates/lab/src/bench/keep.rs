@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use results::{Experiment, ExperimentId, Run, Store};
+use results::{Experiment, ExperimentId, Host, Run, Store, Target};
 use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
@@ -38,10 +38,27 @@ fn adopt_former(
     Ok(())
 }
 
+/// Where a run was measured, asked before it: a server that is gone afterwards takes nothing with it.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    host: Host,
+    target: Target,
+}
+
+impl Surroundings {
+    /// Those of a stage.
+    pub(crate) fn of(stage: &Stage) -> Result<Self, LabError> {
+        Ok(Self {
+            host: host::describe(stage.target.data_folder().as_deref()),
+            target: stage.target.record(stage.versions())?,
+        })
+    }
+}
+
 /// Stores a run under the experiment of the same identity, as its next round.
 pub(crate) fn keep(
     path: &Path,
-    stage: &Stage,
+    at: &Surroundings,
     name: &str,
     question: &str,
     (identity, target): (&serde_json::Value, &TargetSpec),
@@ -71,9 +88,7 @@ pub(crate) fn keep(
         taste: None,
         created_at: jiff::Timestamp::now().to_string(),
     };
-    let host = host::describe(stage.target.data_folder().as_deref());
-    let target = stage.target.record(stage.versions())?;
-    let (id, session) = store.begin_experiment(&experiment, &host, &target, false)?;
+    let (id, session) = store.begin_experiment(&experiment, &at.host, &at.target, false)?;
     if run.round > 0 {
         run.round = before + 1;
     }

@@ -17,7 +17,7 @@ use workloads::{ClientWorkload, Crew, ScriptInfo, StatementInfo};
 pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
-pub(crate) use self::keep::{keep, try_results};
+pub(crate) use self::keep::{Surroundings, keep, try_results};
 pub(crate) use self::single::Single;
 use crate::collect::{probe_ms, settle};
 use crate::error::LabError;
@@ -76,6 +76,8 @@ pub struct Benched {
     pub stored: Option<Result<ExperimentId, LabError>>,
     /// Where in its script the first client gave up, in words.
     pub gave_up_at: Option<String>,
+    /// Why the server could not be asked about the run: its counters are not in the result.
+    pub lost: Option<LabError>,
     /// Remarks, such as tables that could not be vacuumed.
     pub remarks: Vec<String>,
 }
@@ -107,7 +109,9 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     record.figures.extend(settled.checkpoint_s.map(|seconds| ("checkpoint_before_s".to_owned(), seconds)));
     record.figures.extend(probe_ms(control).map(|ms| ("probe_ms".to_owned(), ms)));
 
-    let taken = take(options, &workload, &mut stage, &mut *progress, stop)?;
+    let at = Surroundings::of(&stage)?;
+    let mut taken = take(options, &workload, &mut stage, &mut *progress, stop)?;
+    let lost = taken.lost.take();
     // What was measured is kept, also if the user has seen enough.
     let _concluding = stop.concluding();
     let measured = taken.measured.clone();
@@ -118,7 +122,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
             progress.step(Step::Store, path.display().to_string());
             Some(keep(
                 path,
-                &stage,
+                &at,
                 "bench",
                 &question(options, &scripts),
                 (&identity(options, &scripts), &options.target),
@@ -135,6 +139,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
         measured,
         scripts,
         stored,
+        lost,
         remarks,
     })
 }

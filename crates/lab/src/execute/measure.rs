@@ -27,6 +27,8 @@ pub(crate) struct Taken {
     pub(crate) seconds: Spool,
     pub(crate) figures: BTreeMap<String, f64>,
     pub(crate) events: Vec<RunEvent>,
+    /// Why nobody could ask the server about the run; what the clients saw stands all the same.
+    pub(crate) lost: Option<LabError>,
 }
 
 /// Puts the load of `plan` on the stage's servers; `series` takes its seconds.
@@ -61,23 +63,22 @@ pub(crate) fn measure(
     let _concluding = stop.concluding();
     let measured = outcome.map_err(|error| setup_failed(stage, &error))?;
     progress.step(Step::Collect, "counters and verdict");
-    stage.check()?;
-    if let Some(error) = failure.filter(|_| !stop.at_once()) {
-        return Err(error.into());
-    }
+    let failure = failure.filter(|_| !stop.at_once());
+    let mut lost = stage.check().err().or(failure.map(LabError::from));
     let mut figures = own_figures(&measured);
     if let Some((counters, host)) = before {
         figures.extend(after_host.figures_since(&host));
-        match counted(stage, &measured, &counters) {
-            Ok(counted) => figures.extend(counted),
-            // A server that does not answer is no reason to lose what was seen of it.
-            Err(_) if stop.at_once() => stage.close_control(),
-            Err(error) => return Err(error),
+        if lost.is_none() {
+            match counted(stage, &measured, &counters) {
+                Ok(counted) => figures.extend(counted),
+                Err(_) if stop.at_once() => stage.close_control(),
+                Err(error) => lost = Some(error),
+            }
         }
     }
     let events = events(&measured, &figures);
     let (series, seconds) = series.into_parts();
-    Ok(Taken { started_at, series, seconds, events, figures, measured })
+    Ok(Taken { started_at, series, seconds, events, figures, measured, lost })
 }
 
 /// What the server counted in the run. After an outage it may have begun anew, and our connection may be gone with the

@@ -50,7 +50,7 @@ pub(super) struct Session<'a> {
 }
 
 /// A run that was done: as it is stored, and why it is invalid.
-struct Taken {
+struct Judged {
     run: Run,
     cause: Option<Cause>,
 }
@@ -222,7 +222,7 @@ impl<'a> Session<'a> {
         self.switch_to(run)?;
         let start = Instant::now();
         let record = self.measure(run)?;
-        let Some(Taken { run: mut record, cause }) = record else { return Ok(()) };
+        let Some(Judged { run: mut record, cause }) = record else { return Ok(()) };
         self.progress.step(Step::Store, self.book.path().display().to_string());
         let stored = self.book.keep(&mut record);
         self.pace.ran(start.elapsed());
@@ -275,7 +275,7 @@ impl<'a> Session<'a> {
     }
 
     /// The run itself; `None` when it was given up because the user asked to stop at once.
-    fn measure(&mut self, run: &PlannedRun) -> Result<Option<Taken>, LabError> {
+    fn measure(&mut self, run: &PlannedRun) -> Result<Option<Judged>, LabError> {
         let mut record = planned(run, self.plan.content.load.name(), self.plan.content.warmup_s, 0);
         record.figures.extend(self.plan.content.limit_s.map(|limit| ("promise_ms".to_owned(), limit * 1e3)));
         self.reset(run, &mut record)?;
@@ -288,7 +288,7 @@ impl<'a> Session<'a> {
             record.validity = Validity::Invalid;
             record.doubts.push(Doubt { reason: Reason::EmptyResults, detail: why });
             // That is known from the guard, costs no time, and each run says it.
-            return Ok(Some(Taken { run: record, cause: None }));
+            return Ok(Some(Judged { run: record, cause: None }));
         }
         let opened = &self.workloads[&run.workload];
         let plan = engine_plan(&self.plan, run, opened.scripts.len());
@@ -300,7 +300,11 @@ impl<'a> Session<'a> {
         };
         let series = Series::of(plan.until, Some(self.book.path()))?;
         let workload = &*opened.workload;
-        let taken = measure(&mut self.stage, workload, &plan, crew, series, &mut *self.progress, self.stop)?;
+        let mut taken =
+            measure(&mut self.stage, workload, &plan, crew, series, &mut *self.progress, self.stop)?;
+        if let Some(lost) = taken.lost.take() {
+            return Err(lost);
+        }
         if self.stop.at_once() || taken.measured.interrupted {
             return Ok(None);
         }
@@ -320,7 +324,7 @@ impl<'a> Session<'a> {
         let cause = Cause::of(&record, &taken.measured.aborts);
         fill(&mut record, taken, &opened.scripts);
         self.probes.extend(probe);
-        Ok(Some(Taken { run: record, cause }))
+        Ok(Some(Judged { run: record, cause }))
     }
 
     /// The state every run starts from, recorded with it.

@@ -9,7 +9,7 @@ use workloads::pgbench::{Options, Pgbench};
 use workloads::sql::SqlError;
 
 use super::LoadOptions;
-use crate::bench::{Single, keep};
+use crate::bench::{Single, Surroundings, keep};
 use crate::collect::Counters;
 use crate::error::LabError;
 use crate::execute::{Series, Stage, Taken, counted, events, own_figures};
@@ -37,6 +37,7 @@ pub struct Book {
     path: PathBuf,
     target: TargetSpec,
     stage: Stage,
+    at: Surroundings,
     settings: Vec<results::Setting>,
     started_at: String,
     series: Series,
@@ -55,10 +56,12 @@ impl Book {
         let target = TargetSpec::url(dsn.to_owned(), None, false);
         let mut stage = Stage::beside(&target)?;
         let settings = recorded(stage.control()?)?;
+        let at = Surroundings::of(&stage)?;
         Ok(Self {
             path: path.to_owned(),
             target,
             stage,
+            at,
             settings,
             started_at: jiff::Timestamp::now().to_string(),
             series: Series::of(until, Some(path))?,
@@ -114,11 +117,12 @@ impl Book {
             seconds,
             events: events(entry.measured, &figures),
             figures,
+            lost: None,
         };
         single.fill(&mut record, taken, &entry.workload.scripts());
         let identity = identity(&self.target, entry);
         let identified = (&identity, &self.target);
-        let stored = keep(&self.path, &self.stage, "pgbench", &question(entry), identified, &mut record)?;
+        let stored = keep(&self.path, &self.at, "pgbench", &question(entry), identified, &mut record)?;
         Ok((stored, record.doubts))
     }
 }

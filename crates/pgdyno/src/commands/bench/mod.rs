@@ -19,7 +19,7 @@ pub(super) use show::phases;
 use super::{print, results_path, signals};
 use crate::cli::{self, Mode, ScriptArgument};
 use crate::exit::{
-    Failure, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, UNREACHABLE, USAGE,
+    Failure, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
 };
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
@@ -90,7 +90,17 @@ fn measure(args: &cli::Bench, target: TargetSpec) -> Outcome {
             return Err(not_stored);
         }
     }
-    refused.map_or(Ok(code), Err)
+    match (refused, done.lost) {
+        (Some(refused), _) => Err(refused),
+        (None, Some(lost)) => Err(without_counters(&lost)),
+        (None, None) => Ok(code),
+    }
+}
+
+/// What was measured is there; what the server would have said of it is not.
+fn without_counters(lost: &LabError) -> anyhow::Error {
+    let what = format!("the result above is without the server's counters: {lost}");
+    Failure::with_code(of_class(lost.class()), what, lost.hint())
 }
 
 /// Why its figures are none: clients that gave up decide first, their words are the error; then a script that does
