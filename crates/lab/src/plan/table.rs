@@ -8,6 +8,14 @@ use crate::experiment::shown_value;
 const COLUMNS: [&str; 9] =
     ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
 
+/// A rate as it was asked for: a measured figure would have digits behind the point.
+fn rate(asked: Option<f64>) -> Value {
+    match asked {
+        Some(rate) if rate.fract() == 0.0 => Value::Int(rate as i64),
+        other => other.into(),
+    }
+}
+
 impl Plan {
     /// One row per step in order: switches of arm, and runs.
     #[must_use]
@@ -25,7 +33,7 @@ impl Plan {
                 run.round.into(),
                 run.workload.clone().into(),
                 run.clients.into(),
-                run.rate.into(),
+                rate(run.rate),
                 run.arm.clone().into(),
                 self.content.warmup_s.into(),
                 self.content.duration_s.into(),
