@@ -95,7 +95,7 @@ pub enum SettingsError {
     )]
     NeedsServerChange(Vec<String>),
     /// They would need a restart of a server that is not ours.
-    #[error("{} need a restart, which is not available on a server that is not pgdyno's; set them there by hand", .0.join(", "))]
+    #[error("{}: changing it takes a restart, which is not available on a server that is not pgdyno's; set it there by hand", .0.join(", "))]
     NeedsRestart(Vec<String>),
     /// What is there now cannot be read, so it could not be put back.
     #[error("the former values cannot be read, so nothing is changed: {0}")]
