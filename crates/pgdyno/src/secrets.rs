@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use protocol::postgres::conninfo::{describes_connection, may_hold_password};
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::{Shown, describes_connection, may_hold_password};
 
 /// What stands in place of what is not shown.
 const HIDDEN: &str = "(hidden: it may hold a password)";
@@ -37,6 +38,15 @@ fn variables() -> impl Iterator<Item = (String, String)> {
     variables.filter(|(name, _)| is_telling(name))
 }
 
+/// Whether a text may hold a password: it looks like a connection, and is not one that is understood whole and has none.
+fn is_telling_text(text: &str) -> bool {
+    let without_password = || {
+        let shown = Shown::of(text, &Env::empty().with_user("somebody"));
+        shown.dsn.is_some() && shown.text == text.trim()
+    };
+    (may_hold_password(text) || describes_connection(text)) && !without_password()
+}
+
 /// What must not be shown: whole texts first, then the passwords in them.
 fn known(
     arguments: impl Iterator<Item = String>,
@@ -49,7 +59,7 @@ fn known(
         let value =
             argument.split_once('=').filter(|(name, _)| name.starts_with("--")).map(|(_, value)| value);
         let value = value.unwrap_or(&argument);
-        if may_hold_password(value) || describes_connection(value) {
+        if is_telling_text(value) {
             parts.extend(passwords(value));
             whole.push(value.to_owned());
             whole.extend(as_path(value));
@@ -61,7 +71,7 @@ fn known(
     for (name, value) in variables {
         if name == "PGPASSWORD" {
             parts.push(value);
-        } else if may_hold_password(&value) || describes_connection(&value) {
+        } else if is_telling_text(&value) {
             parts.extend(passwords(&value));
             whole.push(value);
         }
@@ -170,7 +180,12 @@ mod tests {
 
     #[test]
     fn what_was_given_is_not_quoted() {
-        let arguments = ["run", "postgres://u:geh%40eim@h/db", "--file=host=h password=zweites x"];
+        let arguments = [
+            "run",
+            "postgres://u:geh%40eim@h/db",
+            "--file=host=h password=zweites x",
+            "host=/run/pg user=me dbname=shop",
+        ];
         let variables = [("PGPASSWORD".to_owned(), "drittes".to_owned())];
         let known = known(arguments.map(str::to_owned).into_iter(), variables.into_iter());
         for (text, wanted) in [
@@ -179,6 +194,8 @@ mod tests {
             ("role geh@eim", "role (hidden: it may hold a password)"),
             ("zweites, drittes", "(hidden: it may hold a password), (hidden: it may hold a password)"),
             ("run h", "run h"),
+            // An address without a password was hidden too.
+            ("at host=/run/pg user=me dbname=shop", "at host=/run/pg user=me dbname=shop"),
         ] {
             assert_eq!(cover(text, &known), wanted);
         }

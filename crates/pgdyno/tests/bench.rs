@@ -305,6 +305,11 @@ fn a_script_that_never_returns_rows_is_refused() {
         place.sql(stored)
     );
     bench(&["-f", "none.sql", "--may-be-empty"]).expect(0);
+    // Who reads only the report, or only the data, learns it too.
+    let told = bench(&["-f", "none.sql"]).stdout;
+    assert!(told.contains("\nverdict = invalid: empty results: none.sql: not one row"), "{told}");
+    let told = bench(&["-f", "none.sql", "--format", "json"]).stdout;
+    assert!(told.contains("\"doubts\": \"empty results: none.sql"), "{told}");
     let pipeline = "\\startpipeline\nSELECT id FROM orders WHERE id = -1;\nUPDATE orders SET id = id WHERE id = 1;\n\\endpipeline\n";
     place.write("pipeline.sql", pipeline);
     bench(&["-M", "prepared", "-f", "pipeline.sql"])
@@ -314,6 +319,17 @@ fn a_script_that_never_returns_rows_is_refused() {
     let mixed = bench(&["-f", "some.sql", "-f", "none.sql@2", "-f", "missed.sql@0"]).expect(69);
     assert!(mixed.stderr.contains("none.sql: not one row"), "{}", mixed.stderr);
     assert!(!mixed.stderr.contains("some.sql:") && !mixed.stderr.contains("missed.sql"), "{}", mixed.stderr);
+}
+
+/// The name of a script stood in the report as it was, line breaks included.
+#[test]
+fn the_name_of_a_script_forges_no_line_of_the_report() {
+    let (place, server) = prepared();
+    place.write("a\nfake: line\u{202e}b.sql", "SELECT 1;\n");
+    let done =
+        place.run(["bench", "-n", "-t", "1", "-f", "a\nfake: line\u{202e}b.sql", &server.url()]).expect(0);
+    assert!(done.stdout.contains("transaction type: a\\nfake: line\\u{202e}b.sql"), "{}", done.stdout);
+    assert!(!done.stdout.contains('\u{202e}') && !done.stdout.contains("\nfake"), "{}", done.stdout);
 }
 
 #[test]

@@ -74,7 +74,10 @@ pub enum ConnectError {
         message: String,
     },
     /// The database does not exist.
-    #[error("{place} has no database {database:?}; create it (createdb {database}), or name another one")]
+    #[error(
+        "{place} has no database {database:?}; create it (createdb {}), or name another one",
+        in_shell(database)
+    )]
     NoDatabase {
         /// Where.
         place: String,
@@ -182,6 +185,15 @@ pub(super) fn describe(address: &Address) -> String {
     }
 }
 
+/// A word as a shell takes it: what is advised is copied.
+fn in_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,5 +229,15 @@ mod tests {
         assert!(error.is_passing());
         let error = ConnectError::io(&address, 2, io::ErrorKind::TimedOut.into());
         assert!(error.to_string().contains("within 2 s"), "{error}");
+    }
+
+    /// `createdb x; touch pwned` was advised for a database of that name.
+    #[test]
+    fn what_is_advised_can_be_copied() {
+        for (name, word) in
+            [("shop", "shop"), ("x; touch y #", "'x; touch y #'"), ("it's", "'it'\\''s'"), ("-x", "'-x'")]
+        {
+            assert_eq!(in_shell(name), word);
+        }
     }
 }

@@ -35,6 +35,8 @@ impl Sql for Control {
 
 /// Notices kept of one query.
 const NOTICES: usize = 1000;
+/// Most bytes of values kept of one query: more is nothing that a control connection asks for.
+const KEPT: usize = 1 << 30;
 
 /// What has come so far in answer to one query.
 #[derive(Debug, Default)]
@@ -45,6 +47,8 @@ pub(super) struct Answer {
     copy_expected: bool,
     pub(super) copy_started: bool,
     copied: u64,
+    /// Bytes of values in all rows so far.
+    kept: usize,
     notices: Vec<String>,
 }
 
@@ -64,7 +68,11 @@ impl Answer {
                 self.current.columns = names.collect();
             }
             Message::DataRow(row) => {
-                self.current.rows.push(row.iter().map(|value| value.map(text)).collect())
+                self.kept += row.iter().flatten().map(<[u8]>::len).sum::<usize>();
+                if self.kept > KEPT {
+                    return Taken::TooMuch;
+                }
+                self.current.rows.push(row.iter().map(|value| value.map(text)).collect());
             }
             Message::CommandComplete(tag) => {
                 self.copied += tag.rows().unwrap_or(0);
@@ -97,6 +105,7 @@ enum Taken {
     More,
     Last,
     RefuseCopy,
+    TooMuch,
 }
 
 impl Control {
@@ -166,6 +175,13 @@ impl Control {
                 return match answer.take(&message, sql) {
                     Taken::More => Ok(false),
                     Taken::Last => Ok(true),
+                    Taken::TooMuch => {
+                        let words = format!(
+                            "the answer is longer than {} GB, and is not read to its end",
+                            KEPT >> 30
+                        );
+                        Err(broken(&words))
+                    }
                     Taken::RefuseCopy => {
                         frontend::copy_fail(&mut self.out, "no data was given");
                         self.send(vigil).map(|()| false)

@@ -14,6 +14,7 @@ mod sections;
 mod values;
 mod workload;
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 pub(crate) use hidden::{shown_value, without_secrets};
@@ -24,7 +25,7 @@ pub use model::{
 };
 pub use problem::{FileProblems, Problem};
 
-use crate::error::LabError;
+use crate::error::{Class, LabError};
 
 /// How a file is read.
 #[derive(Debug, Clone, Default)]
@@ -35,16 +36,34 @@ pub struct ReadOptions {
     pub data: Option<String>,
 }
 
+/// Longest experiment file, bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// The text of a file. What is no file (a folder, a pipe nobody writes to, a device without end) is not read.
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let found = std::fs::metadata(path)?;
+    let no = |why: &str| Err(std::io::Error::new(ErrorKind::InvalidInput, why));
+    match found.len() {
+        _ if !found.is_file() => no("it is a folder, a pipe or a device"),
+        LONGEST.. => no("it is too long"),
+        _ => std::fs::read_to_string(path),
+    }
+}
+
 impl ExperimentFile {
     /// Reads a file, and sees that those it names can be read; variables in it come from the environment.
     ///
     /// # Errors
     /// When it cannot be read, and with all mistakes found in it.
     pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, LabError> {
-        let text = std::fs::read_to_string(path).map_err(|source| LabError::Io {
-            doing: "read the experiment file",
-            path: path.to_owned(),
-            source,
+        let text = read_text(path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                LabError::Io { doing: "read the experiment file", path: path.to_owned(), source }
+            }
+            _ => {
+                let what = format!("{} is no experiment file: {source}", path.display());
+                LabError::failed(Class::BadInput, what, "docs/experiment.md shows one")
+            }
         })?;
         // What is given on the command line starts from where the user is, not from the file's folder.
         let data = options.data.as_ref().map(|data| {

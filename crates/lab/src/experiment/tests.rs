@@ -391,3 +391,15 @@ fn a_mistake_in_a_workload_is_told_once() {
     let problems = read(text).unwrap_err().problems;
     assert_eq!(problems.len(), 1, "{problems:?}");
 }
+
+/// A folder was an error of reading (74), a pipe without a writer was waited for, a device without end filled the memory.
+#[test]
+fn what_is_no_file_is_no_experiment_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("binary.toml");
+    std::fs::write(&text, [0xff, 0xfe]).unwrap();
+    for path in [folder.path(), Path::new("/dev/zero"), text.as_path()] {
+        let error = ExperimentFile::read(path, &ReadOptions::default()).unwrap_err();
+        assert_eq!(error.class(), crate::error::Class::BadInput, "{error}");
+    }
+}

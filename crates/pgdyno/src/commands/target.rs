@@ -40,7 +40,7 @@ fn start(args: &TargetStart) -> anyhow::Result<()> {
         stop.engine(),
     )
     .map_err(LabError::from)?;
-    talk("it runs until: pgdyno target stop");
+    talk(&format!("it runs until: pgdyno target stop {}", args.name.name));
     Ok(data(&format!("{}\n", target.redacted()))?)
 }
 

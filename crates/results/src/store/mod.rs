@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 use std::ffi::OsStr;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    /// Device and inode of the file that was opened.
+    opened: Option<(u64, u64)>,
 }
 
 impl Store {
@@ -40,6 +42,8 @@ impl Store {
     /// When it is something else, newer, locked, or cannot be written.
     pub fn create_or_open(path: &Path) -> Result<Self, StoreError> {
         make_private(path).map_err(|error| StoreError::from_io(path, &error))?;
+        let found = std::fs::metadata(path).map_err(|error| StoreError::from_io(path, &error))?;
+        refuse_other_than_file(path, &found)?;
         let mut store = Self::open(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         store.set_up()?;
         Ok(store)
@@ -69,10 +73,7 @@ impl Store {
                 return Err(StoreError::Absent { path: path.to_owned() });
             }
             Err(error) => return Err(StoreError::from_io(path, &error)),
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(StoreError::Unusable { path: path.to_owned(), detail: "it is a folder".into() });
-            }
-            Ok(_) => {}
+            Ok(found) => refuse_other_than_file(path, &found)?,
         }
         // Reading a file in WAL mode needs its companions, which a reader may have to make.
         let (store, found) = Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)
@@ -115,7 +116,7 @@ impl Store {
         let connection = Connection::open_with_flags(Path::new(address), flags)
             .map_err(|error| StoreError::from_sqlite(path, &error))?;
         connection.busy_timeout(PATIENCE).map_err(|error| StoreError::from_sqlite(path, &error))?;
-        Ok(Self { connection, path: path.to_owned() })
+        Ok(Self { connection, path: path.to_owned(), opened: identity(path) })
     }
 
     fn set_up(&mut self) -> Result<(), StoreError> {
@@ -128,6 +129,15 @@ impl Store {
         self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         migrate::to_newest(&mut self.connection, &self.path)?;
         if found > 0 { self.try_writing() } else { Ok(()) }
+    }
+
+    /// Sees that the path still leads to the file that was opened: what is written into a removed one is lost.
+    fn check_in_place(&self) -> Result<(), StoreError> {
+        if self.opened.is_none() || self.opened == identity(&self.path) {
+            return Ok(());
+        }
+        let detail = "it was removed or replaced by another file in the meantime".into();
+        Err(StoreError::Unusable { path: self.path.clone(), detail })
     }
 
     /// Writes what is there already: SQLite opens what cannot be written without a word, and a full disk and another's
@@ -173,21 +183,30 @@ impl Store {
     }
 }
 
-/// Makes an empty file readable by its owner only, or narrows one that exists; SQLite gives its companions (-wal, -shm)
+/// Makes an empty file readable by its owner only where there is none; SQLite gives its companions (-wal, -shm)
 /// the same rights.
 ///
 /// A file that exists is never opened here: closing it would drop the locks that a [`Store`] of this process holds on
 /// it, and the next program to leave the file would then delete the log under our hands.
 fn make_private(path: &Path) -> std::io::Result<()> {
     match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        made => return made.map(drop),
+        // Whoever made it has decided who may read it.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
     }
-    if std::fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
-        // Not ours to narrow? Then whoever owns it has decided.
-        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
-    }
-    Ok(())
+}
+
+fn refuse_other_than_file(path: &Path, found: &std::fs::Metadata) -> Result<(), StoreError> {
+    let what = match found.file_type() {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "it is a folder",
+        _ => "it is a device or a pipe",
+    };
+    Err(StoreError::Unusable { path: path.to_owned(), detail: what.into() })
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 #[cfg(test)]

@@ -327,6 +327,38 @@ fn a_folder_is_not_a_results_file() {
     assert!(Store::create_or_open(folder.path()).is_err());
 }
 
+/// Whatever was named with `--results` became 0600 before anybody looked what it is, devices included.
+#[test]
+fn what_is_no_results_file_keeps_its_rights() {
+    let (folder, _) = place();
+    let notes = folder.path().join("notes.txt");
+    std::fs::write(&notes, "hi").unwrap();
+    let below = folder.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    for (path, mode) in [(&notes, 0o644), (&below, 0o755)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        assert!(Store::create_or_open(path).is_err());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
+    }
+    let device = Store::create_or_open(Path::new("/dev/null")).unwrap_err();
+    assert!(device.to_string().ends_with("it is a device or a pipe"), "{device}");
+}
+
+/// Runs went on into a file that was no longer there, and were lost without a word.
+#[test]
+fn a_removed_or_replaced_file_is_noticed_before_a_run_is_lost() {
+    let (folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let other = folder.path().join("other.sqlite");
+    drop(filled(&other));
+    std::fs::rename(&other, &path).unwrap();
+    let more = run("reads", 4, Some("A"), 2, 1000.0);
+    let replaced = store.store_run(id, &more).unwrap_err();
+    assert!(replaced.to_string().contains("removed or replaced"), "{replaced}");
+    std::fs::remove_file(&path).unwrap();
+    assert!(store.store_run(id, &more).is_err());
+}
+
 #[test]
 fn an_experiment_of_an_earlier_identity_goes_on_under_the_present_one() {
     let (_folder, path) = place();

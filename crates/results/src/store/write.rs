@@ -112,6 +112,7 @@ impl Store {
     /// # Errors
     /// When the file cannot be written; [`StoreError::Full`] when the disk is full.
     pub fn store_run(&mut self, experiment: ExperimentId, run: &Run) -> Result<i64, StoreError> {
+        self.check_in_place()?;
         let path = self.path.clone();
         let store = |connection: &mut rusqlite::Connection| -> Sqlite<i64> {
             let transaction = begin_writing(connection)?;

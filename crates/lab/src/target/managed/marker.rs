@@ -44,11 +44,17 @@ impl Marker {
         let new = folder.join(format!("{MARKER}.new"));
         // Of an earlier try, with whatever rights.
         let _ = std::fs::remove_file(&new);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
+        let written = write_private(&new, text.as_bytes());
+        // Half a marker would make the folder look like somebody else's.
+        written.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
         std::fs::rename(new, folder.join(MARKER))
     }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 #[cfg(test)]

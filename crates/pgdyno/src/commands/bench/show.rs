@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use engine::{Counts, Until};
 use lab::bench::{Benched, Options};
-use results::{Arrivals, Offer, Run, Table, Value};
+use report::visible::line;
+use results::{Arrivals, Doubt, Offer, Run, Table, Value};
 use stats::Histogram;
 
 use crate::commands::pgbench::losses;
@@ -52,12 +53,30 @@ pub(super) fn text(options: &Options, done: &Benched) -> String {
         scripts(&mut out, options, done, seconds, started_only);
     }
     statements(&mut out, done);
+    verdict(&mut out, &done.run);
     out
+}
+
+/// Whether the figures above can be believed.
+fn verdict(out: &mut String, run: &Run) {
+    let doubts = doubts(run);
+    let because = if doubts.is_empty() { String::new() } else { format!(": {doubts}") };
+    let _ = writeln!(out, "verdict = {}{because}", validity(run));
+}
+
+fn validity(run: &Run) -> String {
+    format!("{:?}", run.validity).to_lowercase()
+}
+
+/// Why not, on one line.
+fn doubts(run: &Run) -> String {
+    let doubt = |doubt: &Doubt| line(&format!("{}: {}", doubt.reason.text(), doubt.detail)).into_owned();
+    run.doubts.iter().map(doubt).collect::<Vec<_>>().join("; ")
 }
 
 fn head(out: &mut String, options: &Options, done: &Benched) {
     let kind = match &done.scripts[..] {
-        [only] => only.name.clone(),
+        [only] => line(&only.name).into_owned(),
         _ => "multiple scripts".to_owned(),
     };
     let _ = writeln!(out, "transaction type: {kind}");
@@ -164,7 +183,7 @@ fn scripts(out: &mut String, options: &Options, done: &Benched, seconds: f64, st
     let weights: u64 = done.scripts.iter().map(|script| u64::from(script.weight)).sum();
     for (index, (script, figures)) in done.scripts.iter().zip(&done.measured.scripts).enumerate() {
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;
-        let _ = writeln!(out, "SQL script {}: {}", index + 1, script.name);
+        let _ = writeln!(out, "SQL script {}: {}", index + 1, line(&script.name));
         let _ = writeln!(out, " - weight: {} (targets {share:.1}% of total)", script.weight);
         let tps = figures.counts.processed() as f64 / seconds.max(f64::MIN_POSITIVE);
         let _ = writeln!(out, " - tps = {tps:.6}");
@@ -181,7 +200,7 @@ fn statements(out: &mut String, done: &Benched) {
     let mut script = usize::MAX;
     for (statement, figures) in done.statements.iter().zip(&done.measured.statements) {
         if statement.script != script && done.scripts.len() > 1 {
-            let _ = writeln!(out, " {}:", done.scripts[statement.script].name);
+            let _ = writeln!(out, " {}:", line(&done.scripts[statement.script].name));
         }
         script = statement.script;
         let ms = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
@@ -225,6 +244,7 @@ pub(super) fn table(done: &Benched) -> Table {
         "affected",
         "seed",
         "validity",
+        "doubts",
     ]);
     let all = Arrivals::of(&done.run);
     for ((script, figures), record) in done.scripts.iter().zip(&done.measured.scripts).zip(&done.run.scripts)
@@ -260,7 +280,6 @@ fn row(
     let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
     let us = |ns: Option<f64>| Value::from(ns.map(|ns| ns / 1e3));
     let quantile = |q| us(latency.quantile_ns(q).map(|ns| ns as f64));
-    let validity = format!("{:?}", done.run.validity).to_lowercase();
     vec![
         name,
         weight,
@@ -284,7 +303,8 @@ fn row(
         counts.bytes.into(),
         counts.affected.into(),
         done.run.seed.to_string().into(),
-        validity.into(),
+        validity(&done.run).into(),
+        doubts(&done.run).into(),
     ]
 }
 
