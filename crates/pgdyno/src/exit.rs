@@ -198,16 +198,19 @@ fn of_import(error: &ImportError) -> u8 {
     }
 }
 
-/// Code of a comparison: the worst arm decides. Where schedules set the throughput of all cells there is no figure for
-/// the grid; that is undecided, not invalid.
+/// Code of a comparison: the worst arm decides. It is invalid where no cell of any arm has a valid pair. Where schedules
+/// set the throughput of all cells there is no figure for the grid; that is undecided, not invalid.
 pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 {
     use stats::Verdict;
     let verdicts: Vec<_> = comparison.arms.iter().map(|arm| arm.grid.map(|figure| figure.verdict)).collect();
-    if verdicts.iter().all(Option::is_none) && !comparison.has_scheduled() {
+    if comparison.arms.iter().all(results::comparison::ArmComparison::is_invalid) {
         INVALID
     } else if verdicts.contains(&Some(Verdict::Slower)) {
         WORSE
-    } else if verdicts.iter().any(|verdict| matches!(verdict, None | Some(Verdict::Inconclusive { .. }))) {
+    } else if verdicts
+        .iter()
+        .any(|verdict| matches!(verdict, None | Some(Verdict::Inconclusive { .. } | Verdict::Invalid)))
+    {
         INCONCLUSIVE
     } else {
         SAME_OR_BETTER
@@ -218,17 +221,30 @@ pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 
 mod tests {
     use std::collections::BTreeMap;
 
-    use results::comparison::{ArmComparison, Comparison, Metric};
+    use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Metric};
+    use stats::{Estimate, Verdict};
 
     use super::{INCONCLUSIVE, INVALID, of_comparison};
 
     #[test]
     fn offered_rates_are_undecided_and_not_invalid() {
-        let of = |scheduled| {
+        let of = |estimate: Option<Estimate>, scheduled| {
+            let cell = CellComparison {
+                cell: Cell { workload: "w".into(), factors: BTreeMap::new() },
+                base: None,
+                new: None,
+                scheduled: scheduled > 0,
+                differences: BTreeMap::new(),
+                estimate,
+                holm_p: None,
+                verdict: Verdict::Invalid,
+                second_opinion: None,
+                excluded: Vec::new(),
+            };
             let arm = ArmComparison {
                 arm: "new".into(),
                 unsafe_settings: Vec::new(),
-                cells: Vec::new(),
+                cells: vec![cell],
                 workloads: BTreeMap::new(),
                 grid: None,
                 scheduled,
@@ -244,7 +260,9 @@ mod tests {
                 arms,
             }
         };
-        assert_eq!(of_comparison(&of(2)), INCONCLUSIVE);
-        assert_eq!(of_comparison(&of(0)), INVALID);
+        assert_eq!(of_comparison(&of(stats::paired(&[0.1, 0.2]), 1)), INCONCLUSIVE);
+        // Without a single valid pair nothing at all can be said, however the load was offered.
+        assert_eq!(of_comparison(&of(None, 0)), INVALID);
+        assert_eq!(of_comparison(&of(None, 1)), INVALID);
     }
 }

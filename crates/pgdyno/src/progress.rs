@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::execute::{LabEvent, Progress, Step};
 use owo_colors::OwoColorize;
 use report::numbers;
-use results::{Arrivals, Doubt, Reason, Validity};
+use results::{Arrivals, Doubt, Promise, Reason, Validity};
 
 use crate::print;
 
@@ -136,14 +136,18 @@ impl Progress for Screen {
                 tps,
                 latency_p99_ms,
                 arrivals,
+                promise,
                 validity,
                 doubts,
                 left,
                 ..
             } => {
                 let doubts: Vec<_> = doubts.iter().map(|doubt| in_words(doubt, arrivals.as_ref())).collect();
-                let figures =
-                    format!("{}{}", figures(&what, tps, latency_p99_ms), in_time(arrivals.as_ref()));
+                let figures = format!(
+                    "{}{}",
+                    figures(&what, tps, latency_p99_ms),
+                    in_time(arrivals.as_ref(), promise.as_ref())
+                );
                 self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
             }
             LabEvent::JobFinished { what, took, reused } => {
@@ -174,9 +178,13 @@ fn in_words(doubt: &Doubt, arrivals: Option<&Arrivals>) -> String {
     }
 }
 
-/// What became of the arrivals of an open load, behind its response time.
-fn in_time(arrivals: Option<&Arrivals>) -> String {
-    let Some(arrivals) = arrivals else { return String::new() };
+/// What became of the arrivals of an open load, or how a promise was kept in another, behind the response time.
+fn in_time(arrivals: Option<&Arrivals>, promise: Option<&Promise>) -> String {
+    let Some(arrivals) = arrivals else {
+        return promise
+            .map(|promise| format!("; {}", report::arrivals::promise_words(promise)))
+            .unwrap_or_default();
+    };
     let started = if arrivals.started_only { " of those started" } else { "" };
     format!("{started}; {}", report::arrivals::words(arrivals))
 }
@@ -201,6 +209,14 @@ mod tests {
         assert_eq!(figures("tiles", 4.66, Some(272.63)), "tiles: 4.660 tps, p99 273 ms");
         assert_eq!(figures("tiles", 5.41, None), "tiles: 5.410 tps");
         assert_eq!(figures("reads", 32_149.3, Some(0.331)), "reads: 32,149 tps, p99 331 µs");
+    }
+
+    /// 11,202 of 11,202 were late, and the line of the run had no word for it.
+    #[test]
+    fn a_promise_in_closed_load_is_in_the_line_of_a_run() {
+        let promise = Promise { ms: Some(0.05), late: 11_202, done: 11_202 };
+        assert_eq!(in_time(None, Some(&promise)), "; late 11,202 of 11,202 (100 %), promise 0.05 ms");
+        assert_eq!(in_time(None, None), "");
     }
 
     #[test]

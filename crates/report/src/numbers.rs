@@ -100,6 +100,13 @@ pub fn milliseconds(us: u64) -> String {
     format!("{} ms", fixed(ms, if ms >= 10.0 { 0 } else { 1 }))
 }
 
+/// A number that somebody chose, with the digits they gave it: `0.05`, `300`.
+#[must_use]
+pub fn as_given(value: f64) -> String {
+    // What arithmetic in binary fractions added is far behind the point.
+    format!("{}", (value * 1e6).round() / 1e6)
+}
+
 /// Bytes in PostgreSQL's units (1 kB = 1024 bytes), three digits.
 #[must_use]
 pub fn bytes(bytes: u64) -> String {
@@ -206,21 +213,26 @@ fn factor(percent: f64) -> String {
     }
 }
 
-/// A length of time in seconds: `2.5 s`, `45 s`, `3 min 20 s`, `1 h 02 min`.
+/// A length of time in seconds, with the digits it needs: `400 ms`, `1.25 s`, `12.5 s`, `45 s`, `3 min 20 s`, `1 h 02 min`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() {
         return ABSENT.to_owned();
     }
     let whole = seconds.round().max(0.0) as u64;
-    match whole {
-        _ if seconds < 9.95 => {
-            let text = fixed(seconds.max(0.0), 1);
-            format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
+    let text = match seconds {
+        _ if seconds <= 0.0 => return "0 s".to_owned(),
+        _ if seconds < 0.9995 => latency_ns(seconds * 1e9),
+        _ if seconds < 9.995 => format!("{} s", fixed(seconds, 2)),
+        _ if seconds < 59.95 => format!("{} s", fixed(seconds, 1)),
+        _ if whole < 3600 => return format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => return format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    };
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
         }
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
-        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+        _ => text,
     }
 }
 
@@ -369,11 +381,18 @@ mod tests {
     }
 
     #[test]
-    fn durations_read_like_a_clock() {
+    fn durations_read_like_a_clock_with_the_digits_they_need() {
         for (seconds, text) in [
-            (2.0, "2 s"),
-            (2.5, "2.5 s"),
-            (45.2, "45 s"),
+            (0.0, "0 s"),
+            (0.4, "400 ms"),
+            (0.0625, "62.5 ms"),
+            (0.9999, "1 s"),
+            (1.5, "1.5 s"),
+            (1.25, "1.25 s"),
+            (2.0003, "2 s"),
+            (12.5, "12.5 s"),
+            (45.2, "45.2 s"),
+            (59.97, "1 min 00 s"),
             (200.0, "3 min 20 s"),
             (3720.0, "1 h 02 min"),
             (-1.0, "0 s"),
@@ -384,6 +403,10 @@ mod tests {
             [(6939.6, "6,900"), (32_149.0, "32,000"), (0.1234, "0.12"), (99.7, "100"), (5.26, "5.3")]
         {
             assert_eq!(about(value), text);
+        }
+        // "above the 0.1 ms latency limit" for 0.05.
+        for (value, text) in [(0.05, "0.05"), (0.1 + 0.2, "0.3"), (300.0, "300"), (12.5, "12.5")] {
+            assert_eq!(as_given(value), text);
         }
         assert_eq!(milliseconds(374_200), "374 ms");
         assert_eq!(milliseconds(1_260), "1.3 ms");

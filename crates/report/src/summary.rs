@@ -18,9 +18,17 @@ pub fn text(data: &ReportData) -> String {
     }
     for (answer, arm) in answers.iter().zip(data.answer().iter().flat_map(|found| &found.arms)) {
         let margin = data.experiment.margin;
-        for (workload, figure) in arm.workloads.iter().filter(|_| arm.workloads.len() > 1) {
-            let verdict = words::verdict(figure.verdict, margin);
-            lines.push(format!("  {workload}: {verdict}, {}", words::estimate(&figure.grid.estimate)));
+        let workloads = arm.workload_names();
+        for workload in workloads.iter().filter(|_| workloads.len() > 1) {
+            lines.push(match arm.workloads.get(*workload) {
+                Some(figure) => {
+                    let verdict = words::verdict(figure.verdict, margin);
+                    let lacks =
+                        words::incomplete(figure).map(|lacks| format!("; {lacks}")).unwrap_or_default();
+                    format!("  {workload}: {verdict}, {}{lacks}", words::estimate(&figure.grid.estimate))
+                }
+                None => format!("  {workload}: {}", words::no_figure(arm, Some(workload))),
+            });
         }
         lines.push(format!("  {}: {}: {}", answer.arm, answer.verdict, answer.figures));
         if !answer.unsafe_settings.is_empty() {
@@ -29,7 +37,7 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  cells: {}", words::tally(arm)));
         lines.extend(answer.remarks.iter().map(|remark| format!("  {remark}")));
     }
-    lines.extend(words::arrivals(data).iter().map(|line| format!("  {line}")));
+    lines.extend(words::in_time(data).iter().map(|line| format!("  {line}")));
     if let Some(taste) = &data.experiment.taste {
         lines.push(format!("  A taste, not a measurement: {taste}"));
     }

@@ -26,7 +26,7 @@ impl Tone {
             Verdict::Faster => Self::Better,
             Verdict::Slower => Self::Worse,
             Verdict::Same => Self::Same,
-            Verdict::Inconclusive { .. } => Self::Unclear,
+            Verdict::Inconclusive { .. } | Verdict::Invalid => Self::Unclear,
         }
     }
 
@@ -70,6 +70,38 @@ pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
         Verdict::Slower => "slower".to_owned(),
         Verdict::Same => format!("same within {}", numbers::percent(margin)),
         Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
+        Verdict::Invalid => "invalid".to_owned(),
+    }
+}
+
+/// What is said where there is nothing to judge.
+const INVALID: &str = "invalid, no valid pair";
+
+/// Of how many cells a figure is, where not all that belong in it have a valid pair: `incomplete: 1 of 3 cells`.
+pub(crate) fn incomplete_cells(with_pair: usize, all: usize) -> String {
+    format!("incomplete: {} of {}", numbers::count(with_pair as u64), numbers::counted(all, "cell", "cells"))
+}
+
+/// What a figure over several cells lacks; `None` where it is complete.
+pub(crate) fn incomplete(of: &Figure) -> Option<String> {
+    if of.grid.cells < of.cells {
+        Some(incomplete_cells(of.grid.cells, of.cells))
+    } else {
+        of.is_incomplete().then(|| "incomplete: some rounds".to_owned())
+    }
+}
+
+/// The verdict of a figure over several cells, with what it lacks.
+pub(crate) fn verdict_of_figure(of: &Figure, margin: f64) -> String {
+    let verdict = verdict_with_advice(of.verdict, margin);
+    incomplete(of).map_or(verdict.clone(), |lacks| format!("{verdict}; {lacks}"))
+}
+
+/// What stands in place of the figure of a workload, or of the whole grid (`None`), that has none.
+pub(crate) fn no_figure(arm: &ArmComparison, workload: Option<&str>) -> String {
+    match arm.averaged(workload) {
+        0 => "none: offered rates set the throughput".to_owned(),
+        _ => INVALID.to_owned(),
     }
 }
 
@@ -80,6 +112,7 @@ pub(crate) fn verdict_with_advice(of: Verdict, margin: f64) -> String {
             let pairs = numbers::counted(more as usize, "more pair", "more pairs");
             format!("{}, about {pairs} needed", verdict(of, margin))
         }
+        Verdict::Invalid => INVALID.to_owned(),
         _ => verdict(of, margin),
     }
 }
@@ -210,12 +243,19 @@ fn answer(comparison: &Comparison, arm: &ArmComparison) -> Answer {
                 over(grid, comparison.rounds)
             ),
         ),
-        None if arm.scheduled > 0 => (
+        None if arm.scheduled > 0 && !arm.is_invalid() => (
             "no one figure".to_owned(),
             Tone::Unclear,
             format!("offered rates set the throughput; by cell: {}", tally(arm)),
         ),
-        None => ("not compared".to_owned(), Tone::Unclear, "no pair of valid runs".to_owned()),
+        None if arm.cells.is_empty() => {
+            ("not compared".to_owned(), Tone::Unclear, "no pair of runs yet".to_owned())
+        }
+        None => (
+            "invalid".to_owned(),
+            Tone::Unclear,
+            format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell", "cells")),
+        ),
     };
     Answer {
         arm: arm.arm.clone(),
@@ -244,7 +284,7 @@ fn scheduled(arm: &ArmComparison) -> Option<String> {
 fn over(figure: &Figure, rounds: usize) -> String {
     let cells = numbers::counted(figure.grid.cells, "cell", "cells");
     let rounds = numbers::counted(rounds, "round", "rounds");
-    let incomplete = if figure.grid.complete { "" } else { ", some rounds incomplete" };
+    let incomplete = incomplete(figure).map(|lacks| format!("; {lacks}")).unwrap_or_default();
     format!("over this grid, {rounds} x {cells}{incomplete}")
 }
 
@@ -287,6 +327,7 @@ pub(crate) fn tally(arm: &ArmComparison) -> String {
         (tally.slower, "slower"),
         (tally.same, "same"),
         (tally.inconclusive, "inconclusive"),
+        (tally.invalid, "invalid"),
     ];
     let shown: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
@@ -340,21 +381,22 @@ fn reasons(data: &ReportData, validity: Validity) -> String {
 /// Cells told one by one; the rest is counted.
 const TOLD: usize = 12;
 
-/// What became of the arrivals in each cell and arm of an open load, a line each.
-pub(crate) fn arrivals(data: &ReportData) -> Vec<String> {
+/// What became of the arrivals in each cell and arm of an open load, and how a promise was kept in the others, a line each.
+pub(crate) fn in_time(data: &ReportData) -> Vec<String> {
     let all = CellFigures::of(data.grid_runs(), &data.arms());
-    let open: Vec<_> = all.iter().filter_map(|figures| Some((figures, figures.arrivals?))).collect();
-    let mut lines: Vec<String> = open
+    let told: Vec<_> = all.iter().filter_map(|figures| Some((figures, figures.in_time.words()?))).collect();
+    let mut lines: Vec<String> = told
         .iter()
         .take(TOLD)
-        .map(|(figures, arrivals)| {
+        .map(|(figures, words)| {
             let arm = figures.arm.map(|arm| format!(", {arm}")).unwrap_or_default();
-            let verdict = if arrivals.is_overloaded() { "; overloaded" } else { "" };
-            format!("{}{arm}: {}{verdict}", cell_text(&figures.cell), arrivals::words(arrivals))
+            let overloaded = figures.in_time.arrivals.is_some_and(|arrivals| arrivals.is_overloaded());
+            let verdict = if overloaded { "; overloaded" } else { "" };
+            format!("{}{arm}: {words}{verdict}", cell_text(&figures.cell))
         })
         .collect();
-    if open.len() > TOLD {
-        lines.push(format!("and {} more: pgdyno table cells", open.len() - TOLD));
+    if told.len() > TOLD {
+        lines.push(format!("and {} more: pgdyno table cells", told.len() - TOLD));
         lines.extend(overload(data));
     }
     lines
@@ -365,7 +407,9 @@ pub(crate) fn overload(data: &ReportData) -> Option<String> {
     let all = CellFigures::of(data.grid_runs(), &data.arms());
     let told: Vec<String> = all
         .iter()
-        .filter_map(|figures| Some((figures, figures.arrivals.filter(|arrivals| arrivals.is_overloaded())?)))
+        .filter_map(|figures| {
+            Some((figures, figures.in_time.arrivals.filter(|arrivals| arrivals.is_overloaded())?))
+        })
         .map(|(figures, arrivals)| {
             let arm = figures.arm.map(|arm| format!(", {arm}")).unwrap_or_default();
             let share = arrivals::share(&arrivals);

@@ -304,3 +304,19 @@ fn a_stored_experiment_gives_the_same_page_as_its_records() {
         ReportData::load(&results::Store::open_read_only(&path).expect("opened"), id).expect("read back");
     assert_eq!(html::page(&read), page_of(data));
 }
+
+/// "2 s" stood for 1500 ms, and "0 s" for 400 ms.
+#[test]
+fn short_runs_keep_the_digits_of_their_length() {
+    for (seconds, said) in [(1.5, "1.5 s"), (0.4, "400 ms"), (10.000_4, "10 s")] {
+        let mut data = data(&Shape::small());
+        data.runs.iter_mut().for_each(|run| run.measured_s = seconds);
+        let page = page_of(data);
+        assert!(page.contains(&format!("run length</th><td>{said}</td>")), "{said}");
+    }
+    let mut data = data(&Shape::small());
+    for (run, seconds) in data.runs.iter_mut().zip([2.0, 10.0].into_iter().cycle()) {
+        run.measured_s = seconds;
+    }
+    assert!(page_of(data).contains("<td>2 s, 10 s</td>"));
+}

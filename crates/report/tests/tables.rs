@@ -122,3 +122,94 @@ fn summaries() {
     one.runs.truncate(1);
     insta::assert_snapshot!("summary_one_run", summary::text(&remade(one)));
 }
+
+/// Workloads whose runs were all invalid vanished from the tables, and the figure of what was left did not say so.
+#[test]
+fn every_output_tells_of_cells_without_a_valid_pair() {
+    let shape = Shape {
+        workloads: vec![("good", 17.3), ("none", 17.3), ("ser", 17.3)],
+        clients: vec![1],
+        ..Shape::small()
+    };
+    let mut data = data(&shape);
+    for run in data.runs.iter_mut().filter(|run| run.workload != "good") {
+        doubt(run, Validity::Invalid, Reason::Errors, "68 % failed");
+    }
+    let data = remade(data);
+    let lines = |table: &results::Table, word: &str| -> Vec<String> {
+        let printed = print(table, Format::Csv);
+        printed.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
+    };
+    let cells = tables::cells(&data);
+    assert_eq!(lines(&cells, "ser,"), ["ser,clients 1,stock,0,,,,,,4,", "ser,clients 1,gis,0,,,,,,4,"]);
+    assert!(print(&cells, Format::Text).contains("invalid"));
+    let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
+    let at = |name: &str| compared.columns.iter().position(|own| own == name).expect(name);
+    let verdicts: Vec<_> =
+        compared.rows.iter().map(|row| (&row[at("workload")], &row[at("verdict")])).collect();
+    for name in ["none", "ser"] {
+        let of_it = verdicts.iter().filter(|(workload, _)| **workload == name.into());
+        assert!(
+            of_it.clone().count() == 2 && of_it.clone().all(|(_, verdict)| **verdict == "invalid".into())
+        );
+    }
+    assert_eq!(lines(&compared, "whole grid").len(), 1);
+    assert!(lines(&compared, "whole grid")[0].contains("incomplete: 1 of 3 cells"), "{compared:?}");
+    assert!(lines(&compared, "gis,ser,").iter().any(|line| line.contains("incomplete: 0 of 1 cell,")));
+    let crosstab = print(&tables::crosstab(&data), Format::Csv);
+    assert!(crosstab.contains("ser,mean,clients 1,,,,no valid run"), "{crosstab}");
+    let summary = summary::text(&data).split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in ["incomplete: 1 of 3 cells", "ser: invalid, no valid pair", ", 2 invalid"] {
+        assert!(summary.contains(said), "no {said:?}: {summary}");
+    }
+    let page = report::html::page(&data);
+    for said in [
+        ", 2 invalid",
+        "whole grid (incomplete: 1 of 3 cells)",
+        "invalid, no valid pair",
+        "; incomplete: 1 of 3 cells<",
+    ] {
+        assert!(page.contains(said), "no {said:?}");
+    }
+    assert!(!page.contains("3 inconclusive"));
+}
+
+/// 11,202 of 11,202 were late in closed load, and every output said "All 2 runs are valid" and no more.
+#[test]
+fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
+    for load in ["closed", "users"] {
+        let mut data = data(&Shape { clients: vec![2], ..Shape::small() });
+        for run in &mut data.runs {
+            run.load = load.into();
+            run.figures.insert("promise_ms".into(), 0.05);
+            let done = run.count("ok");
+            run.counts.extend([("ok".to_owned(), 0), ("late".to_owned(), done)]);
+        }
+        let data = remade(data);
+        let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
+        for (table, before) in [
+            (tables::runs(&data), ""),
+            (tables::cells(&data), ""),
+            (compared.clone(), "base_"),
+            (compared, ""),
+        ] {
+            let value = |name: &str| {
+                let name = format!("{before}{name}");
+                table.rows[0][table.columns.iter().position(|own| *own == name).expect(&name)].clone()
+            };
+            assert_eq!((value("promise_ms"), value("late_share_pct")), (0.05.into(), 100.0.into()));
+            assert!(matches!(value("late"), results::Value::Int(1..)));
+            assert!(!table.columns.iter().any(|name| name.contains("offered")));
+            assert!(print(&table, Format::Text).contains("100 %"));
+        }
+        assert!(print(&tables::crosstab(&data), Format::Csv).contains("late ones are in it"));
+        let summary = summary::text(&data).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(summary.contains("(100 %), promise 0.05 ms"), "{summary}");
+        let page = report::html::page(&data);
+        for said in ["How the promise was kept", "0.05 ms", "late share", "<td class=\"n doubt\">100 %</td>"]
+        {
+            assert!(page.contains(said), "no {said:?}");
+        }
+        assert!(!page.contains("offered"));
+    }
+}

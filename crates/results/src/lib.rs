@@ -8,6 +8,7 @@ mod error;
 mod figures;
 #[cfg(test)]
 mod fixture;
+mod promise;
 mod record;
 mod spool;
 mod store;
@@ -16,6 +17,7 @@ mod words;
 
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use error::StoreError;
+pub use promise::Promise;
 pub use record::{
     Arm, Artifact, Doubt, Experiment, Host, Phase, Reason, Relation, Run, RunEvent, RunKind, ScriptRecord,
     SeriesPoint, Setting, Target, Validity,

@@ -67,7 +67,7 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Value>>,
-    /// Columns that people need not see where no row has a value; programs always get them.
+    /// Columns that people need not see where no row has a value but 0; programs always get them.
     pub optional: Vec<String>,
 }
 

@@ -27,6 +27,8 @@ pub enum Verdict {
         /// About how many more pairs would narrow the interval to the margin; `None` when it cannot be said.
         more_pairs: Option<u32>,
     },
+    /// There is nothing to judge: not one valid pair.
+    Invalid,
 }
 
 /// Verdict of an estimate with a margin (a share: 0.03 = 3 %). Precedence: same, then faster or slower, then

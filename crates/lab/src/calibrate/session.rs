@@ -104,6 +104,7 @@ impl<'a> Session<'a> {
             latency_mean_ms: run.response().mean_ns().map(|ns| ns / 1e6),
             latency_p99_ms: ms(0.99),
             arrivals: results::Arrivals::of(run),
+            promise: results::Promise::of(run),
             validity: run.validity,
             doubts: run.doubts.clone(),
             left: self.planned[self.started..].iter().sum(),

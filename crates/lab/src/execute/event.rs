@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use results::{Arrivals, Doubt, Validity};
+use results::{Arrivals, Doubt, Promise, Validity};
 
 /// A named step of an experiment. The first four come once (a guard for each workload), the next six for each run
 /// (settings only when the arm changes), the last two at the end.
@@ -150,6 +150,8 @@ pub enum LabEvent {
         latency_p99_ms: Option<f64>,
         /// What became of its arrivals; open load only.
         arrivals: Option<Arrivals>,
+        /// How its promise was kept; only where there is one.
+        promise: Option<Promise>,
         /// Whether it can be believed.
         validity: Validity,
         /// Why not.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use results::{Arm, Arrivals, Experiment, Run};
+use results::{Arm, Arrivals, Experiment, Promise, Run};
 
 use super::event::LabEvent;
 use crate::experiment::{ExperimentFile, shown_value, without_secrets};
@@ -72,6 +72,7 @@ pub(super) fn finished(run: &Run, number: usize, planned: usize, what: String, l
         latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
         latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
         arrivals: Arrivals::of(run),
+        promise: Promise::of(run),
         validity: run.validity,
         doubts: run.doubts.clone(),
         left,

@@ -6,7 +6,7 @@ use results::{Arrivals, Run, Validity};
 use super::Figure;
 use super::axis::{Spacing, Tick};
 use super::line::{LineChart, Point, Series};
-use crate::arrivals;
+use crate::arrivals::{self, InTime};
 use crate::data::{ReportData, cell_label};
 use crate::numbers;
 use crate::sheet::{self, Sheet};
@@ -52,6 +52,7 @@ struct Step<'a> {
     rate: f64,
     arm: Option<&'a str>,
     arrivals: Arrivals,
+    in_time: InTime,
     p50_ns: Option<f64>,
     p99_ns: Option<f64>,
     /// Lowest and highest achieved rate over rounds.
@@ -78,7 +79,8 @@ impl<'a> Step<'a> {
         Some(Self {
             rate: Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0)?,
             arm: figures.arm,
-            arrivals: figures.arrivals?,
+            in_time: figures.in_time,
+            arrivals: figures.in_time.arrivals?,
             p50_ns: figures.quantile_ns(0.5),
             p99_ns: figures.quantile_ns(0.99),
             range: (achieved.len() > 1).then_some(range),
@@ -249,7 +251,7 @@ impl<'a> Ladder<'a> {
     }
 
     fn sheet(&self) -> Sheet {
-        let columns = arrivals::Columns::of(self.steps.iter().map(|step| Some(step.arrivals)));
+        let columns = arrivals::Columns::of(self.steps.iter().map(|step| step.in_time));
         let with_arms = self.arms.iter().any(Option::is_some);
         let mut sheet = Sheet::new("Each rate of the ladder, all rounds together")
             .numbers([RATE])
@@ -261,7 +263,7 @@ impl<'a> Ladder<'a> {
             let mut row: Vec<sheet::Cell> = vec![numbers::figure(step.rate).into()];
             row.extend(with_arms.then(|| sheet::Cell::from(step.arm.unwrap_or(numbers::ABSENT))));
             row.extend([time(step.p50_ns).into(), time(step.p99_ns).into()]);
-            row.extend(columns.into_iter().flat_map(|columns| columns.cells(Some(&step.arrivals))));
+            row.extend(columns.into_iter().flat_map(|columns| columns.cells(step.in_time)));
             sheet.row(row);
         }
         sheet

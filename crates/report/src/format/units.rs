@@ -63,7 +63,7 @@ impl Units {
         let empty = |at: usize| {
             table.rows.iter().all(|row| match row.get(at) {
                 Some(Value::Text(text)) => text.is_empty(),
-                other => matches!(other, None | Some(Value::Null)),
+                other => matches!(other, None | Some(Value::Null | Value::Int(0))),
             })
         };
         let kept: Vec<usize> = (0..table.columns.len())
@@ -90,8 +90,7 @@ fn suited(number: f64, kind: Kind) -> String {
         // From a minute on minutes and hours are easier to grasp.
         Kind::Time(to_ns) if number * to_ns >= 60e9 => numbers::duration(number * to_ns / 1e9),
         Kind::Time(to_ns) => numbers::latency_ns(number * to_ns),
-        Kind::Seconds if number >= 1.0 || number == 0.0 => numbers::duration(number),
-        Kind::Seconds => numbers::latency_ns(number * 1e9),
+        Kind::Seconds => numbers::duration(number),
         Kind::Bytes => numbers::bytes(number.max(0.0) as u64),
     }
 }

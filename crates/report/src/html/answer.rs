@@ -1,7 +1,5 @@
 //! The answer under the question: verdict with interval, what it costs in safety, and whether it can be believed.
 
-use std::collections::BTreeSet;
-
 use results::comparison::{ArmComparison, Comparison, Figure, Metric};
 
 use crate::data::{ReportData, cell_text};
@@ -65,7 +63,8 @@ fn one(data: &ReportData, found: &Comparison, arm: &ArmComparison, answer: &Answ
         out.text(&answer.figures);
         let beside = found.metric == Metric::Tps && arm.workloads.len() == 1;
         if let Some(p99) = slowest(data, arm).filter(|_| beside) {
-            out.text(format_args!("; p99 response time {}", words::estimate(&p99.grid.estimate)));
+            let lacks = words::incomplete(&p99).map(|lacks| format!(" ({lacks})")).unwrap_or_default();
+            out.text(format_args!("; p99 response time {}{lacks}", words::estimate(&p99.grid.estimate)));
         }
         if !answer.unsafe_settings.is_empty() {
             out.text("; weakens crash safety: ");
@@ -73,7 +72,7 @@ fn one(data: &ReportData, found: &Comparison, arm: &ArmComparison, answer: &Answ
         }
         out.text(".");
     });
-    if workloads(arm).len() > 1 {
+    if arm.workload_names().len() > 1 {
         by_workload(data, found, arm).write(out);
     }
     out.tag("p").class("remark").text(cells_in_words(found, arm));
@@ -99,34 +98,29 @@ fn by_workload(data: &ReportData, found: &Comparison, arm: &ArmComparison) -> Sh
             .numbers([found.metric.noun()])
             .text(["verdict"])
             .numbers(latency.map(|_| "p99 response time"));
-    let mut add = |name: &str, figure: Option<&Figure>, p99: Option<&Figure>| {
+    let mut add = |of: Option<&str>, figure: Option<&Figure>, p99: Option<&Figure>| {
         let change = |figure: Option<&Figure>| {
             Cell::from(figure.map_or(numbers::ABSENT.into(), |figure| words::estimate(&figure.grid.estimate)))
         };
         let verdict = match figure {
             Some(figure) => Cell::classed(
-                words::verdict_with_advice(figure.verdict, found.margin),
+                words::verdict_of_figure(figure, found.margin),
                 Tone::of(figure.verdict).cell_class(figure.grid.estimate.change_pct(), strong(found)),
             ),
-            None => "none: offered rates set the throughput".into(),
+            None => words::no_figure(arm, of).into(),
         };
+        let name = of.unwrap_or("whole grid");
         let mut row = vec![name.into(), change(figure), verdict];
         row.extend(latency.map(|_| change(p99)));
         sheet.row(row);
     };
-    for name in workloads(arm) {
-        add(name, arm.workloads.get(name), latency.and_then(|other| other.workloads.get(name)));
+    for name in arm.workload_names() {
+        add(Some(name), arm.workloads.get(name), latency.and_then(|other| other.workloads.get(name)));
     }
-    if let Some(figure) = &arm.grid {
-        add("whole grid", Some(figure), latency.and_then(|other| other.grid.as_ref()));
+    if arm.averaged(None) > 0 {
+        add(None, arm.grid.as_ref(), latency.and_then(|other| other.grid.as_ref()));
     }
     sheet
-}
-
-/// Workloads with a cell that is compared, also where none of them has a figure.
-fn workloads(arm: &ArmComparison) -> BTreeSet<&str> {
-    let compared = arm.cells.iter().filter(|cell| cell.estimate.is_some());
-    compared.map(|cell| cell.cell.workload.as_str()).collect()
 }
 
 /// A change is large from three margins on.

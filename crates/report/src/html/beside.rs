@@ -16,6 +16,6 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
         out.tag("h3").text(name);
         let runs = || data.runs_beside().filter(|run| run.workload == name);
         workloads::figures(runs(), &[None]).write(out);
-        workloads::open_load(runs(), &[None], out);
+        workloads::in_time(runs(), &[None], out);
     }
 }

@@ -51,13 +51,16 @@ fn forest(found: &Comparison, arm: &ArmComparison) -> Option<crate::chart::Figur
         })
     };
     let mut rows: Vec<Row> = arm.cells.iter().filter_map(cell).collect();
-    rows.extend(arm.grid.iter().map(|figure| Row {
-        label: "whole grid".to_owned(),
-        change: figure.grid.estimate.change_pct(),
-        interval: figure.grid.estimate.interval_pct(),
-        tone: Tone::of(figure.verdict),
-        total: true,
-    }));
+    rows.extend(
+        arm.grid.iter().map(|figure| Row {
+            label: words::incomplete(figure)
+                .map_or("whole grid".to_owned(), |lacks| format!("whole grid ({lacks})")),
+            change: figure.grid.estimate.change_pct(),
+            interval: figure.grid.estimate.interval_pct(),
+            tone: Tone::of(figure.verdict),
+            total: true,
+        }),
+    );
     let noun = found.metric.noun();
     let mut data = Sheet::new(format_args!("Change of {noun}, with its 95 % interval"))
         .text(["cell"])

@@ -24,6 +24,9 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     if tabs.iter().any(|tab| tab.open) {
         out.tag("p").text("No mean is taken over offered rates: it would be one over what was asked for.");
     }
+    if data.grid_runs().any(|run| run.count("late") > 0 && !run.is_open()) {
+        out.tag("p").text("Late transactions are in them; how many were late is told above.");
+    }
     if data.grid_runs().any(|run| Arrivals::of(run).is_some()) {
         out.tag("p").text(
             "Where the load was open, late transactions are in them; what was offered and done in time is told above.",

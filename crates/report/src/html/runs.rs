@@ -1,10 +1,10 @@
 //! Every run in order of execution.
 
 use results::comparison::Cell as GridCell;
-use results::{Arrivals, Run, Validity};
+use results::{Run, Validity};
 
 use super::when;
-use crate::arrivals::Columns;
+use crate::arrivals::{Columns, InTime};
 use crate::data::{ReportData, cell_label};
 use crate::markup::Markup;
 use crate::numbers;
@@ -34,21 +34,21 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
 
 fn sheet<'a>(caption: &str, runs: impl Iterator<Item = &'a Run>) -> Sheet {
     let runs: Vec<&Run> = runs.collect();
-    let open = Columns::of(runs.iter().map(|run| Arrivals::of(run)));
+    let in_time = Columns::of(runs.iter().map(|run| InTime::of(run)));
     let mut sheet = Sheet::new(caption)
         .numbers(["run"])
         .text(["workload", "cell", "arm"])
         .numbers(["round", "place in pair", "tps", "p99", "seconds"])
-        .numbers(open.into_iter().flat_map(Columns::heads))
+        .numbers(in_time.into_iter().flat_map(Columns::heads))
         .text(["validity", "started"])
         .numbers(["seed"]);
     for run in runs {
-        sheet.row(row(run, open));
+        sheet.row(row(run, in_time));
     }
     sheet
 }
 
-fn row(run: &Run, open: Option<Columns>) -> Vec<Cell> {
+fn row(run: &Run, in_time: Option<Columns>) -> Vec<Cell> {
     let cell = GridCell::of(run);
     let factors: Vec<String> = cell.factors.keys().cloned().collect();
     let p99 = run.response().quantile_ns(0.99).map(|ns| numbers::latency_ns(ns as f64));
@@ -63,8 +63,7 @@ fn row(run: &Run, open: Option<Columns>) -> Vec<Cell> {
         p99.unwrap_or_default().into(),
         numbers::fixed(run.measured_s, 1).into(),
     ];
-    let arrivals = Arrivals::of(run);
-    cells.extend(open.into_iter().flat_map(|columns| columns.cells(arrivals.as_ref())));
+    cells.extend(in_time.into_iter().flat_map(|columns| columns.cells(InTime::of(run))));
     cells.extend([believed(run), when(&run.started_at).into(), run.seed.into()]);
     cells
 }

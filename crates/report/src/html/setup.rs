@@ -60,8 +60,6 @@ fn target(data: &ReportData) -> Facts {
 fn experiment(data: &ReportData) -> Facts {
     let experiment = &data.experiment;
     let sessions: BTreeSet<u32> = data.runs.iter().map(|run| run.session).collect();
-    let lengths: BTreeSet<String> =
-        data.grid_runs().map(|run| numbers::duration(run.measured_s.round())).collect();
     let order = match experiment.order_scheme.as_str() {
         "pairs" => "pairs: the arms of a cell next to each other, order swapped every round",
         "half-rounds" => "half-rounds: all cells in one arm, then in the next, order swapped every round",
@@ -77,12 +75,27 @@ fn experiment(data: &ReportData) -> Facts {
         ("compared factor", experiment.compare_factor.clone().unwrap_or_else(|| "none".to_owned())),
         ("base", data.base().unwrap_or("none").to_owned()),
         ("margin", numbers::percent(experiment.margin)),
-        ("run length", lengths.into_iter().collect::<Vec<_>>().join(", ")),
+        ("run length", lengths(data)),
         ("invocations", sessions.len().to_string()),
         ("seed", experiment.seed.to_string()),
         ("plan", experiment.hash.chars().take(16).collect()),
     ];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Different lengths that are named one by one.
+const LENGTHS: usize = 4;
+
+/// How long the runs of the grid were; of many lengths the shortest and the longest.
+fn lengths(data: &ReportData) -> String {
+    let mut seconds: Vec<f64> = data.grid_runs().map(|run| run.measured_s).collect();
+    seconds.sort_by(f64::total_cmp);
+    let mut lengths: Vec<String> = seconds.into_iter().map(numbers::duration).collect();
+    lengths.dedup();
+    match lengths.as_slice() {
+        [first, .., last] if lengths.len() > LENGTHS => format!("{first} to {last}"),
+        few => few.join(", "),
+    }
 }
 
 /// What each arm asks for, and what of it weakens crash safety.

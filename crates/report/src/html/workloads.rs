@@ -20,7 +20,7 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
         let runs = || data.grid_runs().filter(|run| run.workload == workload);
         figures(runs(), &data.arms()).write(out);
         groups(data, workload, out);
-        open_load(runs(), &data.arms(), out);
+        in_time(runs(), &data.arms(), out);
         write_figures(&ladder::figures(data, workload), out);
         let curves = data.curves(workload);
         let (open, folded) = curves.split_at(curves.len().min(OPEN));
@@ -84,6 +84,7 @@ pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'
     }
     let with_arms = arms.iter().any(Option::is_some);
     let started_only = figures.iter().any(is_of_started_only);
+    let with_invalid = figures.iter().any(|figures| figures.invalid > 0);
     let with_bytes = figures.iter().any(|figures| figures.bytes_per_transaction.is_some());
     let mut sheet = Sheet::new(
         "Transactions per second over rounds, and response times of all rounds together; invalid runs left out",
@@ -92,6 +93,7 @@ pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'
     .text(with_arms.then_some("arm"))
     .numbers(started_only.then_some("times of"))
     .numbers(["runs", "tps mean", "tps max", "p50", "p95", "p99", "max", "failed"])
+    .numbers(with_invalid.then_some("invalid runs"))
     .numbers(with_bytes.then_some("bytes per transaction"));
     for figures in &figures {
         let mut row: Vec<Cell> = vec![cell_label(&figures.cell, &factors).into()];
@@ -100,6 +102,7 @@ pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'
         }
         row.extend(started_only.then(|| times_of(figures)));
         row.extend(numbers_of(figures));
+        row.extend(with_invalid.then(|| counted(Some(figures.invalid))));
         if with_bytes {
             let size = figures.bytes_per_transaction.map(|bytes| numbers::bytes(bytes as u64));
             row.push(size.unwrap_or(numbers::ABSENT.to_owned()).into());
@@ -110,25 +113,28 @@ pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'
 }
 
 fn is_of_started_only(figures: &CellFigures<'_>) -> bool {
-    figures.arrivals.is_some_and(|arrivals| arrivals.started_only)
+    figures.in_time.arrivals.is_some_and(|arrivals| arrivals.started_only)
 }
 
 fn times_of(figures: &CellFigures<'_>) -> Cell {
     let class = if is_of_started_only(figures) { "doubt" } else { "" };
-    Cell::classed(figures.arrivals.as_ref().map_or("", arrivals::percentiles_of), class)
+    Cell::classed(figures.in_time.arrivals.as_ref().map_or("", arrivals::percentiles_of), class)
 }
 
-/// What was offered and what of it was done in time, per cell and arm; nothing where no load is open.
-pub(super) fn open_load<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'a str>], out: &mut Markup) {
+/// What was offered and what of it was done in time, and what was late, per cell and arm; nothing where no load is open
+/// and nothing was promised.
+pub(super) fn in_time<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'a str>], out: &mut Markup) {
     let figures = CellFigures::of(runs, arms);
-    let Some(columns) = Columns::of(figures.iter().map(|figures| figures.arrivals)) else { return };
+    let Some(columns) = Columns::of(figures.iter().map(|figures| figures.in_time)) else { return };
     if figures.iter().any(is_of_started_only) {
         out.tag("p").class("remark").text(arrivals::STARTED_ONLY);
     }
     let with_arms = arms.iter().any(Option::is_some);
-    let mut sheet = Sheet::new(
-        "What was offered, per second, and what was done in time; what was not: counts of all rounds together",
-    )
+    let mut sheet = Sheet::new(if columns.is_open() {
+        "What was offered, per second, and what was done in time; what was not: counts of all rounds together"
+    } else {
+        "How the promise was kept: what was done, but late; counts of all rounds together"
+    })
     .text(["cell"])
     .text(with_arms.then_some("arm"))
     .numbers(columns.heads());
@@ -136,7 +142,7 @@ pub(super) fn open_load<'a>(runs: impl Iterator<Item = &'a Run>, arms: &[Option<
         let factors: Vec<String> = figures.cell.factors.keys().cloned().collect();
         let mut row: Vec<Cell> = vec![cell_label(&figures.cell, &factors).into()];
         row.extend(with_arms.then(|| Cell::from(figures.arm.unwrap_or(numbers::ABSENT))));
-        row.extend(columns.cells(figures.arrivals.as_ref()));
+        row.extend(columns.cells(figures.in_time));
         sheet.row(row);
     }
     sheet.write(out);
@@ -155,6 +161,12 @@ fn numbers_of(figures: &CellFigures<'_>) -> Vec<Cell> {
         quantile(0.95),
         quantile(0.99),
         quantile(1.0),
-        Cell::classed(numbers::count(figures.failed), if figures.failed > 0 { "doubt" } else { "" }),
+        counted(figures.failed),
     ]
+}
+
+/// A number that should be 0.
+fn counted(number: Option<u64>) -> Cell {
+    let class = if number.is_some_and(|number| number > 0) { "doubt" } else { "" };
+    Cell::classed(number.map_or(numbers::ABSENT.to_owned(), numbers::count), class)
 }

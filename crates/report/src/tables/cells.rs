@@ -1,24 +1,26 @@
 use results::comparison::{Cell, Summary};
-use results::{Arrivals, Run, Table, Validity};
+use results::{Run, Table, Validity};
 use stats::Histogram;
 
 use super::{levels, real};
-use crate::arrivals;
+use crate::arrivals::{self, InTime};
 use crate::data::ReportData;
 use crate::words;
 
-/// What the runs of one cell and arm gave together; invalid runs left out.
+/// What the runs of one cell and arm gave together; of invalid runs only their number.
 pub(crate) struct CellFigures<'a> {
     pub(crate) arm: Option<&'a str>,
     pub(crate) cell: Cell,
+    /// Runs that are invalid, and in no figure.
+    pub(crate) invalid: u64,
     /// Throughput over rounds.
     pub(crate) tps: Summary,
     /// Response times of all rounds.
     pub(crate) response: Histogram,
-    /// What became of the arrivals of all rounds, where the load is open.
-    pub(crate) arrivals: Option<Arrivals>,
-    /// Transactions that failed.
-    pub(crate) failed: u64,
+    /// What became of the arrivals of all rounds, where the load is open, and how their promise was kept.
+    pub(crate) in_time: InTime,
+    /// Transactions that failed; `None` where all runs are invalid.
+    pub(crate) failed: Option<u64>,
     /// Bytes received per transaction, where counted.
     pub(crate) bytes_per_transaction: Option<f64>,
 }
@@ -26,7 +28,7 @@ pub(crate) struct CellFigures<'a> {
 impl<'a> CellFigures<'a> {
     /// Figures of these runs by cell, then arm, in order.
     pub(crate) fn of(runs: impl Iterator<Item = &'a Run>, arms: &[Option<&'a str>]) -> Vec<Self> {
-        let runs: Vec<&Run> = runs.filter(|run| run.validity != Validity::Invalid).collect();
+        let runs: Vec<&Run> = runs.collect();
         let cells = ReportData::cells(runs.iter().copied());
         let one = |cell: &Cell, arm: Option<&'a str>| {
             let own: Vec<&Run> = runs
@@ -39,7 +41,8 @@ impl<'a> CellFigures<'a> {
         cells.iter().flat_map(|cell| arms.iter().filter_map(|arm| one(cell, *arm))).collect()
     }
 
-    fn gathered(cell: Cell, arm: Option<&'a str>, runs: &[&Run]) -> Self {
+    fn gathered(cell: Cell, arm: Option<&'a str>, all: &[&Run]) -> Self {
+        let runs: Vec<&Run> = all.iter().copied().filter(|run| run.validity != Validity::Invalid).collect();
         let mut response = Histogram::new();
         for script in runs.iter().flat_map(|run| &run.scripts) {
             response.add(&script.response);
@@ -50,10 +53,11 @@ impl<'a> CellFigures<'a> {
         Self {
             arm,
             cell,
+            invalid: (all.len() - runs.len()) as u64,
             tps: runs.iter().filter_map(|run| run.tps()).collect(),
             response,
-            arrivals: Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run))),
-            failed: sum("failed"),
+            in_time: InTime::together(&runs),
+            failed: (!runs.is_empty()).then(|| sum("failed")),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
         }
     }
@@ -64,17 +68,18 @@ impl<'a> CellFigures<'a> {
     }
 }
 
-/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together, and
-/// a word where the runs fall into two groups.
+/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together, how many
+/// runs are invalid and in no figure, and a word where the others fall into two groups.
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
     let mut table = Table::new(&[
-        "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "failed", "groups",
+        "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "failed", "invalid",
+        "groups",
     ]);
-    table.optional.push("groups".to_owned());
+    table.optional.extend(["invalid", "groups"].map(str::to_owned));
     let mut of_cells = Vec::new();
     let mut add = |figures: CellFigures<'_>| {
-        of_cells.push(figures.arrivals);
+        of_cells.push(figures.in_time);
         let micros = |q| real(figures.quantile_ns(q).map(|ns| ns / 1e3));
         table.push(vec![
             figures.cell.workload.clone().into(),
@@ -86,6 +91,7 @@ pub fn cells(data: &ReportData) -> Table {
             micros(0.5),
             micros(0.99),
             figures.failed.into(),
+            figures.invalid.into(),
             data.grouped(&figures.cell, figures.arm).map(words::groups).into(),
         ]);
     };

@@ -1,16 +1,16 @@
-use results::comparison::{ArmComparison, Comparison, Grouped, Metric};
+use results::comparison::{ArmComparison, Comparison, Figure, Grouped, Metric};
 use results::{Table, Value};
 use stats::{Estimate, Verdict};
 
 use super::{CellFigures, levels, real};
-use crate::arrivals::Columns;
+use crate::arrivals::{Columns, InTime};
 use crate::data::ReportData;
 use crate::{numbers, words};
 
 /// Name of the line for all workloads together.
 const WHOLE: &str = "whole grid";
 
-/// The comparison, with what became of the arrivals of both arms where a load is open: of the runs that
+/// The comparison, with what became of the arrivals of both arms where a load is open, and how their promise was kept: of the runs that
 /// [`cells()`](super::cells()) shows, per cell.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
@@ -31,7 +31,7 @@ fn with_arrivals(data: &ReportData, found: &Comparison, mut table: Table) -> Tab
                 && row[1] == figures.cell.workload.as_str().into()
                 && row[2] == levels(&figures.cell)
         };
-        cells.iter().find(is_it)?.arrivals
+        cells.iter().find(is_it).map_or_else(InTime::default, |figures| figures.in_time)
     };
     // Rows for a workload or the grid have no cell.
     let (base, new): (Vec<_>, Vec<_>) =
@@ -39,7 +39,7 @@ fn with_arrivals(data: &ReportData, found: &Comparison, mut table: Table) -> Tab
     let Some(columns) = Columns::of(base.iter().chain(&new).copied()) else { return table };
     table.columns.extend(columns.names("base_").into_iter().chain(columns.names("")));
     for ((row, base), new) in table.rows.iter_mut().zip(&base).zip(&new) {
-        row.extend(columns.values(base.as_ref()).into_iter().chain(columns.values(new.as_ref())));
+        row.extend(columns.values(*base).into_iter().chain(columns.values(*new)));
     }
     table
 }
@@ -109,34 +109,32 @@ fn add_arm(table: &mut Table, found: &Comparison, arm: &ArmComparison, groups: &
             words::groups_of_pair(groups, &cell.cell, [&found.base, &arm.arm]).into(),
         ));
     }
-    let workloads = arm.workloads.iter().map(|(name, figure)| (name.as_str(), figure));
-    let grid = arm.grid.iter().map(|figure| (WHOLE, figure));
-    for (name, figure) in workloads.chain(grid) {
-        let head = [arm.arm.clone().into(), name.into(), left_out(arm, name).into()];
-        let verdict: Verdict = figure.verdict;
-        let words = words::verdict(verdict, found.margin);
-        table.push(row(
-            head,
-            [Value::Null, Value::Null],
-            Some(&figure.grid.estimate),
-            None,
-            words,
-            Value::Null,
-        ));
-    }
-    if arm.grid.is_none() && arm.scheduled > 0 {
-        let head = [arm.arm.clone().into(), WHOLE.into(), "".into()];
-        let why = "none: offered rates set the throughput".to_owned();
-        table.push(row(head, [Value::Null, Value::Null], None, None, why, Value::Null));
+    let workloads = arm.workload_names();
+    for name in workloads.into_iter().map(Some).chain([None]) {
+        let figure = name.map_or(arm.grid.as_ref(), |name| arm.workloads.get(name));
+        // A workload of offered rates only has no figure, as the line of the whole grid says.
+        let verdict = match figure {
+            Some(figure) => words::verdict(figure.verdict, found.margin),
+            None if arm.averaged(name) > 0 => words::verdict(Verdict::Invalid, found.margin),
+            None if name.is_none() && arm.scheduled > 0 => words::no_figure(arm, name),
+            None => continue,
+        };
+        let head = [arm.arm.clone().into(), name.unwrap_or(WHOLE).into(), left_out(arm, name, figure).into()];
+        let estimate = figure.map(|figure| &figure.grid.estimate);
+        table.push(row(head, [Value::Null, Value::Null], estimate, None, verdict, Value::Null));
     }
 }
 
-/// Which cells are in the figure of the whole grid, where not all of them are.
-fn left_out(arm: &ArmComparison, name: &str) -> String {
-    if name != WHOLE || arm.scheduled == 0 {
-        return String::new();
-    }
-    format!("without {} of offered rates", numbers::counted(arm.scheduled, "cell", "cells"))
+/// Which cells are in the figure of a workload or of the whole grid (`None`), where not all of them are.
+fn left_out(arm: &ArmComparison, name: Option<&str>, figure: Option<&Figure>) -> String {
+    let lacks = match (figure, arm.averaged(name)) {
+        (Some(figure), _) => words::incomplete(figure),
+        (None, 0) => None,
+        (None, all) => Some(words::incomplete_cells(0, all)),
+    };
+    let offered = (name.is_none() && arm.scheduled > 0 && arm.averaged(None) > 0)
+        .then(|| format!("without {} of offered rates", numbers::counted(arm.scheduled, "cell", "cells")));
+    offered.into_iter().chain(lacks).collect::<Vec<_>>().join("; ")
 }
 
 fn row(

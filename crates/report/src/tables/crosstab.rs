@@ -1,12 +1,16 @@
 use results::comparison::{Crosstab, Metric, Summary, crosstabs};
-use results::{Arrivals, Table, Value};
+use results::{Promise, Table, Value};
 
 use super::real;
+use crate::arrivals::InTime;
 use crate::data::ReportData;
 
 /// What must be said of the throughput of an open load.
 const OPEN: &str =
     "open load: late ones are in it, what was offered and done in time is in the table of cells";
+
+/// The same where a promise was not always kept.
+const LATE: &str = "late ones are in it, how many is in the table of cells";
 
 /// What a crosstab shows of the runs behind each of its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +57,14 @@ pub fn crosstab(data: &ReportData) -> Table {
     names.push("over".to_owned());
     let mut table = Table { columns: names, ..Table::default() };
     for tab in tabs.iter().filter(|tab| tab.columns == arms) {
-        let open = data.grid_runs().any(|run| run.workload == tab.workload && Arrivals::of(run).is_some());
-        let over = if open { format!("{}; {OPEN}", tab.over) } else { tab.over.clone() };
+        let in_time = InTime::together(
+            &data.grid_runs().filter(|run| run.workload == tab.workload).collect::<Vec<_>>(),
+        );
+        let over = match in_time {
+            InTime { arrivals: Some(_), .. } => format!("{}; {OPEN}", tab.over),
+            InTime { promise: Some(Promise { late: 1.., .. }), .. } => format!("{}; {LATE}", tab.over),
+            _ => tab.over.clone(),
+        };
         for show in [Show::Mean, Show::Max] {
             add(&mut table, tab, show, &over);
         }

@@ -1,12 +1,12 @@
 use results::comparison::Cell;
-use results::{Arrivals, Run, Table, Validity};
+use results::{Run, Table, Validity};
 
 use super::{levels, real};
-use crate::arrivals;
+use crate::arrivals::{self, InTime};
 use crate::data::ReportData;
 
 /// Every run in order of execution, with its validity and doubts. Response times in µs; where a load is open, what became
-/// of its arrivals.
+/// of its arrivals; where there is a promise, how much was late.
 #[must_use]
 pub fn runs(data: &ReportData) -> Table {
     let mut table =
@@ -24,7 +24,7 @@ pub fn runs(data: &ReportData) -> Table {
             doubts(run).into(),
         ]);
     }
-    let of_runs: Vec<_> = data.runs.iter().map(Arrivals::of).collect();
+    let of_runs: Vec<_> = data.runs.iter().map(InTime::of).collect();
     arrivals::insert(&mut table, "p99_us", &of_runs);
     table
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pairs::Level;
+use super::pairs::{Cell, Level};
 use super::{CellComparison, Comparison, Metric};
 use crate::record::{Experiment, Run, RunKind, Validity};
 use crate::words::count;
@@ -94,12 +94,11 @@ impl Crosstab {
 }
 
 /// One crosstab per workload, with an offered rate down where it varies, else `clients` where that varies, else the
-/// factor with most levels. Invalid runs are left out.
+/// factor with most levels. Invalid runs are left out; where a cell has no others, `over` says so.
 #[must_use]
 pub fn crosstabs(experiment: &Experiment, runs: &[Run], metric: Metric) -> Vec<Crosstab> {
-    let usable = |run: &&Run| run.kind == RunKind::Client && run.validity != Validity::Invalid;
     let mut by_workload: BTreeMap<&str, Vec<&Run>> = BTreeMap::new();
-    for run in runs.iter().filter(usable) {
+    for run in runs.iter().filter(|run| run.kind == RunKind::Client) {
         by_workload.entry(&run.workload).or_default().push(run);
     }
     let comparison = Comparison::of(experiment, runs, metric);
@@ -126,13 +125,14 @@ fn crosstab(
             .collect()
     };
     let levels: BTreeSet<Level> = runs.iter().map(|run| level(run, &factor)).collect();
+    let usable: Vec<&Run> = runs.iter().copied().filter(|run| run.validity != Validity::Invalid).collect();
     let rows = levels
         .into_iter()
         .map(|wanted| CrosstabRow {
             cells: columns
                 .iter()
                 .map(|column| {
-                    let values = runs
+                    let values = usable
                         .iter()
                         .filter(|run| {
                             level(run, &factor) == wanted && run.arm.as_deref().unwrap_or_default() == column
@@ -147,7 +147,7 @@ fn crosstab(
         .collect();
     Crosstab {
         workload: workload.to_owned(),
-        over: over(runs, &factor),
+        over: over(runs, &usable, &factor),
         changes: changes(&|_| true),
         open: runs.iter().any(|run| run.is_open()),
         factor,
@@ -198,13 +198,31 @@ fn factor_down(runs: &[&Run]) -> String {
     }
 }
 
-fn over(runs: &[&Run], factor: &str) -> String {
-    let rounds: BTreeSet<u32> = runs.iter().map(|run| run.round).collect();
+fn over(runs: &[&Run], usable: &[&Run], factor: &str) -> String {
+    if usable.is_empty() {
+        return "no valid run".to_owned();
+    }
+    let rounds: BTreeSet<u32> = usable.iter().map(|run| run.round).collect();
     let mut parts = vec![count(rounds.len() as u64, "round")];
-    for (name, levels) in levels(runs) {
+    for (name, levels) in levels(usable) {
         if name != factor && levels.len() > 1 {
             parts.push(format!("{name} {}", levels.into_iter().collect::<Vec<_>>().join(", ")));
         }
     }
-    parts.join(" and ")
+    let cells: BTreeSet<Cell> = runs.iter().copied().map(Cell::of).collect();
+    let lacking = lacking(runs, usable).len();
+    let incomplete = if lacking == 0 {
+        String::new()
+    } else {
+        format!("; incomplete: {} of {}", cells.len() - lacking, count(cells.len() as u64, "cell"))
+    };
+    format!("{}{incomplete}", parts.join(" and "))
+}
+
+/// Cells of which an arm has invalid runs only.
+fn lacking(runs: &[&Run], usable: &[&Run]) -> BTreeSet<Cell> {
+    let of = |runs: &[&Run]| -> BTreeSet<(Cell, Option<String>)> {
+        runs.iter().map(|run| (Cell::of(run), run.arm.clone())).collect()
+    };
+    of(runs).difference(&of(usable)).map(|(cell, _)| cell.clone()).collect()
 }

@@ -140,6 +140,16 @@ pub struct Figure {
     pub grid: GridEstimate,
     /// What it says.
     pub verdict: Verdict,
+    /// Cells that belong in it; [`GridEstimate::cells`] of them have a valid pair.
+    pub cells: usize,
+}
+
+impl Figure {
+    /// Whether a cell that belongs in it has no valid pair, or a round of a cell is missing.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        self.grid.cells < self.cells || !self.grid.complete
+    }
 }
 
 /// One arm against the base.
@@ -189,6 +199,8 @@ pub struct Tally {
     pub same: usize,
     /// Undecided.
     pub inconclusive: usize,
+    /// Without a valid pair.
+    pub invalid: usize,
 }
 
 impl ArmComparison {
@@ -202,6 +214,7 @@ impl ArmComparison {
                 Verdict::Slower => tally.slower += 1,
                 Verdict::Same => tally.same += 1,
                 Verdict::Inconclusive { .. } => tally.inconclusive += 1,
+                Verdict::Invalid => tally.invalid += 1,
             }
         }
         tally
@@ -229,6 +242,25 @@ impl ArmComparison {
             _ => return Vec::new(),
         };
         self.cells.iter().filter(|cell| cell.verdict == opposite).collect()
+    }
+
+    /// Names of the workloads that have a cell, also of those without a figure.
+    #[must_use]
+    pub fn workload_names(&self) -> BTreeSet<&str> {
+        self.cells.iter().map(|cell| cell.cell.workload.as_str()).collect()
+    }
+
+    /// How many cells belong in the figure of a workload, or of the whole grid (`None`).
+    #[must_use]
+    pub fn averaged(&self, workload: Option<&str>) -> usize {
+        let of_it = |cell: &&CellComparison| workload.is_none_or(|name| cell.cell.workload == name);
+        self.cells.iter().filter(of_it).filter(|cell| !cell.scheduled).count()
+    }
+
+    /// Whether nothing at all can be said of this arm: no cell has a valid pair.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        self.cells.iter().all(|cell| cell.estimate.is_none())
     }
 
     /// Pairs left out, over all cells.
@@ -372,9 +404,8 @@ fn compare_cell(
         pairs.iter().map(|pair| (pair.round, (pair.new / pair.base).ln())).collect();
     let values: Vec<f64> = differences.values().copied().collect();
     let estimate = stats::paired(&values);
-    let verdict = estimate.map_or(Verdict::Inconclusive { more_pairs: None }, |estimate| {
-        stats::verdict(&estimate, margin, metric.better())
-    });
+    let verdict =
+        estimate.map_or(Verdict::Invalid, |estimate| stats::verdict(&estimate, margin, metric.better()));
     CellComparison {
         cell,
         base: runs.figure(base),
@@ -421,7 +452,7 @@ fn figure(cells: &[&CellComparison], margin: f64, better: Better) -> Option<Figu
         .map(|cell| rounds.iter().map(|round| cell.differences.get(round).copied()).collect())
         .collect();
     let grid = stats::grid(&values)?;
-    Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better) })
+    Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better), cells: cells.len() })
 }
 
 #[cfg(test)]

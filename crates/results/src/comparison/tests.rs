@@ -235,3 +235,33 @@ fn false_alarms_stay_rare_under_drift() {
     }
     assert!(f64::from(alarms) / f64::from(experiments) <= 0.07, "{alarms} of {experiments}");
 }
+
+/// A cell whose runs were all invalid was called inconclusive, and the grid's figure said nothing of its absence.
+#[test]
+fn a_cell_without_a_valid_pair_is_invalid_and_missing_in_the_figure() {
+    let mut runs = rounds(0.08);
+    for run in runs.iter_mut().filter(|run| run.clients == 16) {
+        run.validity = Validity::Invalid;
+        run.doubts.push(Doubt { reason: Reason::Errors, detail: "68 % failed".into() });
+    }
+    let compared = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::Tps).unwrap();
+    let arm = &compared.arms[0];
+    assert_eq!(arm.cells[1].verdict, Verdict::Invalid);
+    assert_eq!(arm.tally(), Tally { faster: 1, invalid: 1, ..Tally::default() });
+    let grid = arm.grid.unwrap();
+    assert_eq!((grid.grid.cells, grid.cells, grid.is_incomplete()), (1, 2, true));
+    assert!(!arm.is_invalid());
+    let tab = &crosstabs(&experiment(&["A", "B"]), &runs, Metric::Tps)[0];
+    assert_eq!((tab.rows.len(), tab.over.as_str()), (2, "8 rounds; incomplete: 1 of 2 cells"));
+    assert_eq!(tab.rows[1].cells, [None, None]);
+    assert_eq!(tab.geometric_means(Summary::mean), Some(vec![None, None]));
+    // Nothing valid at all, also in sets that have no pairs.
+    runs.iter_mut().for_each(|run| run.validity = Validity::Invalid);
+    for order in ["pairs", "imported"] {
+        let experiment = Experiment { order_scheme: order.into(), ..experiment(&["A", "B"]) };
+        let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
+        assert_eq!(compared.arms[0].tally(), Tally { invalid: 2, ..Tally::default() }, "{order}");
+        assert!(compared.arms[0].is_invalid() && compared.arms[0].grid.is_none());
+        assert_eq!(crosstabs(&experiment, &runs, Metric::Tps)[0].over, "no valid run");
+    }
+}

@@ -24,9 +24,8 @@ pub(super) fn compare_cell(
     let (old, new): (Vec<f64>, Vec<f64>) =
         (of_base.values().copied().collect(), of_arm.values().copied().collect());
     let estimate = stats::welch(&old, &new);
-    let verdict = estimate.map_or(Verdict::Inconclusive { more_pairs: None }, |estimate| {
-        stats::verdict(&estimate, margin, metric.better())
-    });
+    let verdict =
+        estimate.map_or(Verdict::Invalid, |estimate| stats::verdict(&estimate, margin, metric.better()));
     // Shown beside the estimate, which does not rest on them.
     let differences: BTreeMap<u32, f64> =
         of_base.iter().filter_map(|(round, old)| Some((*round, (of_arm.get(round)? / old).ln()))).collect();
@@ -63,5 +62,5 @@ fn second_opinion(old: &[f64], new: &[f64], estimate: &Estimate) -> Option<Secon
 pub(super) fn figure(cells: &[&CellComparison], margin: f64, better: Better) -> Option<Figure> {
     let estimates: Vec<Estimate> = cells.iter().filter_map(|cell| cell.estimate).collect();
     let grid = stats::combined(&estimates)?;
-    Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better) })
+    Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better), cells: cells.len() })
 }

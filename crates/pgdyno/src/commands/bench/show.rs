@@ -122,8 +122,8 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
         let late = 100.0 * counts.late as f64 / counts.processed().max(1) as f64;
         let _ = writeln!(
             out,
-            "{prefix}number of transactions above the {:.1} ms latency limit: {}/{} ({late:.3}%)",
-            limit.as_secs_f64() * 1e3,
+            "{prefix}number of transactions above the {} ms latency limit: {}/{} ({late:.3}%)",
+            report::numbers::as_given(limit.as_secs_f64() * 1e3),
             counts.late,
             counts.processed()
         );

@@ -1,0 +1,63 @@
+//! How a promise was kept: of what was done, how much was late. Whatever the load.
+
+use crate::record::{Run, RunKind};
+
+/// Late transactions of one run, or of several taken together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    /// The promise, ms; `None` where runs do not name it, or not the same.
+    pub ms: Option<f64>,
+    /// Succeeded, but not within the promise.
+    pub late: u64,
+    /// Succeeded, late ones too.
+    pub done: u64,
+}
+
+impl Promise {
+    /// Of a run, from what is stored; `None` where nothing was promised.
+    #[must_use]
+    pub fn of(run: &Run) -> Option<Self> {
+        let late = run.count("late");
+        let promise = Self { ms: run.promise_ms(), late, done: run.count("ok") + late };
+        (run.kind == RunKind::Client && (promise.ms.is_some() || late > 0)).then_some(promise)
+    }
+
+    /// Several runs taken together; `None` without any.
+    #[must_use]
+    pub fn together(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        all.into_iter().reduce(|sum, one| Self {
+            ms: sum.ms.filter(|_| sum.ms == one.ms),
+            late: sum.late + one.late,
+            done: sum.done + one.done,
+        })
+    }
+
+    /// Share of what was done that was late; 0 where nothing was done.
+    #[must_use]
+    pub fn late_share(&self) -> f64 {
+        self.late as f64 / self.done.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A promise in closed load was stored, and told by no output.
+    #[test]
+    fn a_closed_load_has_a_promise_too() {
+        let mut run = crate::fixture::run("w", 4, None, 1, 200.0);
+        assert_eq!(Promise::of(&run), None);
+        run.figures.insert("promise_ms".into(), 0.05);
+        assert_eq!(Promise::of(&run), Some(Promise { ms: Some(0.05), late: 0, done: 200 }));
+        run.counts.extend([("ok".to_owned(), 150), ("late".to_owned(), 50)]);
+        let promise = Promise::of(&run).unwrap();
+        assert!((promise.late_share() - 0.25).abs() < 1e-12);
+        run.figures.clear();
+        let unnamed = Promise::of(&run).unwrap();
+        assert_eq!(unnamed, Promise { ms: None, late: 50, done: 200 });
+        let both = Promise::together([promise, unnamed]);
+        assert_eq!(both, Some(Promise { ms: None, late: 100, done: 400 }));
+        assert_eq!(Promise::together([]), None);
+    }
+}
