@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use results::ExperimentId;
+
 use crate::experiment::FileProblems;
 use crate::words;
 
@@ -48,14 +50,18 @@ pub enum LabError {
         results: PathBuf,
     },
     /// Two runs in a row were invalid for the same cause: what is left of their kind waits for somebody to look.
-    #[error("{}; {kept} of {}, the rest is left for later", what.join("\n"), words::count_kept(*planned))]
+    #[error("{}; {}", what.join("\n"), set_aside(*kept, *again, *planned))]
     SetAside {
+        /// Where the runs are in the results file.
+        experiment: ExperimentId,
         /// What waits, and why; never empty.
         what: Vec<String>,
         /// What to do about the cause; empty where nothing can be said of it.
         advice: String,
-        /// Runs that are stored and count, earlier sessions included.
+        /// Runs that are stored and done, earlier sessions included.
         kept: usize,
+        /// Runs that are stored as invalid too, but are to be measured again.
+        again: usize,
         /// Runs of the whole plan.
         planned: usize,
     },
@@ -87,6 +93,18 @@ pub enum LabError {
         /// Runs of the whole plan.
         planned: usize,
     },
+}
+
+fn set_aside(kept: usize, again: usize, planned: usize) -> String {
+    let are = |number: usize| if number == 1 { "is" } else { "are" };
+    let left = match planned.saturating_sub(kept + again) {
+        0 => String::new(),
+        left => format!(", {left} {} left for later", are(left)),
+    };
+    let (planned, verb) = (words::count_kept(planned), are(again));
+    format!(
+        "{kept} of {planned}, {again} more {verb} stored as invalid and {verb} to be measured again{left}"
+    )
 }
 
 fn kept_runs(kept: usize, planned: usize) -> String {
@@ -129,7 +147,7 @@ impl LabError {
             }
             Self::SetAside { advice, .. } => {
                 let mend = if advice.is_empty() { "mend the cause" } else { advice };
-                Some(format!("{mend}; then the same command measures those two again and goes on"))
+                Some(format!("{mend}; then the same command measures those runs again and goes on"))
             }
             Self::Failed { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
             Self::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -144,5 +162,21 @@ impl LabError {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four of twelve were said to be kept where eight were stored.
+    #[test]
+    fn what_is_set_aside_adds_up() {
+        let told = |kept, again, planned| set_aside(kept, again, planned);
+        assert_eq!(
+            told(4, 4, 12),
+            "4 of 12 runs are kept, 4 more are stored as invalid and are to be measured again, 4 are left for later"
+        );
+        assert!(told(11, 1, 12).ends_with("1 more is stored as invalid and is to be measured again"));
     }
 }

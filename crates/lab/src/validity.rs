@@ -47,6 +47,8 @@ pub struct Evidence<'a> {
     pub steal_pct: Option<f64>,
     /// Idle probe before this run, and the median of those before it, ms.
     pub probe_ms: Option<(f64, f64)>,
+    /// Which settings somebody changed under the run, in words.
+    pub changed: Option<&'a str>,
     /// Names of what was counted apart, in the order of `measured.scripts`.
     pub scripts: &'a [ScriptInfo],
     /// Whether it was said that nothing may come back.
@@ -57,7 +59,7 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks = [too_short, errors, empty, overloaded, saturated, late, steal, unsteady];
+    let checks = [too_short, errors, settings, empty, overloaded, saturated, late, steal, unsteady];
     for check in checks {
         found.extend(check(evidence).map(|(validity, reason, detail)| (validity, Doubt { reason, detail })));
     }
@@ -106,6 +108,13 @@ fn errors(evidence: &Evidence<'_>) -> Finding {
         format!("{} of {} failed ({:.2} %)", totals.failed, count(totals.due, "transaction"), share * 100.0);
     let validity = if share > FAILED_SHARE { Validity::Invalid } else { Validity::Suspect };
     Some((validity, Reason::Errors, detail))
+}
+
+/// Settings that were others at the end of the run than those it is recorded with.
+fn settings(evidence: &Evidence<'_>) -> Finding {
+    let changed = evidence.changed?;
+    let detail = format!("somebody changed settings of the server under the run: {changed}");
+    Some((Validity::Invalid, Reason::SettingsNotApplied, detail))
 }
 
 /// Scripts that never found a row or, where they only write, never changed one; one that does neither is not judged.
@@ -262,6 +271,7 @@ mod tests {
             limit_s: None,
             steal_pct: None,
             probe_ms: None,
+            changed: None,
             scripts: &[],
             may_be_empty: false,
         }
@@ -347,6 +357,16 @@ mod tests {
         );
         let said = Evidence { may_be_empty: true, ..told };
         assert_eq!(reasons(&said), (Validity::Valid, vec![]));
+    }
+
+    /// Runs under the settings of another experiment on the same server were valid.
+    #[test]
+    fn a_run_whose_settings_changed_under_it_is_invalid() {
+        let measured = measured(good());
+        let told = Evidence { changed: Some("fsync was on and is off"), ..evidence(&measured, &[]) };
+        let (validity, doubts) = judge(&told);
+        assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::SettingsNotApplied));
+        assert!(doubts[0].detail.ends_with("under the run: fsync was on and is off"), "{doubts:?}");
     }
 
     #[test]

@@ -108,6 +108,34 @@ fn what_cannot_be_meant_is_told_before_a_server_is_asked() {
     }
 }
 
+/// Everything was measured before a report that had no place to be was missed, and then with the code of bad input.
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_anything_is_done() {
+    let place = Place::new();
+    let file = place.write(
+        "one.toml",
+        "question = \"How fast?\"\n[target]\nurl = \"postgres://127.0.0.1:1/x\"\n[workload.one]\npgbench = { builtin = \"select-only\" }\n",
+    );
+    let there = place.write("there.html", "mine");
+    let within = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    for (report, words) in [
+        (within("nodir/r.html"), "make the folder"),
+        (within("there.html/r.html"), "there.html"),
+        (place.path().to_str().unwrap().to_owned(), "it is a folder"),
+    ] {
+        let wanted = ["the report", &report, "cannot be written", words];
+        // Neither the server nor the results file is asked: there are none.
+        place.run(["run", file.to_str().unwrap(), "--report", &report]).expect(74).says(&wanted);
+        place.run(["report", "-o", &report]).expect(74).says(&wanted);
+    }
+    // A place where one can be written is left as it is until there is something to write.
+    place.run(["report", "-o", there.to_str().unwrap()]).expect(65);
+    place.run(["report", "-o", &within("new.html")]).expect(65);
+    assert_eq!(std::fs::read_to_string(&there).unwrap(), "mine");
+    assert!(!place.path().join("new.html").exists() && !place.path().join("nodir").exists());
+    assert!(!place.results().exists());
+}
+
 /// All the remaining rounds were measured as invalid.
 #[test]
 fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
@@ -121,7 +149,9 @@ fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
          [workload.other]\npgbench = { files = [\"other.sql\"] }\n[factors]\nworkload = [\"things\", \"other\"]\n\
          [measure]\nwarmup = \"0s\"\nduration = \"500ms\"\nrounds = 8\norder = \"listed\"\n",
     );
-    let mut command = place.command(["run", "--verbose", file.to_str().unwrap()]);
+    let report = place.path().join("things.html");
+    let report_to = report.to_str().unwrap();
+    let mut command = place.command(["run", "--verbose", file.to_str().unwrap(), "--report", report_to]);
     command.env("TEST_URL", server.url());
     let mut running = Watched::start(command);
     assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
@@ -133,7 +163,7 @@ fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
         "1 client gave up; the first:",
         "its other runs are left for later",
         "see who dropped it",
-        "the same command measures those two again and goes on",
+        "the same command measures those runs again and goes on",
     ] {
         assert!(stderr.contains(words), "no {words:?} in:\n{stderr}");
     }
@@ -142,7 +172,14 @@ fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
     assert_eq!(count("validity = 'invalid'"), 2);
     assert_eq!(count("workload = 'other'"), 8, "one bad workload must not cost the others");
     let good = count("workload = 'things' and validity <> 'invalid'");
-    assert!(stderr.contains(&format!("{} of 16 runs are kept", good + 8)), "{stderr}");
+    let told = format!(
+        "{} of 16 runs are kept, 2 more are stored as invalid and are to be measured again",
+        good + 8
+    );
+    assert!(stderr.contains(&told), "{stderr}");
+    // It ended without a summary, and without the report that was asked for.
+    assert!(stderr.contains("results: ") && stderr.contains("report:  "), "{stderr}");
+    assert!(std::fs::read_to_string(&report).unwrap().contains("other"));
 
     // Nothing is measured while the table is away.
     let again = || {

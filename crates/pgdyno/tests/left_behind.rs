@@ -390,6 +390,83 @@ fn two_pgdynos_do_not_change_one_server_at_once() {
     assert!(journals(&place).is_empty());
 }
 
+/// A second experiment was refused only when it came to change what was not so already: its other runs were measured
+/// under the settings of the first one.
+#[test]
+fn a_second_experiment_is_refused_before_anything_is_measured() {
+    let (place, server, _) = set_up();
+    let text = EXPERIMENT.replace("base = \"changed\"", "base = \"stock\"").replace("\"1s\"", "\"4s\"");
+    let file = place.write("long.toml", &text);
+    let looking_on = place.write("looking-on.toml", own_arms());
+    let other = place.path().join("other.sqlite");
+    let refused = |file: &Path| {
+        let args = ["run", "--verbose", file.to_str().unwrap(), "--results", other.to_str().unwrap()];
+        let mut command = place.command(args);
+        command.env("TEST_URL", server.url());
+        let done = support::finish(command).expect(67);
+        assert!(
+            !done.stderr.contains("step: measure") && !done.stderr.contains("step: guard"),
+            "{}",
+            done.stderr
+        );
+        done.says(&["another pgdyno (pid ", "nothing is changed or measured", "pgdyno target status"]);
+    };
+    let mut first = run(&place, &file, &server.url(), &[]);
+    // From its beginning on, before any arm is in force, then in one arm and in the other.
+    for time in ["step: results", "step: measure", "step: measure"] {
+        assert!(first.until(time), "{}", first.seen);
+        refused(&file);
+        refused(&looking_on);
+    }
+    signal(first.child.id(), "INT");
+    first.end();
+    place.wait_until_quiet(BOUND);
+    assert_eq!(settings(&server), own_settings());
+    assert!(journals(&place).is_empty());
+    // Over it nobody is refused.
+    let mut command = place.command(["run", looking_on.to_str().unwrap()]);
+    command.env("TEST_URL", server.url());
+    support::finish(command);
+    assert_eq!(place.sql("select count(*) from v_run where workload = 'one' and arm in ('a', 'b')"), "4");
+}
+
+/// The experiment, but for sessions only.
+fn own_arms() -> String {
+    let text = EXPERIMENT.replace("change_server = true\n", "").replace("base = \"changed\"", "base = \"a\"");
+    let from = text.find("[settings.changed]").unwrap();
+    format!("{}[settings.a]\n[settings.b]\nwork_mem = \"8MB\"\n", &text[..from])
+        + "[measure]\nwarmup = \"0s\"\nduration = \"1s\"\nrounds = 2\n"
+}
+
+/// Settings of the server were another experiment's from the middle of a run on, and the run counted.
+#[test]
+fn a_run_does_not_count_when_somebody_changes_the_server_under_it() {
+    let (place, server, _) = set_up();
+    let change = |value: &str| {
+        server.psql(&format!("alter system set bgwriter_delay = '{value}'"));
+        server.psql("select pg_reload_conf()");
+    };
+    let file = place.write("own.toml", own_arms());
+    let mut running = run(&place, &file, &server.url(), &[]);
+    assert!(running.until("step: measure"), "{}", running.seen);
+    change("60ms");
+    let (_, stderr) = running.end();
+    let told = "somebody changed settings of the server under the run: bgwriter_delay was 200ms and is 60ms";
+    assert!(stderr.contains(told), "{stderr}");
+    // Only that run: those after it have their settings read anew, and their arm's.
+    let count = |which: &str| place.sql(&format!("select count(*) from v_run where {which}"));
+    assert_eq!((count("validity = 'invalid'"), count("true")), ("1".into(), "4".into()), "{stderr}");
+
+    let script = place.path().join("one.sql");
+    let args = ["bench", "--verbose", "-T", "2", "-f", script.to_str().unwrap(), &server.url()];
+    let mut running = Watched::start(place.command(args));
+    assert!(running.until("step: measure"), "{}", running.seen);
+    change("70ms");
+    let (status, stderr) = running.end();
+    assert!(stderr.contains("bgwriter_delay was 60ms and is 70ms"), "{stderr}");
+    assert_eq!((status.code(), count("validity = 'invalid'")), (Some(3), "2".into()), "{stderr}");
+}
+
 #[test]
 fn a_private_servers_settings_are_restored_by_its_name() {
     let place = Place::new();

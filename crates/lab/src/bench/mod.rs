@@ -24,7 +24,6 @@ use crate::error::LabError;
 use crate::execute::{Progress, Series, Stage, Step, Taken, Tell, measure};
 use crate::experiment::TargetSpec;
 use crate::stop::Stop;
-use crate::target::settings::recorded;
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
@@ -104,10 +103,10 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let settled = settle(control, &|| stop.soon())?;
     let single = single(options, &workload);
     let mut record = single.record();
-    record.settings = recorded(control)?;
     record.figures.insert("autovacuum_wait_s".to_owned(), settled.autovacuum_s);
     record.figures.extend(settled.checkpoint_s.map(|seconds| ("checkpoint_before_s".to_owned(), seconds)));
     record.figures.extend(probe_ms(control).map(|ms| ("probe_ms".to_owned(), ms)));
+    record.settings = stage.recorded()?;
 
     let at = Surroundings::of(&stage)?;
     let mut taken = take(options, &workload, &mut stage, &mut *progress, stop)?;

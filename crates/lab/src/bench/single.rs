@@ -67,6 +67,7 @@ impl Single {
             rate: self.rate,
             clients: self.clients,
             limit_s: self.limit.map(|limit| limit.as_secs_f64()),
+            changed: taken.changed.as_deref(),
             steal_pct: taken.figures.get("steal_pct").copied(),
             // There are no runs before it to compare with.
             probe_ms: None,

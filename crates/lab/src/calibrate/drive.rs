@@ -110,7 +110,8 @@ impl<'a> Bench<'a> {
         }
         let events = events(&measured, &figures);
         let (series, seconds) = watch.series.into_parts();
-        let taken = Taken { started_at, series, seconds, events, figures, measured, lost: None };
+        let taken =
+            Taken { started_at, series, seconds, events, figures, measured, changed: None, lost: None };
         Ok(self.record(shape, taken, workload))
     }
 

@@ -25,7 +25,10 @@ impl Cause {
         let counts = |reason: &Reason| match aborts {
             // How many transactions there were before the first client gave up is chance.
             [_, ..] => *reason == Reason::Errors,
-            [] => matches!(reason, Reason::Errors | Reason::EmptyResults | Reason::TooShort),
+            [] => matches!(
+                reason,
+                Reason::Errors | Reason::EmptyResults | Reason::TooShort | Reason::SettingsNotApplied
+            ),
         };
         Some(Self { reasons: run.doubts.iter().map(|doubt| doubt.reason).filter(counts).collect(), code })
     }

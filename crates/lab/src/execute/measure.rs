@@ -27,6 +27,8 @@ pub(crate) struct Taken {
     pub(crate) seconds: Spool,
     pub(crate) figures: BTreeMap<String, f64>,
     pub(crate) events: Vec<RunEvent>,
+    /// Which settings somebody changed under the run, in words.
+    pub(crate) changed: Option<String>,
     /// Why nobody could ask the server about the run; what the clients saw stands all the same.
     pub(crate) lost: Option<LabError>,
 }
@@ -76,9 +78,18 @@ pub(crate) fn measure(
             }
         }
     }
+    let mut changed = None;
+    // After an outage another server may answer.
+    if lost.is_none() && measured.outages.is_empty() {
+        match stage.changed() {
+            Ok(found) => changed = found,
+            Err(_) if stop.at_once() => {}
+            Err(error) => lost = Some(error),
+        }
+    }
     let events = events(&measured, &figures);
     let (series, seconds) = series.into_parts();
-    Ok(Taken { started_at, series, seconds, events, figures, measured, lost })
+    Ok(Taken { started_at, series, seconds, events, figures, measured, changed, lost })
 }
 
 /// What the server counted in the run. After an outage it may have begun anew, and our connection may be gone with the

@@ -76,7 +76,8 @@ impl<'a> Session<'a> {
         stop: &'a Stop,
     ) -> Result<Self, LabError> {
         progress.step(Step::Target, "make, start or reach the servers");
-        let stage = Stage::open(&file.target, options.pg_bin.clone(), progress, stop)?;
+        let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
+        let stage = Stage::open_alone(&file.target, sets, options.pg_bin.clone(), progress, stop)?;
         progress.note(stage.target.redacted());
         progress.step(Step::Results, format!("{}", options.results.display()));
         let host = host::describe(stage.target.data_folder().as_deref());
@@ -115,16 +116,18 @@ impl<'a> Session<'a> {
             return Err(LabError::Interrupted { kept: self.kept(), planned: self.plan.runs.len() });
         }
         result?;
+        let experiment =
+            self.book.id().ok_or_else(|| LabError::failed(Class::Internal, "no run was stored", ""))?;
         if !self.waiting.is_empty() {
             return Err(LabError::SetAside {
+                experiment,
                 what: std::mem::take(&mut self.waiting),
                 advice: self.advice.to_owned(),
                 kept: self.kept(),
+                again: self.outcome.aside,
                 planned: self.plan.runs.len(),
             });
         }
-        let experiment =
-            self.book.id().ok_or_else(|| LabError::failed(Class::Internal, "no run was stored", ""))?;
         Ok(Outcome {
             experiment,
             results: self.book.path().to_owned(),
@@ -315,12 +318,18 @@ impl<'a> Session<'a> {
             rate: run.rate,
             clients: run.clients,
             limit_s: self.plan.content.limit_s,
+            changed: taken.changed.as_deref(),
             steal_pct: taken.figures.get("steal_pct").copied(),
             probe_ms: probe.zip(median(&self.probes)),
             scripts: &opened.scripts,
             may_be_empty: opened.workload.may_be_empty(),
         });
         (record.validity, record.doubts) = (validity, doubts);
+        if taken.changed.is_some() {
+            // The next run begins with its arm's settings set and read anew.
+            self.arm = None;
+            self.settings.clear();
+        }
         let cause = Cause::of(&record, &taken.measured.aborts);
         fill(&mut record, taken, &opened.scripts);
         self.probes.extend(probe);

@@ -16,7 +16,8 @@ use crate::stop::Stop;
 use crate::target::Target;
 use crate::target::managed::{Options as ManagedOptions, Wish};
 use crate::target::redis::{self, Redis};
-use crate::target::settings::{Applied, Means, Wanted, recorded};
+use crate::target::settings::journal::Recovered;
+use crate::target::settings::{Applied, Means, Wanted, changed, recorded};
 use crate::target::url::Rights;
 
 /// How long a server may take to be gone after its connections broke.
@@ -30,6 +31,8 @@ pub(crate) struct Stage {
     redis: Option<Redis>,
     redis_place: Option<RedisPlace>,
     control: Option<Control>,
+    /// Settings as they were read last, for the runs that follow.
+    recorded: Vec<results::Setting>,
     pub(crate) watchdog: Watchdog,
     stop: Stop,
 }
@@ -46,6 +49,26 @@ impl Stage {
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
         }
+        Ok(stage)
+    }
+
+    /// The same for an experiment, on whose server nobody else changes settings meanwhile; `sets` says whether its
+    /// arms do.
+    pub(crate) fn open_alone(
+        spec: &TargetSpec,
+        sets: bool,
+        pg_bin: Option<PathBuf>,
+        mut progress: &mut dyn Progress,
+        stop: &Stop,
+    ) -> Result<Self, LabError> {
+        let mut stage = Self::reach(spec, pg_bin, Rights::Mend, stop)?;
+        let alone = stage.target.be_alone(sets);
+        // Who is at work there now stands in the refusal.
+        let told = |recovered: &&Recovered| !matches!(recovered, Recovered::InUse(_));
+        for recovered in stage.target.recovered().iter().filter(told) {
+            progress.warn(recovered.words());
+        }
+        alone?;
         Ok(stage)
     }
 
@@ -75,13 +98,29 @@ impl Stage {
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop.engine())?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop.engine())?) } else { None };
                 let redis_place = redis.as_ref().map(Redis::place);
-                Ok(Self { target, redis, redis_place, control: None, watchdog, stop: stop.clone() })
+                Ok(Self {
+                    target,
+                    redis,
+                    redis_place,
+                    control: None,
+                    recorded: Vec::new(),
+                    watchdog,
+                    stop: stop.clone(),
+                })
             }
             TargetSpec::Url { url, redis, change_server, .. } => {
                 let rights = if *change_server { Rights::Change } else { least };
                 let target = Target::url(url, rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
-                Ok(Self { target, redis: None, redis_place, control: None, watchdog, stop: stop.clone() })
+                Ok(Self {
+                    target,
+                    redis: None,
+                    redis_place,
+                    control: None,
+                    recorded: Vec::new(),
+                    watchdog,
+                    stop: stop.clone(),
+                })
             }
         }
     }
@@ -102,9 +141,20 @@ impl Stage {
         Ok((control, means))
     }
 
-    /// All settings as the load's connections see them, to be recorded.
+    /// All settings as the load's connections see them, to be recorded; runs from now on count under these.
     pub(crate) fn recorded(&mut self) -> Result<Vec<results::Setting>, LabError> {
-        Ok(recorded(&mut self.target.like_the_load()?)?)
+        self.recorded = recorded(&mut self.target.like_the_load()?)?;
+        Ok(self.recorded.clone())
+    }
+
+    /// What of these is another value by now, in words: somebody changed it under a run.
+    pub(crate) fn changed(&self) -> Result<Option<String>, LabError> {
+        if self.recorded.is_empty() {
+            return Ok(None);
+        }
+        // A new connection sees what is in force now; what it sets for itself nobody else changes.
+        let now = recorded(&mut self.target.control()?)?;
+        Ok(changed(&self.recorded, &now, &self.target.applied().session))
     }
 
     /// Gives the control connection up: the next one starts with the settings then in force.
@@ -146,12 +196,14 @@ impl Stage {
     /// Brings the server to these settings, read back and verified.
     pub(crate) fn apply(&mut self, settings: &Wanted) -> Result<Applied, LabError> {
         self.close_control();
+        self.recorded.clear();
         Ok(self.target.apply(settings)?.clone())
     }
 
     /// Puts the server's own settings back.
     pub(crate) fn restore(&mut self) -> Result<(), LabError> {
         self.close_control();
+        self.recorded.clear();
         self.target.restore()?;
         Ok(())
     }

@@ -117,6 +117,7 @@ impl Book {
             seconds,
             events: events(entry.measured, &figures),
             figures,
+            changed: None,
             lost: None,
         };
         single.fill(&mut record, taken, &entry.workload.scripts());

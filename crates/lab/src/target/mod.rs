@@ -231,6 +231,27 @@ impl Target {
         Control::open(&self.place(), Some(CONNECTING))
     }
 
+    /// Makes sure that nobody else changes the server's settings while we measure, before anything is prepared. Where
+    /// `sets` says that our arms set something and they may do so for the whole server, nobody will until our end.
+    ///
+    /// # Errors
+    /// When another pgdyno is at work there.
+    pub fn be_alone(&mut self, sets: bool) -> Result<(), SettingsError> {
+        let Server::Url(server) = &mut self.server else { return Ok(()) };
+        let other = self.recovered.iter().find_map(|recovered| match recovered {
+            Recovered::InUse(left) => Some(left),
+            _ => None,
+        });
+        if let Some(other) = other {
+            return Err(SettingsError::AlreadyChanged(other.clone()));
+        }
+        let place = server.place(Some(&self.database));
+        match server.journal.as_mut().filter(|_| sets) {
+            Some(journal) => journal.claim(&mut Control::open(&place, Some(CONNECTING))?),
+            None => Ok(()),
+        }
+    }
+
     /// What may be done to the server for an arm, by the role that `control` is connected as.
     #[must_use]
     pub fn means(&self, control: &Control) -> Means {

@@ -1,27 +1,73 @@
 //! `pgdyno report`: the HTML page of an experiment.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use anyhow::Context;
 use report::ReportData;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use super::load;
 use crate::cli;
-use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::exit::{Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
 use crate::print;
 
 pub(crate) fn run(args: &cli::Report) -> Outcome {
+    let printed = args.output.as_os_str() == "-";
+    if !printed {
+        check_writable(&args.output)?;
+    }
     let data = load(&args.selection)?;
-    if args.output.as_os_str() == "-" {
+    if printed {
         print::data(&report::html::page(&data))?;
     } else {
         write(&args.output, &data)?;
         print::talk(&format!("report: {}", args.output.display()));
     }
     Ok(SAME_OR_BETTER)
+}
+
+/// Whether a page can be written to this file, as far as that can be seen without touching anything: asked before the
+/// work whose result it is to show.
+pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let refused = |why: &str, hint: String| Err(refused(path, why, hint));
+    if path.is_dir() {
+        return refused("it is a folder", "name a file in it".to_owned());
+    }
+    match std::fs::metadata(folder) {
+        Err(error) => {
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            let why = if missing { "there is no such folder".to_owned() } else { error.to_string() };
+            return refused(
+                &why,
+                format!("make the folder {} first, or name another file", folder.display()),
+            );
+        }
+        Ok(found) if !found.is_dir() => {
+            return refused(
+                "what it is to be in is no folder",
+                format!("{} is a file; name another place", folder.display()),
+            );
+        }
+        Ok(_) => {}
+    }
+    match accessat(CWD, folder, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
+        Ok(()) => Ok(()),
+        Err(error) => refused(
+            &io::Error::from(error).to_string(),
+            format!("name a file in a folder you may write to; {} is none", folder.display()),
+        ),
+    }
+}
+
+fn refused(path: &Path, why: &str, hint: String) -> anyhow::Error {
+    let what = format!("the report {} cannot be written: {why}", path.display());
+    Failure::with_code(INPUT_OUTPUT, what, Some(hint))
 }
 
 /// Writes the page to a file: whole or not at all. It is for its owner only, like the results it shows; a file that is
@@ -35,7 +81,10 @@ pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
     if written.is_err() {
         let _ = std::fs::remove_file(part);
     }
-    written.with_context(|| format!("the report {} cannot be written", path.display()))
+    written.map_err(|error| {
+        let hint = "what was measured is stored; try: pgdyno report -o FILE".to_owned();
+        refused(path, &error.to_string(), hint)
+    })
 }
 
 fn write_part(part: &Path, path: &Path, page: &str) -> std::io::Result<()> {

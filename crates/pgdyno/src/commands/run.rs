@@ -1,6 +1,7 @@
 //! `pgdyno run`: an experiment file, from plan to report.
 
 use ::report::ReportData;
+use lab::LabError;
 use lab::execute::{self, Looked, Options};
 use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::plan::Plan;
@@ -15,6 +16,9 @@ use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
 pub(crate) fn run(args: &cli::Run) -> Outcome {
+    if let Some(path) = &args.report {
+        page::check_writable(path)?;
+    }
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
     let file = ExperimentFile::read(&args.file, &read)?;
@@ -43,7 +47,18 @@ pub(crate) fn run(args: &cli::Run) -> Outcome {
     let mut screen = Screen::new(args.talk.verbose);
     let outcome = execute::run(&file, &options, &mut screen, &stop);
     drop(screen);
-    conclude(args, &options, outcome?.experiment)
+    match outcome {
+        Ok(outcome) => conclude(args, &options, outcome.experiment),
+        Err(error) => {
+            // What was measured is worth its summary, also where some of it is to be measured again.
+            if let LabError::SetAside { experiment, .. } = &error
+                && let Err(untold) = conclude(args, &options, *experiment)
+            {
+                warning(&format!("what was measured could not be told: {untold:#}"));
+            }
+            Err(error.into())
+        }
+    }
 }
 
 /// Compares, prints the summary, writes the report.

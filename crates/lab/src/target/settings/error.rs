@@ -112,7 +112,7 @@ pub enum SettingsError {
     #[error("cannot start the watchdog that puts settings back, so nothing is changed: {0}")]
     NoGuard(io::Error),
     /// Another pgdyno has changed the server.
-    #[error("{}, so nothing is changed", already(.0))]
+    #[error("{}", already(.0))]
     AlreadyChanged(Left),
     /// Former values that were set again and yet are not what is there.
     #[error("{} could not be put back: the server still shows another value", .0.join(", "))]
@@ -149,12 +149,14 @@ fn already(left: &Left) -> String {
     match &left.by {
         LeftBy::Living(pid) => {
             format!(
-                "another pgdyno (pid {pid}) changes settings of this server (now: {settings}); wait for its end"
+                "another pgdyno (pid {pid}) is at work on this server and changes its settings (now: {settings}), so \
+                 nothing is changed or measured; wait for its end (pgdyno target status tells), or measure another \
+                 server"
             )
         }
         LeftBy::Killed | LeftBy::Unknown(_) => format!(
-            "settings of this server are still as a pgdyno that was killed left them: {settings}; put them back \
-             first (try: pgdyno target restore)"
+            "settings of this server are still as a pgdyno that was killed left them: {settings}; nothing is \
+             changed; put them back first (try: pgdyno target restore)"
         ),
     }
 }

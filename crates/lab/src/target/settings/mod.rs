@@ -27,6 +27,7 @@ pub use compare::is_in_force;
 pub use contexts::{always_needs_restart, needs_reload, needs_restart};
 pub use error::{Difference, SettingsError};
 pub use expression::{ExpressionError, Machine, resolve};
+pub(crate) use read::changed;
 pub use read::{catalog, differences, recorded};
 pub use reserved::{reserved, without_timeouts};
 pub use safety::weakens;

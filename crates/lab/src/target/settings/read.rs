@@ -1,5 +1,7 @@
 //! Reading settings from a server.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use workloads::sql::{Sql, SqlError};
 
 use super::catalog::Catalog;
@@ -17,6 +19,9 @@ const PRIVATE: [&str; 7] = [
     "recovery_end_command",
     "promote_trigger_file",
 ];
+
+/// Most changed settings that are told by name.
+const TOLD: usize = 5;
 
 /// Whether a setting's value may be secret: then it is shown nowhere.
 pub(super) fn is_private(name: &str) -> bool {
@@ -49,6 +54,35 @@ fn setting(row: Vec<Option<String>>) -> Option<results::Setting> {
     let source = values.next()?.unwrap_or_default();
     let hidden = is_private(&name) && !value.is_empty();
     Some(results::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
+}
+
+/// What is another value now than it was, in words; `None` when nothing is. What a session set for itself is not the
+/// server's: those named in `own`, and those a pooled connection still has from somebody.
+#[must_use]
+pub(crate) fn changed(before: &[results::Setting], now: &[results::Setting], own: &Wanted) -> Option<String> {
+    const NOT_THERE: &str = "not there";
+    let of_session = |setting: &&results::Setting| setting.source == "session";
+    let own: BTreeSet<String> = own
+        .keys()
+        .map(String::as_str)
+        .chain(before.iter().chain(now).filter(of_session).map(|setting| setting.name.as_str()))
+        .map(str::to_lowercase)
+        .collect();
+    let mut values: BTreeMap<&str, [&str; 2]> = BTreeMap::new();
+    for (side, settings) in [before, now].into_iter().enumerate() {
+        for setting in settings.iter().filter(|setting| !own.contains(&setting.name.to_lowercase())) {
+            values.entry(&setting.name).or_insert([NOT_THERE; 2])[side] = &setting.value;
+        }
+    }
+    values.retain(|_, [before, now]| before != now);
+    let told =
+        values.iter().take(TOLD).map(|(name, [before, now])| format!("{name} was {before} and is {now}"));
+    let told: Vec<String> = told.collect();
+    let more = match values.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    (!told.is_empty()).then(|| format!("{}{more}", told.join(", ")))
 }
 
 /// What of the wanted settings is not in force.
@@ -93,6 +127,36 @@ mod tests {
             found,
             ["nonsense: wanted 1, got no such setting", "shared_buffers: wanted 256MB, got 16384 x 8kB"]
         );
+    }
+
+    /// A run counted although another pgdyno had changed the server under it.
+    #[test]
+    fn settings_that_changed_under_a_run_are_told() {
+        let settings = |pairs: &[(&str, &str)]| -> Vec<results::Setting> {
+            let setting = |(name, value): &(&str, &str)| results::Setting {
+                name: (*name).to_owned(),
+                value: (*value).to_owned(),
+                source: "default".to_owned(),
+            };
+            pairs.iter().map(setting).collect()
+        };
+        let none = Wanted::new();
+        let before = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "4MB")]);
+        assert_eq!(changed(&before, &before, &none), None);
+        let now = settings(&[("fsync", "off"), ("jit", "on"), ("work_mem", "8MB"), ("x.y", "1")]);
+        let told = changed(&before, &now, &none).unwrap();
+        assert_eq!(told, "fsync was on and is off, work_mem was 4MB and is 8MB, x.y was not there and is 1");
+        // What our own sessions set is not the server's.
+        let own = Wanted::from([("Work_Mem".to_owned(), "8MB".to_owned())]);
+        let now = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "8MB")]);
+        assert_eq!(changed(&before, &now, &own), None);
+        let mut pooled = now;
+        pooled[2].source = "session".to_owned();
+        assert_eq!(changed(&before, &pooled, &none), None);
+        let many: Vec<_> = (0..7).map(|number| format!("a.{number}")).collect();
+        let many: Vec<_> = many.iter().map(|name| (name.as_str(), "1")).collect();
+        let told = changed(&[], &settings(&many), &none).unwrap();
+        assert!(told.ends_with("a.4 was not there and is 1, and 2 more"), "{told}");
     }
 
     #[test]

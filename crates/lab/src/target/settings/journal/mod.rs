@@ -74,6 +74,21 @@ impl Journal {
         self.entry.settings.is_empty()
     }
 
+    /// Makes the server ours before anything is changed there: until we end no other pgdyno changes it.
+    ///
+    /// # Errors
+    /// When another pgdyno changes it or has left it changed, it does not say who it is, or the file cannot be written.
+    pub(crate) fn claim(&mut self, control: &mut Control) -> Result<(), SettingsError> {
+        if self.lock.is_some() {
+            return Ok(());
+        }
+        self.entry.server = ServerId::ask(control).map_err(SettingsError::FormerUnknown)?;
+        let _turn = self.take_turn().map_err(|source| self.failed(source))?;
+        self.refuse_two_at_once()?;
+        self.lock = Some(self.entry.write(&self.path).map_err(|source| self.failed(source))?);
+        Ok(())
+    }
+
     /// Writes down what stands on the server, before `server` is set there; from then on a watchdog puts it back when
     /// we die. `known` is what is in force now.
     ///
