@@ -173,6 +173,13 @@ fn hostile_text_neither_drives_the_terminal_nor_forges_a_line() {
     let mode = |file: &Path| std::fs::metadata(file).expect("a report").permissions().mode() & 0o777;
     let page = place.path().join("page.html");
     assert_eq!(mode(&page), 0o600, "a report is as private as the results");
+    // A link and a pipe were replaced by a file.
+    let link = place.path().join("link.html");
+    std::os::unix::fs::symlink(&page, &link).unwrap();
+    place.run(["report", "-o", "link.html"]).expect(0);
+    assert!(link.is_symlink() && std::fs::read_to_string(&page).unwrap().ends_with("</html>\n"));
+    let through = place.run(["report", "-o", "/dev/stdout"]).expect(0);
+    assert!(through.stdout.ends_with("</html>\n"), "{}", through.stdout);
     assert!(!std::fs::read_to_string(&page).unwrap().contains(['\u{1b}', '\u{202e}']));
     std::fs::set_permissions(&page, std::fs::Permissions::from_mode(0o644)).unwrap();
     place.run(["report", "-o", "page.html"]).expect(0);

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use report::ReportData;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -31,6 +31,11 @@ pub(crate) fn run(args: &cli::Report) -> Outcome {
 /// Whether a page can be written to this file, as far as that can be seen without touching anything: asked before the
 /// work whose result it is to show.
 pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
+    if is_written_through(path) {
+        return Ok(());
+    }
+    let place = place(path);
+    let path = place.as_path();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -73,18 +78,31 @@ fn refused(path: &Path, why: &str, hint: String) -> anyhow::Error {
 /// Writes the page to a file: whole or not at all. It is for its owner only, like the results it shows; a file that is
 /// there keeps the rights it was given.
 pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = Path::new(&name);
+    let page = report::html::page(data);
     let written =
-        write_part(part, path, &report::html::page(data)).and_then(|()| std::fs::rename(part, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(part);
-    }
+        if is_written_through(path) { std::fs::write(path, page) } else { replace(&place(path), &page) };
     written.map_err(|error| {
         let hint = "what was measured is stored; try: pgdyno report -o FILE".to_owned();
         refused(path, &error.to_string(), hint)
     })
+}
+
+/// Whether it is a pipe or a device: that is written to, and nothing is put in its place.
+fn is_written_through(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Where a link leads; a file that is not there yet stays what it is.
+fn place(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn replace(path: &Path, page: &str) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    let part = Path::new(&name);
+    let written = write_part(part, path, page).and_then(|()| std::fs::rename(part, path));
+    written.inspect_err(|_| drop(std::fs::remove_file(part)))
 }
 
 fn write_part(part: &Path, path: &Path, page: &str) -> std::io::Result<()> {
