@@ -94,7 +94,10 @@ fn an_overloaded_rate_of_a_ladder_is_suspect_and_the_others_are_not_called_so() 
     }
     for kind in ["runs", "cells"] {
         let table = place.run(["table", kind, "--format", "csv"]).expect(0).stdout;
-        assert!(table.contains("offered_tps,achieved_tps,late,skipped,unfinished"), "{table}");
+        assert!(
+            table.contains("promise_ms,offered_tps,achieved_tps,late,late_share_pct,skipped,unfinished"),
+            "{table}"
+        );
         assert!(table.contains(",started only,"), "{table}");
     }
 }

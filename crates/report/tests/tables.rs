@@ -133,6 +133,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     };
     let mut data = data(&shape);
     for run in data.runs.iter_mut().filter(|run| run.workload != "good") {
+        run.counts.insert("late".into(), 1);
         doubt(run, Validity::Invalid, Reason::Errors, "68 % failed");
     }
     let data = remade(data);
@@ -157,7 +158,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     assert!(lines(&compared, "whole grid")[0].contains("incomplete: 1 of 3 cells"), "{compared:?}");
     assert!(lines(&compared, "gis,ser,").iter().any(|line| line.contains("incomplete: 0 of 1 cell,")));
     let crosstab = print(&tables::crosstab(&data), Format::Csv);
-    assert!(crosstab.contains("ser,mean,clients 1,,,,no valid run"), "{crosstab}");
+    assert!(crosstab.contains("ser,mean,clients 1,,,,no valid run\r\n"), "{crosstab}");
     let summary = summary::text(&data).split_whitespace().collect::<Vec<_>>().join(" ");
     for said in ["incomplete: 1 of 3 cells", "ser: invalid, no valid pair", ", 2 invalid"] {
         assert!(summary.contains(said), "no {said:?}: {summary}");

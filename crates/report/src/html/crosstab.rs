@@ -1,7 +1,7 @@
 //! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
-use results::Arrivals;
 use results::comparison::{Crosstab, Summary};
+use results::{Arrivals, Validity};
 
 use crate::data::ReportData;
 use crate::markup::Markup;
@@ -24,7 +24,10 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     if tabs.iter().any(|tab| tab.open) {
         out.tag("p").text("No mean is taken over offered rates: it would be one over what was asked for.");
     }
-    if data.grid_runs().any(|run| run.count("late") > 0 && !run.is_open()) {
+    if data
+        .grid_runs()
+        .any(|run| run.validity != Validity::Invalid && run.count("late") > 0 && !run.is_open())
+    {
         out.tag("p").text("Late transactions are in them; how many were late is told above.");
     }
     if data.grid_runs().any(|run| Arrivals::of(run).is_some()) {

@@ -1,5 +1,5 @@
 use results::comparison::{Crosstab, Metric, Summary, crosstabs};
-use results::{Promise, Table, Value};
+use results::{Promise, Run, Table, Validity, Value};
 
 use super::real;
 use crate::arrivals::InTime;
@@ -57,9 +57,11 @@ pub fn crosstab(data: &ReportData) -> Table {
     names.push("over".to_owned());
     let mut table = Table { columns: names, ..Table::default() };
     for tab in tabs.iter().filter(|tab| tab.columns == arms) {
-        let in_time = InTime::together(
-            &data.grid_runs().filter(|run| run.workload == tab.workload).collect::<Vec<_>>(),
-        );
+        let usable: Vec<&Run> = data
+            .grid_runs()
+            .filter(|run| run.workload == tab.workload && run.validity != Validity::Invalid)
+            .collect();
+        let in_time = InTime::together(&usable);
         let over = match in_time {
             InTime { arrivals: Some(_), .. } => format!("{}; {OPEN}", tab.over),
             InTime { promise: Some(Promise { late: 1.., .. }), .. } => format!("{}; {LATE}", tab.over),

@@ -226,9 +226,11 @@ pub(super) fn table(done: &Benched) -> Table {
         "tps",
         "offered_tps",
         "achieved_tps",
+        "promise_ms",
         "due",
         "ok",
         "late",
+        "late_share_pct",
         "failed",
         "skipped",
         "unfinished",
@@ -277,6 +279,7 @@ fn row(
     done: &Benched,
 ) -> Vec<Value> {
     let [name, weight] = head;
+    let promise = done.run.promise_ms();
     let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
     let us = |ns: Option<f64>| Value::from(ns.map(|ns| ns / 1e3));
     let quantile = |q| us(latency.quantile_ns(q).map(|ns| ns as f64));
@@ -286,9 +289,11 @@ fn row(
         (counts.processed() as f64 / done.run.measured_s.max(f64::MIN_POSITIVE)).into(),
         rate(Arrivals::offered_per_s),
         rate(Arrivals::achieved_per_s),
+        promise.into(),
         counts.due.into(),
         counts.ok.into(),
         counts.late.into(),
+        promise.map(|_| 100.0 * counts.late as f64 / counts.processed().max(1) as f64).into(),
         counts.failed.into(),
         counts.skipped.into(),
         counts.unfinished.into(),
