@@ -1,7 +1,7 @@
 //! Whether a run can be believed: rules with their limits in one place. `docs/run-verdicts.md` explains them.
 
 use engine::{Counts, Measured};
-use results::{Arrivals, Doubt, Offer, Reason, SeriesPoint, Validity, count};
+use record::{Arrivals, Doubt, Offer, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
 
@@ -492,7 +492,7 @@ mod tests {
             format!("did {} more or fewer", percent(UNSTEADY)),
             format!("a run of {STEADY_SECONDS} s"),
             format!("more than {} slower", percent(SLOW_PROBE)),
-            format!("less than {} of the offered rate", percent(results::KEPT_UP)),
+            format!("less than {} of the offered rate", percent(record::KEPT_UP)),
             format!("less than {} of the arrivals found a free client", percent(FREE_SHARE)),
             format!("more than {LAG_US} µs late"),
             format!("more than {} of the promise", percent(LAG_SHARE)),

@@ -6,8 +6,8 @@ use ::report::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::execute::{LabEvent, Progress, Step};
 use owo_colors::OwoColorize;
+use record::{Arrivals, Doubt, Promise, Reason, Validity};
 use report::numbers;
-use results::{Arrivals, Doubt, Promise, Reason, Validity};
 
 use crate::print;
 

@@ -8,12 +8,13 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Who may know whom, as ARCHITECTURE.md says.
 const MAY_KNOW: &[(&str, &[&str])] = &[
-    ("pgdyno", &["engine", "lab", "protocol", "report", "results", "script", "stats", "workloads"]),
-    ("lab", &["engine", "protocol", "results", "stats", "workloads"]),
-    ("workloads", &["engine", "protocol", "script"]),
-    ("engine", &["stats"]),
-    ("results", &["stats"]),
-    ("report", &["results", "stats"]),
+    ("pgdyno", &["engine", "lab", "protocol", "record", "report", "results", "script", "stats", "workloads"]),
+    ("lab", &["engine", "protocol", "record", "results", "stats", "workloads"]),
+    ("workloads", &["engine", "protocol", "record", "script"]),
+    ("engine", &["record", "stats"]),
+    ("results", &["record", "stats"]),
+    ("report", &["record", "results", "stats"]),
+    ("record", &["stats"]),
     ("protocol", &[]),
     ("script", &[]),
     ("stats", &[]),

@@ -1,7 +1,8 @@
 //! What became of the arrivals of an open load, and how a promise was kept in any load, in the words and columns that
 //! all outputs share.
 
-use results::{Arrivals, Promise, Run, Table, Value};
+use record::{Arrivals, Promise, Run};
+use results::{Table, Value};
 
 use crate::numbers;
 use crate::sheet::Cell;

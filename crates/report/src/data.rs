@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use record::{Experiment, Host, Run, RunKind, Target, Validity};
 use results::comparison::{Cell, Comparison, Grouped, Metric, two_groups};
-use results::{Experiment, ExperimentId, Host, Run, RunKind, Store, StoreError, Target, Validity};
+use results::{ExperimentId, Store, StoreError};
 
 /// One experiment as it was stored, with all its runs in order of execution.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use record::{Reason, Validity};
 use results::comparison::{ArmComparison, Cell, Comparison, Figure, Grouped, Metric};
-use results::{Reason, Validity};
 use stats::{Estimate, Group, Verdict};
 
 use crate::arrivals;

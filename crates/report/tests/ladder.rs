@@ -3,9 +3,9 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt};
+use record::{Reason, Run, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
-use results::{Reason, Run, Validity};
 
 /// What became of the arrivals at each rate in 4 s: ok, late, skipped.
 const STEPS: [(f64, [u64; 3]); 3] =

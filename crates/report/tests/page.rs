@@ -3,8 +3,8 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, offer, speed_up};
+use record::{Reason, Validity};
 use report::{ReportData, html};
-use results::{Reason, Validity};
 use stats::Histogram;
 
 /// The page of changed data, comparisons made anew.
@@ -298,7 +298,8 @@ fn a_stored_experiment_gives_the_same_page_as_its_records() {
     let mut store = results::Store::create_or_open(&path).expect("a new file");
     let (id, _) = store.begin_experiment(&data.experiment, &data.host, &data.target, false).expect("stored");
     for run in &data.runs {
-        store.store_run(id, run).expect("stored");
+        let finished = results::Finished { run: run.clone(), seconds: results::Spool::default() };
+        store.store(id, &[finished]).expect("stored");
     }
     let read =
         ReportData::load(&results::Store::open_read_only(&path).expect("opened"), id).expect("read back");

@@ -3,9 +3,9 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, offer, speed_up};
+use record::{Reason, Validity};
 use report::format::{Format, print};
 use report::{ReportData, summary, tables};
-use results::{Reason, Validity};
 
 fn remade(data: ReportData) -> ReportData {
     ReportData::new(data.experiment, data.host, data.target, data.runs)
@@ -37,7 +37,7 @@ fn every_table_as_text() {
 fn every_output_tells_of_runs_in_two_groups() {
     let mut data = data(&Shape { rounds: 6, workloads: vec![("select-only", 6900.0)], ..Shape::small() });
     let odd =
-        |run: &&mut results::Run| run.clients == 1 && run.round == 4 && run.arm.as_deref() == Some("stock");
+        |run: &&mut record::Run| run.clients == 1 && run.round == 4 && run.arm.as_deref() == Some("stock");
     data.runs.iter_mut().filter(odd).for_each(|run| speed_up(run, 4.6));
     let data = remade(data);
     let words = "5 runs about 7,000, one 31,";

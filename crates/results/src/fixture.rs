@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use stats::Histogram;
 
-use crate::record::*;
 use crate::spool::Spooled;
+use crate::store::Finished;
+use record::*;
 
 /// A run of `workload` with `clients` in `arm` and `round`, at about `tps`.
 pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, tps: f64) -> Run {
@@ -62,8 +63,6 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
             failed: 0,
             skipped: 0,
         }],
-        seconds: vec![Spooled { script: 0, start_us: 0, length_us: 1_000_000, response: response.encoded() }]
-            .into(),
         phases: vec![Phase {
             name: "node".into(),
             item: String::new(),
@@ -87,6 +86,13 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
         }],
         events: vec![RunEvent { time_us: -5, kind: "notice".into(), detail: "x".into() }],
     }
+}
+
+/// The same, with the response times of its second.
+pub(crate) fn finished(run: Run) -> Finished {
+    let response = run.scripts[0].response.encoded();
+    let seconds = vec![Spooled { script: 0, start_us: 0, length_us: 1_000_000, response }];
+    Finished { run, seconds: seconds.into() }
 }
 
 /// An experiment with these arms, the first being the base.

@@ -16,7 +16,7 @@ use crate::error::StoreError;
 /// Response times of one step of a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spooled {
-    /// Index into [`Run::scripts`](crate::Run::scripts).
+    /// Index into [`Run::scripts`](record::Run::scripts).
     pub script: u32,
     /// µs since the start of the measured part.
     pub start_us: i64,

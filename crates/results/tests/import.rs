@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use record::{Reason, Run, Validity};
 use results::comparison::{Comparison, Metric};
 use results::import::{Found, ImportError, Told, read};
-use results::{Collection, ExperimentId, Reason, Run, Store, Validity};
+use results::{Collection, ExperimentId, Store};
 
 fn data(names: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench");

@@ -1,8 +1,10 @@
 //! Jobs by themselves: an OSM load, pgbench's tables.
 
+use results::Spool;
 use std::path::{Path, PathBuf};
 
-use results::{ExperimentId, Run};
+use record::Run;
+use results::ExperimentId;
 use workloads::pgbench::init::InitOptions;
 
 use super::keep::{Surroundings, keep, try_results};
@@ -81,7 +83,9 @@ fn single(
             let identity = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
             // Only now: a job may have made the extension whose version is stored.
             let at = Surroundings::of(&stage);
-            Some(at.and_then(|at| keep(path, &at, name, question, (&identity, target), &mut run)))
+            Some(at.and_then(|at| {
+                keep(path, &at, name, question, (&identity, target), &mut run, Spool::default())
+            }))
         }
         None => None,
     };

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use results::{Experiment, ExperimentId, Host, Run, Store, Target};
+use record::{Experiment, Host, Run, Target};
+use results::{ExperimentId, Finished, Spool, Store};
 use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
@@ -63,6 +64,7 @@ pub(crate) fn keep(
     question: &str,
     (identity, target): (&serde_json::Value, &TargetSpec),
     run: &mut Run,
+    seconds: Spool,
 ) -> Result<ExperimentId, LabError> {
     let mut store = Store::create_or_open(path)?;
     let hash = hash_of(name, identity);
@@ -93,6 +95,6 @@ pub(crate) fn keep(
         run.round = before + 1;
     }
     (run.sequence, run.session) = (before, session);
-    store.store_run(id, run)?;
+    store.store(id, &[Finished { run: run.clone(), seconds }])?;
     Ok(id)
 }

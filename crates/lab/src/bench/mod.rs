@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::Measured;
-use results::{ExperimentId, Run};
+use record::Run;
+use results::ExperimentId;
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Crew, ScriptInfo, StatementInfo};
 
@@ -115,7 +116,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let _concluding = stop.concluding();
     let measured = taken.measured.clone();
     let scripts = workload.scripts();
-    single.fill(&mut record, taken, &scripts);
+    let seconds = single.fill(&mut record, taken, &scripts);
     let stored = match &options.results {
         Some(path) => {
             progress.step(Step::Store, path.display().to_string());
@@ -126,6 +127,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
                 &question(options, &scripts),
                 (&identity(options, &scripts), &options.target),
                 &mut record,
+                seconds,
             ))
         }
         None => None,

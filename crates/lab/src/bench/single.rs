@@ -1,9 +1,10 @@
 //! A run that no experiment file planned: one cell of its own, judged by the rules of all runs.
 
+use results::Spool;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use results::Run;
+use record::Run;
 use workloads::ScriptInfo;
 
 use crate::execute::{Taken, fill, planned};
@@ -60,7 +61,7 @@ impl Single {
     }
 
     /// Fills its record in with what was measured, and with the verdict.
-    pub(crate) fn fill(&self, record: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
+    pub(crate) fn fill(&self, record: &mut Run, taken: Taken, scripts: &[ScriptInfo]) -> Spool {
         (record.validity, record.doubts) = judge(&Evidence {
             measured: &taken.measured,
             series: &taken.series,
@@ -74,6 +75,6 @@ impl Single {
             scripts,
             may_be_empty: self.may_be_empty,
         });
-        fill(record, taken, scripts);
+        fill(record, taken, scripts)
     }
 }

@@ -1,6 +1,6 @@
 //! What stood in the way of a higher rate.
 
-use results::Run;
+use record::Run;
 
 /// A thread busier than this is all but saturated; the machine's CPUs likewise. Percent.
 const FULL_PCT: f64 = 85.0;

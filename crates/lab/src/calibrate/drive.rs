@@ -1,9 +1,9 @@
 //! One measurement, as an ordinary run.
 
+use results::Finished;
 use std::time::Duration;
 
 use engine::{Arrivals, DriverChoice, Load, Observer, Plan, Rate, Second, Time, Timeline, Until};
-use results::Run;
 use workloads::pgbench::Pgbench;
 use workloads::{ClientWorkload, Crew, Places};
 
@@ -44,7 +44,7 @@ pub(super) struct Bench<'a> {
     sink_places: Places,
     server: Option<(Places, Option<u32>)>,
     workloads: Vec<(Asked, Pgbench)>,
-    settings: Vec<results::Setting>,
+    settings: Vec<record::Setting>,
     options: &'a Options,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Carries one out and judges it.
-    pub(super) fn measure(&mut self, shape: &Shape<'_>, stop: &Stop) -> Result<Run, LabError> {
+    pub(super) fn measure(&mut self, shape: &Shape<'_>, stop: &Stop) -> Result<Finished, LabError> {
         let missing =
             || LabError::failed(Class::Internal, format!("nothing to ask {:?} of", shape.asked), "");
         let (_, workload) =
@@ -115,15 +115,15 @@ impl<'a> Bench<'a> {
         Ok(self.record(shape, taken, workload))
     }
 
-    fn record(&self, shape: &Shape<'_>, taken: Taken, workload: &Pgbench) -> Run {
+    fn record(&self, shape: &Shape<'_>, taken: Taken, workload: &Pgbench) -> Finished {
         let single = single(shape, self.options.seed);
         let mut run = single.record();
         run.factors.insert("part".to_owned(), shape.part.to_owned());
         if shape.asked.is_server() {
             run.settings.clone_from(&self.settings);
         }
-        single.fill(&mut run, taken, &workload.scripts());
-        run
+        let seconds = single.fill(&mut run, taken, &workload.scripts());
+        Finished { run, seconds }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The calibration's experiment in the results file.
 
+use results::Finished;
 use std::collections::BTreeMap;
 
-use results::{Experiment, ExperimentId, Run, Store, Target};
+use record::{Experiment, Target};
+use results::{ExperimentId, Store};
 use sha2::{Digest, Sha256};
 
 use super::Options;
@@ -55,13 +57,14 @@ impl Book {
     }
 
     /// Stores a run, unless one before could not be.
-    pub(super) fn enter(&mut self, run: &mut Run) {
+    pub(super) fn enter(&mut self, done: &mut Finished) {
         if self.lost.is_some() {
             return;
         }
+        let run = &mut done.run;
         (run.round, run.session, run.sequence) = (self.round, self.session, self.entered);
         self.entered += 1;
-        self.lost = self.store.store_run(self.experiment, run).err().map(LabError::from);
+        self.lost = self.store.store(self.experiment, std::slice::from_ref(done)).err().map(LabError::from);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use results::{Reason, Run};
+use record::{Reason, Run};
 
 use super::asked::Asked;
 use super::bottleneck::limited_by;
@@ -197,7 +197,7 @@ fn reasons(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
-    use results::{Doubt, Validity};
+    use record::{Doubt, Validity};
 
     use super::*;
     use crate::bench::Single;

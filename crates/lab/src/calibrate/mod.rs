@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::DriverChoice;
-use results::{Doubt, ExperimentId, Validity};
+use record::{Doubt, Validity};
+use results::ExperimentId;
 
 use self::asked::Asked;
 use self::drive::Bench;

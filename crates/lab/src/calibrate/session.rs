@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use results::{ExperimentId, Run};
+use record::Run;
+use results::ExperimentId;
 
 use super::asked::Asked;
 use super::drive::{Bench, Shape};
@@ -103,8 +104,8 @@ impl<'a> Session<'a> {
             tps: run.tps().unwrap_or_default(),
             latency_mean_ms: run.response().mean_ns().map(|ns| ns / 1e6),
             latency_p99_ms: ms(0.99),
-            arrivals: results::Arrivals::of(run),
-            promise: results::Promise::of(run),
+            arrivals: record::Arrivals::of(run),
+            promise: record::Promise::of(run),
             validity: run.validity,
             doubts: run.doubts.clone(),
             left: self.planned[self.started..].iter().sum(),
@@ -113,12 +114,12 @@ impl<'a> Session<'a> {
 
     /// One run, stored.
     fn measure(&mut self, bench: &mut Bench<'_>, shape: &Shape<'_>) -> Result<Run, LabError> {
-        let mut run = bench.measure(shape, self.stop)?;
+        let mut done = bench.measure(shape, self.stop)?;
         if self.stop.at_once() {
             return Err(self.stopped());
         }
-        self.book.enter(&mut run);
-        Ok(run)
+        self.book.enter(&mut done);
+        Ok(done.run)
     }
 
     /// Cost as fast as it goes, then lateness at a third of that speed.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Abort;
-use results::{Reason, Run, Validity};
+use record::{Reason, Run, Validity};
 
 use crate::plan::PlannedRun;
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn causes_are_told_apart_by_code_and_not_by_words() {
         let doubts = |reasons: &[Reason]| {
-            let doubt = |reason: &Reason| results::Doubt { reason: *reason, detail: "any words".into() };
+            let doubt = |reason: &Reason| record::Doubt { reason: *reason, detail: "any words".into() };
             let run = crate::execute::planned(&planned("a", 1), "closed", 0.0, 1);
             Run { validity: Validity::Invalid, doubts: reasons.iter().map(doubt).collect(), ..run }
         };

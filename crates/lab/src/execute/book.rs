@@ -1,8 +1,10 @@
 //! Where the runs of an experiment go: its place in the results file, made with its first run.
 
+use results::Finished;
 use std::path::{Path, PathBuf};
 
-use results::{Experiment, ExperimentId, Host, Run, RunKey, Store, Target};
+use record::{Experiment, Host, Run, RunKey, Target};
+use results::{ExperimentId, Store};
 
 use crate::error::LabError;
 
@@ -55,14 +57,14 @@ impl Book {
     }
 
     /// Stores a run of this session, and gives its number.
-    pub(super) fn keep(&mut self, run: &mut Run) -> Result<i64, LabError> {
+    pub(super) fn keep(&mut self, block: &mut [Finished; 1]) -> Result<i64, LabError> {
         let (id, session) = match self.begun {
             Some(begun) => begun,
             None => self.store.begin_experiment(&self.experiment, &self.host, &self.target, self.again)?,
         };
         self.begun = Some((id, session));
-        run.session = session;
-        Ok(self.store.store_run(id, run)?)
+        block[0].run.session = session;
+        Ok(self.store.store(id, block)?[0])
     }
 
     /// Marks stored runs to be measured again.

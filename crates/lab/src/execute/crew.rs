@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::Artifact;
+use record::Artifact;
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo};
 
 use super::event::{Progress, Step, Tell};

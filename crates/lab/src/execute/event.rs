@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use results::{Arrivals, Doubt, Promise, Validity};
+use record::{Arrivals, Doubt, Promise, Validity};
 
 /// A named step of an experiment. The first four come once (a guard for each workload), the next six for each run
 /// (settings only when the arm changes), the last two at the end.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::{Measured, Observer, Second};
-use results::{RunEvent, SeriesPoint, Spool};
+use record::{RunEvent, SeriesPoint};
+use results::Spool;
 use stats::Histogram;
 use workloads::{ClientWorkload, Crew};
 

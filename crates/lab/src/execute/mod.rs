@@ -12,7 +12,7 @@ mod look;
 mod measure;
 mod pace;
 mod prepare;
-mod record;
+mod recording;
 mod series;
 mod session;
 mod shape;
@@ -21,14 +21,15 @@ mod stage;
 use std::path::PathBuf;
 
 use engine::EngineError;
-use results::{ExperimentId, RunKey, Store};
+use record::RunKey;
+use results::{ExperimentId, Store};
 
+pub(crate) use self::recording::{counts, fill, planned};
 pub(crate) use event::Tell;
 pub use event::{LabEvent, Progress, Step};
 pub use look::{Looked, look};
 pub(crate) use measure::{Taken, counted, events, measure, own_figures};
 pub(crate) use prepare::prepare;
-pub(crate) use record::{counts, fill, planned};
 pub(crate) use series::Series;
 pub(crate) use stage::Stage;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use results::{Artifact, Phase, Relation, Run, RunEvent};
+use record::{Artifact, Phase, Relation, Run, RunEvent};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use workloads::jobs::{JobReport, PhaseTimer, relation_sizes};
@@ -13,7 +13,7 @@ use workloads::sql::{Sql, SqlError, long, quote_literal};
 use workloads::{WorkloadError, pgbench};
 
 use super::event::{LabEvent, Progress, Step, Tell};
-use super::record;
+use super::recording;
 use super::stage::Stage;
 use crate::child::JobRunner;
 use crate::collect::Counters;
@@ -47,7 +47,7 @@ pub(crate) struct JobRecord {
 impl JobRecord {
     /// As a run to be stored.
     pub(crate) fn to_run(&self, name: &str, sequence: u32, session: u32, reused: bool) -> Run {
-        let mut run = record::job(name, 0, sequence, session);
+        let mut run = recording::job(name, 0, sequence, session);
         run.started_at.clone_from(&self.started_at);
         run.measured_s = self.elapsed_us as f64 / 1e6;
         run.phases.clone_from(&self.phases);

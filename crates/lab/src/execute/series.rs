@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use engine::{Second, Until};
-use results::{SeriesPoint, Spool, SpoolWriter, StoreError};
+use record::SeriesPoint;
+use results::{Spool, SpoolWriter, StoreError};
 use stats::Histogram;
 
 /// Most steps of a run whose length is known.

@@ -1,9 +1,11 @@
 //! One invocation of an experiment: from open servers to closed ones.
 
+use results::{Finished, Spool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use results::{Doubt, ExperimentId, Reason, Run, RunEvent, RunKey, Setting, Store, Validity};
+use record::{Doubt, Reason, Run, RunEvent, RunKey, Setting, Validity};
+use results::{ExperimentId, Store};
 use workloads::Crew;
 
 use super::arms::check_arms;
@@ -52,6 +54,7 @@ pub(super) struct Session<'a> {
 /// A run that was done: as it is stored, and why it is invalid.
 struct Judged {
     run: Run,
+    seconds: Spool,
     cause: Option<Cause>,
 }
 
@@ -175,7 +178,8 @@ impl<'a> Session<'a> {
             // A job done in an earlier session of this experiment is in it already.
             let known = stored.iter().any(|key| key.round == 0 && key.workload == job.name);
             if !known || !job.reused {
-                self.book.keep(&mut job.record.to_run(&job.name, sequence as u32, 0, job.reused))?;
+                let run = job.record.to_run(&job.name, sequence as u32, 0, job.reused);
+                self.book.keep(&mut [Finished { run, seconds: Spool::default() }])?;
             }
         }
         Ok(())
@@ -225,9 +229,11 @@ impl<'a> Session<'a> {
         self.switch_to(run)?;
         let start = Instant::now();
         let record = self.measure(run)?;
-        let Some(Judged { run: mut record, cause }) = record else { return Ok(()) };
+        let Some(Judged { run: record, seconds, cause }) = record else { return Ok(()) };
         self.progress.step(Step::Store, self.book.path().display().to_string());
-        let stored = self.book.keep(&mut record);
+        let mut block = [Finished { run: record, seconds }];
+        let stored = self.book.keep(&mut block);
+        let [Finished { run: record, .. }] = block;
         self.pace.ran(start.elapsed());
         self.count(&record);
         // Told even where it could not be stored: nobody shall have waited for nothing.
@@ -291,7 +297,7 @@ impl<'a> Session<'a> {
             record.validity = Validity::Invalid;
             record.doubts.push(Doubt { reason: Reason::EmptyResults, detail: why });
             // That is known from the guard, costs no time, and each run says it.
-            return Ok(Some(Judged { run: record, cause: None }));
+            return Ok(Some(Judged { run: record, seconds: Spool::default(), cause: None }));
         }
         let opened = &self.workloads[&run.workload];
         let plan = engine_plan(&self.plan, run, opened.scripts.len());
@@ -331,9 +337,9 @@ impl<'a> Session<'a> {
             self.settings.clear();
         }
         let cause = Cause::of(&record, &taken.measured.aborts);
-        fill(&mut record, taken, &opened.scripts);
+        let seconds = fill(&mut record, taken, &opened.scripts);
         self.probes.extend(probe);
-        Ok(Some(Judged { run: record, cause }))
+        Ok(Some(Judged { run: record, seconds, cause }))
     }
 
     /// The state every run starts from, recorded with it.

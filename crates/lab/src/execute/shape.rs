@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use results::{Arm, Arrivals, Experiment, Promise, Run};
+use record::{Arm, Arrivals, Experiment, Promise, Run};
 
 use super::event::LabEvent;
 use crate::experiment::{ExperimentFile, shown_value, without_secrets};

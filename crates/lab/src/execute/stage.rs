@@ -32,7 +32,7 @@ pub(crate) struct Stage {
     redis_place: Option<RedisPlace>,
     control: Option<Control>,
     /// Settings as they were read last, for the runs that follow.
-    recorded: Vec<results::Setting>,
+    recorded: Vec<record::Setting>,
     pub(crate) watchdog: Watchdog,
     stop: Stop,
 }
@@ -142,7 +142,7 @@ impl Stage {
     }
 
     /// All settings as the load's connections see them, to be recorded; runs from now on count under these.
-    pub(crate) fn recorded(&mut self) -> Result<Vec<results::Setting>, LabError> {
+    pub(crate) fn recorded(&mut self) -> Result<Vec<record::Setting>, LabError> {
         self.recorded = recorded(&mut self.target.like_the_load()?)?;
         Ok(self.recorded.clone())
     }

@@ -30,13 +30,13 @@ pub fn memory_bytes() -> u64 {
 
 /// This machine as it is recorded; `data_folder` is where the server keeps its data, when it is a local one.
 #[must_use]
-pub fn describe(data_folder: Option<&Path>) -> results::Host {
+pub fn describe(data_folder: Option<&Path>) -> record::Host {
     let name = facts::host_name();
     let mut facts = facts::facts();
     if let Some(disk) = data_folder.and_then(Disk::of) {
         facts.extend(disk.facts());
     }
-    results::Host {
+    record::Host {
         uuid: facts::identity(&name),
         name,
         cpu: facts::cpu_model(),

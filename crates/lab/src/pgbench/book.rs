@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use engine::{Measured, Second, Until};
-use results::{Doubt, ExperimentId};
+use record::Doubt;
+use results::ExperimentId;
 use workloads::ClientWorkload;
 use workloads::pgbench::{Options, Pgbench};
 use workloads::sql::SqlError;
@@ -38,7 +39,7 @@ pub struct Book {
     target: TargetSpec,
     stage: Stage,
     at: Surroundings,
-    settings: Vec<results::Setting>,
+    settings: Vec<record::Setting>,
     started_at: String,
     series: Series,
     before: Option<(Counters, HostSample)>,
@@ -120,10 +121,11 @@ impl Book {
             changed: None,
             lost: None,
         };
-        single.fill(&mut record, taken, &entry.workload.scripts());
+        let seconds = single.fill(&mut record, taken, &entry.workload.scripts());
         let identity = identity(&self.target, entry);
         let identified = (&identity, &self.target);
-        let stored = keep(&self.path, &self.at, "pgbench", &question(entry), identified, &mut record)?;
+        let stored =
+            keep(&self.path, &self.at, "pgbench", &question(entry), identified, &mut record, seconds)?;
         Ok((stored, record.doubts))
     }
 }

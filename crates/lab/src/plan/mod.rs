@@ -13,7 +13,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use results::RunKey;
+use record::RunKey;
 use serde::{Deserialize, Serialize};
 use workloads::Spec;
 use workloads::pgbench::init::InitOptions;

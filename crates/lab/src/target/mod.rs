@@ -447,7 +447,7 @@ impl Target {
     ///
     /// # Errors
     /// When the server does not answer.
-    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<results::Target, TargetError> {
+    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<record::Target, TargetError> {
         let mut control = self.control()?;
         let failed = |error| TargetError::Sql { doing: "reading versions", error };
         let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
@@ -457,7 +457,7 @@ impl Target {
             Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
             None => None,
         };
-        Ok(results::Target {
+        Ok(record::Target {
             kind: self.kind().to_owned(),
             dsn_redacted: self.redacted(),
             server_version,

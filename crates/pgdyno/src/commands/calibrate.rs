@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Options, Row};
-use results::{Run, Table, Validity, Value};
+use record::{Run, Validity};
+use results::{Table, Value};
 
 use super::bench::{fresh_seed, stored};
 use super::{print, results_path, signals};

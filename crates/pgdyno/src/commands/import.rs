@@ -132,9 +132,9 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
             run.response_us(0.5).into(),
             run.response_us(0.99).into(),
             match run.validity {
-                results::Validity::Valid => "valid",
-                results::Validity::Suspect => "suspect",
-                results::Validity::Invalid => "invalid",
+                record::Validity::Valid => "valid",
+                record::Validity::Suspect => "suspect",
+                record::Validity::Invalid => "invalid",
             }
             .into(),
         ]);

@@ -83,7 +83,7 @@ fn conclude(args: &cli::Run, options: &Options, experiment: ExperimentId) -> Out
     }
     Ok(match comparison {
         Some(comparison) => exit::of_comparison(comparison),
-        None if found.runs.iter().all(|run| run.validity == results::Validity::Invalid) => INVALID,
+        None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
         None => SAME_OR_BETTER,
     })
 }

@@ -1,6 +1,6 @@
 //! Throughput and response time over clients, a line per arm.
 
-use results::Run;
+use record::Run;
 use results::comparison::Metric;
 
 use super::Figure;

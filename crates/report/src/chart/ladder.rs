@@ -1,7 +1,7 @@
 //! A ladder of offered rates: response times beside the promise, and what was achieved of what was offered.
 
+use record::{Arrivals, Run, Validity};
 use results::comparison::{Cell, Level};
-use results::{Arrivals, Run, Validity};
 
 use super::Figure;
 use super::axis::{Spacing, Tick};

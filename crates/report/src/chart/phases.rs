@@ -1,6 +1,6 @@
 //! Phases of a job as bars along its time.
 
-use results::Phase;
+use record::Phase;
 
 use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
 use super::{

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use results::Run;
+use record::Run;
 
 use super::Figure;
 use super::axis::{Spacing, Tick, round_ticks};

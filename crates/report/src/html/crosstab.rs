@@ -1,7 +1,7 @@
 //! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
+use record::{Arrivals, Validity};
 use results::comparison::{Crosstab, Summary};
-use results::{Arrivals, Validity};
 
 use crate::data::ReportData;
 use crate::markup::Markup;

@@ -1,6 +1,6 @@
 //! Jobs: phases as chart and table, and the sizes they left.
 
-use results::{Relation, Run};
+use record::{Relation, Run};
 
 use crate::chart::phases;
 use crate::data::ReportData;

@@ -1,7 +1,7 @@
 //! Every run in order of execution.
 
+use record::{Run, Validity};
 use results::comparison::Cell as GridCell;
-use results::{Run, Validity};
 
 use super::when;
 use crate::arrivals::{Columns, InTime};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::Setting;
+use record::Setting;
 
 use super::when;
 use crate::data::ReportData;

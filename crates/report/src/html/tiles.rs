@@ -1,6 +1,6 @@
 //! Sample tiles as pictures.
 
-use results::Artifact;
+use record::Artifact;
 
 use crate::data::ReportData;
 use crate::markup::Markup;

@@ -1,6 +1,6 @@
 //! Figures and charts of each workload.
 
-use results::Run;
+use record::Run;
 
 use crate::arrivals::{self, Columns};
 use crate::chart::{Figure, clients, ladder, latency, time};

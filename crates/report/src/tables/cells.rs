@@ -1,5 +1,6 @@
+use record::{Run, Validity};
+use results::Table;
 use results::comparison::{Cell, Summary};
-use results::{Run, Table, Validity};
 use stats::Histogram;
 
 use super::{levels, real};

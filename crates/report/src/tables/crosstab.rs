@@ -1,5 +1,6 @@
+use record::{Promise, Run, Validity};
 use results::comparison::{Crosstab, Metric, Summary, crosstabs};
-use results::{Promise, Run, Table, Validity, Value};
+use results::{Table, Value};
 
 use super::real;
 use crate::arrivals::InTime;

@@ -1,5 +1,6 @@
+use record::{Run, Validity};
+use results::Table;
 use results::comparison::Cell;
-use results::{Run, Table, Validity};
 
 use super::{levels, real};
 use crate::arrivals::{self, InTime};

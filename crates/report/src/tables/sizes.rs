@@ -1,4 +1,5 @@
-use results::{Relation, Table};
+use record::Relation;
+use results::Table;
 
 use crate::data::ReportData;
 

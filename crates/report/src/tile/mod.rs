@@ -3,7 +3,7 @@
 mod decode;
 mod draw;
 
-use results::Artifact;
+use record::Artifact;
 
 use crate::markup::Markup;
 use crate::numbers;

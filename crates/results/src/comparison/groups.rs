@@ -3,7 +3,7 @@
 use stats::TwoGroups;
 
 use super::pairs::{Cell, by_cell_and_arm};
-use crate::record::Run;
+use record::Run;
 
 /// A cell and arm whose runs fall into two groups by their throughput.
 #[derive(Debug, Clone, PartialEq)]

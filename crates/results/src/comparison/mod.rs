@@ -17,7 +17,7 @@ pub use groups::{Grouped, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of};
 
-use crate::record::{Experiment, Run};
+use record::{Experiment, Run};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::aggregate;
+use super::found::{self, Parts};
 use super::lines::Lines;
 use super::log;
 use super::matching::{Log, misfit};
-use super::record::{self, Parts};
 use super::report;
 use super::report::model::Report;
 use super::sniff::Kind;
 use super::source::{Input, Source};
 use super::{ImportError, Progress, Told, names};
-use crate::record::Run;
+use crate::spool::Spool;
+use record::Run;
 
 /// What files hold.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub struct Found {
 #[derive(Debug, Clone)]
 pub struct FoundRun {
     pub(crate) run: Run,
+    pub(crate) seconds: Spool,
     /// Files, and lines where several runs share one.
     pub source: String,
     /// Hashes (SHA-256, hex) of what it was read from.
@@ -156,7 +158,7 @@ impl Gathered<'_> {
             files,
             told: self.told,
         };
-        self.with.push((chosen, record::run(parts)));
+        self.with.push((chosen, found::run(parts)));
         Ok(())
     }
 
@@ -179,7 +181,7 @@ impl Gathered<'_> {
                 files: &[],
                 told: self.told,
             };
-            self.with.push((Some(at), record::run(parts)));
+            self.with.push((Some(at), found::run(parts)));
         }
         // Logs alone come last, in the order they were written.
         self.with.sort_by(|(a, run), (b, other)| {

@@ -1,11 +1,11 @@
 //! Whether an imported run can be believed: the rules that need nothing but its figures, with the same limits as for
 //! runs of pgdyno's own (docs/run-verdicts.md).
 
-use crate::record::{Doubt, Reason, Validity};
-use crate::words::count;
+use record::count;
+use record::{Doubt, Reason, Validity};
 
 use super::log::Counts;
-use crate::arrivals::Arrivals;
+use record::Arrivals;
 
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
 const FAILED_SHARE: f64 = 0.01;
@@ -57,7 +57,7 @@ pub(super) fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrivals::Offer;
+    use record::Offer;
 
     #[test]
     fn verdicts_follow_the_rules_of_own_runs() {

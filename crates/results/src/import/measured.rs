@@ -8,8 +8,8 @@ use super::aggregate::AggregateLog;
 use super::log::{Counts, Tally, TransactionLog};
 use super::report;
 use super::report::model::Report;
-use crate::record::{Artifact, ScriptRecord, SeriesPoint};
 use crate::spool::Spooled;
+use record::{Artifact, ScriptRecord, SeriesPoint};
 
 /// What a log or the lack of one gives to a run.
 #[derive(Default)]

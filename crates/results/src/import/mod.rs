@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod error;
+mod found;
 mod gather;
 mod judge;
 mod lines;
@@ -13,7 +14,6 @@ mod log;
 mod matching;
 mod measured;
 mod names;
-mod record;
 mod report;
 mod sniff;
 mod source;
@@ -22,9 +22,6 @@ pub use error::ImportError;
 pub use gather::{Found, FoundRun, read};
 
 use self::report::model::Report;
-
-/// How an experiment of imported runs is ordered: [`crate::Experiment::order_scheme`].
-pub const IMPORTED: &str = "imported";
 
 /// What is known of how pgbench ran, beside its files; the names are those of its options.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -8,8 +8,9 @@ use sha2::{Digest, Sha256};
 use super::write::{begin_writing, insert_experiment, json, newest_with_hash, write_run};
 use super::{ExperimentId, Store};
 use crate::error::StoreError;
-use crate::import::{FoundRun, IMPORTED, ImportError};
-use crate::record::{Arm, Experiment, Host, Run, Target};
+use crate::import::{FoundRun, ImportError};
+use record::IMPORTED;
+use record::{Arm, Experiment, Host, Run, Target};
 
 /// Where imported runs go, and what is said of them all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl Store {
                     "--level FACTOR=LEVEL says it for all files given",
                 )
             })?;
-            let run_id = write_run(&transaction, shelf.id, &run_to_store).map_err(sqlite)?;
+            let run_id = write_run(&transaction, shelf.id, &run_to_store, &run.seconds).map_err(sqlite)?;
             let Run { arm, round, factors, .. } = run_to_store;
             stored.push(StoredRun { place, run_id, arm, round, factors });
         }

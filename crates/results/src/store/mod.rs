@@ -14,13 +14,25 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 pub use import::{Collection, Imported, Known, StoredRun};
-pub use read::{ExperimentSummary, RunKey, StoredExperiment};
+pub use read::{ExperimentSummary, StoredExperiment};
+
+use record::Run;
 
 use crate::error::StoreError;
+use crate::spool::Spool;
 
 /// Number of an experiment in a results file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExperimentId(pub i64);
+
+/// A run on its way into the file.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The run.
+    pub run: Run,
+    /// Response times of its seconds; nobody reads them back but with SQL.
+    pub seconds: Spool,
+}
 
 /// How long a statement waits for another program's lock.
 const PATIENCE: Duration = Duration::from_secs(10);

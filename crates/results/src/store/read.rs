@@ -9,24 +9,10 @@ use stats::Histogram;
 use super::write::{SET_ASIDE, WHOLE_RUN};
 use super::{ExperimentId, Store};
 use crate::error::StoreError;
-use crate::record::{
-    Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, ScriptRecord, SeriesPoint, Setting,
-    Target,
+use record::{
+    Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, RunKey, ScriptRecord, SeriesPoint,
+    Setting, Target,
 };
-use crate::spool::Spool;
-
-/// What identifies a run inside its experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RunKey {
-    /// Workload's name.
-    pub workload: String,
-    /// All factors but the compared one.
-    pub factors: BTreeMap<String, String>,
-    /// Arm, where something is compared.
-    pub arm: Option<String>,
-    /// Round, from 1; 0 for preparation.
-    pub round: u32,
-}
 
 /// A line of the list of experiments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -351,13 +337,9 @@ impl Store {
 }
 
 fn head(row: &Row<'_>) -> Sqlite<Run> {
+    let key = RunKey { workload: row.get(4)?, factors: json(row, 5)?, arm: row.get(6)?, round: row.get(7)? };
     Ok(Run {
         uuid: row.get(2)?,
-        kind: word(row, 3)?,
-        workload: row.get(4)?,
-        factors: json(row, 5)?,
-        arm: row.get(6)?,
-        round: row.get(7)?,
         sequence: row.get(8)?,
         position_in_pair: row.get(9)?,
         session: row.get(10)?,
@@ -371,17 +353,7 @@ fn head(row: &Row<'_>) -> Sqlite<Run> {
         warmup_s: row.get(18)?,
         measured_s: row.get(19)?,
         validity: word(row, 20)?,
-        doubts: Vec::new(),
-        counts: BTreeMap::new(),
-        figures: BTreeMap::new(),
-        settings: Vec::new(),
-        scripts: Vec::new(),
-        series: Vec::new(),
-        seconds: Spool::default(),
-        phases: Vec::new(),
-        relations: Vec::new(),
-        artifacts: Vec::new(),
-        events: Vec::new(),
+        ..Run::new(word(row, 3)?, key)
     })
 }
 

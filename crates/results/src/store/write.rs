@@ -4,9 +4,10 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use stats::Encoded;
 
-use super::{ExperimentId, Store};
+use super::{ExperimentId, Finished, Store};
 use crate::error::StoreError;
-use crate::record::{Experiment, Host, Run, ScriptRecord, SeriesPoint, Setting, Target};
+use crate::spool::Spool;
+use record::{Experiment, Host, Run, ScriptRecord, SeriesPoint, Setting, Target};
 
 /// `hist.start_us` of a histogram over the whole run.
 pub(super) const WHOLE_RUN: i64 = -1;
@@ -107,35 +108,44 @@ impl Store {
         Ok(())
     }
 
-    /// Stores a run with all it holds, in one durable transaction: after a crash it is there whole, or not at all.
+    /// Stores runs that belong together with all they hold, in one durable transaction: after a crash all of them are
+    /// there, or none. Gives their numbers.
     ///
     /// # Errors
     /// When the file cannot be written; [`StoreError::Full`] when the disk is full.
-    pub fn store_run(&mut self, experiment: ExperimentId, run: &Run) -> Result<i64, StoreError> {
+    pub fn store(&mut self, experiment: ExperimentId, block: &[Finished]) -> Result<Vec<i64>, StoreError> {
         self.check_in_place()?;
         let path = self.path.clone();
-        let store = |connection: &mut rusqlite::Connection| -> Sqlite<i64> {
+        let store = |connection: &mut rusqlite::Connection| -> Sqlite<Vec<i64>> {
             let transaction = begin_writing(connection)?;
-            let id = write_run(&transaction, experiment, run)?;
+            let ids = block
+                .iter()
+                .map(|Finished { run, seconds }| write_run(&transaction, experiment, run, seconds))
+                .collect::<Sqlite<_>>()?;
             transaction.commit()?;
-            Ok(id)
+            Ok(ids)
         };
         store(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
     }
 }
 
 /// Writes a run with all it holds, and gives its number.
-pub(super) fn write_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run) -> Sqlite<i64> {
+pub(super) fn write_run(
+    transaction: &Transaction<'_>,
+    experiment: ExperimentId,
+    run: &Run,
+    seconds: &Spool,
+) -> Sqlite<i64> {
     let id = insert_run(transaction, experiment, run)?;
     insert_details(transaction, id, run)?;
     let mut scripts = Vec::with_capacity(run.scripts.len());
     for (position, script) in run.scripts.iter().enumerate() {
         let script_id = insert_script(transaction, id, position, script, run.measured_s)?;
-        let seconds = run.series.iter().filter(|point| point.script as usize == position);
-        insert_series(transaction, script_id, seconds)?;
+        let series = run.series.iter().filter(|point| point.script as usize == position);
+        insert_series(transaction, script_id, series)?;
         scripts.push(script_id);
     }
-    insert_seconds(transaction, &scripts, run)?;
+    insert_seconds(transaction, &scripts, seconds)?;
     Ok(id)
 }
 
@@ -388,8 +398,8 @@ impl From<std::io::Error> for Spooling {
     }
 }
 
-fn insert_seconds(transaction: &Transaction<'_>, scripts: &[i64], run: &Run) -> Sqlite<()> {
-    let inserted = run.seconds.each(|second| {
+fn insert_seconds(transaction: &Transaction<'_>, scripts: &[i64], seconds: &Spool) -> Sqlite<()> {
+    let inserted = seconds.each(|second| {
         let Some(script) = scripts.get(second.script as usize) else { return Ok(()) };
         let length_us = second.length_us as i64;
         insert_histogram(transaction, *script, "second", second.start_us, length_us, &second.response)

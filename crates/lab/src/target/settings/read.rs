@@ -41,27 +41,27 @@ pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, SettingsError> {
 ///
 /// # Errors
 /// When the server refuses.
-pub fn recorded(sql: &mut dyn Sql) -> Result<Vec<results::Setting>, SqlError> {
+pub fn recorded(sql: &mut dyn Sql) -> Result<Vec<record::Setting>, SqlError> {
     let query = "SELECT name, pg_catalog.current_setting(name, true), source FROM pg_catalog.pg_settings ORDER BY name";
     let rows = sql.rows(query)?;
     Ok(rows.into_iter().filter_map(setting).collect())
 }
 
-fn setting(row: Vec<Option<String>>) -> Option<results::Setting> {
+fn setting(row: Vec<Option<String>>) -> Option<record::Setting> {
     let mut values = row.into_iter();
     let name = values.next()??;
     let value = values.next()?.unwrap_or_default();
     let source = values.next()?.unwrap_or_default();
     let hidden = is_private(&name) && !value.is_empty();
-    Some(results::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
+    Some(record::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
 }
 
 /// What is another value now than it was, in words; `None` when nothing is. What a session set for itself is not the
 /// server's: those named in `own`, and those a pooled connection still has from somebody.
 #[must_use]
-pub(crate) fn changed(before: &[results::Setting], now: &[results::Setting], own: &Wanted) -> Option<String> {
+pub(crate) fn changed(before: &[record::Setting], now: &[record::Setting], own: &Wanted) -> Option<String> {
     const NOT_THERE: &str = "not there";
-    let of_session = |setting: &&results::Setting| setting.source == "session";
+    let of_session = |setting: &&record::Setting| setting.source == "session";
     let own: BTreeSet<String> = own
         .keys()
         .map(String::as_str)
@@ -132,8 +132,8 @@ mod tests {
     /// A run counted although another pgdyno had changed the server under it.
     #[test]
     fn settings_that_changed_under_a_run_are_told() {
-        let settings = |pairs: &[(&str, &str)]| -> Vec<results::Setting> {
-            let setting = |(name, value): &(&str, &str)| results::Setting {
+        let settings = |pairs: &[(&str, &str)]| -> Vec<record::Setting> {
+            let setting = |(name, value): &(&str, &str)| record::Setting {
                 name: (*name).to_owned(),
                 value: (*value).to_owned(),
                 source: "default".to_owned(),

@@ -9,7 +9,8 @@ use engine::Until;
 use lab::LabError;
 use lab::bench::{self, Options};
 use lab::experiment::TargetSpec;
-use results::{ExperimentId, Reason};
+use record::Reason;
+use results::ExperimentId;
 use script::Weighted;
 use workloads::pgbench::init::{InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
@@ -76,7 +77,7 @@ fn measure(args: &cli::Bench, target: TargetSpec) -> Outcome {
     }
     let code = match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
-        results::Validity::Invalid => INVALID,
+        record::Validity::Invalid => INVALID,
         _ => SAME_OR_BETTER,
     };
     match (stored(done.stored), options.results) {

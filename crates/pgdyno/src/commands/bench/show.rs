@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use engine::{Counts, Until};
 use lab::bench::{Benched, Options};
+use record::{Arrivals, Doubt, Offer, Run};
 use report::visible::line;
-use results::{Arrivals, Doubt, Offer, Run, Table, Value};
+use results::{Table, Value};
 use stats::Histogram;
 
 use crate::commands::pgbench::losses;

@@ -17,9 +17,9 @@ use self::row::{Outcome, Row};
 use self::rows::Rows;
 use self::spans::Spans;
 use super::{Hints, ImportError, Progress};
-use crate::record::SeriesPoint;
 use crate::spool::Spooled;
-use crate::words::count;
+use record::SeriesPoint;
+use record::count;
 
 /// Counters of transactions, as pgbench counts them; `failed` includes the kinds beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

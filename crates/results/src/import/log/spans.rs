@@ -7,8 +7,8 @@ use stats::Histogram;
 
 use super::row::{Outcome, Row};
 use super::{Columns, Counts};
-use crate::record::SeriesPoint;
 use crate::spool::Spooled;
+use record::SeriesPoint;
 
 /// Spans per run at most; beyond that neighbours are added, which loses nothing but resolution.
 const MOST: i64 = 600;

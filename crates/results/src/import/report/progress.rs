@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::model::Progress;
-use crate::record::SeriesPoint;
+use record::SeriesPoint;
 
 /// Progress times beyond this are seconds since 1970.
 const EPOCH_S: f64 = 100_000_000.0;

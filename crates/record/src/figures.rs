@@ -2,8 +2,8 @@
 
 use stats::Histogram;
 
-use crate::import::IMPORTED;
-use crate::record::{Experiment, Run, ScriptRecord};
+use crate::experiment::{Experiment, IMPORTED};
+use crate::run::{Run, ScriptRecord};
 
 impl Experiment {
     /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use engine::{Counts, Measured};
-use results::{Run, RunKind, ScriptRecord, Spool, Validity};
+use record::{Run, RunKind, ScriptRecord};
+use results::Spool;
 use workloads::ScriptInfo;
 
 use super::measure::Taken;
@@ -42,12 +43,6 @@ fn named(counts: &Counts) -> BTreeMap<String, u64> {
 /// A run as planned, with nothing measured yet.
 pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, session: u32) -> Run {
     Run {
-        uuid: uuid::Uuid::new_v4().to_string(),
-        kind: RunKind::Client,
-        workload: run.workload.clone(),
-        factors: run.factors.clone(),
-        arm: run.arm.clone(),
-        round: run.round,
         sequence: run.sequence,
         position_in_pair: run.position_in_pair,
         session,
@@ -56,27 +51,15 @@ pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, session: u32)
         offered_rate: run.rate,
         clients: run.clients,
         threads: run.threads,
-        driver: String::new(),
         seed: run.seed,
         warmup_s,
-        measured_s: 0.0,
-        validity: Validity::Valid,
-        doubts: Vec::new(),
         counts: named(&Counts::default()),
-        figures: BTreeMap::new(),
-        settings: Vec::new(),
-        scripts: Vec::new(),
-        series: Vec::new(),
-        seconds: Spool::default(),
-        phases: Vec::new(),
-        relations: Vec::new(),
-        artifacts: Vec::new(),
-        events: Vec::new(),
+        ..Run::new(RunKind::Client, run.key())
     }
 }
 
-/// Fills in what was measured.
-pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
+/// Fills in what was measured; gives the response times of its seconds.
+pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) -> Spool {
     run.started_at = taken.started_at;
     run.driver = taken.measured.driver.to_owned();
     run.measured_s = taken.measured.elapsed as f64 / 1e9;
@@ -84,7 +67,6 @@ pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
     run.figures.extend(taken.figures);
     run.events.extend(taken.events);
     run.series = taken.series;
-    run.seconds = taken.seconds;
     let figures = taken.measured.scripts.into_iter().zip(scripts);
     run.scripts = figures
         .map(|(figures, info)| ScriptRecord {
@@ -96,6 +78,7 @@ pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) {
             service: figures.service,
         })
         .collect();
+    taken.seconds
 }
 
 /// A preparation job, before it is known what it gave.

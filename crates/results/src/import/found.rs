@@ -10,8 +10,7 @@ use super::matching::Log;
 use super::measured::{add_report, of_aggregates, of_report, of_transactions};
 use super::report::model::Report;
 use super::{Told, report};
-use crate::arrivals::Arrivals;
-use crate::record::{Run, RunEvent, RunKind, Setting, Validity};
+use record::{Arrivals, Run, RunEvent, RunKey, RunKind, Setting};
 
 /// What is known of one run.
 pub(super) struct Parts<'a> {
@@ -60,16 +59,13 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         report.and_then(|report| report.threads).and_then(|n| u32::try_from(n).ok()).or(measured.threads);
     let names: Vec<&str> = measured.scripts.iter().map(|script| script.name.as_str()).collect();
     let workload = names.join(", ");
-    let mut run = Run {
-        uuid: uuid::Uuid::new_v4().to_string(),
-        kind: RunKind::Client,
+    let key = RunKey {
         factors: factors(&workload, clients, report, measured.throttled, told),
         workload,
         arm: None,
         round: 1,
-        sequence: 0,
-        position_in_pair: 1,
-        session: 1,
+    };
+    let mut run = Run {
         started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
         load: if measured.throttled { "rate" } else { "closed" }.to_owned(),
         offered_rate: told.rate,
@@ -77,26 +73,22 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         threads: threads.unwrap_or(0),
         driver: by,
         seed: report.and_then(|report| report.seed).unwrap_or(0),
-        warmup_s: 0.0,
         measured_s: report.and_then(Report::measured_s).or(measured.length_s).unwrap_or(0.0),
-        validity: Validity::Valid,
-        doubts: Vec::new(),
         counts: measured.counts.named(),
         figures: measured.figures,
         settings: settings(report),
         scripts: measured.scripts,
         series: measured.series,
-        seconds: measured.seconds.into(),
-        phases: Vec::new(),
-        relations: Vec::new(),
         artifacts: measured.artifacts,
         events: events(&source, &measured.hashes, measured.no_percentiles, &measured.notes),
+        ..Run::new(RunKind::Client, key)
     };
     let incomplete = report.is_some_and(|report| report.incomplete);
     (run.validity, run.doubts) =
         judge(&measured.counts, Arrivals::of(&run), gave_up, incomplete, &run.driver);
     FoundRun {
         run,
+        seconds: measured.seconds.into(),
         source,
         hashes: measured.hashes,
         notes: measured.notes,

@@ -1,6 +1,6 @@
 //! How a promise was kept: of what was done, how much was late. Whatever the load.
 
-use crate::record::{Run, RunKind};
+use crate::run::{Run, RunKind};
 
 /// Late transactions of one run, or of several taken together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ mod tests {
     /// A promise in closed load was stored, and told by no output.
     #[test]
     fn a_closed_load_has_a_promise_too() {
-        let mut run = crate::fixture::run("w", 4, None, 1, 200.0);
+        let mut run = crate::fixture::one(200);
         assert_eq!(Promise::of(&run), None);
         run.figures.insert("promise_ms".into(), 0.05);
         assert_eq!(Promise::of(&run), Some(Promise { ms: Some(0.05), late: 0, done: 200 }));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::Run;
+use crate::run::Run;
 
 /// Share of the offered rate that must be done in time; a run below it is overloaded.
 pub const KEPT_UP: f64 = 0.99;
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn only_an_open_load_has_arrivals() {
-        let mut run = crate::fixture::run("w", 4, None, 1, 200.0);
+        let mut run = crate::fixture::one(200);
         assert_eq!(Arrivals::of(&run), None);
         run.load = "rate".into();
         assert_eq!(Arrivals::of(&run).map(|arrivals| arrivals.offered), Some(200.0));

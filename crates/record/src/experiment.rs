@@ -1,0 +1,95 @@
+//! An experiment: what was planned, where, and on what.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Order of runs that no pgdyno planned: they were brought in from elsewhere, and do not alternate.
+pub const IMPORTED: &str = "imported";
+
+/// An experiment: the plan it expanded to, and the file it came from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Identity: hash of the expanded plan without rounds and comments, hex.
+    pub hash: String,
+    /// File name without folder and ending.
+    pub name: String,
+    /// The question it asks.
+    pub question: String,
+    /// The file's text, secrets removed.
+    pub file_text: String,
+    /// The expanded plan, JSON.
+    pub plan_json: String,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// How arms are interleaved: `pairs`, `half-rounds` or `single` (nothing compared).
+    pub order_scheme: String,
+    /// Rounds planned.
+    pub rounds: u32,
+    /// The factor compared (`settings`, ...); `None` when nothing is.
+    pub compare_factor: Option<String>,
+    /// Base arm.
+    pub base: Option<String>,
+    /// All arms in file order, base first; empty when nothing is compared.
+    pub arms: Vec<Arm>,
+    /// Margin for "same", as a share (0.03 = 3 %).
+    pub margin: f64,
+    /// Whether the plan calls itself a taste, not a measurement (short runs, few rounds); shown in the report.
+    pub taste: Option<String>,
+    /// UTC, RFC 3339.
+    pub created_at: String,
+}
+
+/// One level of the compared factor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Name in the experiment file.
+    pub name: String,
+    /// What it sets, by name.
+    pub settings: BTreeMap<String, String>,
+    /// What in it weakens crash safety, e.g. `full_page_writes = off`; empty when nothing does.
+    pub unsafe_settings: Vec<String>,
+}
+
+/// The machine that pgdyno (and a managed target) ran on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Stable identity of the machine (hash of the machine id, never the id itself).
+    pub uuid: String,
+    /// Host name.
+    pub name: String,
+    /// CPU model.
+    pub cpu: String,
+    /// Logical CPUs usable by this process.
+    pub cores: u32,
+    /// Memory usable by this process (the cgroup's limit where there is one), bytes.
+    pub memory_bytes: u64,
+    /// Operating system, kernel, virtualisation and other facts, by name.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// What was measured. Never holds a password.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// `managed` or `url`.
+    pub kind: String,
+    /// Connection string without secrets.
+    pub dsn_redacted: String,
+    /// `server_version`, e.g. `15.18 (Debian 15.18-0+deb12u1)`.
+    pub server_version: String,
+    /// `postgis_full_version()`, where there is PostGIS.
+    pub postgis_version: Option<String>,
+    /// Versions of other programs (osm2pgsql, redis, pgdyno itself) by name.
+    pub versions: BTreeMap<String, String>,
+}
+
+/// One setting as the server reported it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Name in `pg_settings`.
+    pub name: String,
+    /// Value as `SHOW` prints it.
+    pub value: String,
+    /// Where it came from (`pg_settings.source`).
+    pub source: String,
+}

@@ -1,0 +1,23 @@
+//! Plain data: what an experiment and its runs were, and what happened in them.
+//!
+//! Written by `lab` and by `results` (imports), kept by `results`, read by `report`. What is derived from it here is what
+//! every reader must derive alike.
+
+mod arrivals;
+mod experiment;
+mod figures;
+#[cfg(test)]
+mod fixture;
+mod job;
+mod promise;
+mod run;
+mod verdict;
+mod words;
+
+pub use arrivals::{Arrivals, KEPT_UP, Offer};
+pub use experiment::{Arm, Experiment, Host, IMPORTED, Setting, Target};
+pub use job::{Phase, Relation};
+pub use promise::Promise;
+pub use run::{Artifact, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
+pub use verdict::{Doubt, Reason, Validity};
+pub use words::count;

@@ -1,0 +1,198 @@
+//! A run: one measurement, or one job. Nothing in it is derived: percentiles, means and comparisons are made when reading.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stats::Histogram;
+
+use crate::experiment::Setting;
+use crate::job::{Phase, Relation};
+use crate::verdict::{Doubt, Validity};
+
+/// One measurement of one cell and arm, or one job; stored as it ends.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Identity across files.
+    pub uuid: String,
+    /// Kind.
+    pub kind: RunKind,
+    /// The workload's name in the experiment file (`polygons`, `tpcb`; for `bench`: the script names).
+    pub workload: String,
+    /// All factors but the compared one, `workload` and `clients` among them: name to level.
+    pub factors: BTreeMap<String, String>,
+    /// Arm; `None` for runs beside the grid and experiments without comparison.
+    pub arm: Option<String>,
+    /// Round, from 1; 0 for preparation jobs.
+    pub round: u32,
+    /// Position in the order of execution over the whole experiment, from 0.
+    pub sequence: u32,
+    /// 1 or 2 (or more): which arm of its pair came first.
+    pub position_in_pair: u32,
+    /// Counts the invocations of `pgdyno run` that the experiment took, from 1.
+    pub session: u32,
+    /// UTC, RFC 3339.
+    pub started_at: String,
+    /// Load: `closed`, `rate`, `users`.
+    pub load: String,
+    /// Offered rate, transactions per second; open load only.
+    pub offered_rate: Option<f64>,
+    /// Clients; 0 for jobs.
+    pub clients: u32,
+    /// Threads; 0 for jobs.
+    pub threads: u32,
+    /// I/O driver.
+    pub driver: String,
+    /// Seed of this run.
+    pub seed: u64,
+    /// Warm-up, seconds.
+    pub warmup_s: f64,
+    /// Length of the measured part, seconds.
+    pub measured_s: f64,
+    /// Whether it can be believed.
+    pub validity: Validity,
+    /// Why not.
+    pub doubts: Vec<Doubt>,
+    /// Counters over all scripts, by name: `due ok late failed skipped unfinished retried retries
+    /// rows bytes queries changes affected`; in open load also `drained`: those of them that were started only when the
+    /// measured part was over.
+    pub counts: BTreeMap<String, u64>,
+    /// Other single figures by name with unit last: `client_cpu_us_per_tx`, `start_lag_p99_us`, `wal_bytes`,
+    /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, `promise_ms`, ...
+    pub figures: BTreeMap<String, f64>,
+    /// Hash of the settings set in force (see [`Setting`]); stored once per distinct set.
+    pub settings: Vec<Setting>,
+    /// Per script name.
+    pub scripts: Vec<ScriptRecord>,
+    /// Per second (in long runs: per step of several) and script.
+    pub series: Vec<SeriesPoint>,
+    /// Phases of a job.
+    pub phases: Vec<Phase>,
+    /// Sizes of relations after the run (jobs: after loading).
+    pub relations: Vec<Relation>,
+    /// Files kept with it (sample tiles, plans, logs).
+    pub artifacts: Vec<Artifact>,
+    /// Things that happened, in order.
+    pub events: Vec<RunEvent>,
+}
+
+impl Run {
+    /// One of which nothing is known but what it is: closed load, no clients, nothing measured, nothing against it.
+    #[must_use]
+    pub fn new(kind: RunKind, key: RunKey) -> Self {
+        let RunKey { workload, factors, arm, round } = key;
+        Self {
+            uuid: uuid::Uuid::new_v4().to_string(),
+            kind,
+            workload,
+            factors,
+            arm,
+            round,
+            sequence: 0,
+            position_in_pair: 1,
+            session: 1,
+            started_at: String::new(),
+            load: "closed".to_owned(),
+            offered_rate: None,
+            clients: 0,
+            threads: 0,
+            driver: String::new(),
+            seed: 0,
+            warmup_s: 0.0,
+            measured_s: 0.0,
+            validity: Validity::Valid,
+            doubts: Vec::new(),
+            counts: BTreeMap::new(),
+            figures: BTreeMap::new(),
+            settings: Vec::new(),
+            scripts: Vec::new(),
+            series: Vec::new(),
+            phases: Vec::new(),
+            relations: Vec::new(),
+            artifacts: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+}
+
+/// What identifies a run inside its experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RunKey {
+    /// Workload's name.
+    pub workload: String,
+    /// All factors but the compared one.
+    pub factors: BTreeMap<String, String>,
+    /// Arm, where something is compared.
+    pub arm: Option<String>,
+    /// Round, from 1; 0 for preparation.
+    pub round: u32,
+}
+
+/// What kind of thing a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunKind {
+    /// Clients driven by the engine.
+    Client,
+    /// A program or SQL run once to its end (OSM load, `pgbench -i`).
+    Job,
+}
+
+/// One script's figures in a run.
+#[derive(Debug, Clone)]
+pub struct ScriptRecord {
+    /// File or builtin name.
+    pub name: String,
+    /// Hash of its text, hex.
+    pub text_hash: String,
+    /// Weight.
+    pub weight: u32,
+    /// Counters as in [`Run::counts`].
+    pub counts: BTreeMap<String, u64>,
+    /// From intended start to end.
+    pub response: Histogram,
+    /// From actual start to end.
+    pub service: Histogram,
+}
+
+/// One second of one script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeriesPoint {
+    /// Index into [`Run::scripts`].
+    pub script: u32,
+    /// µs since the start of the measured part.
+    pub start_us: i64,
+    /// Length, µs.
+    pub length_us: u64,
+    /// Succeeded within the limit.
+    pub ok: u64,
+    /// Succeeded, late.
+    pub late: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Skipped.
+    pub skipped: u64,
+}
+
+/// A file kept with a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// Name, e.g. `tile/14/8851/6439`.
+    pub name: String,
+    /// `application/vnd.mapbox-vector-tile`, `application/json`, `text/plain`.
+    pub media_type: String,
+    /// What it shows, in words.
+    pub caption: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// Something that happened in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEvent {
+    /// µs since the start of the measured part.
+    pub time_us: i64,
+    /// `restart`, `checkpoint`, `abort`, `notice`, ...
+    pub kind: String,
+    /// In words.
+    pub detail: String,
+}

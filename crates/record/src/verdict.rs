@@ -1,0 +1,81 @@
+//! Whether a run can be believed, and why not.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether a run can be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Validity {
+    /// Nothing speaks against it.
+    Valid,
+    /// Shown with its reasons, still compared.
+    Suspect,
+    /// Excluded from comparisons, with its whole pair.
+    Invalid,
+}
+
+/// A reason for doubt; the wording for people is in [`Reason::text`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Open load: less than 99 % of the offered rate was done in time.
+    Overloaded,
+    /// The load generator used most of its CPU.
+    ClientSaturated,
+    /// Arrivals started late for reasons of the generator.
+    ScheduleLate,
+    /// Throughput stepped down and the host shows why.
+    Throttled,
+    /// The hypervisor took CPU time.
+    Steal,
+    /// Throughput changed level within the run.
+    Unsteady,
+    /// Open load: a queue was left at the end.
+    BacklogAtEnd,
+    /// Transactions failed or clients gave up.
+    Errors,
+    /// The workload returned nothing.
+    EmptyResults,
+    /// The server did not take the asked settings.
+    SettingsNotApplied,
+    /// Too short to mean anything.
+    TooShort,
+    /// Cache or data state was not alike.
+    CacheStateDiffers,
+    /// A part of a distributed run was lost.
+    RankLost,
+    /// Measured by another program, and brought in.
+    Imported,
+}
+
+impl Reason {
+    /// In words, for reports.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Overloaded => "overloaded",
+            Self::ClientSaturated => "client saturated",
+            Self::ScheduleLate => "schedule late",
+            Self::Throttled => "throttled",
+            Self::Steal => "CPU steal",
+            Self::Unsteady => "unsteady",
+            Self::BacklogAtEnd => "backlog at end",
+            Self::Errors => "errors",
+            Self::EmptyResults => "empty results",
+            Self::SettingsNotApplied => "settings not applied",
+            Self::TooShort => "too short",
+            Self::CacheStateDiffers => "cache state differs",
+            Self::RankLost => "rank lost",
+            Self::Imported => "imported",
+        }
+    }
+}
+
+/// A doubt with its figure, e.g. `(ClientSaturated, "thread 0 busy 97 % of the time")`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// Which.
+    pub reason: Reason,
+    /// The figure behind it, in words.
+    pub detail: String,
+}
