@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use lab::target::managed::SUPERUSER;
+use target::managed::SUPERUSER;
 
 use crate::server::DATABASE;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lab::host::HostSample;
+use target::host::HostSample;
 
 use crate::quiet;
 

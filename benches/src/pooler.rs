@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use lab::child::{Account, Child, Program, Watchdog};
-use lab::target::managed::SUPERUSER;
+use target::child::{Account, Child, Program, Watchdog};
+use target::managed::SUPERUSER;
 
 use crate::fixed_rate::{self, Crowd};
 use crate::server::{DATABASE, Server, Way};

@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::Context;
-use engine::{Address, DriverChoice, Endpoint, Load, Plan, Stop, Time, Until};
+use engine::{DriverChoice, Load, Plan, Stop, Time, Until};
+use protocol::Address;
+use protocol::redis::ControlError;
+use target::redis::RedisControl;
 use workloads::redis::{Command, Options, Redis};
-use workloads::{ClientWorkload, Crew, Places, RedisPlace, RedisSite, Site};
+use workloads::{ClientWorkload, Crew, Places, RedisServer, Site};
 
 /// The word.
 pub(crate) const WORD: &str = "redis-load";
@@ -18,23 +21,27 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let number = |index: usize| -> anyhow::Result<u64> { Ok(word(index)?.parse()?) };
     let (what, clients, seconds) = (word(0)?, number(2)? as usize, number(4)?);
     let command = if what == "SET" { Command::Set } else { Command::Get };
-    let place = RedisPlace {
-        endpoint: Endpoint { address: Address::Unix(Path::new(word(1)?).to_owned()), tls: None },
-    };
+    let address = Address::Unix(Path::new(word(1)?).to_owned());
     let mut workload = Redis::open(&Options { command, value_bytes: number(3)?, keys: 1000 })?;
     if what == "fill" {
-        workload.prepare(
-            &mut Site { sql: None, redis: Some(RedisSite { place: &place, given_up: &|| false }) },
-            1,
-        )?;
+        workload.prepare(&mut Site { sql: None, redis: Some(&Server(address)) }, 1)?;
         return Ok(());
     }
-    let places = Places { redis: Some(place), ..Places::default() };
+    let places = Places { redis: Some(address), ..Places::default() };
     let load = workload.clients(&places, Crew { clients, threads: 1, seed: 1, statements: false })?;
     let measured = engine::run(&plan(seconds), load, &mut (), &Stop::new())?;
     let done = measured.totals().processed();
     println!("{done} {}", done as f64 * 1e9 / measured.elapsed as f64);
     Ok(())
+}
+
+/// Where control connections go.
+struct Server(Address);
+
+impl RedisServer for Server {
+    fn control(&self) -> Result<Box<dyn protocol::redis::Control + '_>, ControlError> {
+        Ok(Box::new(RedisControl::connect(&self.0, &|| false)?))
+    }
 }
 
 fn plan(seconds: u64) -> Plan {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use lab::child::{Account, Watchdog};
-use lab::place::Home;
-use lab::target::managed::{Cluster, SUPERUSER};
-use workloads::sql::Sql;
+use protocol::postgres::sql::Sql;
+use target::child::{Account, Watchdog};
+use target::home::Home;
+use target::managed::{Cluster, SUPERUSER};
 
 use crate::{Missing, Options, pin};
 
@@ -46,9 +46,9 @@ impl Server {
         let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
         let watchdog = Watchdog { exe: program.clone() };
-        let wanted = lab::target::managed::Options { network: way != Way::Socket, ..Default::default() };
+        let wanted = target::managed::Options { network: way != Way::Socket, ..Default::default() };
         let mut cluster =
-            Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, &engine::Stop::new())?;
+            Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, &target::Stop::new())?;
         cluster.ensure_database(DATABASE)?;
         let mut settings = vec![format!("max_connections = {}", clients + SPARE_CONNECTIONS)];
         if way != Way::Socket {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use lab::child::{Child, Program, Watchdog};
-use lab::sink::SINK_ARGUMENT;
+use target::child::{Child, Program, Watchdog};
+use target::sink::SINK_ARGUMENT;
 
 use crate::Options;
 

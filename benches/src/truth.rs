@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use engine::{Arrivals, DriverChoice, Load, Plan, Rate, ScriptFigures, Stop, Time, Timeline, Until};
-use lab::child::Watchdog;
-use lab::place::Home;
-use lab::sink::{Delay, Sink};
 use stats::Histogram;
+use target::child::Watchdog;
+use target::home::Home;
+use target::sink::{Delay, Sink};
 use workloads::pgbench::{Options as Workload, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Crew, Places};
 

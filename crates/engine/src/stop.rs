@@ -33,3 +33,10 @@ impl Stop {
         Arc::clone(&self.0)
     }
 }
+
+impl From<Arc<AtomicBool>> for Stop {
+    /// A switch that is set with this flag.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+}

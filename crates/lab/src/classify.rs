@@ -3,19 +3,20 @@
 use std::io;
 
 use engine::EngineError;
+use protocol::postgres::sql::SqlError;
 use results::StoreError;
 use workloads::WorkloadError;
-use workloads::sql::SqlError;
 
-use crate::child::{AccountError, ChildError};
-use crate::control::ConnectError;
 use crate::error::{Class, LabError};
-use crate::place::PlaceError;
-use crate::target::TargetError;
-use crate::target::managed::{FindError, ManagedError};
-use crate::target::redis::RedisError;
-use crate::target::settings::SettingsError;
-use crate::target::settings::journal::RecoverError;
+use target::TargetError;
+use target::child::{AccountError, ChildError};
+use target::control::ConnectError;
+use target::home::PlaceError;
+use target::managed::{FindError, ManagedError};
+use target::redis::RedisError;
+use target::settings::SettingsError;
+use target::settings::journal::RecoverError;
+use target::sink::SinkError;
 
 /// Errors that have a class.
 trait Classified: std::fmt::Display {
@@ -65,6 +66,7 @@ lab_error_from!(
     PlaceError,
     RecoverError,
     RedisError,
+    SinkError,
     SettingsError,
     SqlError,
     StoreError,
@@ -170,6 +172,12 @@ impl Classified for ManagedError {
             Self::Sql { error, .. } => error.sqlstate(),
             _ => None,
         }
+    }
+}
+
+impl Classified for SinkError {
+    fn class(&self) -> Class {
+        Class::Child
     }
 }
 

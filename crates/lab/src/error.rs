@@ -165,6 +165,25 @@ impl LabError {
     }
 }
 
+/// What came of something that the user may have ended: then that is the reason, whatever was seen of servers and
+/// programs.
+///
+/// # Errors
+/// That of `result`, or [`LabError::Interrupted`].
+pub(crate) fn explain<T>(stop: &target::Stop, result: Result<T, LabError>) -> Result<T, LabError> {
+    match result {
+        Err(error) if stop.ends_waits() && is_of_others(error.class()) => {
+            Err(LabError::Interrupted { kept: 0, planned: 0 })
+        }
+        other => other,
+    }
+}
+
+/// Whether servers or programs gave the reason, and not a file or a mistake.
+fn is_of_others(class: Class) -> bool {
+    matches!(class, Class::Unreachable | Class::Refused | Class::Missing | Class::Guard | Class::Child)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

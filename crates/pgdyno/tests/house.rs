@@ -8,8 +8,23 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Who may know whom, as ARCHITECTURE.md says.
 const MAY_KNOW: &[(&str, &[&str])] = &[
-    ("pgdyno", &["engine", "lab", "protocol", "record", "report", "results", "script", "stats", "workloads"]),
-    ("lab", &["engine", "protocol", "record", "results", "stats", "workloads"]),
+    (
+        "pgdyno",
+        &[
+            "engine",
+            "lab",
+            "protocol",
+            "record",
+            "report",
+            "results",
+            "script",
+            "stats",
+            "target",
+            "workloads",
+        ],
+    ),
+    ("lab", &["engine", "protocol", "record", "results", "stats", "target", "workloads"]),
+    ("target", &["protocol", "record", "stats"]),
     ("workloads", &["engine", "protocol", "record", "script"]),
     ("engine", &["record", "stats"]),
     ("results", &["record", "stats"]),
@@ -19,7 +34,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("script", &[]),
     ("stats", &[]),
     // No part of the product: it measures it.
-    ("benches", &["engine", "lab", "stats", "workloads"]),
+    ("benches", &["engine", "lab", "protocol", "stats", "target", "workloads"]),
 ];
 
 fn root() -> PathBuf {

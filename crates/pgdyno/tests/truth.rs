@@ -9,12 +9,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{Arrivals, DriverChoice, Load, Measured, Plan, Rate, Stop, Time, Timeline, Until};
-use lab::child::Watchdog;
 use lab::pgbench::{LoadOptions, measure};
-use lab::place::Home;
-use lab::sink::{Delay, Sink};
 use stats::Histogram;
 use support::Place;
+use target::child::Watchdog;
+use target::home::Home;
+use target::sink::{Delay, Sink};
 use workloads::pgbench::{Mode, Options, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Crew, Places};
 

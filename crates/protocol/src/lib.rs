@@ -5,5 +5,8 @@
 //! `Vec<u8>`. The only files read are those that libpq's connection rules name (passfile, service file,
 //! certificates), and only when a connection is being described, never while one is in use.
 
+mod address;
 pub mod postgres;
 pub mod redis;
+
+pub use address::Address;

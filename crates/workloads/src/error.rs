@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::sql::SqlError;
+use protocol::postgres::sql::SqlError;
 
 /// Why a workload cannot run: what, where, and what to try.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +92,12 @@ pub enum WorkloadError {
         /// `PostgreSQL` or `Redis`.
         kind: &'static str,
     },
+}
+
+impl From<protocol::redis::ControlError> for WorkloadError {
+    fn from(error: protocol::redis::ControlError) -> Self {
+        Self::Redis { doing: error.doing, problem: error.problem }
+    }
 }
 
 impl WorkloadError {

@@ -5,15 +5,13 @@
 //! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A client workload is a
 //! [`ClientWorkload`]; a job is a function that reports [`jobs::JobPhase`]s.
 //!
-//! Nothing here starts a program or reads a clock: child programs, time and control connections to PostgreSQL are handed
-//! in. Only the preparation of a Redis workload opens a connection of its own, outside the timed part.
+//! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
+//! handed in.
 
 pub mod jobs;
 pub mod osm;
 pub mod pgbench;
 pub mod redis;
-pub mod socket;
-pub mod sql;
 pub mod tiles;
 
 mod error;
@@ -27,7 +25,7 @@ mod words;
 mod workload;
 
 pub use error::WorkloadError;
-pub use place::{Connect, Places, RedisPlace, RedisSite, Role, Server, Site};
+pub use place::{Places, RedisServer, Site};
 pub use spec::Spec;
 pub use words::{nearest, unknown_word};
 pub use workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};

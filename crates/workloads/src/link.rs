@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use engine::{Address, Io, Link, Returned, Step};
+use engine::{Endpoint, Io, Link, Returned, Step};
+use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::{Counted, Handshake, Session, SessionError};
 
-use crate::place::Connect;
+use protocol::postgres::Place;
 
 /// What libpq says of a connection that ends without a word.
 pub(crate) const CLOSED: &str = "server closed the connection unexpectedly\n\tThis probably means the server \
@@ -32,7 +33,7 @@ pub(crate) enum Progress {
 #[derive(Debug)]
 pub(crate) struct PgLink {
     pub(crate) session: Session,
-    connect: Connect,
+    connect: Place,
     link: Link,
     stage: Stage,
     /// The last failure was an answer that another try will not change.
@@ -49,12 +50,12 @@ enum Stage {
 }
 
 impl PgLink {
-    pub(crate) fn new(connect: &Connect, link: Link) -> Self {
+    pub(crate) fn new(connect: &Place, link: Link) -> Self {
         let session = Session::new(Arc::clone(&connect.login));
         Self { session, connect: connect.clone(), link, stage: Stage::Down, refused: false }
     }
 
-    pub(crate) fn connect(&self) -> &Connect {
+    pub(crate) fn connect(&self) -> &Place {
         &self.connect
     }
 
@@ -68,7 +69,7 @@ impl PgLink {
     }
 
     /// Goes to another server from the next connection on.
-    pub(crate) fn redirect(&mut self, connect: &Connect) {
+    pub(crate) fn redirect(&mut self, connect: &Place) {
         self.session = Session::new(Arc::clone(&connect.login));
         self.connect = connect.clone();
         self.stage = Stage::Down;
@@ -153,7 +154,7 @@ impl PgLink {
     fn progress(&mut self, handshake: Handshake) -> Result<Progress, String> {
         Ok(match handshake {
             Handshake::NeedMore => Progress::Step(Step::Wait),
-            Handshake::StartTls if self.connect.endpoint.tls.is_none() => {
+            Handshake::StartTls if self.connect.tls.is_none() => {
                 self.refused = true;
                 return Err(self.failure("TLS is wanted, but was not set up for this server"));
             }
@@ -170,14 +171,14 @@ impl PgLink {
     }
 
     fn failure(&self, reason: &str) -> String {
-        let place = place(&self.connect.endpoint.address, self.connect.host.as_deref());
+        let place = self.connect.address.in_words(self.connect.host.as_deref());
         format!("connection to server {place} failed: {reason}")
     }
 
     /// What libpq asks when nobody answers.
     fn advice(&self, error: &std::io::Error) -> &'static str {
         use std::io::ErrorKind::{ConnectionRefused, NotFound};
-        match (&self.connect.endpoint.address, error.kind()) {
+        match (&self.connect.address, error.kind()) {
             (Address::Unix(_), ConnectionRefused | NotFound) => {
                 "\n\tIs the server running locally and accepting connections on that socket?"
             }
@@ -199,14 +200,18 @@ fn is_passing(error: &SessionError) -> bool {
     }
 }
 
-/// An address, and the name it was looked up by, as libpq's messages have them.
-pub(crate) fn place(address: &Address, host: Option<&str>) -> String {
-    match (address, host) {
-        (Address::Unix(path), _) => format!("on socket \"{}\"", path.display()),
-        (Address::Tcp(address), Some(host)) if host != address.ip().to_string() => {
-            format!("at \"{host}\" ({}), port {}", address.ip(), address.port())
-        }
-        (Address::Tcp(address), _) => format!("at \"{}\", port {}", address.ip(), address.port()),
+/// As the engine connects to it.
+pub(crate) fn endpoint(place: &Place) -> Endpoint {
+    let tls =
+        place.tls.as_ref().map(|tls| engine::Tls { config: Arc::clone(&tls.config), name: tls.name.clone() });
+    Endpoint { address: address(&place.address), tls }
+}
+
+/// As the engine connects to it.
+pub(crate) fn address(address: &Address) -> engine::Address {
+    match address {
+        Address::Tcp(address) => engine::Address::Tcp(*address),
+        Address::Unix(path) => engine::Address::Unix(path.clone()),
     }
 }
 
@@ -218,7 +223,6 @@ pub(crate) fn system_words(error: &std::io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::Endpoint;
     use protocol::postgres::Login;
 
     use super::*;
@@ -250,9 +254,12 @@ mod tests {
                  running on that host and accepting TCP/IP connections?",
             ),
         ] {
-            let endpoint = Endpoint { address, tls: None };
-            let connect =
-                Connect { endpoint, host: host.map(Into::into), login: Arc::new(Login::new("me", "db")) };
+            let connect = Place {
+                address,
+                tls: None,
+                host: host.map(Into::into),
+                login: Arc::new(Login::new("me", "db")),
+            };
             let mut link = PgLink::new(&connect, 0);
             let error = std::io::Error::from_raw_os_error(code);
             assert_eq!(link.closed(Some(&error)).unwrap_err(), wanted);

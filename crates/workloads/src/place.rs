@@ -1,63 +1,26 @@
 //! Where a workload's clients and checks go: resolved places, no names to look up any more.
 
-use std::sync::Arc;
-
-use engine::Endpoint;
-use protocol::postgres::Login;
+use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
+use protocol::postgres::sql::Sql;
+use protocol::postgres::{Place, Server};
+use protocol::redis::{self, ControlError};
 
 use crate::error::WorkloadError;
-use crate::sql::Sql;
-
-/// One PostgreSQL server, resolved and ready to connect to; cheap to clone.
-#[derive(Debug, Clone)]
-pub struct Connect {
-    /// Address, and what TLS needs.
-    pub endpoint: Endpoint,
-    /// The name the address was looked up by, for messages; `None` when it was given as an address.
-    pub host: Option<Arc<str>>,
-    /// User, database, password, TLS policy and parameters sent at startup (session settings among them).
-    pub login: Arc<Login>,
-}
-
-/// What one of several PostgreSQL servers is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// It takes writes.
-    Primary,
-    /// It follows a primary and takes reads only.
-    Standby,
-}
-
-/// One of several PostgreSQL servers.
-#[derive(Debug, Clone)]
-pub struct Server {
-    /// How to connect to it.
-    pub connect: Connect,
-    /// What it is for.
-    pub role: Role,
-}
-
-/// One Redis server.
-#[derive(Debug, Clone)]
-pub struct RedisPlace {
-    /// Its address.
-    pub endpoint: Endpoint,
-}
 
 /// Where clients connect.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     /// The PostgreSQL server measured.
-    pub postgres: Option<Connect>,
+    pub postgres: Option<Place>,
     /// Where a client that lost this server looks for it, in this order, the server itself first; only there when empty.
-    pub postgres_again: Vec<Connect>,
+    pub postgres_again: Vec<Place>,
     /// Which of these will do, as far as a server tells it by itself.
     pub session: TargetSession,
     /// All PostgreSQL servers, where clients are spread over several; else empty.
     pub postgres_all: Vec<Server>,
     /// The Redis server measured.
-    pub redis: Option<RedisPlace>,
+    pub redis: Option<Address>,
 }
 
 impl Places {
@@ -65,7 +28,7 @@ impl Places {
     ///
     /// # Errors
     /// [`WorkloadError::NoServer`].
-    pub fn postgres(&self) -> Result<&Connect, WorkloadError> {
+    pub fn postgres(&self) -> Result<&Place, WorkloadError> {
         self.postgres.as_ref().ok_or(WorkloadError::NoServer { kind: "PostgreSQL" })
     }
 
@@ -73,7 +36,7 @@ impl Places {
     ///
     /// # Errors
     /// [`WorkloadError::NoServer`].
-    pub fn redis(&self) -> Result<&RedisPlace, WorkloadError> {
+    pub fn redis(&self) -> Result<&Address, WorkloadError> {
         self.redis.as_ref().ok_or(WorkloadError::NoServer { kind: "Redis" })
     }
 }
@@ -84,22 +47,16 @@ pub struct Site<'a> {
     /// A control connection to the PostgreSQL server.
     pub sql: Option<&'a mut dyn Sql>,
     /// The Redis server.
-    pub redis: Option<RedisSite<'a>>,
+    pub redis: Option<&'a dyn RedisServer>,
 }
 
-/// A Redis server, and when it is no longer waited for.
-#[derive(Clone, Copy)]
-pub struct RedisSite<'a> {
-    /// The server.
-    pub place: &'a RedisPlace,
-    /// Asked while it is waited for: whether nobody wants the answer any more.
-    pub given_up: &'a dyn Fn() -> bool,
-}
-
-impl std::fmt::Debug for RedisSite<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.place.fmt(formatter)
-    }
+/// Lends control connections to a Redis server.
+pub trait RedisServer {
+    /// Opens one.
+    ///
+    /// # Errors
+    /// When nobody answers there.
+    fn control(&self) -> Result<Box<dyn redis::Control + '_>, ControlError>;
 }
 
 impl<'a> Site<'a> {
@@ -119,17 +76,22 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// The Redis server.
+    /// A control connection to the Redis server.
     ///
     /// # Errors
-    /// [`WorkloadError::NoServer`].
-    pub fn redis(&self) -> Result<RedisSite<'a>, WorkloadError> {
-        self.redis.ok_or(WorkloadError::NoServer { kind: "Redis" })
+    /// [`WorkloadError::NoServer`], or when nobody answers there.
+    pub fn redis(&self) -> Result<Box<dyn redis::Control + 'a>, WorkloadError> {
+        let server = self.redis.ok_or(WorkloadError::NoServer { kind: "Redis" })?;
+        Ok(server.control()?)
     }
 }
 
 impl std::fmt::Debug for Site<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Site").field("sql", &self.sql.is_some()).field("redis", &self.redis).finish()
+        formatter
+            .debug_struct("Site")
+            .field("sql", &self.sql.is_some())
+            .field("redis", &self.redis.is_some())
+            .finish()
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Class, LabError};
 use crate::execute::{Progress, Stage, Step, Tell, prepare};
 use crate::experiment::TargetSpec;
 use crate::plan::PlannedPreparation;
-use crate::stop::Stop;
+use target::Stop;
 
 /// A job that was done.
 #[derive(Debug)]
@@ -42,7 +42,10 @@ pub fn load_osm(
     let plan = plan.with_inputs()?;
     let name = plan.inputs.keys().next().cloned().unwrap_or_default();
     let question = format!("How long does it take to load {name}?");
-    stop.explain(single(target, pg_bin, &plan, ("osm load", &question), results, progress, stop))
+    crate::error::explain(
+        stop,
+        single(target, pg_bin, &plan, ("osm load", &question), results, progress, stop),
+    )
 }
 
 /// Makes and fills pgbench's tables anew.
@@ -59,7 +62,10 @@ pub fn initialize(
 ) -> Result<Kept, LabError> {
     let plan = PlannedPreparation { pgbench: Some(options.clone()), ..PlannedPreparation::default() };
     let question = format!("How long does it take to make pgbench's tables at scale {}?", options.scale);
-    stop.explain(single(target, pg_bin, &plan, ("bench -i", &question), results, progress, stop))
+    crate::error::explain(
+        stop,
+        single(target, pg_bin, &plan, ("bench -i", &question), results, progress, stop),
+    )
 }
 
 fn single(

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::error::LabError;
 use crate::execute::{Progress, Stage, Step, Tell};
 use crate::experiment::{TargetSpec, without_secrets};
-use crate::host;
+use target::host;
 
 /// Sees whether something can be stored: better known before the work than behind it.
 pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), LabError> {

@@ -24,7 +24,7 @@ use crate::collect::{probe_ms, settle};
 use crate::error::LabError;
 use crate::execute::{Progress, Series, Stage, Step, Taken, Tell, measure};
 use crate::experiment::TargetSpec;
-use crate::stop::Stop;
+use target::Stop;
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ pub struct Benched {
 /// # Errors
 /// [`LabError`], with what to try.
 pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
-    stop.explain(once(options, progress, stop))
+    crate::error::explain(stop, once(options, progress, stop))
 }
 
 fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {

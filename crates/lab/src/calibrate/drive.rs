@@ -10,13 +10,13 @@ use workloads::{ClientWorkload, Crew, Places};
 use super::Options;
 use super::asked::Asked;
 use crate::bench::Single;
-use crate::child::Watchdog;
 use crate::error::{Class, LabError};
 use crate::execute::{Series, Stage, Taken, events, own_figures, setup_class, setup_hint};
-use crate::host::HostSample;
-use crate::place::Home;
-use crate::sink::{Delay, Sink};
-use crate::stop::{Heeded, Stop};
+use target::child::Watchdog;
+use target::home::Home;
+use target::host::HostSample;
+use target::sink::{Delay, Sink};
+use target::{Heeded, Stop};
 
 /// Load before anything counts.
 const WARMUP: Duration = Duration::from_millis(100);
@@ -80,7 +80,7 @@ impl<'a> Bench<'a> {
         }
         let control = stage.control()?;
         crate::collect::settle(control, &|| stop.soon())?;
-        self.settings = crate::target::settings::recorded(control)?;
+        self.settings = target::settings::recorded(control)?;
         self.server = Some((stage.places(), stage.target.postmaster()));
         Ok(())
     }
@@ -102,8 +102,11 @@ impl<'a> Bench<'a> {
         let series = Series::of(plan.until, Some(&self.options.results))?;
         let mut watch = Watch { server, before: None, series, stop, measuring: None };
         let started_at = jiff::Timestamp::now().to_string();
-        let measured = engine::run(&plan, workload.clients(places, crew)?, &mut watch, stop.engine())
-            .map_err(|error| LabError::failed(setup_class(&error), error.to_string(), setup_hint(&error)))?;
+        let measured =
+            engine::run(&plan, workload.clients(places, crew)?, &mut watch, &engine::Stop::from(stop.flag()))
+                .map_err(|error| {
+                    LabError::failed(setup_class(&error), error.to_string(), setup_hint(&error))
+                })?;
         let mut figures = own_figures(&measured);
         if let Some(before) = &watch.before {
             figures.extend(HostSample::take(server).figures_since(before));

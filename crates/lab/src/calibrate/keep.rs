@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::Options;
 use crate::error::LabError;
 use crate::execute::Stage;
-use crate::host;
+use target::host;
 
 /// The results file, open for one calibration: one more round of the experiment of the same options.
 pub(super) struct Book {

@@ -1,6 +1,6 @@
 //! What this host can do as a load generator: `pgdyno calibrate`.
 //!
-//! The cost of an operation and the lateness of wake-ups against a [`Sink`](crate::sink) and a private server, how late
+//! The cost of an operation and the lateness of wake-ups against a [`Sink`](target::sink) and a private server, how late
 //! scheduled arrivals start, with nothing to do and with something, and up to which rate all of that is in order. Every
 //! measurement is an ordinary run, judged by the rules of all runs, and stored.
 
@@ -29,7 +29,7 @@ use crate::error::{Class, LabError};
 use crate::execute::{Progress, Stage, Step, Tell, prepare};
 use crate::experiment::TargetSpec;
 use crate::plan::PlannedPreparation;
-use crate::stop::Stop;
+use target::Stop;
 
 /// The private server that is measured; it stays for the next time.
 const SERVER: &str = "calibrate";
@@ -114,7 +114,7 @@ pub struct Calibrated {
 /// # Errors
 /// [`LabError`], with what to try; runs finished before it are stored.
 pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
-    stop.explain(calibrate(options, progress, stop))
+    crate::error::explain(stop, calibrate(options, progress, stop))
 }
 
 fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {

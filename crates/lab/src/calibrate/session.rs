@@ -11,7 +11,7 @@ use super::keep::Book;
 use super::{LAG_CLIENTS, LAG_RATE, Lateness, Limit, Options, Row, limit, search};
 use crate::error::{Class, LabError};
 use crate::execute::{LabEvent, Progress, Step, Tell};
-use crate::stop::Stop;
+use target::Stop;
 
 /// Shares of the time for the cells, the start lag with nothing to do and with something, and the search for the
 /// highest rate.
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
         if self.stop.soon() {
             return Err(self.stopped());
         }
-        let limit = trials.into_limit(crate::host::cores());
+        let limit = trials.into_limit(target::host::cores());
         if let Some(best) = limit.clean.as_ref().or(limit.kept.as_ref()) {
             self.finished(what, best);
         }

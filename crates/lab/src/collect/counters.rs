@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use workloads::sql::{Sql, SqlError};
+use protocol::postgres::sql::{Sql, SqlError};
 
 /// A view with counters.
 struct Source {
@@ -141,7 +141,7 @@ fn permitted<T>(result: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
 
 #[cfg(test)]
 mod tests {
-    use workloads::sql::{ResultSet, Supply};
+    use protocol::postgres::sql::{ResultSet, Supply};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! A query of fixed cost, to see whether the server's processor still runs as fast as before.
 
-use workloads::sql::Sql;
+use protocol::postgres::sql::Sql;
 
 /// How often it is asked; the smallest answer counts, since disturbances only add.
 const TIMES: usize = 5;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use workloads::sql::{Sql, SqlError, long};
+use protocol::postgres::sql::{Sql, SqlError, long};
 
 /// Longest wait for autovacuum.
 const AUTOVACUUM_BOUND: Duration = Duration::from_secs(10);

@@ -1,10 +1,10 @@
 //! Whether the arms of an experiment can be had from a server, asked before anything is prepared.
 
-use crate::control::Control;
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
-use crate::target::settings::{Means, SettingsError, catalog, check};
+use target::control::Control;
+use target::settings::{Means, catalog, check};
 
 /// Reads what the server knows and tells every setting of every arm that it cannot be brought to, each with its line.
 pub(super) fn check_arms(
@@ -31,20 +31,5 @@ pub(super) fn check_arms(
     match problems.into_iter().next() {
         Some((_, first)) => Err(LabError::from(first).told_as(told.join("\n"))),
         None => Ok(()),
-    }
-}
-
-impl SettingsError {
-    /// The setting it is about, where it is about one.
-    fn setting(&self) -> Option<&str> {
-        match self {
-            Self::Value { name, .. }
-            | Self::Unknown { name, .. }
-            | Self::Fixed { name }
-            | Self::Reserved { name, .. }
-            | Self::Impossible { name, .. } => Some(name),
-            Self::NeedsServerChange(names) | Self::NeedsRestart(names) => names.first().map(String::as_str),
-            _ => None,
-        }
     }
 }

@@ -6,14 +6,14 @@ use protocol::postgres::Config;
 use protocol::postgres::conninfo::Env;
 
 use super::arms::check_arms;
-use crate::control::{Control, connect};
 use crate::error::LabError;
 use crate::experiment::{ExperimentFile, TargetSpec};
-use crate::place::Home;
 use crate::plan::Plan;
-use crate::target::TargetError;
-use crate::target::managed;
-use crate::target::settings::Means;
+use target::TargetError;
+use target::control::{Control, connect};
+use target::home::Home;
+use target::managed;
+use target::settings::Means;
 
 /// Patience with a server that is only looked at.
 const BOUND: Duration = Duration::from_secs(5);
@@ -72,7 +72,7 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
 }
 
 fn with(
-    opened: Result<Control, crate::control::ConnectError>,
+    opened: Result<Control, target::control::ConnectError>,
     means: impl FnOnce(&Control) -> Means,
 ) -> Result<(Control, Means), String> {
     let control = opened.map_err(|error| error.to_string())?;

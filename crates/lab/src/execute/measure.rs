@@ -13,11 +13,11 @@ use super::event::{LabEvent, Progress, Step, Tell};
 use super::series::Series;
 use super::stage::Stage;
 use crate::collect::{Counters, await_clients_gone};
-use crate::control::Control;
 use crate::error::LabError;
-use crate::host::HostSample;
-use crate::stop::{Heeded, Stop};
 use crate::words::count;
+use target::control::Control;
+use target::host::HostSample;
+use target::{Heeded, Stop};
 
 /// What one run gave.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(crate) fn measure(
         stop,
         measuring: None,
     };
-    let outcome = engine::run(plan, clients, &mut watch, stop.engine());
+    let outcome = engine::run(plan, clients, &mut watch, &engine::Stop::from(stop.flag()));
     let after_host = HostSample::take(server);
     let Watch { before, failure, series, measuring: _measuring, .. } = watch;
     // What was measured until now is worth its counters, also if the user has seen enough.
@@ -128,7 +128,7 @@ struct Watch<'a> {
     progress: &'a mut dyn Progress,
     series: Series,
     before: Option<(Counters, HostSample)>,
-    failure: Option<workloads::sql::SqlError>,
+    failure: Option<protocol::postgres::sql::SqlError>,
     stop: &'a Stop,
     /// From the start of the load on.
     measuring: Option<Heeded>,
@@ -188,7 +188,7 @@ pub(crate) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     let cpu_us = (own.user_ns + own.system_ns) as f64 / 1e3;
     add("client_cpu_us_per_tx", (done > 0).then(|| cpu_us / done as f64));
     add("client_cpu_s", Some(cpu_us / 1e6));
-    let available_us = measured.elapsed as f64 / 1e3 * f64::from(crate::host::cores());
+    let available_us = measured.elapsed as f64 / 1e3 * f64::from(target::host::cores());
     add("client_cpu_pct", (available_us > 0.0).then(|| 100.0 * cpu_us / available_us));
     add("client_busiest_thread_pct", Some(own.busiest_thread * 100.0));
     let us = |histogram: &Histogram, q| histogram.quantile_ns(q).map(|ns| ns as f64 / 1e3);

@@ -12,6 +12,7 @@ mod look;
 mod measure;
 mod pace;
 mod prepare;
+mod programs;
 mod recording;
 mod series;
 mod session;
@@ -37,8 +38,8 @@ use self::session::Session;
 use crate::error::{Class, LabError};
 use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, diff};
-use crate::stop::Stop;
-use crate::target::settings::Machine;
+use target::Stop;
+use target::settings::Machine;
 
 /// How an experiment is carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +84,7 @@ pub fn run(
     let (plan, known, stored) = stored(&store, plan, options)?;
     let before = (known, stored.len());
     let opened = Session::open(file, plan, store, options, before, progress, stop);
-    let mut session = stop.explain(opened)?;
+    let mut session = crate::error::explain(stop, opened)?;
     let result = session.carry_out(&stored);
     let closed = session.close();
     let outcome = result?;

@@ -5,23 +5,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use protocol::postgres::sql::{Sql, SqlError, long, quote_literal};
 use record::{Artifact, Phase, Relation, Run, RunEvent};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use workloads::jobs::{JobReport, PhaseTimer, relation_sizes};
-use workloads::sql::{Sql, SqlError, long, quote_literal};
 use workloads::{WorkloadError, pgbench};
 
 use super::event::{LabEvent, Progress, Step, Tell};
+use super::programs::Programs;
 use super::recording;
 use super::stage::Stage;
-use crate::child::JobRunner;
 use crate::collect::Counters;
-use crate::control::Control;
 use crate::error::{Class, LabError};
-use crate::host::{self, HostSample};
 use crate::plan::PlannedPreparation;
-use crate::stop::Stop;
+use target::Stop;
+use target::child::Overseen;
+use target::control::Control;
+use target::host::{self, HostSample};
 
 /// Where records of prepared data are kept: in the database, so that they go where the data goes.
 const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.prepared \
@@ -255,10 +256,11 @@ impl Jobs<'_> {
         }
         let database = self.stage.target.for_programs();
         let env = self.stage.target.environment_for_programs();
-        let runner = JobRunner::new(&self.stage.watchdog, self.stop.engine(), env);
-        let mut runner = runner.working_on(self.stage.target.place());
-        let loaded = workloads::osm::load(options, &database, Path::new(""), host::cores(), &mut runner);
-        match runner.dead_server() {
+        let overseen =
+            Overseen::new(&self.stage.watchdog, self.stop, env).working_on(self.stage.target.place());
+        let mut programs = Programs::new(overseen);
+        let loaded = workloads::osm::load(options, &database, Path::new(""), host::cores(), &mut programs);
+        match programs.dead_server {
             Some(why) => Err(LabError::failed(
                 Class::Unreachable,
                 format!("osm2pgsql was stopped, because its server does not answer: {why}"),

@@ -21,10 +21,10 @@ use crate::classify::advice;
 use crate::collect::{probe_ms, settle};
 use crate::error::{Class, LabError};
 use crate::experiment::ExperimentFile;
-use crate::host;
 use crate::plan::{Plan, PlannedRun};
-use crate::stop::Stop;
 use crate::validity::{Evidence, judge};
+use target::Stop;
+use target::host;
 
 /// An experiment under way.
 pub(super) struct Session<'a> {

@@ -3,22 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use engine::{Address, Endpoint};
-use workloads::{Places, RedisPlace, RedisSite, Site};
+use protocol::Address;
+use protocol::redis::ControlError;
+use workloads::{Places, RedisServer, Site};
 
 use super::event::{Progress, Tell};
-use crate::child::{Account, Watchdog};
-use crate::control::{ConnectError, Control, look_up};
 use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
-use crate::place::{Home, remove_empty_socket_folders};
-use crate::stop::Stop;
-use crate::target::Target;
-use crate::target::managed::{Options as ManagedOptions, Wish};
-use crate::target::redis::{self, Redis};
-use crate::target::settings::journal::Recovered;
-use crate::target::settings::{Applied, Means, Wanted, changed, recorded};
-use crate::target::url::Rights;
+use target::Stop;
+use target::Target;
+use target::child::{Account, Watchdog};
+use target::control::{ConnectError, Control, look_up};
+use target::home::{Home, remove_empty_socket_folders};
+use target::managed::{Options as ManagedOptions, Wish};
+use target::redis::{self, Redis, RedisControl};
+use target::settings::journal::Recovered;
+use target::settings::{Applied, Means, Wanted, changed, recorded};
+use target::url::Rights;
 
 /// How long a server may take to be gone after its connections broke.
 const DYING: std::time::Duration = std::time::Duration::from_secs(1);
@@ -29,7 +30,7 @@ const DYING_STEP: std::time::Duration = std::time::Duration::from_millis(20);
 pub(crate) struct Stage {
     pub(crate) target: Target,
     redis: Option<Redis>,
-    redis_place: Option<RedisPlace>,
+    redis_place: Option<Address>,
     control: Option<Control>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
@@ -95,9 +96,9 @@ impl Stage {
                 home.prepare(Account::unprivileged()?.as_ref())?;
                 let options =
                     ManagedOptions { wish: Wish { pg_bin, version: *version }, ..ManagedOptions::default() };
-                let target = Target::managed(&home, name, &options, extensions, &watchdog, stop.engine())?;
-                let redis = if *redis { Some(Redis::start(&home, &watchdog, stop.engine())?) } else { None };
-                let redis_place = redis.as_ref().map(Redis::place);
+                let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
+                let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
+                let redis_place = redis.as_ref().map(Redis::address);
                 Ok(Self {
                     target,
                     redis,
@@ -170,7 +171,8 @@ impl Stage {
         self.control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
         let given_up = || self.stop.ends_waits();
-        let redis = self.redis_place.as_ref().map(|place| RedisSite { place, given_up: &given_up });
+        let lender = self.redis_place.as_ref().map(|address| Lender { address, given_up: &given_up });
+        let redis = lender.as_ref().map(|lender| lender as &dyn RedisServer);
         let mut site = Site { sql: Some(control), redis };
         let result = work(&mut site);
         if result.is_err() {
@@ -253,8 +255,20 @@ impl Stage {
     }
 }
 
+/// Opens control connections to Redis for a workload.
+struct Lender<'a> {
+    address: &'a Address,
+    given_up: &'a dyn Fn() -> bool,
+}
+
+impl RedisServer for Lender<'_> {
+    fn control(&self) -> Result<Box<dyn protocol::redis::Control + '_>, ControlError> {
+        Ok(Box::new(RedisControl::connect(self.address, self.given_up)?))
+    }
+}
+
 /// `redis://HOST[:PORT]`.
-fn redis_at(url: &str) -> Result<RedisPlace, LabError> {
+fn redis_at(url: &str) -> Result<Address, LabError> {
     let place = url.strip_prefix("redis://").unwrap_or(url).trim_end_matches('/');
     let unknown = || {
         LabError::failed(
@@ -274,5 +288,5 @@ fn redis_at(url: &str) -> Result<RedisPlace, LabError> {
         Err(_) => Vec::new(),
     };
     let address = found.into_iter().next().ok_or_else(unknown)?;
-    Ok(RedisPlace { endpoint: Endpoint { address: Address::Tcp(address), tls: None } })
+    Ok(Address::Tcp(address))
 }

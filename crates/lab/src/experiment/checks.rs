@@ -3,8 +3,8 @@
 use super::model::{ExperimentFile, TargetSpec};
 use super::problem::suggestion;
 use super::reader::{Field, Section};
-use crate::target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 use crate::words::count;
+use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 
 /// Notes everything in `file` that contradicts something else in it.
 pub(super) fn check(root: &Section<'_>, full: Option<&Section<'_>>, file: &ExperimentFile) {

@@ -12,7 +12,7 @@ use workloads::Spec;
 use workloads::pgbench::init::InitOptions;
 
 use super::values::former_spellings;
-use crate::target::settings::Wanted;
+use target::settings::Wanted;
 
 /// What an experiment file asks for.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ use super::model::{
 };
 use super::reader::{Field, Section};
 use super::workload;
-use crate::target::settings::{Machine, reserved, resolve};
+use target::settings::{Machine, reserved, resolve};
 
 /// Change that counts as none, unless the file says otherwise.
 const MARGIN: f64 = 0.03;

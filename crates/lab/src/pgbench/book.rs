@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use engine::{Measured, Second, Until};
+use protocol::postgres::sql::SqlError;
 use record::Doubt;
 use results::ExperimentId;
 use workloads::ClientWorkload;
 use workloads::pgbench::{Options, Pgbench};
-use workloads::sql::SqlError;
 
 use super::LoadOptions;
 use crate::bench::{Single, Surroundings, keep};
@@ -15,9 +15,9 @@ use crate::collect::Counters;
 use crate::error::LabError;
 use crate::execute::{Series, Stage, Taken, counted, events, own_figures};
 use crate::experiment::TargetSpec;
-use crate::host::HostSample;
-use crate::stop::Stop;
-use crate::target::settings::recorded;
+use target::Stop;
+use target::host::HostSample;
+use target::settings::recorded;
 
 /// What a finished run is entered under.
 #[derive(Debug)]

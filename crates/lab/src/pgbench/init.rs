@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use workloads::Connect;
+use protocol::postgres::Place;
+use protocol::postgres::sql::SqlError;
 use workloads::jobs::JobReport;
 use workloads::pgbench::init::{self, Connection, InitError, InitOptions, Listener, Loading, Surroundings};
-use workloads::sql::SqlError;
 
-use crate::control::{Canceller, ConnectError, Control, Patience};
+use target::control::{Canceller, ConnectError, Control, Patience};
 
 /// Patience with a server that is asked for a further connection.
 const BOUND: Duration = Duration::from_secs(30);
@@ -51,7 +51,7 @@ pub fn initialize(
 
 /// A server, the clock, and the wish to stop.
 struct Site<'a> {
-    connect: Connect,
+    connect: Place,
     patience: Patience,
     start: Instant,
     stopped: &'a (dyn Fn() -> bool + Sync),

@@ -2,15 +2,11 @@
 //! pgbench counts it, shell commands, and a place in a results file if that is wanted.
 
 mod book;
-mod connect;
 mod init;
-mod left;
 mod measure;
 mod shell;
 
 pub use book::{Book, Entry};
-pub use connect::{Connector, Wish};
 pub use init::initialize;
-pub use left::{left_behind, left_behind_at};
 pub use measure::{LoadOptions, NotStarted, measure};
 pub use shell::ShellRunner;

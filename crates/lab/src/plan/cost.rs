@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Plan, PlannedArm, Scheme};
-use crate::target::settings::needs_restart;
+use target::settings::needs_restart;
 
 /// Whether going from one of these arms to another takes a restart.
 pub(super) fn arms_need_restart(arms: &[PlannedArm]) -> bool {

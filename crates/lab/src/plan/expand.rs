@@ -11,7 +11,7 @@ use super::order::{Scheme, derive, runs};
 use super::{Content, Plan, PlannedArm, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedWorkload};
 use crate::error::{Class, LabError};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
-use crate::target::settings::{Machine, resolve_all, weakens};
+use target::settings::{Machine, resolve_all, weakens};
 
 impl Plan {
     /// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to.

@@ -24,7 +24,7 @@ pub use difference::diff;
 pub use order::Scheme;
 
 use crate::experiment::{CellOrder, TargetSpec};
-use crate::target::settings::Wanted;
+use target::settings::Wanted;
 
 /// An experiment, expanded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

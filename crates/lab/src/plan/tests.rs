@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::experiment::ExperimentFile;
-use crate::target::settings::Machine;
+use target::settings::Machine;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 

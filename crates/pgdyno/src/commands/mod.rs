@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ::report::ReportData;
-use lab::target::settings::journal;
+use ::target::settings::journal;
 use results::Store;
 
 use crate::cli::{Cli, Command, Format, Results, Selection};
@@ -47,12 +47,12 @@ pub(crate) fn other_life() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     let life = args.next()?;
     let rest: Vec<OsString> = args.collect();
-    let code = if life == lab::child::WATCHDOG_ARGUMENT {
-        lab::child::watchdog_main(&rest)
+    let code = if life == ::target::child::WATCHDOG_ARGUMENT {
+        ::target::child::watchdog_main(&rest)
     } else if life == journal::GUARD_ARGUMENT {
         journal::guard_main(&rest)
-    } else if life == lab::sink::SINK_ARGUMENT {
-        lab::sink::sink_main(&rest)
+    } else if life == ::target::sink::SINK_ARGUMENT {
+        ::target::sink::sink_main(&rest)
     } else {
         return None;
     };
@@ -60,7 +60,7 @@ pub(crate) fn other_life() -> Option<ExitCode> {
 }
 
 fn results_path(results: &Results) -> PathBuf {
-    lab::place::results_path(results.results.as_deref())
+    ::target::home::results_path(results.results.as_deref())
 }
 
 /// Loads the experiment that was asked for.

@@ -5,9 +5,9 @@ use lab::LabError;
 use lab::execute::{self, Looked, Options};
 use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::plan::Plan;
-use lab::target::settings::Machine;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
+use target::settings::Machine;
 
 use super::{print, report as page, results_path, signals};
 use crate::cli;

@@ -1,13 +1,13 @@
 //! `pgdyno target …`: private servers, made, started, shown, stopped and removed; settings of any server, put back.
 
-use lab::child::Watchdog;
-use lab::place::Home;
-use lab::target::managed::{self, Cluster, Options, Status, Wish};
-use lab::target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
-use lab::target::settings::mend_managed;
-use lab::target::{self, Target, TargetError};
 use lab::{Class, LabError};
 use results::{Table, Value};
+use target::child::Watchdog;
+use target::home::Home;
+use target::managed::{self, Cluster, Options, Status, Wish};
+use target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
+use target::settings::mend_managed;
+use target::{self, Target, TargetError};
 
 use super::{print, signals};
 use crate::cli::{self, Target as Command, TargetName, TargetRestore, TargetStart, TargetStatus};
@@ -31,15 +31,9 @@ fn start(args: &TargetStart) -> anyhow::Result<()> {
     let options = Options { wish, network: false, detached: true };
     let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
-    let target = Target::managed(
-        &home,
-        &args.name.name,
-        &options,
-        &args.extensions,
-        &Watchdog::current()?,
-        stop.engine(),
-    )
-    .map_err(LabError::from)?;
+    let target =
+        Target::managed(&home, &args.name.name, &options, &args.extensions, &Watchdog::current()?, &stop)
+            .map_err(LabError::from)?;
     talk(&format!("it runs until: pgdyno target stop {}", args.name.name));
     Ok(data(&format!("{}\n", target.redacted()))?)
 }
@@ -58,7 +52,7 @@ fn destroy(args: &TargetName) -> anyhow::Result<()> {
 
 fn open(name: &str) -> anyhow::Result<Cluster> {
     let watchdog = Watchdog::current()?;
-    Ok(Cluster::open(&home()?, name, &watchdog, &engine::Stop::new()).map_err(failed)?)
+    Ok(Cluster::open(&home()?, name, &watchdog, &target::Stop::new()).map_err(failed)?)
 }
 
 fn status(args: &TargetStatus) -> anyhow::Result<()> {

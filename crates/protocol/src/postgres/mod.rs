@@ -9,12 +9,14 @@
 
 pub mod conninfo;
 pub mod frontend;
+pub mod sql;
 pub mod tls;
 
 mod frame;
 mod handshake;
 mod login;
 mod message;
+mod place;
 mod position;
 mod rows;
 mod scram;
@@ -26,6 +28,7 @@ pub use frame::Broken;
 pub use handshake::Handshake;
 pub use login::{AuthMethod, AuthPolicy, ChannelBinding, Login, SessionError, SslMode, SslNegotiation};
 pub use message::{CommandTag, Copy, Message, Notification, ParameterTypes, Setting, TxStatus};
+pub use place::{Database, Place, Role, Server, Tls};
 pub use rows::{Column, DataRow, Format, RowDescription, Values};
 pub use scram::{ScramCache, ScramError};
 pub use server_error::{ErrorFields, ServerError};

@@ -1,7 +1,7 @@
 //! Sizes of tables and indexes.
 
 use crate::error::WorkloadError;
-use crate::sql::Sql;
+use protocol::postgres::sql::Sql;
 
 /// Size of a table or an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<RelationSize>, WorkloadEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::fake::FakeSql;
+    use crate::testing::sql::FakeSql;
 
     #[test]
     fn rows_become_sizes() {

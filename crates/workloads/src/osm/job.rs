@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::check::{Osm2pgsql, check_extract, find_version};
 use super::log::LogParser;
-use super::options::{Database, Options};
+use super::options::Options;
 use crate::error::WorkloadError;
 use crate::jobs::{ChildEnd, ChildOrder, JobReport, RunChild};
+use protocol::postgres::Database;
 
 /// Extracts up to this size are loaded with the log of statements on, which gives the ends of reading nodes, ways and
 /// relations in milliseconds. Above it osm2pgsql's whole seconds are exact enough, and the log (a line for each

@@ -9,4 +9,4 @@ mod pbf;
 pub use check::{Extract, Osm2pgsql, check_extract, find_version};
 pub use job::load;
 pub use log::LogParser;
-pub use options::{Database, Options};
+pub use options::Options;

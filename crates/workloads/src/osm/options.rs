@@ -95,30 +95,3 @@ impl Options {
         }
     }
 }
-
-/// The database to load into. The password goes to the child's environment only.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Database {
-    /// Host name, address or socket folder.
-    pub host: String,
-    /// Port.
-    pub port: u16,
-    /// User.
-    pub user: String,
-    /// Database.
-    pub dbname: String,
-    /// Password, if the server asks for one.
-    pub password: Option<String>,
-}
-
-impl std::fmt::Debug for Database {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Database")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("user", &self.user)
-            .field("dbname", &self.dbname)
-            .finish_non_exhaustive()
-    }
-}

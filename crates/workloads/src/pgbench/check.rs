@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::init::PartitionMethod;
 use crate::error::WorkloadError;
-use crate::sql::{Sql, SqlError, long};
+use protocol::postgres::sql::{Sql, SqlError, long};
 
 const NAMES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"];
 
@@ -172,7 +172,7 @@ pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::fake::FakeSql;
+    use crate::testing::sql::FakeSql;
 
     #[test]
     fn tables_are_looked_for_by_name() {

@@ -8,8 +8,8 @@ use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Stream
 use super::prepare::Program;
 use super::variables::{Automatic, default_seed_given, starting};
 use crate::error::WorkloadError;
-use crate::sql::{ResultSet, Sql, SqlError, long};
 use crate::workload::Guarded;
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 
 /// Runs every script that can be chosen once, by the simple protocol and without its pauses.
 ///
@@ -187,7 +187,7 @@ fn failed(script: &Script, command: &Command, problem: Problem) -> WorkloadError
 mod tests {
     use super::*;
     use crate::pgbench::options::{Options, ScriptSource};
-    use crate::sql::fake::FakeSql;
+    use crate::testing::sql::FakeSql;
 
     fn run(script: &str, sql: &mut FakeSql) -> Result<Guarded, String> {
         let text = script.as_bytes().to_vec();
@@ -246,7 +246,7 @@ mod tests {
             fn copy_in(
                 &mut self,
                 _: &str,
-                _: &mut dyn FnMut(&mut Vec<u8>) -> crate::sql::Supply,
+                _: &mut dyn FnMut(&mut Vec<u8>) -> protocol::postgres::sql::Supply,
             ) -> Result<u64, SqlError> {
                 Ok(0)
             }

@@ -28,7 +28,7 @@ pub struct Options {
     pub scale: Option<u32>,
     /// Tries of a transaction that fails by serialization or deadlock; 0 means no bound but the run's end.
     pub max_tries: u32,
-    /// Connect anew for each transaction.
+    /// Place anew for each transaction.
     pub reconnect: bool,
     /// Make a lost connection again, however long that takes, instead of giving the client up: the transaction it was
     /// lost in counts as failed.

@@ -16,8 +16,8 @@ use super::source::weighted;
 use super::variables::default_seed_given;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
-use crate::sql::Sql;
 use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};
+use protocol::postgres::sql::Sql;
 
 /// pgbench scripts.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! A Redis client: one command at a time.
 
 use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
+use protocol::Address;
 use protocol::redis::{Replies, Reply, Want, command};
 use script::Random;
 
 use super::keys::{Keys, Values};
 use super::options::Command;
-use crate::link::{place, system_words};
-use crate::place::RedisPlace;
+use crate::link::{address, system_words};
 
 const LINK: usize = 0;
 /// Failures told in words; the rest is only counted.
@@ -16,7 +16,7 @@ const TOLD: u32 = 3;
 /// One Redis client.
 #[derive(Debug)]
 pub(super) struct RedisClient {
-    pub(super) endpoint: Endpoint,
+    pub(super) address: Address,
     pub(super) number: usize,
     pub(super) command: Command,
     pub(super) keys: Keys,
@@ -31,14 +31,14 @@ pub(super) struct RedisClient {
 
 impl RedisClient {
     pub(super) fn new(
-        redis: &RedisPlace,
+        redis: &Address,
         number: usize,
         options: &super::Options,
         values: Values,
         random: Random,
     ) -> Self {
         Self {
-            endpoint: redis.endpoint.clone(),
+            address: redis.clone(),
             number,
             command: options.command,
             keys: Keys::new(options.value_bytes, options.keys),
@@ -118,7 +118,7 @@ impl RedisClient {
     }
 
     fn give_up(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
-        let place = place(&self.endpoint.address, None);
+        let place = self.address.in_words(None);
         io.abort(format!("client {} of Redis {place} aborted: {reason}", self.number));
         Step::Done
     }
@@ -126,7 +126,7 @@ impl RedisClient {
 
 impl Client for RedisClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        vec![self.endpoint.clone()]
+        vec![Endpoint { address: address(&self.address), tls: None }]
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {

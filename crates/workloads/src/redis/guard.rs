@@ -1,12 +1,11 @@
 //! Proves that the commands write and read values of the right size.
 
+use protocol::redis::{Answer, Control};
 use script::Random;
 
-use super::control::{Answer, Control};
 use super::keys::{Keys, Values};
 use super::options::{Command, Options};
 use crate::error::WorkloadError;
-use crate::place::RedisSite;
 use crate::workload::Guarded;
 
 /// Keys tried.
@@ -15,9 +14,12 @@ const PROBES: u64 = 20;
 /// Tries a few keys.
 ///
 /// # Errors
-/// When Redis cannot be reached or answers with an error.
-pub(super) fn probe(options: &Options, redis: RedisSite<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
-    let mut control = Control::connect(redis)?;
+/// When Redis does not answer or answers with an error.
+pub(super) fn probe(
+    options: &Options,
+    control: &mut dyn Control,
+    seed: u64,
+) -> Result<Guarded, WorkloadError> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options.value_bytes, options.keys);
     let mut guarded = Guarded::default();

@@ -4,7 +4,6 @@
 //! instead). A reply that is an error, no value, or a value of another size counts as a failure.
 
 mod client;
-mod control;
 mod guard;
 mod keys;
 mod options;

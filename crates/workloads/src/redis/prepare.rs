@@ -1,12 +1,11 @@
 //! Writes every key, so that GET finds something.
 
+use protocol::redis::{Answer, Control};
 use script::Random;
 
-use super::control::{Answer, Control};
 use super::keys::{Keys, Values};
 use super::options::Options;
 use crate::error::WorkloadError;
-use crate::place::RedisSite;
 use crate::words::count;
 
 /// Bytes of commands sent before their answers are read.
@@ -15,9 +14,8 @@ const BATCH: usize = 256 * 1024;
 /// Writes all keys of a workload.
 ///
 /// # Errors
-/// When Redis cannot be reached or refuses, for example because it is out of memory.
-pub(super) fn fill(options: &Options, redis: RedisSite<'_>, seed: u64) -> Result<(), WorkloadError> {
-    let mut control = Control::connect(redis)?;
+/// When Redis does not answer or refuses, for example because it is out of memory.
+pub(super) fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), WorkloadError> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options.value_bytes, options.keys);
     let values = Values::new(options.value_bytes, &mut random);

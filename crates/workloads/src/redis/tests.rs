@@ -1,13 +1,15 @@
 //! Clients against a simulated Redis.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
 
 use engine::sim::{Replies, Server, simulate};
-use engine::{Address, DriverChoice, Endpoint, Load, Measured, Plan, Stop, Until};
+use engine::{DriverChoice, Load, Measured, Plan, Stop, Until};
 
-use crate::place::{Places, RedisPlace, RedisSite, Site};
+use protocol::Address;
+use protocol::redis::{Answer, Control, ControlError};
+
+use crate::place::{Places, RedisServer, Site};
 use crate::redis::{Command, Options, Redis};
 use crate::workload::{ClientWorkload, Crew};
 
@@ -28,8 +30,8 @@ impl Server for Same {
 
 fn run(command: Command, reply: &str, piece: usize) -> (Measured, Vec<u8>) {
     let workload = Redis::open(&Options { command, value_bytes: 5, keys: 3 }).unwrap();
-    let endpoint = Endpoint { address: Address::Unix("/simulated/redis.sock".into()), tls: None };
-    let places = Places { redis: Some(RedisPlace { endpoint }), ..Places::default() };
+    let redis = Some(Address::Unix("/simulated/redis.sock".into()));
+    let places = Places { redis, ..Places::default() };
     let crew = Crew { clients: 1, threads: 1, seed: 1, statements: false };
     let clients = workload.clients(&places, crew).unwrap();
     let plan = Plan {
@@ -98,76 +100,71 @@ fn a_stranger_is_recognised() {
 }
 
 /// A Redis that remembers which keys were set, with values of five bytes.
-fn serve(stream: UnixStream) {
-    let mut keys = HashSet::new();
-    let mut out = stream.try_clone().unwrap();
-    let mut input = BufReader::new(stream);
-    loop {
-        let mut line = String::new();
-        if input.read_line(&mut line).unwrap_or(0) == 0 {
-            return;
-        }
-        let count: usize = line.trim()[1..].parse().unwrap();
-        let words: Vec<Vec<u8>> = (0..count).map(|_| word(&mut input)).collect();
-        let reply: &[u8] = match (words[0].as_slice(), words.get(1)) {
-            (b"SET", Some(key)) if words[2].len() == 5 => {
-                keys.insert(key.clone());
-                b"+OK\r\n"
-            }
-            (b"GET", Some(key)) if keys.contains(key) => b"$5\r\nabcde\r\n",
-            (b"GET", _) => b"$-1\r\n",
-            (b"PING", _) => b"+PONG\r\n",
-            _ => b"-ERR what?\r\n",
-        };
-        out.write_all(reply).unwrap();
+#[derive(Default)]
+struct Remembering(RefCell<HashSet<String>>);
+
+impl RedisServer for Remembering {
+    fn control(&self) -> Result<Box<dyn Control + '_>, ControlError> {
+        Ok(Box::new(self))
     }
 }
 
-fn word(input: &mut impl BufRead) -> Vec<u8> {
-    let mut line = String::new();
-    input.read_line(&mut line).unwrap();
-    let length: usize = line.trim()[1..].parse().unwrap();
-    let mut bytes = vec![0; length + 2];
-    input.read_exact(&mut bytes).unwrap();
-    bytes.truncate(length);
-    bytes
+impl Control for &Remembering {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError> {
+        let mut rest = commands;
+        let mut answers = Vec::new();
+        for _ in 0..count {
+            let arguments = number(&mut rest);
+            let command: Vec<String> = (0..arguments).map(|_| word(&mut rest)).collect();
+            let mut keys = self.0.borrow_mut();
+            answers.push(match (command[0].as_str(), command.get(1), command.get(2)) {
+                ("SET", Some(key), Some(value)) if value.chars().count() == 5 => {
+                    keys.insert(key.clone());
+                    Answer::Done("OK".into())
+                }
+                ("GET", Some(key), _) if keys.contains(key) => Answer::Value(5),
+                ("GET", ..) => Answer::Nil,
+                ("PING", ..) => Answer::Done("PONG".into()),
+                _ => Answer::Error("ERR what?".into()),
+            });
+        }
+        Ok(answers)
+    }
+}
+
+/// The number in a line such as `$5`.
+fn number(rest: &mut &[u8]) -> usize {
+    let end = rest.windows(2).position(|pair| pair == b"\r\n").unwrap();
+    let number = std::str::from_utf8(&rest[1..end]).unwrap().parse().unwrap();
+    *rest = &rest[end + 2..];
+    number
+}
+
+fn word(rest: &mut &[u8]) -> String {
+    let length = number(rest);
+    let word = rest[..length].iter().map(|byte| char::from(*byte)).collect();
+    *rest = &rest[length + 2..];
+    word
 }
 
 #[test]
 fn keys_are_filled_before_they_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("redis.sock");
-    let listener = UnixListener::bind(&path).unwrap();
-    // Each connection has keys of its own here, so the guard's finds none.
-    std::thread::spawn(move || listener.incoming().flatten().for_each(serve));
-    let place = RedisPlace { endpoint: Endpoint { address: Address::Unix(path), tls: None } };
-    let mut site = Site { sql: None, redis: Some(RedisSite { place: &place, given_up: &|| false }) };
+    let server = Remembering::default();
+    let mut site = Site { sql: None, redis: Some(&server) };
+    let open = |command, value_bytes| Redis::open(&Options { command, value_bytes, keys: 3 }).unwrap();
 
-    let mut set = Redis::open(&Options { command: Command::Set, value_bytes: 5, keys: 3 }).unwrap();
+    let mut set = open(Command::Set, 5);
     set.check(&mut site).unwrap();
     let guarded = set.guard(&mut site, 1).unwrap();
     assert_eq!((guarded.bytes, guarded.empty), (5, None));
 
-    let mut get = Redis::open(&Options { command: Command::Get, value_bytes: 5, keys: 3 }).unwrap();
-    assert_eq!(get.prepare(&mut site, 1).unwrap().summary, "GET of 5 bytes over 3 keys");
+    server.0.borrow_mut().clear();
+    let mut get = open(Command::Get, 5);
     let guarded = get.guard(&mut site, 1).unwrap();
     assert_eq!(guarded.empty.as_deref(), Some("20 probed keys hold no value of 5 bytes"));
-    let mut other = Redis::open(&Options { command: Command::Get, value_bytes: 6, keys: 3 }).unwrap();
-    let message = other.prepare(&mut site, 1).unwrap_err().to_string();
+    assert_eq!(get.prepare(&mut site, 1).unwrap().summary, "GET of 5 bytes over 3 keys");
+    assert_eq!(server.0.borrow().len(), 3);
+    assert_eq!(get.guard(&mut site, 1).unwrap().empty, None);
+    let message = open(Command::Get, 6).prepare(&mut site, 1).unwrap_err().to_string();
     assert_eq!(message, "Redis, while writing 3 keys of 6 bytes: ERR what?");
-}
-
-#[test]
-fn a_silent_redis_does_not_hold_whoever_gives_up() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("redis.sock");
-    let _listener = UnixListener::bind(&path).unwrap();
-    let place = RedisPlace { endpoint: Endpoint { address: Address::Unix(path), tls: None } };
-    let start = std::time::Instant::now();
-    let given_up = || start.elapsed() > std::time::Duration::from_millis(200);
-    let mut site = Site { sql: None, redis: Some(RedisSite { place: &place, given_up: &given_up }) };
-    let mut set = Redis::open(&Options { command: Command::Set, value_bytes: 5, keys: 3 }).unwrap();
-    let message = set.check(&mut site).unwrap_err().to_string();
-    assert!(message.ends_with("redis.sock\": stopped"), "{message}");
-    assert!(start.elapsed() < std::time::Duration::from_secs(5));
 }

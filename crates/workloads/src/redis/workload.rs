@@ -1,10 +1,10 @@
 //! The workload as `lab` sees it.
 
 use engine::Client;
+use protocol::redis::Answer;
 use script::Streams;
 
 use super::client::RedisClient;
-use super::control::{Answer, Control};
 use super::guard::probe;
 use super::keys::Values;
 use super::options::{Command, Options};
@@ -43,7 +43,7 @@ impl ClientWorkload for Redis {
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
-        match Control::connect(site.redis()?)?.one(&[b"PING"])? {
+        match site.redis()?.one(&[b"PING"])? {
             Answer::Error(problem) => Err(WorkloadError::Redis { doing: "PING".to_owned(), problem }),
             _ => Ok(()),
         }
@@ -51,7 +51,7 @@ impl ClientWorkload for Redis {
 
     fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError> {
         if self.options.command == Command::Get {
-            fill(&self.options, site.redis()?, seed)?;
+            fill(&self.options, &mut *site.redis()?, seed)?;
         }
         let json = serde_json::json!({
             "command": self.options.command.name(),
@@ -67,7 +67,7 @@ impl ClientWorkload for Redis {
     }
 
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
-        probe(&self.options, site.redis()?, seed)
+        probe(&self.options, &mut *site.redis()?, seed)
     }
 
     fn clients(&self, places: &Places, crew: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {

@@ -1,6 +1,7 @@
 //! A PostgreSQL server for tests: the engine's simulation moves its bytes, a closure answers its statements.
 
 mod setting;
+pub(crate) mod sql;
 mod wire;
 
 use std::collections::{BTreeMap, HashMap};

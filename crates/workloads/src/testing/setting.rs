@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Address, DriverChoice, Endpoint, Level, Load, Message, Observer, Plan, Second, Until};
+use engine::{Abort, DriverChoice, Level, Load, Message, Observer, Plan, Second, Until};
+use protocol::Address;
 use protocol::postgres::Login;
 
-use crate::place::Connect;
+use protocol::postgres::Place;
 
 /// Each client ends `transactions`, in closed load.
 pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
@@ -51,12 +52,12 @@ impl Observer for Heard {
 }
 
 /// A place for the simulation.
-pub(crate) fn connect() -> Connect {
+pub(crate) fn connect() -> Place {
     connect_to("/simulated")
 }
 
 /// The same in another folder.
-pub(crate) fn connect_to(folder: &str) -> Connect {
+pub(crate) fn connect_to(folder: &str) -> Place {
     let address = Address::Unix(format!("{folder}/.s.PGSQL.5432").into());
-    Connect { endpoint: Endpoint { address, tls: None }, host: None, login: Arc::new(Login::new("me", "db")) }
+    Place { address, tls: None, host: None, login: Arc::new(Login::new("me", "db")) }
 }

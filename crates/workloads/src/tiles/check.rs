@@ -1,8 +1,8 @@
 //! Is there PostGIS, is there the table, and are its geometries where tiles look for them?
 
 use crate::error::WorkloadError;
-use crate::sql::{Sql, long, quote_identifier, quote_literal};
 use crate::words::nearest;
+use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
 
 /// SRID of the web map.
 const WEB_MERCATOR: i64 = 3857;
@@ -100,7 +100,7 @@ fn layer(sql: &mut dyn Sql, shown: &str) -> Result<Layer, WorkloadError> {
 }
 
 /// What to try when there is no such table.
-fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, crate::sql::SqlError> {
+fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, protocol::postgres::sql::SqlError> {
     let tables = sql.rows("SELECT DISTINCT f_table_name FROM geometry_columns")?;
     let tables: Vec<String> = tables.into_iter().filter_map(|mut row| row.pop()?).collect();
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
@@ -111,7 +111,7 @@ fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, crate::sql::SqlErr
 }
 
 /// Lines have the column `way_area` too, and NULL in it: a filter by it would leave nothing.
-fn mostly_areas(sql: &mut dyn Sql, table: &str) -> Result<bool, crate::sql::SqlError> {
+fn mostly_areas(sql: &mut dyn Sql, table: &str) -> Result<bool, protocol::postgres::sql::SqlError> {
     let share = long(sql).scalar(&format!(
         "SELECT count(way_area) * 2 > count(*) FROM (SELECT way_area FROM {table} LIMIT 1000) AS sample"
     ))?;
@@ -120,7 +120,7 @@ fn mostly_areas(sql: &mut dyn Sql, table: &str) -> Result<bool, crate::sql::SqlE
 
 /// An error of a step that may also fail in SQL.
 enum Trouble {
-    Sql(crate::sql::SqlError),
+    Sql(protocol::postgres::sql::SqlError),
     Other(WorkloadError),
 }
 
@@ -166,7 +166,7 @@ fn srid_of_first_row(
     schema: &str,
     name: &str,
     column: &str,
-) -> Result<i64, crate::sql::SqlError> {
+) -> Result<i64, protocol::postgres::sql::SqlError> {
     let column = quote_identifier(column);
     let srid = long(sql).scalar(&format!(
         "SELECT ST_SRID({column}) FROM {}.{} WHERE {column} IS NOT NULL LIMIT 1",

@@ -7,7 +7,7 @@ use protocol::postgres::{Format, Message, ServerError, Want, frontend};
 use script::Random;
 
 use super::grid::Tile;
-use crate::link::{PgLink, Progress, returned};
+use crate::link::{PgLink, Progress, endpoint, returned};
 
 const LINK: usize = 0;
 /// Failures told in words; the rest is only counted.
@@ -192,7 +192,7 @@ fn write_number(digits: &mut Vec<u8>, number: u32) {
 
 impl Client for TileClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        vec![self.link.connect().endpoint.clone()]
+        vec![endpoint(self.link.connect())]
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {

@@ -5,8 +5,8 @@ use super::grid::Tile;
 use super::prepare::{Picked, spread};
 use super::query::{Style, literal};
 use crate::error::WorkloadError;
-use crate::sql::{Sql, long};
 use crate::workload::Guarded;
+use protocol::postgres::sql::{Sql, long};
 
 /// Tiles probed for each layer and zoom.
 const PROBES: usize = 6;

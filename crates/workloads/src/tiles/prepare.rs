@@ -11,7 +11,7 @@ use super::grid::Tile;
 use super::options::{Options, Picker};
 use super::query::{Style, size_filter};
 use crate::error::WorkloadError;
-use crate::sql::{Sql, long};
+use protocol::postgres::sql::{Sql, long};
 
 /// The tiles chosen for one layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::check::Layer;
 use super::grid::{Tile, area_m2};
 use super::options::Variant;
-use crate::sql::quote_literal;
+use protocol::postgres::sql::quote_literal;
 
 /// How tiles of a workload are made.
 #[derive(Debug, Clone, Copy, PartialEq)]

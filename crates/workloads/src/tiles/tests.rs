@@ -2,7 +2,7 @@
 
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
-use crate::sql::fake::FakeSql;
+use crate::testing::sql::FakeSql;
 use crate::testing::{Answer, FakePostgres, connect};
 use crate::tiles::{Options, Picker, Tiles};
 use crate::workload::{ClientWorkload, Crew};

@@ -1,7 +1,7 @@
 //! Where to connect, from the command line to something that connects.
 
-use lab::pgbench::{Connector, Wish};
 use protocol::postgres::{Config, Host};
+use target::control::{Connector, Wanted};
 
 use super::args::{Connection, Fault};
 use super::fault;
@@ -12,14 +12,14 @@ use super::talk::{Level, NAME, Talk};
 /// # Errors
 /// In libpq's words, when it cannot be understood.
 pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connector, Fault> {
-    let wish = Wish {
+    let wanted = Wanted {
         database: connection.database.as_deref(),
         host: connection.host.as_deref(),
         port: connection.port.as_deref(),
         user: connection.user.as_deref(),
         program: NAME,
     };
-    let connector = Connector::new(&wish)
+    let connector = Connector::new(&wanted)
         .map_err(|problem| fault([problem, "could not create connection for setup".to_owned()]))?;
     for warning in &connector.config().warnings {
         talk.say(Level::Plain, &format!("WARNING: {warning}"));

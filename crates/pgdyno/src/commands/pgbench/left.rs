@@ -1,6 +1,6 @@
 //! Settings of the server that are not what they were: no run is measured under them silently.
 
-use lab::target::settings::journal::{Left, LeftBy};
+use target::settings::journal::{Left, LeftBy};
 
 use super::args::Fault;
 use super::fault;

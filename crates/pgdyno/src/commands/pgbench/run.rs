@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ::report::pgbench as report;
 use engine::{Measured, Time, Until};
-use lab::pgbench::{
-    Book, Connector, Entry, LoadOptions, NotStarted, ShellRunner, left_behind, left_behind_at, measure,
-};
+use lab::pgbench::{Book, Entry, LoadOptions, NotStarted, ShellRunner, measure};
+use target::control::Connector;
+use target::settings::{left_behind, left_behind_at};
 use workloads::Places;
 use workloads::pgbench::{Group, HostPolicy, Manner, Options, Pgbench, ScriptSource, Vacuuming, vacuum};
 
@@ -39,6 +39,7 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let load = load(settings);
     let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
+    let stop = engine::Stop::from(stop.flag());
     let mut watch = Watch {
         talk,
         log: open_log(settings, &workload, &load)?,
@@ -52,11 +53,10 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
         }),
         book: open_book(settings, &connector, load.until)?,
         exit_on_abort: settings.exit_on_abort,
-        stop: stop.engine(),
+        stop: &stop,
         aborted: None,
     };
-    let measured =
-        measure(&workload, &prepared.places, &load, &mut watch, stop.engine()).map_err(not_started)?;
+    let measured = measure(&workload, &prepared.places, &load, &mut watch, &stop).map_err(not_started)?;
     conclude(settings, talk, &options, &workload, &load, &prepared, watch, &measured)
 }
 
@@ -105,7 +105,7 @@ fn prepare(
     if settings.hosts != args::HostPolicy::First {
         places.postgres_all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
         for server in &places.postgres_all {
-            left::check(&left_behind_at(&server.connect), settings.allow_changed_settings, talk)?;
+            left::check(&left_behind_at(&server.place), settings.allow_changed_settings, talk)?;
         }
     }
     Ok(Prepared { places, server_version })

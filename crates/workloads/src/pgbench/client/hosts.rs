@@ -9,7 +9,8 @@ use script::Random;
 use super::PgbenchClient;
 use crate::error::WorkloadError;
 use crate::pgbench::manner::HostPolicy;
-use crate::place::{Connect, Places, Role};
+use crate::place::Places;
+use protocol::postgres::{Place, Role};
 
 /// The link to the server that takes writes, and that to a standby.
 const PRIMARY: Link = 0;
@@ -21,19 +22,19 @@ const STREAM: u64 = 0x686F_7374_7370_7265;
 /// A server for a client's link, and where the link goes when it is lost.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
-    all: Arc<[Connect]>,
+    all: Arc<[Place]>,
     at: usize,
     wanted: TargetSession,
 }
 
 impl Route {
     /// The server to connect to.
-    pub(super) fn connect(&self) -> &Connect {
+    pub(super) fn connect(&self) -> &Place {
         &self.all[self.at]
     }
 
     /// Goes on to the next server; `None` where there is no other.
-    pub(super) fn next(&mut self) -> Option<&Connect> {
+    pub(super) fn next(&mut self) -> Option<&Place> {
         self.at = (self.at + 1) % self.all.len();
         (self.all.len() > 1).then(|| self.connect())
     }
@@ -62,7 +63,7 @@ pub(super) fn servers(
         };
         return Ok(vec![vec![Route { all, at: 0, wanted: places.session }]; clients]);
     }
-    let shared: Arc<[Connect]> = all.iter().map(|server| server.connect.clone()).collect();
+    let shared: Arc<[Place]> = all.iter().map(|server| server.place.clone()).collect();
     let route = |at: usize, wanted| Route { all: Arc::clone(&shared), at, wanted };
     let connect = |index: usize| vec![route(index % all.len(), TargetSession::Any)];
     Ok(match policy {

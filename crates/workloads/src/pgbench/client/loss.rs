@@ -5,7 +5,7 @@ use engine::{Failure, Io, Level, Link, Outcome, StatementEnd, Step};
 use super::pipeline::Pipeline;
 use super::shell::Shells;
 use super::{PgbenchClient, State};
-use crate::link::returned;
+use crate::link::{endpoint, returned};
 
 impl PgbenchClient {
     /// Whether a lost connection is made again. What is refused at the start is not.
@@ -59,7 +59,7 @@ impl PgbenchClient {
         let conn = &mut self.conns[link];
         if let Some(connect) = conn.route.next() {
             conn.link.redirect(connect);
-            io.redirect(link, connect.endpoint.clone());
+            io.redirect(link, endpoint(connect));
         }
     }
 

@@ -38,7 +38,7 @@ use self::pipeline::Pipeline;
 use self::shell::Shells;
 use self::startup::Startup;
 use super::prepare::Program;
-use crate::link::{PgLink, returned};
+use crate::link::{PgLink, endpoint, returned};
 
 /// The stream from which the clients of one thread draw which script comes next. pgbench has one per thread, so that
 /// the order of draws is the order in which clients become free there. All holders live on one thread: the lock is
@@ -160,7 +160,7 @@ pub(super) struct PgbenchClient {
 
 impl Client for PgbenchClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        self.conns.iter().map(|conn| conn.link.connect().endpoint.clone()).collect()
+        self.conns.iter().map(|conn| endpoint(conn.link.connect())).collect()
     }
 
     fn on_demand(&self) -> bool {

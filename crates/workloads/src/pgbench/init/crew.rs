@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::source::{Note, Source, run};
 use super::stretch::Queue;
 use super::surroundings::{Connection, Surroundings};
-use crate::sql::{Sql, long};
+use protocol::postgres::sql::{Sql, long};
 
 /// Who loads, what, and how.
 pub(super) struct Crew<'a> {
@@ -34,7 +34,7 @@ struct Together<'a> {
 }
 
 impl Surroundings for Together<'_> {
-    fn connect(&self) -> Result<Connection, crate::sql::SqlError> {
+    fn connect(&self) -> Result<Connection, protocol::postgres::sql::SqlError> {
         self.site.connect()
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::steps::{Step, letters};
 use crate::error::WorkloadError;
-use crate::sql::SqlError;
+use protocol::postgres::sql::SqlError;
 
 /// Why the tables were not made.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Why a step ended early, before it is known what it left behind.
 
 use super::surroundings::Surroundings;
-use crate::sql::SqlError;
+use protocol::postgres::sql::SqlError;
 
 /// Why a step ended early.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use std::thread;
 use super::fault::Fault;
 use super::options::{InitOptions, Loading};
 use super::surroundings::Surroundings;
-use crate::sql::{Sql, long};
+use protocol::postgres::sql::{Sql, long};
 
 /// Scale from which the gain is worth a connection.
 const WORTHWHILE: u32 = 10;

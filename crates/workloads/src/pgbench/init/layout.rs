@@ -1,7 +1,7 @@
 //! What the tables to be filled look like: the fastest way in that they allow.
 
 use super::rows::{self, Table, Width, Writer};
-use crate::sql::{Sql, SqlError};
+use protocol::postgres::sql::{Sql, SqlError};
 
 /// First version whose COPY marks pages as all-visible when it freezes.
 const FREEZES: u32 = 140_000;
@@ -102,7 +102,7 @@ fn width(oid: u32) -> Option<Width> {
 mod tests {
     use super::rows::{ACCOUNTS_ROWS, BRANCHES};
     use super::*;
-    use crate::sql::fake::FakeSql;
+    use crate::testing::sql::FakeSql;
 
     fn layouts(version: &str, accounts: [&str; 2]) -> Layouts {
         let mut sql = FakeSql::new();

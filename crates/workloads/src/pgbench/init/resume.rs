@@ -7,7 +7,7 @@ use super::rows::{ACCOUNTS_ROWS, BRANCHES, TELLERS_TABLE, Table};
 use super::stretch::Stretch;
 use super::tables::{Key, is_large};
 use super::work::Work;
-use crate::sql::{SqlError, quote_literal};
+use protocol::postgres::sql::{SqlError, quote_literal};
 
 /// What is in the database.
 #[derive(Debug, PartialEq, Eq)]

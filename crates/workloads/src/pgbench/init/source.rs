@@ -6,7 +6,7 @@ use super::layout::Layouts;
 use super::rows::{Table, Value, Writer};
 use super::stretch::Stretch;
 use super::surroundings::Surroundings;
-use crate::sql::{Sql, Supply, long};
+use protocol::postgres::sql::{Sql, Supply, long};
 
 /// Bytes handed over at a time.
 const PIECE: usize = 64 * 1024;

@@ -1,6 +1,6 @@
 //! What making the tables is lent by whoever asks for it.
 
-use crate::sql::{Sql, SqlError};
+use protocol::postgres::sql::{Sql, SqlError};
 
 /// A control connection that can go to another thread.
 pub type Connection = Box<dyn Sql + Send>;

@@ -2,7 +2,7 @@
 
 use super::ACCOUNTS;
 use super::options::{InitOptions, PartitionMethod};
-use crate::sql::quote_identifier;
+use protocol::postgres::sql::quote_identifier;
 
 pub(super) const DROP: &str =
     "drop table if exists pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";

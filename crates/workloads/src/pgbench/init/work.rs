@@ -11,7 +11,7 @@ use super::stretch::Stretch;
 use super::surroundings::{Connection, Listener, Surroundings};
 use super::tables::{self, Key};
 use crate::jobs::{JobReport, PhaseTimer};
-use crate::sql::{Sql, long};
+use protocol::postgres::sql::{Sql, long};
 
 /// The steps at work.
 pub(super) struct Work<'a> {

@@ -6,12 +6,12 @@ use engine::Address;
 
 use super::*;
 use crate::pgbench::HostPolicy;
-use crate::place::{Role, Server};
 use crate::testing::connect_to;
+use protocol::postgres::{Role, Server};
 
 /// `/a` is the primary, `/b` and `/c` are standbys.
 fn places() -> Places {
-    let server = |folder: &str, role| Server { connect: connect_to(folder), role };
+    let server = |folder: &str, role| Server { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
     Places { postgres: Some(connect_to("/a")), postgres_all: all, ..Places::default() }
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::pgbench::HostPolicy;
-use crate::place::{Role, Server};
 use crate::testing::connect_to;
 use protocol::postgres::conninfo::TargetSession;
+use protocol::postgres::{Role, Server};
 
 fn again(mode_used: Mode) -> Options {
     Options { reconnect_lost: true, ..mode(mode_used) }
@@ -214,7 +214,7 @@ fn the_next_server_is_tried_where_one_does_not_take_the_client() {
 
 #[test]
 fn spread_clients_go_on_elsewhere() {
-    let server = |folder: &str, role| Server { connect: connect_to(folder), role };
+    let server = |folder: &str, role| Server { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
     let places = Places { postgres: Some(connect_to("/a")), postgres_all: all, ..Places::default() };
     let manner = |hosts| Manner { hosts, ..Manner::default() };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::super::{Connection, Surroundings};
-use crate::sql::{ResultSet, Sql, SqlError, Supply};
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 
 /// What is to go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

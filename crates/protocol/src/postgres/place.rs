@@ -1,0 +1,75 @@
+//! One server to connect to: where it is, and what is said to it first. Names are looked up elsewhere.
+
+use std::sync::Arc;
+
+use rustls_pki_types::ServerName;
+
+use super::Login;
+use crate::Address;
+
+/// One PostgreSQL server, resolved and ready to connect to; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Address.
+    pub address: Address,
+    /// Present where the connection may be encrypted.
+    pub tls: Option<Tls>,
+    /// The name the address was looked up by, for messages; `None` when it was given as an address.
+    pub host: Option<Arc<str>>,
+    /// User, database, password, TLS policy and parameters sent at startup (session settings among them).
+    pub login: Arc<Login>,
+}
+
+/// What a connection needs to be encrypted.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// Shared configuration: roots, client certificate, verification policy.
+    pub config: Arc<rustls::ClientConfig>,
+    /// Name to verify and to send as SNI.
+    pub name: ServerName<'static>,
+}
+
+/// What one of several servers is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It takes writes.
+    Primary,
+    /// It follows a primary and takes reads only.
+    Standby,
+}
+
+/// One of several servers.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// How to connect to it.
+    pub place: Place,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// A database as libpq's programs are told of it. The password goes to their environment only.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Database {
+    /// Host name, address or socket folder.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// User.
+    pub user: String,
+    /// Database.
+    pub dbname: String,
+    /// Password, if the server asks for one.
+    pub password: Option<String>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Database")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .field("user", &self.user)
+            .field("dbname", &self.dbname)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,68 @@
+//! The control connection a workload is lent: blocking, a command at a time.
+
+use std::fmt;
+
+use super::{Reply, command};
+
+/// A reply that the caller may keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A status or a number, as text.
+    Done(String),
+    /// Length of a value.
+    Value(u64),
+    /// No value.
+    Nil,
+    /// What the server refused with.
+    Error(String),
+}
+
+impl From<&Reply<'_>> for Answer {
+    fn from(reply: &Reply<'_>) -> Self {
+        match reply {
+            Reply::Status(text) => Self::Done(String::from_utf8_lossy(text).into_owned()),
+            Reply::Integer(number) => Self::Done(number.to_string()),
+            Reply::Error(text) => Self::Error(String::from_utf8_lossy(text).into_owned()),
+            Reply::Bulk(value) => Self::Value(value.len() as u64),
+            Reply::Nil => Self::Nil,
+            Reply::Array(array) => Self::Value(array.len() as u64),
+            Reply::Skipped(skipped) => Self::Value(skipped.bytes),
+        }
+    }
+}
+
+/// Why a server could not be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlError {
+    /// What was being done, and where.
+    pub doing: String,
+    /// What the system said.
+    pub problem: String,
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "while {}: {}", self.doing, self.problem)
+    }
+}
+
+impl std::error::Error for ControlError {}
+
+/// A blocking connection to a Redis server, outside the timed part of a run.
+pub trait Control {
+    /// Sends commands, as [`command`] writes them, and gives as many answers.
+    ///
+    /// # Errors
+    /// When the connection fails, or an answer does not come in time.
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError>;
+
+    /// Sends one command.
+    ///
+    /// # Errors
+    /// As [`Control::ask`].
+    fn one(&mut self, arguments: &[&[u8]]) -> Result<Answer, ControlError> {
+        let mut out = Vec::new();
+        command(&mut out, arguments);
+        Ok(self.ask(&out, 1)?.pop().unwrap_or(Answer::Nil))
+    }
+}

@@ -1,0 +1,44 @@
+//! Ending another connection's statement.
+
+use std::io;
+
+use super::socket::Socket;
+use protocol::Address;
+use protocol::postgres::{CancelKey, frontend};
+
+use super::Control;
+use super::patience::GivenUp;
+
+/// Cancels whatever statement a control connection runs; usable from another thread.
+///
+/// The request goes in clear, as libpq's does up to version 16: it holds no secret but the key, which is of use
+/// only for cancelling.
+#[derive(Debug, Clone)]
+pub struct Canceller {
+    address: Address,
+    key: CancelKey,
+}
+
+impl Canceller {
+    /// Asks the server to cancel, unless `given_up` answers `true` before it can be asked; it may come too late, or find
+    /// nothing to cancel. The server says nothing to it.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub fn cancel(&self, given_up: &dyn Fn() -> bool) -> io::Result<()> {
+        let mut watch = || if given_up() { Err(GivenUp::Stopped.into()) } else { Ok(()) };
+        let mut socket = Socket::connect(&self.address, &mut watch)?;
+        let mut out = Vec::new();
+        frontend::cancel_request(&mut out, self.key);
+        socket.send(&out, &mut watch)
+    }
+}
+
+impl Control {
+    /// What it takes to cancel this connection's statements.
+    #[must_use]
+    pub fn canceller(&self) -> Option<Canceller> {
+        let key = self.session.cancel_key()?;
+        Some(Canceller { address: self.connect.address.clone(), key })
+    }
+}

@@ -1,0 +1,243 @@
+//! Why a connection was not made, and what to try.
+
+use std::io;
+
+use protocol::Address;
+use protocol::postgres::{Login, ServerError, SessionError};
+
+use super::patience::GivenUp;
+
+/// Why a connection was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The name has no address.
+    #[error("cannot find host {host:?}: {source}; check its spelling and the network")]
+    UnknownHost {
+        /// As written.
+        host: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Nobody listens there.
+    #[error("no server listens at {place}; check that it runs, and host and port")]
+    Refused {
+        /// Where.
+        place: String,
+    },
+    /// No answer in time.
+    #[error(
+        "no answer from {place} within {seconds} s; check host, port and firewall, or raise connect_timeout"
+    )]
+    TimedOut {
+        /// Where.
+        place: String,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The server asks for a password and there is none.
+    #[error(
+        "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out of \
+         other people's sight"
+    )]
+    PasswordNeeded {
+        /// Where.
+        place: String,
+        /// Role.
+        user: String,
+    },
+    /// The password is wrong.
+    #[error("{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL")]
+    WrongPassword {
+        /// Where.
+        place: String,
+        /// Role.
+        user: String,
+    },
+    /// The role may not connect so.
+    #[error(
+        "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
+    )]
+    NotAllowed {
+        /// Where.
+        place: String,
+        /// Role.
+        user: String,
+        /// What the server said.
+        message: String,
+    },
+    /// The server has no connection left.
+    #[error("{place} takes no more connections: {message}; use fewer clients, or raise max_connections")]
+    TooManyConnections {
+        /// Where.
+        place: String,
+        /// What the server said.
+        message: String,
+    },
+    /// The database does not exist.
+    #[error(
+        "{place} has no database {database:?}; create it (createdb {}), or name another one",
+        in_shell(database)
+    )]
+    NoDatabase {
+        /// Where.
+        place: String,
+        /// Name.
+        database: String,
+    },
+    /// The server starts, stops or recovers.
+    #[error("{place} takes no connections now: {message}; try again when it is ready")]
+    NotReady {
+        /// Where.
+        place: String,
+        /// What the server said.
+        message: String,
+    },
+    /// TLS did not come up.
+    #[error("TLS to {place} failed: {source}; check sslmode, sslrootcert and the server's certificate")]
+    Tls {
+        /// Where.
+        place: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// The connection string cannot be used.
+    #[error("{0}")]
+    Description(String),
+    /// The user stops.
+    #[error("stopped")]
+    Stopped,
+    /// No server of several has the properties asked for by `target_session_attrs`.
+    #[error("no server of {tried} is {wanted} (target_session_attrs)")]
+    NoSuitableServer {
+        /// The servers tried.
+        tried: String,
+        /// What was wanted.
+        wanted: String,
+    },
+    /// The server refused otherwise, or speaks something else.
+    #[error("connection to {place} failed: {source}")]
+    Session {
+        /// Where.
+        place: String,
+        /// Why.
+        source: SessionError,
+    },
+    /// The system refused otherwise.
+    #[error("connection to {place} failed: {source}")]
+    Io {
+        /// Where.
+        place: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ConnectError {
+    /// Whether another try a little later may succeed.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::NotReady { .. } | Self::TooManyConnections { .. })
+    }
+
+    /// An error of the socket.
+    pub(super) fn io(address: &Address, seconds: u64, source: io::Error) -> Self {
+        let place = describe(address);
+        match source.kind() {
+            _ if GivenUp::is_stop(&source) => Self::Stopped,
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Self::Refused { place },
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::TimedOut { place, seconds },
+            _ => Self::Io { place, source },
+        }
+    }
+
+    /// An error of the protocol.
+    pub(super) fn session(address: &Address, login: &Login, source: SessionError) -> Self {
+        let place = describe(address);
+        match source {
+            SessionError::PasswordNeeded => Self::PasswordNeeded { place, user: login.user.clone() },
+            SessionError::Server { error, earlier } => match Self::server(&place, login, &error) {
+                Some(known) => known,
+                None => Self::Session { place, source: SessionError::Server { error, earlier } },
+            },
+            source => Self::Session { place, source },
+        }
+    }
+
+    /// Refusals that users meet, by SQLSTATE.
+    fn server(place: &str, login: &Login, error: &ServerError) -> Option<Self> {
+        let (place, user, message) = (place.to_owned(), login.user.clone(), error.message.clone());
+        match error.code.as_str() {
+            "28P01" => Some(Self::WrongPassword { place, user }),
+            "28000" => Some(Self::NotAllowed { place, user, message }),
+            "53300" => Some(Self::TooManyConnections { place, message }),
+            "3D000" => Some(Self::NoDatabase { place, database: login.dbname.clone() }),
+            "57P03" | "57P01" | "57P02" => Some(Self::NotReady { place, message }),
+            _ => None,
+        }
+    }
+}
+
+/// A place in words.
+pub(super) fn describe(address: &Address) -> String {
+    match address {
+        Address::Tcp(address) => format!("{}, port {}", address.ip(), address.port()),
+        Address::Unix(path) => format!("socket {}", path.display()),
+    }
+}
+
+/// A word as a shell takes it: what is advised is copied.
+fn in_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(code: &str) -> ConnectError {
+        let error = ServerError { code: code.into(), message: "said so".into(), ..ServerError::default() };
+        let source = SessionError::Server { error: Box::new(error), earlier: None };
+        let address = Address::Tcp(([127, 0, 0, 1], 5432).into());
+        ConnectError::session(&address, &Login::new("ann", "shop"), source)
+    }
+
+    #[test]
+    fn every_refusal_says_what_to_try() {
+        let cases = [
+            ("28P01", "127.0.0.1, port 5432 does not accept the password of role \"ann\"; check PGPASSWORD"),
+            ("28000", "127.0.0.1, port 5432 does not let role \"ann\" in: said so; check the role"),
+            ("53300", "127.0.0.1, port 5432 takes no more connections: said so; use fewer clients"),
+            ("3D000", "127.0.0.1, port 5432 has no database \"shop\"; create it (createdb shop)"),
+            ("57P03", "127.0.0.1, port 5432 takes no connections now: said so"),
+            ("XX000", "connection to 127.0.0.1, port 5432 failed: "),
+        ];
+        for (code, wanted) in cases {
+            let text = refusal(code).to_string();
+            assert!(text.starts_with(wanted), "{code}: {text}");
+        }
+    }
+
+    #[test]
+    fn refusals_of_the_system() {
+        let address = Address::Unix("/run/s".into());
+        let error = ConnectError::io(&address, 2, io::ErrorKind::NotFound.into());
+        assert!(error.to_string().starts_with("no server listens at socket /run/s"), "{error}");
+        assert!(error.is_passing());
+        let error = ConnectError::io(&address, 2, io::ErrorKind::TimedOut.into());
+        assert!(error.to_string().contains("within 2 s"), "{error}");
+    }
+
+    /// `createdb x; touch pwned` was advised for a database of that name.
+    #[test]
+    fn what_is_advised_can_be_copied() {
+        for (name, word) in
+            [("shop", "shop"), ("x; touch y #", "'x; touch y #'"), ("it's", "'it'\\''s'"), ("-x", "'-x'")]
+        {
+            assert_eq!(in_shell(name), word);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! From a resolved place to a session that takes queries.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use protocol::postgres::Place;
+use protocol::postgres::Tls;
+use protocol::postgres::{Handshake, Session};
+
+use super::attempt::{Failed, Seen};
+use super::patience::GivenUp;
+use super::process::Peer;
+use super::stream::{Socket, Stream};
+use super::{ConnectError, Control, Patience};
+
+impl Control {
+    /// Connects and logs in, within `bound`; later statements are waited for with the usual patience.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub fn open(connect: &Place, bound: Option<Duration>) -> Result<Self, ConnectError> {
+        Self::open_with(connect, bound, Patience::usual())
+    }
+
+    /// As [`Control::open`], with a patience of one's own.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub fn open_with(
+        connect: &Place,
+        bound: Option<Duration>,
+        patience: Patience,
+    ) -> Result<Self, ConnectError> {
+        let start = Instant::now();
+        Self::attempt(connect, bound, patience).map_err(|failed| {
+            let seconds = start.elapsed().as_secs_f64().round() as u64;
+            failed.explained(&connect.login, seconds)
+        })
+    }
+
+    /// As [`Control::open_with`], with what was seen when it fails.
+    pub(crate) fn attempt(
+        connect: &Place,
+        bound: Option<Duration>,
+        patience: Patience,
+    ) -> Result<Self, Failed> {
+        let mut opening = Opening { connect, watch: Box::new(patience.at_most(bound)) };
+        let mut control = Self {
+            stream: Stream::Plain(opening.socket()?),
+            connect: connect.clone(),
+            input: Vec::new(),
+            at: 0,
+            out: Vec::new(),
+            notices: Vec::new(),
+            session: Session::new(connect.login.clone()),
+            patience,
+            peer: Peer::Elsewhere,
+            process: None,
+            broken: None,
+        };
+        let mut step = control.session.start(&mut control.out);
+        loop {
+            step = match step {
+                Handshake::Ready => break,
+                Handshake::NeedMore => opening.exchange(&mut control)?,
+                Handshake::StartTls => opening.start_tls(&mut control)?,
+                Handshake::Reconnect => opening.again(&mut control)?,
+            };
+        }
+        control.peer = Peer::of(control.stream.socket());
+        Ok(control)
+    }
+}
+
+/// A connection being opened.
+struct Opening<'a> {
+    connect: &'a Place,
+    /// Whether to wait any longer.
+    watch: Box<dyn FnMut() -> io::Result<()>>,
+}
+
+impl Opening<'_> {
+    fn socket(&mut self) -> Result<Socket, Failed> {
+        Socket::connect(&self.connect.address, &mut self.watch).map_err(|error| self.failed(error))
+    }
+
+    /// Sends what the session wants to say, waits for an answer and hands it on.
+    fn exchange(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
+        control.stream.send(&mut control.out, &mut self.watch).map_err(|error| self.failed(error))?;
+        let step = if control.at < control.input.len() { self.handle(control)? } else { Handshake::NeedMore };
+        if step != Handshake::NeedMore || !control.out.is_empty() {
+            return Ok(step);
+        }
+        match control.stream.receive(&mut control.input, &mut self.watch) {
+            Ok(0) => Err(self.failed(io::Error::new(
+                io::ErrorKind::ConnectionAborted,
+                "server closed the connection unexpectedly",
+            ))),
+            Ok(_) => self.handle(control),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn handle(&self, control: &mut Control) -> Result<Handshake, Failed> {
+        let step = control
+            .session
+            .handshake(&control.input, &mut control.at, &mut control.out)
+            .map_err(|error| self.saw(Seen::Session(error)))?;
+        control.input.drain(..control.at);
+        control.at = 0;
+        Ok(step)
+    }
+
+    fn start_tls(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
+        match self.secured(control) {
+            Ok(()) => {
+                let certificate = control.stream.certificate();
+                Ok(control.session.secured(certificate.as_deref(), &mut control.out))
+            }
+            // What was given up is not tried in another way.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut || GivenUp::of(&error).is_some() => {
+                Err(self.failed(error))
+            }
+            Err(_) if control.session.tls_failed() => Ok(Handshake::Reconnect),
+            Err(source) => Err(self.saw(Seen::Tls(source))),
+        }
+    }
+
+    fn secured(&mut self, control: &mut Control) -> io::Result<()> {
+        let tls: &Tls = self
+            .connect
+            .tls
+            .as_ref()
+            .ok_or_else(|| io::Error::other("no TLS configuration for this host"))?;
+        // The socket changes owner: a fresh handle of the same connection takes its place until TLS is up.
+        let socket = control.stream.socket().try_clone()?;
+        control.stream = Stream::secure(socket, tls, &mut self.watch)?;
+        Ok(())
+    }
+
+    /// A second connection, with or without TLS, as the session chose.
+    fn again(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
+        control.stream = Stream::Plain(self.socket()?);
+        control.input.clear();
+        control.at = 0;
+        control.out.clear();
+        Ok(control.session.start(&mut control.out))
+    }
+
+    fn failed(&self, error: io::Error) -> Failed {
+        self.saw(Seen::Io(error))
+    }
+
+    fn saw(&self, seen: Seen) -> Failed {
+        Failed { address: self.connect.address.clone(), seen }
+    }
+}

@@ -1,0 +1,59 @@
+//! A server's process, where it is on this machine: the system knows whether it is stopped, which the server does not.
+
+use std::path::PathBuf;
+
+use super::stream::Socket;
+
+/// By what a connection's server process is known for certain among those of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// The process that listens at the Unix socket: the server process is its child.
+    Listener(u32),
+    /// Our port of a connection within this machine: the server process shows it in its title.
+    Port(u16),
+    /// It may be on another machine, or in a container.
+    Elsewhere,
+}
+
+impl Peer {
+    /// The other end of a connection.
+    pub(super) fn of(socket: &Socket) -> Self {
+        match socket.tcp_ends() {
+            None => listener(socket).map_or(Self::Elsewhere, Self::Listener),
+            Some((ours, theirs)) if ours.ip() == theirs.ip() => Self::Port(ours.port()),
+            Some(_) => Self::Elsewhere,
+        }
+    }
+
+    /// Whether the server process `pid` is stopped by a signal or a debugger, as far as can be seen from here.
+    pub(super) fn is_stopped(self, pid: u32) -> bool {
+        let folder = PathBuf::from(format!("/proc/{pid}"));
+        // `pid (name) state ppid …`; the name may hold anything.
+        let Ok(stat) = std::fs::read_to_string(folder.join("stat")) else { return false };
+        let Some((_, rest)) = stat.rsplit_once(") ") else { return false };
+        let mut words = rest.split(' ');
+        let stopped = matches!(words.next(), Some("T" | "t"));
+        let parent = words.next().and_then(|parent| parent.parse().ok());
+        stopped
+            && match self {
+                Self::Listener(listener) => parent == Some(listener),
+                Self::Port(port) => {
+                    let title = std::fs::read(folder.join("cmdline")).unwrap_or_default();
+                    let title = String::from_utf8_lossy(&title);
+                    title.starts_with("postgres") && title.contains(&format!("({port})"))
+                }
+                Self::Elsewhere => false,
+            }
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn listener(socket: &Socket) -> Option<u32> {
+    let peer = rustix::net::sockopt::socket_peercred(socket).ok()?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn listener(_socket: &Socket) -> Option<u32> {
+    None
+}

@@ -1,0 +1,261 @@
+//! Statements over a control connection.
+
+use std::io;
+
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
+use protocol::postgres::{Message, ServerError, TxStatus, frontend};
+
+use super::Control;
+use super::patience::GivenUp;
+use super::vigil::{Length, Vigil};
+
+impl Sql for Control {
+    fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        self.ask(sql, Length::Short)
+    }
+
+    fn query_long(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        self.ask(sql, Length::Long)
+    }
+
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
+        let mut vigil = self.begin(sql, Length::Long)?;
+        let mut answer = Answer { copy_expected: true, ..Answer::default() };
+        let done = self.copy(sql, fill, &mut answer, &mut vigil);
+        self.notices.append(&mut answer.notices);
+        done?;
+        let copied = answer.copied;
+        answer.finish().map(|_| copied)
+    }
+
+    fn take_notices(&mut self) -> Vec<String> {
+        self.take_notices()
+    }
+}
+
+/// Notices kept of one query.
+const NOTICES: usize = 1000;
+/// Most bytes of values kept of one query: more is nothing that a control connection asks for.
+const KEPT: usize = 1 << 30;
+
+/// What has come so far in answer to one query.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    sets: Vec<ResultSet>,
+    current: ResultSet,
+    pub(super) error: Option<SqlError>,
+    copy_expected: bool,
+    pub(super) copy_started: bool,
+    copied: u64,
+    /// Bytes of values in all rows so far.
+    kept: usize,
+    notices: Vec<String>,
+}
+
+impl Answer {
+    pub(super) fn finish(self) -> Result<Vec<ResultSet>, SqlError> {
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.sets),
+        }
+    }
+
+    /// Takes one message in; `true` when it was the last.
+    fn take(&mut self, message: &Message<'_>, sql: &str) -> Taken {
+        match message {
+            Message::RowDescription(columns) => {
+                let names = columns.iter().map(|column| text(column.name));
+                self.current.columns = names.collect();
+            }
+            Message::DataRow(row) => {
+                self.kept += row.iter().flatten().map(<[u8]>::len).sum::<usize>();
+                if self.kept > KEPT {
+                    return Taken::TooMuch;
+                }
+                self.current.rows.push(row.iter().map(|value| value.map(text)).collect());
+            }
+            Message::CommandComplete(tag) => {
+                self.copied += tag.rows().unwrap_or(0);
+                self.current.tag = tag.as_str().to_owned();
+                self.sets.push(std::mem::take(&mut self.current));
+            }
+            Message::EmptyQuery => self.sets.push(ResultSet::default()),
+            Message::Error(fields) => {
+                let error = fields.to_owned();
+                self.error.get_or_insert_with(|| sql_error(&error, sql));
+            }
+            Message::CopyIn(_) if self.copy_expected => {
+                self.copy_started = true;
+                self.copied = 0;
+            }
+            Message::CopyIn(_) => return Taken::RefuseCopy,
+            Message::ReadyForQuery(_) => return Taken::Last,
+            Message::Notice(fields) if self.notices.len() < NOTICES => {
+                self.notices.push(fields.to_owned().libpq_text(None).trim_end().to_owned());
+            }
+            // Further notices, notifications and reported settings ask nothing of us; COPY data nobody asked for is dropped.
+            _ => {}
+        }
+        Taken::More
+    }
+}
+
+/// What a message asks of the connection.
+enum Taken {
+    More,
+    Last,
+    RefuseCopy,
+    TooMuch,
+}
+
+impl Control {
+    /// Whether an earlier statement left a transaction open.
+    #[must_use]
+    pub fn in_transaction(&self) -> bool {
+        self.session.status() != TxStatus::Idle
+    }
+
+    fn ask(&mut self, sql: &str, length: Length) -> Result<Vec<ResultSet>, SqlError> {
+        let mut vigil = self.begin(sql, length)?;
+        frontend::query(&mut self.out, sql);
+        self.send(&mut vigil)?;
+        let mut answer = Answer::default();
+        let done = self.rest(sql, &mut answer, &mut vigil);
+        self.notices.append(&mut answer.notices);
+        done?;
+        answer.finish()
+    }
+
+    /// Gets ready to wait for the answer to a request.
+    fn begin(&mut self, sql: &str, length: Length) -> Result<Vigil, SqlError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        if self.patience.stop.ends_waits() {
+            return Err(broken(&GivenUp::Stopped.to_string()));
+        }
+        let looked_after = length == Length::Long && self.patience.look_after.is_some();
+        let pid = if looked_after { self.own_process()? } else { self.server_process() };
+        Ok(Vigil::new(&self.patience, &self.connect, self.peer, pid, self.canceller(), (sql, length)))
+    }
+
+    /// The process that serves us, if it is the same for all our statements: behind a pooler the one we were told of at
+    /// the login is none of the server's.
+    fn own_process(&mut self) -> Result<Option<u32>, SqlError> {
+        if self.process.is_none() && self.session.status() != TxStatus::Failed {
+            let ours = match self.ask("SELECT pg_catalog.pg_backend_pid()", Length::Short) {
+                Ok(sets) => sets.into_iter().next().and_then(|set| set.rows.into_iter().next()?.pop()?),
+                // A server without the question, or one that refuses it, is not asked again.
+                Err(error) if error.sqlstate.is_some() => None,
+                Err(error) => return Err(error),
+            };
+            let ours = ours.and_then(|pid| pid.parse().ok());
+            self.process = Some(self.server_process().filter(|told| ours == Some(*told)));
+        }
+        Ok(self.process.flatten())
+    }
+
+    /// Takes in all that is still to come.
+    pub(super) fn rest(&mut self, sql: &str, answer: &mut Answer, vigil: &mut Vigil) -> Result<(), SqlError> {
+        while !self.next_message(sql, answer, vigil)? {}
+        Ok(())
+    }
+
+    /// Waits for the next message and adds it to the answer; `true` after the last one.
+    pub(super) fn next_message(
+        &mut self,
+        sql: &str,
+        answer: &mut Answer,
+        vigil: &mut Vigil,
+    ) -> Result<bool, SqlError> {
+        loop {
+            let message =
+                self.session.next(&self.input, &mut self.at).map_err(|error| broken(&error.to_string()))?;
+            if let Some(message) = message {
+                return match answer.take(&message, sql) {
+                    Taken::More => Ok(false),
+                    Taken::Last => Ok(true),
+                    Taken::TooMuch => {
+                        let words = format!(
+                            "the answer is longer than {} GB, and is not read to its end",
+                            KEPT >> 30
+                        );
+                        Err(broken(&words))
+                    }
+                    Taken::RefuseCopy => {
+                        frontend::copy_fail(&mut self.out, "no data was given");
+                        self.send(vigil).map(|()| false)
+                    }
+                };
+            }
+            self.input.drain(..self.at);
+            self.at = 0;
+            match self.stream.receive(&mut self.input, &mut || vigil.watch()) {
+                // What the server said before it closed is the better reason.
+                Ok(0) => return Err(answer.error.take().map_or_else(closed, without_sqlstate)),
+                Ok(_) => vigil.moved(),
+                Err(error) => {
+                    let said = answer.error.take();
+                    let lost = self.lost(&error);
+                    return Err(said.map_or(lost, without_sqlstate));
+                }
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, vigil: &mut Vigil) -> Result<(), SqlError> {
+        match self.stream.send(&mut self.out, &mut || vigil.watch()) {
+            Ok(()) => {
+                vigil.moved();
+                Ok(())
+            }
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    /// The connection is of no use any more.
+    fn lost(&mut self, error: &io::Error) -> SqlError {
+        let lost = match (GivenUp::of(error), error.kind()) {
+            (Some(why), _) => broken(&why.to_string()),
+            (None, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => closed(),
+            _ => broken(&format!("connection to the server lost: {error}")),
+        };
+        self.broken.get_or_insert(lost).clone()
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // A goodbye keeps the server's log clean; nobody minds if it does not arrive.
+        self.out.clear();
+        frontend::terminate(&mut self.out);
+        let mut at_once = || Err(io::ErrorKind::WouldBlock.into());
+        let _ = self.stream.send(&mut self.out, &mut at_once);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn sql_error(error: &ServerError, sql: &str) -> SqlError {
+    let text = error.libpq_text(Some(sql)).trim_end().to_owned();
+    // After a fatal error the connection is gone.
+    let sqlstate = Some(error.code.clone()).filter(|_| !error.is_fatal());
+    SqlError { sqlstate, text }
+}
+
+fn without_sqlstate(error: SqlError) -> SqlError {
+    SqlError { sqlstate: None, ..error }
+}
+
+pub(super) fn broken(text: &str) -> SqlError {
+    SqlError { sqlstate: None, text: text.to_owned() }
+}
+
+fn closed() -> SqlError {
+    broken(
+        "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally\n\tbefore \
+         or while processing the request.",
+    )
+}

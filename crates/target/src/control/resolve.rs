@@ -1,0 +1,251 @@
+//! From a described connection to one server that answers.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use super::socket::SLICE;
+use protocol::Address;
+use protocol::postgres::Place;
+use protocol::postgres::Tls;
+use protocol::postgres::conninfo::TargetSession;
+use protocol::postgres::sql::Sql;
+use protocol::postgres::tls::{client_config, server_name};
+use protocol::postgres::{Config, Host, HostSpec, ScramCache};
+
+use super::patience::GivenUp;
+use super::{ConnectError, Control, Patience};
+
+/// Patience with each address when the connection string names none (libpq would wait for ever).
+const DEFAULT_BOUND: Duration = Duration::from_secs(30);
+/// Patience with the name service: the system's own ends before, as it is usually set up.
+const NAME_BOUND: Duration = Duration::from_secs(60);
+
+/// Connects to the first server of the description that answers and has the properties asked for.
+///
+/// # Errors
+/// When none does; of several reasons the one that came furthest.
+pub fn connect(config: &Config) -> Result<Control, ConnectError> {
+    match config.target_session_attrs {
+        TargetSession::PreferStandby => match first(config, TargetSession::Standby) {
+            Err(ConnectError::NoSuitableServer { .. }) => first(config, TargetSession::Any),
+            other => other,
+        },
+        wanted => first(config, wanted),
+    }
+}
+
+/// The place of that server, for the engine's clients: no name is looked up after this.
+///
+/// # Errors
+/// As [`connect`].
+pub fn resolve(config: &Config) -> Result<Place, ConnectError> {
+    connect(config).map(|control| control.place().clone())
+}
+
+fn first(config: &Config, wanted: TargetSession) -> Result<Control, ConnectError> {
+    let mut worst: Option<ConnectError> = None;
+    for (_, place) in places(config) {
+        let attempt = place
+            .and_then(|place| Control::open(&place, Some(config.connect_timeout.unwrap_or(DEFAULT_BOUND))))
+            .and_then(|control| suits(control, wanted, config));
+        match attempt {
+            Ok(control) => return Ok(control),
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => {
+                if worst.as_ref().is_none_or(|known| progress(&error) > progress(known)) {
+                    worst = Some(error);
+                }
+            }
+        }
+    }
+    Err(worst.unwrap_or_else(|| ConnectError::Description("the connection string names no server".into())))
+}
+
+/// Every address of every server, in the order to try, with the number of the server among `config.hosts`.
+pub fn places(config: &Config) -> Vec<(usize, Result<Place, ConnectError>)> {
+    let cache = Arc::new(ScramCache::default());
+    let tls = client_config(&config.ssl).map_err(|error| error.to_string());
+    let mut places = Vec::new();
+    for (number, host) in config.hosts.iter().enumerate() {
+        let login = Arc::new(config.login(host, cache.clone()));
+        match addresses(host) {
+            Err(error) => places.push((number, Err(error))),
+            Ok(addresses) => places.extend(addresses.into_iter().map(|address| {
+                let tls = if matches!(address, Address::Unix(_)) { Ok(None) } else { tls_for(host, &tls) };
+                let name = name_of(host);
+                let connect = |tls| Place { address, tls, host: name, login: login.clone() };
+                (number, tls.map(connect))
+            })),
+        }
+    }
+    if config.load_balance {
+        places.sort_by_cached_key(|_| uuid::Uuid::new_v4());
+    }
+    places
+}
+
+/// Every place of a description whose name was found, in the order to try from `first` on.
+pub fn places_from(config: &Config, first: &Place) -> Vec<Place> {
+    let mut found: Vec<Place> = places(config).into_iter().filter_map(|(_, place)| place.ok()).collect();
+    match found.iter().position(|place| place.address == first.address) {
+        Some(at) => {
+            found.rotate_left(at);
+            found[0] = first.clone();
+        }
+        None => found.insert(0, first.clone()),
+    }
+    found
+}
+
+/// The name a server was given by, if it is no socket.
+fn name_of(spec: &HostSpec) -> Option<Arc<str>> {
+    match &spec.host {
+        Host::Unix(_) => None,
+        Host::Tcp { name, .. } => Some(name.as_str().into()),
+    }
+}
+
+fn tls_for(
+    host: &HostSpec,
+    config: &Result<Option<Arc<rustls::ClientConfig>>, String>,
+) -> Result<Option<Tls>, ConnectError> {
+    match config {
+        Err(error) => Err(ConnectError::Description(error.clone())),
+        Ok(None) => Ok(None),
+        Ok(Some(config)) => server_name(host)
+            .map(|name| Some(Tls { config: config.clone(), name }))
+            .map_err(|error| ConnectError::Description(error.to_string())),
+    }
+}
+
+fn addresses(spec: &HostSpec) -> Result<Vec<Address>, ConnectError> {
+    match &spec.host {
+        Host::Unix(_) => Ok(spec.socket_path().into_iter().map(Address::Unix).collect()),
+        Host::Tcp { address: Some(address), .. } => Ok(vec![Address::Tcp((*address, spec.port).into())]),
+        Host::Tcp { name, address: None } => {
+            Ok(look_up(name, spec.port)?.into_iter().map(Address::Tcp).collect())
+        }
+    }
+}
+
+/// The addresses of a name. The system looks it up, and its wait for a silent name server cannot be ended: a thread
+/// waits in our place.
+pub fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
+    let unknown = |source| ConnectError::UnknownHost { host: name.to_owned(), source };
+    let (sender, found) = mpsc::channel();
+    let wanted = name.to_owned();
+    let looking = thread::Builder::new().name("name".to_owned()).spawn(move || {
+        // Whoever gave up needs no answer.
+        let _ = sender.send((wanted.as_str(), port).to_socket_addrs().map(Iterator::collect));
+    });
+    looking.map_err(unknown)?;
+    let mut watch = Patience::usual().at_most(Some(NAME_BOUND));
+    loop {
+        match found.recv_timeout(SLICE) {
+            Ok(found) => return found.map_err(unknown),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(unknown(io::Error::other("the name could not be looked up")));
+            }
+            Err(RecvTimeoutError::Timeout) => watch().map_err(|error| match error {
+                error if GivenUp::is_stop(&error) => ConnectError::Stopped,
+                _ => unknown(io::Error::other(format!(
+                    "the name service has not answered for {} s",
+                    NAME_BOUND.as_secs()
+                ))),
+            })?,
+        }
+    }
+}
+
+/// As in libpq: a server that knows us and refuses ends the search.
+fn is_final(error: &ConnectError) -> bool {
+    matches!(
+        error,
+        ConnectError::WrongPassword { .. }
+            | ConnectError::NotAllowed { .. }
+            | ConnectError::NoDatabase { .. }
+            | ConnectError::PasswordNeeded { .. }
+            | ConnectError::Description(_)
+            | ConnectError::Stopped
+    )
+}
+
+/// How far an attempt came.
+fn progress(error: &ConnectError) -> u8 {
+    match error {
+        ConnectError::UnknownHost { .. } | ConnectError::Description(_) => 0,
+        ConnectError::Refused { .. } => 1,
+        ConnectError::TimedOut { .. } | ConnectError::Io { .. } => 2,
+        ConnectError::NoSuitableServer { .. } => 4,
+        _ => 3,
+    }
+}
+
+pub fn suits(mut control: Control, wanted: TargetSession, config: &Config) -> Result<Control, ConnectError> {
+    let (question, answer, words) = match wanted {
+        TargetSession::Any | TargetSession::PreferStandby => return Ok(control),
+        TargetSession::ReadWrite => ("SHOW transaction_read_only", "off", "read-write"),
+        TargetSession::ReadOnly => ("SHOW transaction_read_only", "on", "read-only"),
+        TargetSession::Primary => ("SELECT pg_catalog.pg_is_in_recovery()", "f", "a primary"),
+        TargetSession::Standby => ("SELECT pg_catalog.pg_is_in_recovery()", "t", "a standby"),
+    };
+    if control.scalar(question).is_ok_and(|value| value.as_deref() == Some(answer)) {
+        return Ok(control);
+    }
+    let tried: Vec<String> = config.hosts.iter().map(HostSpec::to_string).collect();
+    Err(ConnectError::NoSuitableServer { tried: tried.join(", "), wanted: words.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::postgres::conninfo::Env;
+
+    use super::*;
+
+    fn config(dsn: &str) -> Config {
+        Config::parse(Some(dsn), &Env::empty().with_user("ann")).unwrap()
+    }
+
+    #[test]
+    fn every_host_gives_its_places() {
+        let found = places(&config("host=127.0.0.1,/tmp port=5433 sslmode=disable"));
+        let addresses: Vec<Address> = found.into_iter().map(|(_, place)| place.unwrap().address).collect();
+        let wanted =
+            [Address::Tcp(([127, 0, 0, 1], 5433).into()), Address::Unix("/tmp/.s.PGSQL.5433".into())];
+        assert_eq!(addresses, wanted);
+    }
+
+    #[test]
+    fn places_go_round_from_the_one_in_use() {
+        let config = config("host=127.0.0.1,127.0.0.2,127.0.0.3 port=5433 sslmode=disable");
+        let second = places(&config).remove(1).1.unwrap();
+        let found = places_from(&config, &second);
+        let last: Vec<u8> = found.iter().filter_map(last_byte).collect();
+        assert_eq!(last, [2, 3, 1]);
+        let other = self::config("host=127.0.0.9 port=5433 sslmode=disable");
+        let found = places_from(&other, &second);
+        assert_eq!(found.iter().filter_map(last_byte).collect::<Vec<_>>(), [2, 9]);
+    }
+
+    fn last_byte(place: &Place) -> Option<u8> {
+        match place.address {
+            Address::Tcp(std::net::SocketAddr::V4(address)) => Some(address.ip().octets()[3]),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn failures_are_told_apart() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let error = connect(&config(&format!("host=127.0.0.1 port={free}"))).unwrap_err();
+        assert!(matches!(error, ConnectError::Refused { .. }), "{error}");
+        let error = connect(&config("host=/no/such/folder")).unwrap_err();
+        assert!(matches!(error, ConnectError::Refused { .. }), "{error}");
+        let error = connect(&config("host=no-such-host.invalid")).unwrap_err();
+        assert!(matches!(error, ConnectError::UnknownHost { .. }), "{error}");
+    }
+}

@@ -1,0 +1,225 @@
+//! A socket for control connections, outside the timed part of a run: whoever waits for it is asked again and again
+//! whether to go on, so that no silent peer can hold the program.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use protocol::Address;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use socket2::{Domain, SockAddr, Type};
+
+/// Time between two questions whether to wait any longer: what ends a wait is seen so soon.
+pub const SLICE: Duration = Duration::from_millis(50);
+
+/// Asked before a wait and in each slice of it; its error ends the wait.
+pub type Watch<'a> = dyn FnMut() -> io::Result<()> + 'a;
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// Something to read, or the peer's closing.
+    Input,
+    /// Room to write.
+    Room,
+}
+
+/// A connected socket that never blocks; children do not inherit it.
+#[derive(Debug)]
+pub struct Socket(socket2::Socket);
+
+impl Socket {
+    /// Connects.
+    ///
+    /// # Errors
+    /// The system's, or that of `watch`.
+    pub fn connect(address: &Address, watch: &mut Watch<'_>) -> io::Result<Self> {
+        let socket = loop {
+            watch()?;
+            match start(address) {
+                // The queue of a Unix socket is full: its server takes no connections just now, and nothing tells when.
+                Err(error) if is_passing(&error) => std::thread::sleep(SLICE),
+                started => break started?,
+            }
+        };
+        wait(&socket, For::Room, watch)?;
+        match socket.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(Self(socket)),
+        }
+    }
+
+    /// Our address and the peer's; `None` for a Unix socket.
+    pub(super) fn tcp_ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        Some((self.0.local_addr().ok()?.as_socket()?, self.0.peer_addr().ok()?.as_socket()?))
+    }
+
+    /// Another handle of the same connection.
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Reads what has arrived, waiting for it; 0 means that the peer closed.
+    ///
+    /// # Errors
+    /// The system's, or that of `watch`.
+    pub fn receive(&mut self, buffer: &mut [u8], watch: &mut Watch<'_>) -> io::Result<usize> {
+        watch()?;
+        loop {
+            match self.read(buffer) {
+                Err(error) if is_passing(&error) => wait(self, For::Input, watch)?,
+                other => return other,
+            }
+        }
+    }
+
+    /// Writes everything, waiting for room.
+    ///
+    /// # Errors
+    /// The system's, or that of `watch`.
+    pub fn send(&mut self, mut bytes: &[u8], watch: &mut Watch<'_>) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if is_passing(&error) => wait(self, For::Room, watch)?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the same may succeed after a wait.
+#[must_use]
+pub fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// Waits until a socket is ready for something.
+///
+/// # Errors
+/// The system's, or that of `watch`.
+pub fn wait(socket: &impl AsFd, wanted: For, watch: &mut Watch<'_>) -> io::Result<()> {
+    let flags = match wanted {
+        For::Input => PollFlags::IN,
+        For::Room => PollFlags::OUT,
+    };
+    let slice = Timespec { tv_sec: 0, tv_nsec: SLICE.subsec_nanos().into() };
+    loop {
+        watch()?;
+        match poll(&mut [PollFd::new(socket, flags)], Some(&slice)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A socket whose connection is under way.
+fn start(address: &Address) -> io::Result<socket2::Socket> {
+    let (domain, to) = match address {
+        Address::Tcp(address) => (Domain::for_address(*address), SockAddr::from(*address)),
+        Address::Unix(path) => (Domain::UNIX, SockAddr::unix(path)?),
+    };
+    let socket = socket2::Socket::new(domain, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    if matches!(address, Address::Tcp(_)) {
+        socket.set_tcp_nodelay(true)?;
+    }
+    match socket.connect(&to) {
+        Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
+        _ => Ok(socket),
+    }
+}
+
+/// An error of the system without its number.
+pub(crate) fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A wait that lasts so long at most.
+    fn at_most(bound: Duration) -> impl FnMut() -> io::Result<()> {
+        let start = Instant::now();
+        move || if start.elapsed() < bound { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
+    }
+
+    #[test]
+    fn a_silent_peer_does_not_hold_whoever_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut socket = Socket::connect(&Address::Unix(path), &mut || Ok(())).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let start = Instant::now();
+        let bound = Duration::from_millis(200);
+        let error = socket.receive(&mut [0; 8], &mut at_most(bound)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        // Nobody reads: the buffers fill up.
+        let error = socket.send(&[0; 1 << 22], &mut at_most(bound)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(start.elapsed() < Duration::from_secs(2));
+        peer.write_all(b"yes").unwrap();
+        let mut buffer = [0; 8];
+        assert_eq!(socket.receive(&mut buffer, &mut || Ok(())).unwrap(), 3);
+    }
+
+    #[test]
+    fn a_full_queue_of_a_server_that_accepts_nobody_does_not_hold_whoever_connects() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let address = Address::Unix(path);
+        let start = Instant::now();
+        // As many as the queue takes, then one that waits.
+        let mut waiting = Vec::new();
+        let error = loop {
+            match Socket::connect(&address, &mut at_most(Duration::from_millis(100))) {
+                Ok(socket) => waiting.push(socket),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 10_000);
+        };
+        assert!(matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::ConnectionRefused), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn nobody_listening_is_told_at_once() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let error = Socket::connect(&Address::Tcp(free), &mut || Ok(())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+}

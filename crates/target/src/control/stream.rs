@@ -1,0 +1,124 @@
+//! A socket, plain or under TLS.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+
+pub(super) use super::socket::Socket;
+use super::socket::{For, Watch, is_passing, wait};
+use protocol::postgres::Tls;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustls::{ClientConnection, StreamOwned};
+
+/// A connection that bytes go over. It never blocks: whoever waits for it says how long.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Plain(Socket),
+    Tls(Box<StreamOwned<ClientConnection, Socket>>),
+}
+
+impl Stream {
+    /// Starts TLS and waits until it is up.
+    pub(super) fn secure(mut socket: Socket, tls: &Tls, watch: &mut Watch<'_>) -> io::Result<Self> {
+        let mut connection =
+            ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
+        while connection.is_handshaking() {
+            match connection.complete_io(&mut socket) {
+                Err(error) if is_passing(&error) => {
+                    let wanted = if connection.wants_write() { For::Room } else { For::Input };
+                    wait(&socket, wanted, watch)?;
+                }
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+        }
+        Ok(Self::Tls(Box::new(StreamOwned::new(connection, socket))))
+    }
+
+    /// The server's own certificate, DER.
+    pub(super) fn certificate(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => Some(stream.conn.peer_certificates()?.first()?.as_ref().to_vec()),
+        }
+    }
+
+    pub(super) fn socket(&self) -> &Socket {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(stream) => &stream.sock,
+        }
+    }
+
+    /// Whether something has arrived (the peer's closing counts), without waiting for it. Under TLS nobody knows:
+    /// what arrives need not be for us.
+    pub(super) fn has_input(&self) -> bool {
+        let Self::Plain(socket) = self else { return false };
+        let mut wanted = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut wanted, Some(&at_once)), Ok(1..))
+    }
+
+    /// Waits for something and adds it to `input`; 0 means that the peer closed.
+    pub(super) fn receive(&mut self, input: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<usize> {
+        let mut buffer = [0; 16 * 1024];
+        let received = match self {
+            Self::Plain(socket) => socket.receive(&mut buffer, watch),
+            Self::Tls(stream) => receive_tls(stream, &mut buffer, watch),
+        };
+        let count = match received {
+            // A server that dies under TLS says no goodbye.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => 0,
+            other => other?,
+        };
+        input.extend_from_slice(&buffer[..count]);
+        Ok(count)
+    }
+
+    /// Sends everything in `out` and empties it.
+    pub(super) fn send(&mut self, out: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<()> {
+        let sent = match self {
+            Self::Plain(socket) => socket.send(out, watch),
+            Self::Tls(stream) => send_tls(stream, out, watch),
+        };
+        out.clear();
+        sent
+    }
+}
+
+fn receive_tls(
+    stream: &mut StreamOwned<ClientConnection, Socket>,
+    buffer: &mut [u8],
+    watch: &mut Watch<'_>,
+) -> io::Result<usize> {
+    watch()?;
+    loop {
+        match stream.read(buffer) {
+            Err(error) if is_passing(&error) => {
+                let wanted = if stream.conn.wants_write() { For::Room } else { For::Input };
+                wait(&stream.sock, wanted, watch)?;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn send_tls(
+    stream: &mut StreamOwned<ClientConnection, Socket>,
+    mut bytes: &[u8],
+    watch: &mut Watch<'_>,
+) -> io::Result<()> {
+    while !bytes.is_empty() || stream.conn.wants_write() {
+        // As much as TLS takes at a time, then out with it.
+        let taken = stream.conn.writer().write(bytes)?;
+        bytes = &bytes[taken..];
+        while stream.conn.wants_write() {
+            match stream.conn.write_tls(&mut stream.sock) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Err(error) if is_passing(&error) => wait(&stream.sock, For::Room, watch)?,
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+        }
+    }
+    Ok(())
+}

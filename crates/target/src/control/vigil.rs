@@ -1,0 +1,295 @@
+//! Waiting for the answer to one request: how long, and what is done meanwhile.
+//!
+//! What should be answered at once has a bound. Long work has none; while it is silent a second connection looks again
+//! and again. The user ends any wait.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use protocol::postgres::Place;
+
+use super::error::describe;
+use super::look::{Activity, Looker, Seen};
+use super::patience::{GRACE, GivenUp, HURRY};
+use super::process::Peer;
+use super::{Canceller, Patience};
+
+/// How long the look that explains a missing answer may take.
+const EXPLANATION: Duration = Duration::from_secs(5);
+/// How long the first connection may stay silent after a look saw that its process is gone or stopped: its last words
+/// may be under way.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Characters of a statement that a message shows.
+const SHOWN: usize = 60;
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Length {
+    /// It should be answered at once.
+    Short,
+    /// As long as it needs.
+    Long,
+}
+
+/// One request being waited for.
+#[derive(Debug)]
+pub(super) struct Vigil {
+    patience: Patience,
+    place: Place,
+    peer: Peer,
+    /// The server process, where it is known.
+    pid: Option<u32>,
+    canceller: Option<Canceller>,
+    what: String,
+    length: Length,
+    start: Instant,
+    /// When bytes last went one way or the other.
+    moved: Instant,
+    looker: Looker,
+    suspicion: Option<Suspicion>,
+    /// Since when the user wants to stop.
+    leaving: Option<Instant>,
+    over: bool,
+}
+
+/// What a look saw that leaves little hope.
+#[derive(Debug)]
+struct Suspicion {
+    what: Suspected,
+    since: Instant,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Suspected {
+    Gone,
+    Stopped,
+    /// It says that it has answered, at this time.
+    Answered(Option<String>),
+}
+
+impl Vigil {
+    pub(super) fn new(
+        patience: &Patience,
+        place: &Place,
+        peer: Peer,
+        pid: Option<u32>,
+        canceller: Option<Canceller>,
+        (what, length): (&str, Length),
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            patience: patience.clone(),
+            place: place.clone(),
+            peer,
+            pid,
+            canceller,
+            what: shown(what),
+            length,
+            start: now,
+            moved: now,
+            looker: Looker::default(),
+            suspicion: None,
+            leaving: None,
+            over: false,
+        }
+    }
+
+    /// Bytes went one way or the other.
+    pub(super) fn moved(&mut self) {
+        self.moved = Instant::now();
+        self.suspicion = None;
+        if self.length == Length::Long {
+            self.looker.quit();
+        }
+    }
+
+    /// Whether to wait any longer.
+    ///
+    /// # Errors
+    /// [`GivenUp`], if not.
+    pub(super) fn watch(&mut self) -> io::Result<()> {
+        let goes_on = self.goes_on(Instant::now());
+        self.over |= goes_on.is_err();
+        goes_on
+    }
+
+    /// Whether the wait was given up.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    fn goes_on(&mut self, now: Instant) -> io::Result<()> {
+        if self.patience.stop.ends_waits() {
+            return self.leave(now);
+        }
+        if self.patience.stop.at_once() && now - self.moved.max(self.start) >= HURRY {
+            return Err(self.silent(&self.waited(now)));
+        }
+        match self.length {
+            Length::Short => self.within_bound(now),
+            Length::Long => self.look_after(now),
+        }
+    }
+
+    /// The user stops: the server is asked to cancel, and may still say that it did.
+    fn leave(&mut self, now: Instant) -> io::Result<()> {
+        let since = *self.leaving.get_or_insert(now);
+        if since == now
+            && self.length == Length::Long
+            && let Some(canceller) = self.canceller.take()
+        {
+            let stop = Instant::now() + GRACE;
+            // What cannot be cancelled in time goes on alone; nothing more can be done about it from here.
+            let _ = std::thread::Builder::new()
+                .name("cancel".to_owned())
+                .spawn(move || drop(canceller.cancel(&|| Instant::now() >= stop)));
+        }
+        if now - since >= GRACE { Err(GivenUp::Stopped.into()) } else { Ok(()) }
+    }
+
+    fn within_bound(&mut self, now: Instant) -> io::Result<()> {
+        let Some(bound) = self.patience.answer else { return Ok(()) };
+        if now - self.start < bound {
+            return Ok(());
+        }
+        if self.patience.look_after.is_none() {
+            return Err(self.silent(&self.waited(now)));
+        }
+        if !self.looker.is_busy() {
+            self.looker.begin(&self.place, self.pid, EXPLANATION.min(self.patience.look_bound));
+        }
+        match self.looker.poll() {
+            None => Ok(()),
+            Some(seen) => Err(self.silent(&format!("{}{}", self.waited(now), self.explained(&seen)))),
+        }
+    }
+
+    fn look_after(&mut self, now: Instant) -> io::Result<()> {
+        let Some(after) = self.patience.look_after else { return Ok(()) };
+        if let Some(seen) = self.looker.poll() {
+            self.judge(seen, now)?;
+        }
+        self.weigh(now)?;
+        let quiet_since = self.looker.ended().map_or(self.moved, |ended| ended.max(self.moved));
+        if !self.looker.is_busy() && now - quiet_since >= after {
+            self.looker.begin(&self.place, self.pid, self.patience.look_bound);
+        }
+        Ok(())
+    }
+
+    /// Draws the conclusion of a look.
+    fn judge(&mut self, seen: Seen, now: Instant) -> io::Result<()> {
+        let suspected = match &seen {
+            Seen::NoAnswer(_) => {
+                return Err(self.silent(&format!("{}{}", self.waited(now), self.explained(&seen))));
+            }
+            Seen::Speaks => None,
+            Seen::Gone => Some(Suspected::Gone),
+            Seen::Works(_) if self.is_stopped() => Some(Suspected::Stopped),
+            Seen::Works(activity) if activity.is_idle() => Some(Suspected::Answered(activity.since.clone())),
+            Seen::Works(_) => None,
+        };
+        let known = self.suspicion.take().filter(|known| Some(&known.what) == suspected.as_ref());
+        self.suspicion = known.or_else(|| suspected.map(|what| Suspicion { what, since: now }));
+        Ok(())
+    }
+
+    /// Acts on a suspicion that has lasted.
+    fn weigh(&mut self, now: Instant) -> io::Result<()> {
+        let Some(Suspicion { what, since }) = &self.suspicion else { return Ok(()) };
+        let (delay, words) = match what {
+            Suspected::Gone => (LAST_WORDS, GONE),
+            Suspected::Stopped if !self.is_stopped() => {
+                self.suspicion = None;
+                return Ok(());
+            }
+            Suspected::Stopped => (LAST_WORDS, STOPPED),
+            Suspected::Answered(_) => (self.patience.look_bound, ANSWERED),
+        };
+        if now - *since < delay {
+            return Ok(());
+        }
+        let pid = self.pid.unwrap_or_default();
+        Err(self.silent(&format!("{}: its process {pid} {words}", self.waited(now))))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.pid.is_some_and(|pid| self.peer.is_stopped(pid))
+    }
+
+    /// `for 30 s`.
+    fn waited(&self, now: Instant) -> String {
+        let since = if self.length == Length::Short { self.start } else { self.moved };
+        format!("for {:.0} s", (now - since).as_secs_f64())
+    }
+
+    fn silent(&self, how: &str) -> io::Error {
+        let place = describe(&self.place.address);
+        GivenUp::Silent(format!("{place} has not answered {} {how}", self.what)).into()
+    }
+
+    /// What a look adds to a missing answer.
+    fn explained(&self, seen: &Seen) -> String {
+        let pid = self.pid.unwrap_or_default();
+        match seen {
+            Seen::NoAnswer(why) => format!(
+                ", nor a second connection ({why}): the server, or the way to it, hangs; see to it, then try again"
+            ),
+            Seen::Speaks => "; it answers other connections: see what holds this one up (its log, \
+                             pg_stat_activity, a pooler in between), then try again"
+                .to_owned(),
+            Seen::Gone => format!(": its process {pid} {GONE}"),
+            Seen::Works(_) if self.is_stopped() => format!(": its process {pid} {STOPPED}"),
+            Seen::Works(activity) => format!(
+                "; it answers other connections, and its process {pid} {}: see what holds that up \
+                 (pg_stat_activity, pg_locks), then try again",
+                activity.words()
+            ),
+        }
+    }
+}
+
+const GONE: &str = "is gone; see its log, then try again";
+const STOPPED: &str = "is stopped (by SIGSTOP or a debugger); let it go on (kill -CONT), then try again";
+const ANSWERED: &str = "says that it is done, and nothing of that arrived: the connection is cut somewhere on its way; \
+                        see to the network, then try again";
+
+impl Activity {
+    fn is_idle(&self) -> bool {
+        self.state.as_deref().is_some_and(|state| state.starts_with("idle"))
+    }
+
+    /// `is active, waiting for Lock: relation`.
+    fn words(&self) -> String {
+        let state = self.state.as_deref().unwrap_or("there");
+        match &self.waits_for {
+            Some(event) => format!("is {state}, waiting for {event}"),
+            None => format!("is {state}"),
+        }
+    }
+}
+
+/// The beginning of a statement, on one line; never what may be a password.
+fn shown(sql: &str) -> String {
+    if sql.to_ascii_lowercase().contains("password") {
+        return "a statement".to_owned();
+    }
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("\"{}…\"", line[..end].trim_end()),
+        None => format!("\"{line}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_shown_short_and_without_secrets() {
+        assert_eq!(shown("SHOW\n server_version"), "\"SHOW server_version\"");
+        assert_eq!(shown("ALTER ROLE x PASSWORD 'geheim'"), "a statement");
+        let long = shown(&format!("SELECT {}", "é".repeat(100)));
+        assert!(long.ends_with("é…\"") && long.chars().count() == SHOWN + 3, "{long}");
+    }
+}

@@ -1,0 +1,20 @@
+//! Servers: found, made, started, set, watched, stopped; and what belongs to them: their hosts, the programs pgdyno
+//! starts, the folders it owns, control connections.
+//!
+//! Nothing here knows of experiments, loads or results.
+
+pub mod child;
+pub mod control;
+pub mod home;
+pub mod host;
+pub mod managed;
+pub mod redis;
+pub mod settings;
+pub mod sink;
+pub mod url;
+
+mod stop;
+mod target;
+
+pub use stop::{Heeded, Stop};
+pub use target::{MANAGED_DATABASE, NotAvailable, Target, TargetError};

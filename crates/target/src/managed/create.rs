@@ -1,0 +1,69 @@
+//! Making a data folder.
+
+use std::path::Path;
+
+use super::installation::Installation;
+use super::log::disk_full_line;
+use super::{Cluster, ManagedError, SUPERUSER};
+use crate::child::{Account, Program, Watchdog};
+use crate::stop::Stop;
+
+/// Lines of initdb that are quoted when it fails.
+const QUOTED_LINES: usize = 6;
+
+/// Runs initdb: checksums, UTF-8, and trust only over the socket, whose folder is closed to others.
+/// Answers the locale it was made with.
+pub(super) fn init(
+    folder: &Path,
+    installation: &Installation,
+    account: Option<&Account>,
+    watchdog: &Watchdog,
+    stop: &Stop,
+) -> Result<&'static str, ManagedError> {
+    let mut last = ManagedError::Stopped;
+    // C.UTF-8 is not known everywhere (macOS, old RHEL); C always is.
+    for locale in ["C.UTF-8", "C"] {
+        match init_with(locale, folder, installation, account, watchdog, stop) {
+            Ok(()) => return Ok(locale),
+            Err(ManagedError::Init { folder, output }) if output.contains("locale") => {
+                last = ManagedError::Init { folder, output };
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
+fn init_with(
+    locale: &str,
+    folder: &Path,
+    installation: &Installation,
+    account: Option<&Account>,
+    watchdog: &Watchdog,
+    stop: &Stop,
+) -> Result<(), ManagedError> {
+    let data = Cluster::data_in(folder);
+    if data.exists() {
+        std::fs::remove_dir_all(&data).map_err(|error| ManagedError::file(&data, error))?;
+    }
+    let program = Program::server(installation.program("initdb"), folder, account)
+        .arg("-D")
+        .arg(&data)
+        .args(["-U", SUPERUSER, "-E", "UTF8", "--data-checksums", "--no-instructions"])
+        .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
+        .arg(format!("--locale={locale}"));
+    let mut lines = Vec::new();
+    let finished = watchdog.run(&program, &|| stop.at_once(), &mut |line| lines.push(line.text))?;
+    if finished.success() {
+        return Ok(());
+    }
+    let _ = std::fs::remove_dir_all(&data);
+    if finished.stopped {
+        return Err(ManagedError::Stopped);
+    }
+    if let Some(line) = disk_full_line(&lines.join("\n")) {
+        return Err(ManagedError::DiskFull { folder: folder.to_owned(), line });
+    }
+    let output = lines.split_off(lines.len().saturating_sub(QUOTED_LINES)).join("\n");
+    Err(ManagedError::Init { folder: folder.to_owned(), output })
+}

@@ -1,0 +1,88 @@
+//! Databases and extensions of a managed server.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::Address;
+use protocol::postgres::Login;
+use protocol::postgres::Place;
+use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
+
+use super::error::advice;
+use super::log::disk_full_line;
+use super::{Cluster, ManagedError, SUPERUSER};
+use crate::control::Control;
+
+/// How long a connection to a server that said it is ready may take.
+const CONNECT_BOUND: Duration = Duration::from_secs(10);
+
+/// How to connect to a database of the managed server behind a socket.
+pub(super) fn place_of(socket: &Path, database: &str) -> Place {
+    let mut login = Login::new(SUPERUSER, database);
+    login.parameters.push(("application_name".to_owned(), "pgdyno".to_owned()));
+    Place { address: Address::Unix(socket.to_owned()), tls: None, host: None, login: Arc::new(login) }
+}
+
+impl Cluster {
+    /// How to connect to one of its databases: over the private socket, as the superuser, without a password.
+    #[must_use]
+    pub fn place(&self, database: &str) -> Place {
+        place_of(&self.socket_folder.join(format!(".s.PGSQL.{}", self.marker.port)), database)
+    }
+
+    /// A control connection to one of its databases.
+    ///
+    /// # Errors
+    /// When the server refuses, or has died.
+    pub fn connect(&self, database: &str) -> Result<Control, ManagedError> {
+        Ok(Control::open(&self.place(database), Some(CONNECT_BOUND))?)
+    }
+
+    /// Makes a database unless it is there; answers whether it was made.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn ensure_database(&self, database: &str) -> Result<bool, ManagedError> {
+        let mut control = self.connect("postgres")?;
+        let query =
+            format!("SELECT 1 FROM pg_catalog.pg_database WHERE datname = {}", quote_literal(database));
+        let doing = || format!("creating database {database}");
+        if control.scalar(&query).map_err(|error| self.sql(doing(), error))?.is_some() {
+            return Ok(false);
+        }
+        long(&mut control)
+            .execute(&format!("CREATE DATABASE {}", quote_identifier(database)))
+            .map_err(|error| self.sql(doing(), error))?;
+        Ok(true)
+    }
+
+    /// Makes an extension in a database unless it is there.
+    ///
+    /// # Errors
+    /// [`ManagedError::MissingExtension`] naming the package when it is not installed.
+    pub fn ensure_extension(&self, database: &str, extension: &str) -> Result<(), ManagedError> {
+        let mut control = self.connect(database)?;
+        let sql = format!("CREATE EXTENSION IF NOT EXISTS {} CASCADE", quote_identifier(extension));
+        long(&mut control).execute(&sql).map_err(|error| {
+            // Undefined file or feature not supported: the control file is not there (the code depends on the version).
+            if error.is("58P01") || error.is("0A000") {
+                let major = self.installation.major;
+                let advice = advice(extension, major);
+                ManagedError::MissingExtension { extension: extension.to_owned(), major, advice }
+            } else {
+                self.sql(format!("creating extension {extension}"), error)
+            }
+        })
+    }
+
+    /// An error of a statement; a full disk is told apart.
+    pub(super) fn sql(&self, doing: String, error: protocol::postgres::sql::SqlError) -> ManagedError {
+        let first = error.text.lines().next().map(str::to_owned);
+        let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));
+        match line.or_else(|| if error.sqlstate.is_none() { self.disk_full() } else { None }) {
+            Some(line) => ManagedError::DiskFull { folder: self.folder.clone(), line },
+            None => ManagedError::Sql { doing, error },
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! PostgreSQL servers that pgdyno makes and owns.
+//!
+//! Each has a folder under the home: a marker that says that it is ours, a lock, the data, and the server's log.
+//! The server listens on a socket in a folder closed to others; it runs under a watchdog unless it is *detached*
+//! (`target start`).
+
+mod auto_conf;
+mod create;
+mod databases;
+mod error;
+mod installation;
+mod lock;
+mod log;
+mod marker;
+mod postmaster;
+mod serve;
+mod status;
+
+use std::path::{Path, PathBuf};
+
+pub use error::ManagedError;
+pub use installation::{FindError, Installation, Wish};
+pub(crate) use postmaster::is_alive;
+pub use status::{Status, list, status};
+
+use self::lock::{Lock, LockError};
+use self::log::Log;
+use self::marker::Marker;
+use self::postmaster::PidFile;
+use crate::child::{Account, Child, Watchdog};
+use crate::home::Home;
+use crate::stop::Stop;
+
+/// The superuser of managed servers.
+pub const SUPERUSER: &str = "postgres";
+
+/// Port of servers without network: only a part of the socket's name, so that `psql -h FOLDER` finds it.
+const SOCKET_PORT: u16 = 5432;
+
+/// What a managed server shall be like.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Which PostgreSQL.
+    pub wish: Wish,
+    /// Also listen on 127.0.0.1, on a free port, with a password.
+    pub network: bool,
+    /// Stay when pgdyno ends, until it is told to stop.
+    pub detached: bool,
+}
+
+/// A managed server in use; dropping it stops the server, unless that is detached.
+#[derive(Debug)]
+pub struct Cluster {
+    name: String,
+    folder: PathBuf,
+    installation: Installation,
+    account: Option<Account>,
+    watchdog: Watchdog,
+    stop: Stop,
+    marker: Marker,
+    log: Log,
+    log_start: u64,
+    socket_folder: PathBuf,
+    running: Running,
+    /// Let go of last.
+    _lock: Lock,
+}
+
+#[derive(Debug)]
+enum Running {
+    No,
+    Watched(Child),
+    Detached(u32),
+}
+
+impl Cluster {
+    /// The running server of this name: made if there is none, mended if an earlier pgdyno died, started if it
+    /// does not run. A detached server that runs is used as it is, and goes on afterwards.
+    ///
+    /// # Errors
+    /// When there is no PostgreSQL, no place, another user of it, or it does not start.
+    pub fn ensure(
+        home: &Home,
+        name: &str,
+        options: &Options,
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, ManagedError> {
+        let mut cluster = Self::prepare(home, name, options, watchdog, stop)?;
+        cluster.adopt(options)?;
+        cluster.start()?;
+        cluster.ensure_password()?;
+        Ok(cluster)
+    }
+
+    /// The server of this name if there is one, whether it runs or not; a server that runs is left running.
+    ///
+    /// # Errors
+    /// [`ManagedError::NotFound`], or when another pgdyno uses it.
+    pub fn open(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Self, ManagedError> {
+        check_name(name)?;
+        let folder = home.clusters().join(name);
+        if Marker::read(&folder).is_none() {
+            return Err(ManagedError::NotFound(name.to_owned()));
+        }
+        let mut cluster = Self::prepare(home, name, &Options::default(), watchdog, stop)?;
+        if let Some(server) = PidFile::running(&cluster.data()) {
+            cluster.running = Running::Detached(server.pid);
+        }
+        Ok(cluster)
+    }
+
+    /// Stops the server and removes everything of it.
+    ///
+    /// # Errors
+    /// When it does not stop, or its folder cannot be removed.
+    pub fn destroy(mut self) -> Result<(), ManagedError> {
+        self.stop()?;
+        if Marker::read(&self.folder).is_none() {
+            return Err(ManagedError::NotOurs(self.folder.clone()));
+        }
+        // The marker goes last: what is left of an interrupted removal is still known as ours.
+        let data = self.data();
+        if data.exists() {
+            std::fs::remove_dir_all(&data).map_err(|error| ManagedError::file(&data, error))?;
+        }
+        std::fs::remove_dir_all(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))?;
+        let _ = std::fs::remove_dir_all(&self.socket_folder);
+        Ok(())
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file that the server logs to.
+    #[must_use]
+    pub fn log_path(&self) -> &Path {
+        self.log.path()
+    }
+
+    /// Its data folder.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        Self::data_in(&self.folder)
+    }
+
+    /// The folder of its socket: what `psql -h` takes.
+    #[must_use]
+    pub fn socket_folder(&self) -> &Path {
+        &self.socket_folder
+    }
+
+    /// Its port; without network only a part of the socket's name.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.marker.port
+    }
+
+    /// Whether it stays when pgdyno ends.
+    #[must_use]
+    pub fn is_detached(&self) -> bool {
+        self.marker.detached
+    }
+
+    /// The PostgreSQL it is run by.
+    #[must_use]
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// Pid of its postmaster, while it runs.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        match &self.running {
+            Running::No => None,
+            Running::Watched(child) => Some(child.pid()),
+            Running::Detached(pid) => Some(*pid),
+        }
+    }
+
+    /// Keeps `postgresql.auto.conf` as it stands, to be put back later, also by the next pgdyno.
+    ///
+    /// # Errors
+    /// When the copy cannot be made.
+    pub fn keep_settings(&self) -> Result<(), ManagedError> {
+        auto_conf::keep(&self.folder, &self.data()).map_err(|error| ManagedError::file(&self.folder, error))
+    }
+
+    /// Puts the kept `postgresql.auto.conf` back; answers whether one was kept. The server is not told.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn put_settings_back(&self) -> Result<bool, ManagedError> {
+        auto_conf::put_back(&self.folder, &self.data(), self.account.as_ref())
+            .map_err(|error| ManagedError::file(&self.folder, error))
+    }
+
+    fn data_in(folder: &Path) -> PathBuf {
+        folder.join("data")
+    }
+
+    /// Folder, lock, marker and data, all there and ours.
+    fn prepare(
+        home: &Home,
+        name: &str,
+        options: &Options,
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, ManagedError> {
+        check_name(name)?;
+        let account = Account::unprivileged()?;
+        home.prepare(account.as_ref())?;
+        let folder = home.clusters().join(name);
+        crate::home::make_folder(&folder, 0o700, account.as_ref())?;
+        let lock = Lock::take(&folder).map_err(|error| match error {
+            LockError::Held(pid) => ManagedError::InUse { name: name.to_owned(), pid },
+            LockError::File(source) => ManagedError::file(&folder, source),
+        })?;
+        let (installation, marker) = match Marker::read(&folder) {
+            Some(marker) => (installation_for(&marker, &options.wish, name)?, marker),
+            None if is_empty(&folder) => {
+                let installation = Installation::find(&options.wish)?;
+                let marker = fresh_marker(&installation);
+                (installation, marker)
+            }
+            None => return Err(ManagedError::NotOurs(folder)),
+        };
+        let log = Log::new(folder.join("server.log"));
+        let mut cluster = Self {
+            name: name.to_owned(),
+            log_start: log.length(),
+            folder,
+            installation,
+            account,
+            watchdog: watchdog.clone(),
+            stop: stop.clone(),
+            marker,
+            log,
+            socket_folder: PathBuf::new(),
+            running: Running::No,
+            _lock: lock,
+        };
+        cluster.make_data()?;
+        cluster.make_socket_folder()?;
+        Ok(cluster)
+    }
+
+    /// Runs initdb, unless an earlier one came to its end.
+    fn make_data(&mut self) -> Result<(), ManagedError> {
+        if self.marker.complete && self.data().join("PG_VERSION").exists() {
+            return Ok(());
+        }
+        self.marker.complete = false;
+        self.write_marker()?;
+        let account = self.account.as_ref();
+        let locale = create::init(&self.folder, &self.installation, account, &self.watchdog, &self.stop)?;
+        self.marker.locale = locale.to_owned();
+        self.marker.complete = true;
+        self.write_marker()
+    }
+
+    /// Deals with what an earlier pgdyno left: a server that still runs, settings that were not put back.
+    fn adopt(&mut self, options: &Options) -> Result<(), ManagedError> {
+        let wants_network = options.network && !self.marker.network;
+        let changed = self.put_settings_back()?;
+        if let Some(server) = PidFile::running(&self.data()) {
+            self.running = Running::Detached(server.pid);
+            // A server that is not detached is an orphan: its watchdog is stopping it, or is dead as well.
+            let keep = self.marker.detached && !wants_network && !changed;
+            if !keep {
+                self.stop()?;
+            }
+        }
+        let running = !matches!(self.running, Running::No);
+        let detached = options.detached || (running && self.marker.detached);
+        if wants_network || detached != self.marker.detached {
+            self.marker.network |= wants_network;
+            self.marker.detached = detached;
+            self.write_marker()?;
+        }
+        Ok(())
+    }
+
+    /// A server with network has a password, kept in a file of the folder.
+    fn ensure_password(&self) -> Result<(), ManagedError> {
+        use protocol::postgres::sql::{Sql, quote_literal};
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let path = self.password_file();
+        if !self.marker.network || path.exists() {
+            return Ok(());
+        }
+        let password = uuid::Uuid::new_v4().simple().to_string();
+        let sql = format!("ALTER ROLE {SUPERUSER} PASSWORD {}", quote_literal(&password));
+        // A statement that fails is logged with its text; this one must not be.
+        let mut control = self.connect("postgres")?;
+        let quiet = "SET log_statement = none; SET log_min_error_statement = panic; SET log_min_duration_statement = -1";
+        control
+            .execute(quiet)
+            .and_then(|()| control.execute(&sql))
+            .map_err(|error| self.sql("setting the password".to_owned(), error))?;
+        std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .and_then(|mut file| writeln!(file, "{password}"))
+            .map_err(|error| ManagedError::file(&path, error))
+    }
+
+    /// The file with the superuser's password, for servers with network.
+    #[must_use]
+    pub fn password_file(&self) -> PathBuf {
+        self.folder.join("password")
+    }
+
+    fn write_marker(&self) -> Result<(), ManagedError> {
+        self.marker.write(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))
+    }
+}
+
+fn check_name(name: &str) -> Result<(), ManagedError> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if (1..=40).contains(&name.len()) && name.bytes().all(fits) {
+        Ok(())
+    } else {
+        Err(ManagedError::Name(name.to_owned()))
+    }
+}
+
+/// Nothing but a lock is in it.
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder)
+        .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == "lock")))
+}
+
+fn fresh_marker(installation: &Installation) -> Marker {
+    Marker {
+        format: 1,
+        server_version: installation.version.clone(),
+        major: installation.major,
+        bin: installation.bin.clone(),
+        locale: String::new(),
+        complete: false,
+        network: false,
+        port: SOCKET_PORT,
+        detached: false,
+    }
+}
+
+/// The programs that fit existing data: those that made it, else others of the same major version.
+fn installation_for(marker: &Marker, wish: &Wish, name: &str) -> Result<Installation, ManagedError> {
+    if let Some(asked) = wish.version.filter(|asked| *asked != marker.major) {
+        return Err(ManagedError::OtherVersion { name: name.to_owned(), made_by: marker.major, asked });
+    }
+    if wish.pg_bin.is_none()
+        && let Some(same) = Installation::at(&marker.bin).filter(|found| found.major == marker.major)
+    {
+        return Ok(same);
+    }
+    match Installation::find(&Wish { version: Some(marker.major), pg_bin: wish.pg_bin.clone() }) {
+        Err(FindError::NoVersion { .. }) if wish.pg_bin.is_some() => {
+            let asked = Installation::find(wish)?.major;
+            Err(ManagedError::OtherVersion { name: name.to_owned(), made_by: marker.major, asked })
+        }
+        found => Ok(found?),
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.marker.detached {
+            return;
+        }
+        if matches!(self.running, Running::Watched(_)) {
+            // A server that does not stop is ended by its watchdog.
+            let _ = self.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        for (name, fits) in [("main", true), ("pg-15_x", true), ("", false), ("../x", false), ("a b", false)]
+        {
+            assert_eq!(check_name(name).is_ok(), fits, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn only_empty_folders_are_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(is_empty(folder.path()));
+        std::fs::write(folder.path().join("lock"), "1").unwrap();
+        assert!(is_empty(folder.path()));
+        std::fs::write(folder.path().join("PG_VERSION"), "15").unwrap();
+        assert!(!is_empty(folder.path()));
+    }
+}

@@ -1,0 +1,211 @@
+//! Starting and stopping the server.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::log::{disk_full_line, quote};
+use super::postmaster::{self, PidFile};
+use super::{Cluster, ManagedError, Running};
+use crate::child::{ChildError, Program, StopWay};
+use crate::home::socket_folder;
+
+/// How long a server may take to be ready; crash recovery can be long.
+const START_BOUND: Duration = Duration::from_secs(1800);
+/// How long a fast shutdown may take (its last checkpoint) before it is made an immediate one.
+const STOP_PATIENCE: Duration = Duration::from_secs(120);
+/// Longest name of a file in the socket folder.
+const LONGEST_SOCKET_NAME: &str = ".s.PGSQL.65535";
+
+impl Cluster {
+    /// Starts the server unless it runs, and waits until it takes connections (crash recovery included).
+    ///
+    /// # Errors
+    /// When it does not start; its last log lines are in the error.
+    pub fn start(&mut self) -> Result<(), ManagedError> {
+        if !matches!(self.running, Running::No) {
+            return Ok(());
+        }
+        postmaster::clear_leftovers(&self.data());
+        self.make_socket_folder()?;
+        self.clear_sockets();
+        self.choose_port()?;
+        self.log_start = self.log.length();
+        let log = self.log.open().map_err(|error| ManagedError::file(self.log.path(), error))?;
+        let program = self.server_program();
+        self.running = if self.marker.detached {
+            Running::Detached(self.watchdog.start_detached(&program, &log)?)
+        } else {
+            Running::Watched(self.watchdog.start(&program, &log)?)
+        };
+        let ready = self.await_ready();
+        if ready.is_err() {
+            let _ = self.stop();
+        }
+        ready
+    }
+
+    /// Stops the server by a fast shutdown, unless it is stopped already.
+    ///
+    /// # Errors
+    /// When it does not stop.
+    pub fn stop(&mut self) -> Result<(), ManagedError> {
+        match std::mem::replace(&mut self.running, Running::No) {
+            Running::No => Ok(()),
+            Running::Watched(mut child) => {
+                let pid = child.pid();
+                match child.stop() {
+                    // Its watchdog sees to it.
+                    Err(error @ ChildError::Left { .. }) => return Err(error.into()),
+                    // A watchdog that was killed cannot stop its child any more; then we do it ourselves.
+                    Err(error) if !postmaster::stop(pid, &self.data(), STOP_PATIENCE) => {
+                        return Err(error.into());
+                    }
+                    _ => {}
+                }
+                self.leave_sockets();
+                Ok(())
+            }
+            Running::Detached(pid) if postmaster::stop(pid, &self.data(), STOP_PATIENCE) => {
+                self.leave_sockets();
+                Ok(())
+            }
+            Running::Detached(pid) => {
+                self.running = Running::Detached(pid);
+                Err(ManagedError::WouldNotStop(pid))
+            }
+        }
+    }
+
+    /// Stops the server and starts it again.
+    ///
+    /// # Errors
+    /// As [`Cluster::stop`] and [`Cluster::start`].
+    pub fn restart(&mut self) -> Result<(), ManagedError> {
+        self.stop()?;
+        self.start()
+    }
+
+    /// Whether the server still runs.
+    ///
+    /// # Errors
+    /// [`ManagedError::Died`] or [`ManagedError::DiskFull`] with its last log lines.
+    pub fn check(&mut self) -> Result<(), ManagedError> {
+        match self.ended() {
+            Ok(None) => Ok(()),
+            Ok(Some(end)) => {
+                self.running = Running::No;
+                Err(self.died(end))
+            }
+            // Its watchdog is gone, and what the kernel stops then cannot be used.
+            Err(error) => {
+                let _ = self.stop();
+                Err(error)
+            }
+        }
+    }
+
+    /// The last lines of the server's log since it was started, without statements and passwords.
+    #[must_use]
+    pub fn last_log_lines(&self) -> String {
+        quote(&self.log.since(self.log_start))
+    }
+
+    /// The log line that says that the disk is full, if the server wrote one since it was started.
+    #[must_use]
+    pub fn disk_full(&self) -> Option<String> {
+        disk_full_line(&self.log.since(self.log_start))
+    }
+
+    fn server_program(&self) -> Program {
+        let listen = if self.marker.network { "127.0.0.1" } else { "" };
+        Program::server(self.installation.program("postgres"), &self.folder, self.account.as_ref())
+            .arg("-D")
+            .arg(self.data())
+            .arg("-k")
+            .arg(&self.socket_folder)
+            .args(["-p".to_owned(), self.marker.port.to_string()])
+            .args(["-c".to_owned(), format!("listen_addresses={listen}")])
+            .args(["-c", "unix_socket_permissions=0700"])
+            .stopped_by(StopWay::Postgres)
+    }
+
+    /// A port for a server with network: the one it had, if that is still free.
+    fn choose_port(&mut self) -> Result<(), ManagedError> {
+        if !self.marker.network || TcpListener::bind(("127.0.0.1", self.marker.port)).is_ok() {
+            return Ok(());
+        }
+        let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+        self.marker.port = free.map_err(|error| ManagedError::file(&self.folder, error))?.port();
+        self.write_marker()
+    }
+
+    /// Removes sockets that a dead server left: only servers of this folder put any there.
+    fn clear_sockets(&self) {
+        let Ok(entries) = std::fs::read_dir(&self.socket_folder) else { return };
+        for entry in entries.flatten() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+
+    /// The folder of the socket: gone after a reboot, and after every stop.
+    pub(super) fn make_socket_folder(&mut self) -> Result<(), ManagedError> {
+        self.socket_folder = socket_folder(&self.folder, LONGEST_SOCKET_NAME, self.account.as_ref())?;
+        Ok(())
+    }
+
+    /// Removes the socket folder of a stopped server; the next start makes it anew.
+    pub(super) fn leave_sockets(&self) {
+        self.clear_sockets();
+        let _ = std::fs::remove_dir(&self.socket_folder);
+    }
+
+    fn await_ready(&mut self) -> Result<(), ManagedError> {
+        let start = Instant::now();
+        let data = self.data();
+        loop {
+            if let Some(end) = self.ended()? {
+                self.running = Running::No;
+                return Err(self.not_started(end));
+            }
+            if self.stop.at_once() {
+                return Err(ManagedError::Stopped);
+            }
+            if is_ready(&data, self.pid()) {
+                return Ok(());
+            }
+            if start.elapsed() > START_BOUND {
+                return Err(self.not_started(format!("not ready after {} s", START_BOUND.as_secs())));
+            }
+            std::thread::sleep(Duration::from_millis(4));
+        }
+    }
+
+    /// How the server ended, if it did.
+    fn ended(&mut self) -> Result<Option<String>, ManagedError> {
+        match &mut self.running {
+            Running::No => Ok(Some("stopped".to_owned())),
+            Running::Watched(child) => Ok(child.wait(Duration::ZERO)?.map(|ended| ended.to_string())),
+            Running::Detached(pid) => Ok((!postmaster::is_alive(*pid)).then(|| "ended".to_owned())),
+        }
+    }
+
+    fn not_started(&self, end: String) -> ManagedError {
+        let log = self.log.since(self.log_start);
+        match disk_full_line(&log) {
+            Some(line) => ManagedError::DiskFull { folder: self.folder.clone(), line },
+            None => ManagedError::Start { end, path: self.log.path().to_owned(), log: quote(&log) },
+        }
+    }
+
+    fn died(&self, end: String) -> ManagedError {
+        match self.not_started(end) {
+            ManagedError::Start { end, path, log } => ManagedError::Died { end, path, log },
+            other => other,
+        }
+    }
+}
+
+fn is_ready(data: &Path, pid: Option<u32>) -> bool {
+    PidFile::read(data).is_some_and(|file| Some(file.pid) == pid && file.status.as_deref() == Some("ready"))
+}

@@ -1,0 +1,136 @@
+//! A blocking connection to Redis, outside the timed part.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use protocol::Address;
+use protocol::redis::{Answer, Control, ControlError, Replies};
+
+use crate::control::socket::{Socket, system_words};
+
+/// How long connecting, and each answer, may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A blocking connection; nobody waits for it any longer once `given_up` says so.
+pub struct RedisControl<'a> {
+    socket: Socket,
+    given_up: &'a dyn Fn() -> bool,
+    address: &'a Address,
+    replies: Replies,
+    input: Vec<u8>,
+    at: usize,
+}
+
+impl<'a> RedisControl<'a> {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When nobody answers there.
+    pub fn connect(address: &'a Address, given_up: &'a dyn Fn() -> bool) -> Result<Self, ControlError> {
+        let socket = Socket::connect(address, &mut watch(given_up)).map_err(|error| ControlError {
+            doing: format!("connecting {}", address.in_words(None)),
+            problem: format!("{}; is a Redis server running there?", words(&error)),
+        })?;
+        Ok(Self { socket, given_up, address, replies: Replies::new(), input: Vec::new(), at: 0 })
+    }
+
+    fn answer(&mut self) -> Result<Answer, ControlError> {
+        let mut watch = watch(self.given_up);
+        loop {
+            let reply = self.replies.next(&self.input, &mut self.at);
+            let reply = reply.map_err(|error| ControlError {
+                doing: format!("reading {}", self.address.in_words(None)),
+                problem: error.to_string(),
+            })?;
+            if let Some(reply) = reply {
+                return Ok(Answer::from(&reply));
+            }
+            self.input.drain(..self.at);
+            self.at = 0;
+            let mut piece = [0; 64 * 1024];
+            let count = self.socket.receive(&mut piece, &mut watch).map_err(|error| self.lost(&error))?;
+            if count == 0 {
+                return Err(self.lost(&io::ErrorKind::UnexpectedEof.into()));
+            }
+            self.input.extend_from_slice(&piece[..count]);
+        }
+    }
+
+    fn lost(&self, error: &io::Error) -> ControlError {
+        let doing = format!("talking to the server {}", self.address.in_words(None));
+        ControlError { doing, problem: words(error) }
+    }
+}
+
+impl Control for RedisControl<'_> {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError> {
+        let sent = self.socket.send(commands, &mut watch(self.given_up));
+        sent.map_err(|error| self.lost(&error))?;
+        (0..count).map(|_| self.answer()).collect()
+    }
+}
+
+/// Waits as long as something should be answered at once, and no one gives up.
+fn watch(given_up: &dyn Fn() -> bool) -> impl FnMut() -> io::Result<()> + '_ {
+    let start = Instant::now();
+    move || match () {
+        () if given_up() => Err(io::Error::other("stopped")),
+        () if start.elapsed() >= PATIENCE => Err(io::ErrorKind::TimedOut.into()),
+        () => Ok(()),
+    }
+}
+
+fn words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+        io::ErrorKind::TimedOut if error.raw_os_error().is_none() => {
+            format!("no answer within {} s", PATIENCE.as_secs())
+        }
+        _ => system_words(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn commands_are_answered_one_after_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("redis.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 14];
+            stream.read_exact(&mut request).unwrap();
+            assert_eq!(&request, b"*1\r\n$4\r\nPING\r\n");
+            stream.write_all(b"+PO").unwrap();
+            stream.write_all(b"NG\r\n").unwrap();
+        });
+        let address = Address::Unix(path);
+        let mut control = RedisControl::connect(&address, &|| false).unwrap();
+        assert_eq!(control.one(&[b"PING"]).unwrap(), Answer::Done("PONG".into()));
+        let gone = control.one(&[b"PING"]).unwrap_err();
+        assert!(
+            gone.problem == "the server closed the connection" || gone.problem == "Broken pipe",
+            "{gone}"
+        );
+    }
+
+    #[test]
+    fn a_silent_redis_does_not_hold_whoever_gives_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("redis.sock");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let address = Address::Unix(path);
+        let start = Instant::now();
+        let given_up = || start.elapsed() > Duration::from_millis(200);
+        let mut control = RedisControl::connect(&address, &given_up).unwrap();
+        let message = control.one(&[b"PING"]).unwrap_err().to_string();
+        assert!(message.ends_with("redis.sock\": stopped"), "{message}");
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+}

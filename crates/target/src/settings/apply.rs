@@ -1,0 +1,242 @@
+//! Bringing a server to the settings of an arm.
+
+use std::time::{Duration, Instant};
+
+use protocol::postgres::Place;
+use protocol::postgres::sql::{Sql, SqlError};
+
+use super::change::Change;
+use super::journal::Journal;
+use super::read::{catalog, differences};
+use super::safety::weakens;
+use super::{SettingsError, Wanted, statements};
+use crate::control::{ConnectError, Control, with_session_settings};
+use crate::managed::{Cluster, ManagedError};
+use crate::stop::Stop;
+
+/// How long a server may take to re-read its files.
+const RELOAD_BOUND: Duration = Duration::from_secs(10);
+/// How long connecting may take.
+const CONNECT_BOUND: Duration = Duration::from_secs(10);
+
+/// What it took to bring the server to the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Effort {
+    /// Nothing on the server changed.
+    #[default]
+    None,
+    /// It re-read its files.
+    Reload,
+    /// It was restarted.
+    Restart,
+}
+
+/// Settings that are in force, read back and verified.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// What every connection of the load must set for itself.
+    pub session: Wanted,
+    /// What was set for the whole server.
+    pub server: Wanted,
+    /// What it took.
+    pub effort: Effort,
+    /// Settings that came along, with the reason.
+    pub added: Vec<String>,
+    /// What in them weakens crash safety or upkeep.
+    pub weakens: Vec<String>,
+}
+
+impl Applied {
+    fn of(change: Change, effort: Effort) -> Self {
+        let all = change.session.iter().chain(&change.server);
+        let all: Wanted = all.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Self {
+            weakens: weakens(&all),
+            session: change.session,
+            server: change.server,
+            effort,
+            added: change.added,
+        }
+    }
+}
+
+/// Brings a managed server to exactly these settings, over what it had before any arm; restarts it if needed.
+///
+/// # Errors
+/// When a setting is unknown, refused, or not in force afterwards; the server is then back at its own settings.
+pub fn apply_managed(
+    cluster: &mut Cluster,
+    database: &str,
+    wanted: &Wanted,
+) -> Result<Applied, SettingsError> {
+    let attempt = attempt_managed(cluster, database, wanted);
+    if attempt.is_err() {
+        let _concluding = Stop::of_process().concluding();
+        // The first error tells more than one that follows from it.
+        let _ = restore_managed(cluster);
+    }
+    attempt
+}
+
+fn attempt_managed(cluster: &mut Cluster, database: &str, wanted: &Wanted) -> Result<Applied, SettingsError> {
+    let mut control = cluster.connect(database)?;
+    let change = Change::of(&catalog(&mut control)?, wanted, true)?;
+    let put_back = cluster.put_settings_back()?;
+    if !change.server.is_empty() {
+        cluster.keep_settings()?;
+        alter_system(&mut control, &change.server)?;
+    }
+    let mut effort = Effort::None;
+    if put_back || !change.server.is_empty() {
+        effort = take_effect(cluster, control)?;
+    }
+    verify(&cluster.place(database), &change)?;
+    Ok(Applied::of(change, effort))
+}
+
+/// Puts a managed server's own settings back, also after a failed or killed experiment; restarts it if needed.
+///
+/// # Errors
+/// When the server does not come up again.
+pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, SettingsError> {
+    if !cluster.put_settings_back()? {
+        return Ok(Effort::None);
+    }
+    if cluster.pid().is_none() {
+        cluster.start()?;
+        return Ok(Effort::Restart);
+    }
+    let control = cluster.connect("postgres")?;
+    take_effect(cluster, control)
+}
+
+/// The same for its own sake: a server that does not run is not started for it. Answers whether anything was to be done.
+///
+/// # Errors
+/// When the file cannot be written, or the server does not come up again.
+pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, SettingsError> {
+    if cluster.pid().is_none() {
+        return Ok(cluster.put_settings_back()?);
+    }
+    Ok(restore_managed(cluster)? != Effort::None)
+}
+
+/// Lets changed files take effect by the least that does it.
+fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, SettingsError> {
+    reload(&mut control)?;
+    drop(control);
+    let mut fresh = cluster.connect("postgres")?;
+    let pending = catalog(&mut fresh)?.iter().any(|entry| entry.pending_restart);
+    drop(fresh);
+    if !pending {
+        return Ok(Effort::Reload);
+    }
+    match cluster.restart() {
+        Ok(()) => Ok(Effort::Restart),
+        Err(ManagedError::Start { log, .. }) => {
+            Err(SettingsError::Refused { what: "to start with these settings".into(), message: log })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Applies settings to a server that is not ours: for our own sessions only, unless `journal` is given: then also
+/// what a reload can do, with the former values journalled first.
+///
+/// # Errors
+/// When that is not enough, or a setting is unknown, refused, or not in force afterwards.
+pub fn apply_url(
+    place: &Place,
+    wanted: &Wanted,
+    journal: Option<&mut Journal>,
+) -> Result<Applied, SettingsError> {
+    let mut control = Control::open(place, Some(CONNECT_BOUND))?;
+    let superuser = control.reported("is_superuser") == Some("on");
+    let known = catalog(&mut control)?;
+    let mut change = Change::of(&known, wanted, superuser)?;
+    let to_change = differences(&known, &change.server);
+    change.server.retain(|name, _| to_change.iter().any(|difference| difference.name == *name));
+    let effort = if change.server.is_empty() {
+        Effort::None
+    } else {
+        change_server(&mut control, &known, &change, journal)?
+    };
+    verify(place, &change)?;
+    Ok(Applied::of(change, effort))
+}
+
+fn change_server(
+    control: &mut Control,
+    known: &super::Catalog,
+    change: &Change,
+    journal: Option<&mut Journal>,
+) -> Result<Effort, SettingsError> {
+    let names = |wanted: &dyn Fn(&super::Entry) -> bool| -> Vec<String> {
+        change.server.keys().filter(|name| known.get(name).is_some_and(wanted)).cloned().collect()
+    };
+    let restarting = names(&|entry| entry.context == "postmaster");
+    if !restarting.is_empty() {
+        return Err(SettingsError::NeedsRestart(restarting));
+    }
+    let Some(journal) = journal else { return Err(SettingsError::NeedsServerChange(names(&|_| true))) };
+    journal.note(control, &change.server, known)?;
+    alter_system(control, &change.server)?;
+    reload(control)?;
+    Ok(Effort::Reload)
+}
+
+fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), SettingsError> {
+    for (name, value) in server {
+        control.execute(&statements::set(name, value)).map_err(|error| refused(name, value, &error))?;
+    }
+    Ok(())
+}
+
+fn refused(name: &str, value: &str, error: &SqlError) -> SettingsError {
+    SettingsError::Refused { what: format!("{name} = {value}"), message: error.text.clone() }
+}
+
+/// Has the server re-read its files, and waits until it did.
+pub(super) fn reload(control: &mut Control) -> Result<(), SettingsError> {
+    const LOADED: &str = "SELECT pg_catalog.pg_conf_load_time()";
+    let failed = || SettingsError::sql("reloading settings");
+    let before = control.scalar(LOADED).map_err(failed())?;
+    control.execute("SELECT pg_catalog.pg_reload_conf()").map_err(failed())?;
+    let start = Instant::now();
+    while start.elapsed() < RELOAD_BOUND {
+        if control.scalar(LOADED).map_err(failed())? != before {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Err(SettingsError::Refused {
+        what: "to re-read its settings".into(),
+        message: format!("nothing happened for {} s", RELOAD_BOUND.as_secs()),
+    })
+}
+
+/// Reads every setting back over a connection like those of the load.
+fn verify(place: &Place, change: &Change) -> Result<(), SettingsError> {
+    let with_settings = with_session_settings(place, &change.session);
+    let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| match error {
+        // The server refuses wrong session settings when a connection starts.
+        ConnectError::Session { source, .. } if !change.session.is_empty() => {
+            SettingsError::Refused { what: "a session setting".into(), message: source.to_string() }
+        }
+        error => error.into(),
+    })?;
+    let wanted = change.session.iter().chain(&change.server);
+    let wanted: Wanted = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();
+    // A reload reaches the server's processes one after the other: give the new value a moment.
+    let start = Instant::now();
+    loop {
+        let found = differences(&catalog(&mut control)?, &wanted);
+        if found.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > Duration::from_secs(1) {
+            return Err(SettingsError::NotApplied(found));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

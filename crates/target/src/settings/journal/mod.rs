@@ -1,0 +1,203 @@
+//! What was changed on servers that are not ours, written down before it is changed.
+//!
+//! One file per experiment under the home. It names the server and the former values, never a password; while an arm
+//! changes nothing it is empty, and it is removed at the end. A pgdyno that is killed is outlived by a watchdog of the journal's own, which
+//! undoes it within 10 s; what that could not do (the server was away) is undone by the next command that reaches the
+//! server, or by `pgdyno target restore`.
+
+mod access;
+mod entry;
+mod guard;
+mod recover;
+mod server;
+mod undo;
+mod watchdog;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::fs::FlockOperation;
+
+pub(crate) use access::Access;
+pub use entry::{ChangedSetting, Entry};
+pub use guard::guard_main;
+pub use recover::{Left, LeftBy, RecoverError, Recovered, left};
+pub(crate) use recover::{Scope, left_at, left_on, may_be_left_at, recover};
+pub use server::ServerId;
+pub use undo::Undone;
+pub use watchdog::GUARD_ARGUMENT;
+
+use self::undo::{auto_conf, undo};
+use self::watchdog::Guard;
+use super::{Catalog, SettingsError, Wanted};
+use crate::child::Watchdog;
+use crate::control::Control;
+use crate::home::Home;
+
+/// How long another pgdyno may take to write its journal.
+const TURN_BOUND: Duration = Duration::from_secs(10);
+
+/// The journal of one experiment on one server; its file is locked while we live.
+#[derive(Debug)]
+pub struct Journal {
+    home: Home,
+    path: PathBuf,
+    access: Access,
+    watchdog: Watchdog,
+    guard: Option<Guard>,
+    lock: Option<File>,
+    entry: Entry,
+}
+
+impl Journal {
+    /// A journal for the server at `dsn` (without password) that nothing stands in yet; `access` is how its watchdog
+    /// logs in.
+    pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Self {
+        let name = format!("{}.json", uuid::Uuid::new_v4().simple());
+        Self {
+            home: home.clone(),
+            path: home.journal().join(name),
+            access,
+            watchdog: watchdog.clone(),
+            guard: None,
+            lock: None,
+            entry: Entry::new(dsn),
+        }
+    }
+
+    /// Whether anything is to be undone.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entry.settings.is_empty()
+    }
+
+    /// Makes the server ours before anything is changed there: until we end no other pgdyno changes it.
+    ///
+    /// # Errors
+    /// When another pgdyno changes it or has left it changed, it does not say who it is, or the file cannot be written.
+    pub(crate) fn claim(&mut self, control: &mut Control) -> Result<(), SettingsError> {
+        if self.lock.is_some() {
+            return Ok(());
+        }
+        self.entry.server = ServerId::ask(control).map_err(SettingsError::FormerUnknown)?;
+        let _turn = self.take_turn().map_err(|source| self.failed(source))?;
+        self.refuse_two_at_once()?;
+        self.lock = Some(self.entry.write(&self.path).map_err(|source| self.failed(source))?);
+        Ok(())
+    }
+
+    /// Writes down what stands on the server, before `server` is set there; from then on a watchdog puts it back when
+    /// we die. `known` is what is in force now.
+    ///
+    /// # Errors
+    /// When the former values cannot be read, the file cannot be written, the watchdog does not start, or another
+    /// pgdyno has changed this server: then nothing may be changed.
+    pub fn note(
+        &mut self,
+        control: &mut Control,
+        server: &Wanted,
+        known: &Catalog,
+    ) -> Result<(), SettingsError> {
+        debug_assert!(self.is_empty(), "what an earlier arm changed is undone first");
+        let standing = auto_conf(control).map_err(SettingsError::FormerUnknown)?;
+        self.entry.server = ServerId::ask(control).map_err(SettingsError::FormerUnknown)?;
+        // Two that look for each other at once would both find nobody.
+        let _turn = self.take_turn().map_err(|source| self.failed(source))?;
+        if self.lock.is_none() {
+            self.refuse_two_at_once()?;
+        }
+        self.start_guard()?;
+        for (name, value) in server {
+            let changed = ChangedSetting {
+                former: standing.get(&name.to_lowercase()).cloned(),
+                ours: value.clone(),
+                in_force: known.get(name).map(|entry| entry.setting.clone()),
+            };
+            self.entry.settings.insert(name.clone(), changed);
+        }
+        match self.entry.write(&self.path) {
+            Ok(lock) => {
+                self.lock = Some(lock);
+                Ok(())
+            }
+            Err(source) => {
+                self.entry.settings.clear();
+                Err(self.failed(source))
+            }
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> SettingsError {
+        SettingsError::Journal { path: self.path.clone(), source }
+    }
+
+    /// One pgdyno at a time looks for others and writes its own journal.
+    fn take_turn(&self) -> io::Result<File> {
+        let path = self.home.journal().join("lock");
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let start = Instant::now();
+        loop {
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < TURN_BOUND => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Changes over changes of another would be put back to what that one made, or not at all.
+    fn refuse_two_at_once(&self) -> Result<(), SettingsError> {
+        match recover::of_server(&self.home, &self.entry.server).first() {
+            None => Ok(()),
+            Some(other) => Err(SettingsError::AlreadyChanged(other.clone())),
+        }
+    }
+
+    /// The watchdog is there before the first change, and again if somebody ended it.
+    fn start_guard(&mut self) -> Result<(), SettingsError> {
+        if !self.guard.as_mut().is_some_and(Guard::is_alive) {
+            self.guard = None;
+            let guard = Guard::start(&self.watchdog, &self.path, &self.access);
+            self.guard = Some(guard.map_err(SettingsError::NoGuard)?);
+        }
+        Ok(())
+    }
+
+    /// Puts everything back, and reads it back; answers what was done. The file stays, empty, until we end.
+    ///
+    /// # Errors
+    /// When the server refuses; the file stays.
+    pub fn undo(&mut self, control: &mut Control) -> Result<Undone, SettingsError> {
+        let undone = undo(control, &self.entry)?;
+        self.entry.settings.clear();
+        // An empty journal still says whose the server is: between two arms nobody else shall change it.
+        match self.entry.write(&self.path) {
+            Ok(lock) => self.lock = Some(lock),
+            Err(_) => self.remove(),
+        }
+        Ok(undone)
+    }
+
+    fn remove(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+        self.lock = None;
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if self.is_empty() && self.lock.is_some() {
+            self.remove();
+        }
+        // What is still to be undone is the watchdog's now: it needs the lock.
+        self.lock = None;
+        if let Some(guard) = self.guard.take() {
+            guard.release(self.is_empty());
+        }
+    }
+}

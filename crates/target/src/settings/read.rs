@@ -1,0 +1,172 @@
+//! Reading settings from a server.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::postgres::sql::{Sql, SqlError};
+
+use super::catalog::Catalog;
+use super::compare::is_in_force;
+use super::error::Difference;
+use super::{SettingsError, Wanted};
+
+/// Settings whose values may hold passwords or tell of the house; they are recorded as set or not.
+const PRIVATE: [&str; 7] = [
+    "primary_conninfo",
+    "ssl_passphrase_command",
+    "archive_command",
+    "restore_command",
+    "archive_cleanup_command",
+    "recovery_end_command",
+    "promote_trigger_file",
+];
+
+/// Most changed settings that are told by name.
+const TOLD: usize = 5;
+
+/// Whether a setting's value may be secret: then it is shown nowhere.
+pub(super) fn is_private(name: &str) -> bool {
+    PRIVATE.contains(&name.to_lowercase().as_str())
+}
+
+/// All settings as this connection sees them.
+///
+/// # Errors
+/// When the server refuses.
+pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, SettingsError> {
+    let rows = sql.rows(Catalog::QUERY).map_err(SettingsError::sql("reading settings"))?;
+    Ok(Catalog::of_rows(&rows))
+}
+
+/// All settings as they are recorded with a run; values that may be secret are left out.
+///
+/// # Errors
+/// When the server refuses.
+pub fn recorded(sql: &mut dyn Sql) -> Result<Vec<record::Setting>, SqlError> {
+    let query = "SELECT name, pg_catalog.current_setting(name, true), source FROM pg_catalog.pg_settings ORDER BY name";
+    let rows = sql.rows(query)?;
+    Ok(rows.into_iter().filter_map(setting).collect())
+}
+
+fn setting(row: Vec<Option<String>>) -> Option<record::Setting> {
+    let mut values = row.into_iter();
+    let name = values.next()??;
+    let value = values.next()?.unwrap_or_default();
+    let source = values.next()?.unwrap_or_default();
+    let hidden = is_private(&name) && !value.is_empty();
+    Some(record::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
+}
+
+/// What is another value now than it was, in words; `None` when nothing is. What a session set for itself is not the
+/// server's: those named in `own`, and those a pooled connection still has from somebody.
+#[must_use]
+pub fn changed(before: &[record::Setting], now: &[record::Setting], own: &Wanted) -> Option<String> {
+    const NOT_THERE: &str = "not there";
+    let of_session = |setting: &&record::Setting| setting.source == "session";
+    let own: BTreeSet<String> = own
+        .keys()
+        .map(String::as_str)
+        .chain(before.iter().chain(now).filter(of_session).map(|setting| setting.name.as_str()))
+        .map(str::to_lowercase)
+        .collect();
+    let mut values: BTreeMap<&str, [&str; 2]> = BTreeMap::new();
+    for (side, settings) in [before, now].into_iter().enumerate() {
+        for setting in settings.iter().filter(|setting| !own.contains(&setting.name.to_lowercase())) {
+            values.entry(&setting.name).or_insert([NOT_THERE; 2])[side] = &setting.value;
+        }
+    }
+    values.retain(|_, [before, now]| before != now);
+    let told =
+        values.iter().take(TOLD).map(|(name, [before, now])| format!("{name} was {before} and is {now}"));
+    let told: Vec<String> = told.collect();
+    let more = match values.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    (!told.is_empty()).then(|| format!("{}{more}", told.join(", ")))
+}
+
+/// What of the wanted settings is not in force.
+#[must_use]
+pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
+    let differs = |(name, value): (&String, &String)| {
+        let (agrees, got) = match catalog.get(name) {
+            Some(entry) => (is_in_force(value, entry), shown(&entry.setting, entry.unit.as_deref())),
+            None => (false, "no such setting".to_owned()),
+        };
+        let told = |value: &str| {
+            if PRIVATE.contains(&name.as_str()) { "(not shown)".to_owned() } else { value.to_owned() }
+        };
+        (!agrees).then(|| Difference { name: name.clone(), wanted: told(value), got: told(&got) })
+    };
+    wanted.iter().filter_map(differs).collect()
+}
+
+/// A value with its unit: `16384 x 8kB`, `64 MB`.
+fn shown(setting: &str, unit: Option<&str>) -> String {
+    match unit {
+        Some(unit) if unit.starts_with(|first: char| first.is_ascii_digit()) => format!("{setting} x {unit}"),
+        Some(unit) => format!("{setting} {unit}"),
+        None => setting.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalog::tests::catalog;
+    use super::*;
+
+    #[test]
+    fn differences_show_both_sides() {
+        let catalog = catalog(
+            "shared_buffers 16384 8kB postmaster integer\nwork_mem 4096 kB user integer\njit on - user bool",
+        );
+        let wanted = [("shared_buffers", "256MB"), ("work_mem", "4MB"), ("jit", "true"), ("nonsense", "1")];
+        let wanted = wanted.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let found: Vec<String> = differences(&catalog, &wanted).iter().map(Difference::to_string).collect();
+        assert_eq!(
+            found,
+            ["nonsense: wanted 1, got no such setting", "shared_buffers: wanted 256MB, got 16384 x 8kB"]
+        );
+    }
+
+    /// A run counted although another pgdyno had changed the server under it.
+    #[test]
+    fn settings_that_changed_under_a_run_are_told() {
+        let settings = |pairs: &[(&str, &str)]| -> Vec<record::Setting> {
+            let setting = |(name, value): &(&str, &str)| record::Setting {
+                name: (*name).to_owned(),
+                value: (*value).to_owned(),
+                source: "default".to_owned(),
+            };
+            pairs.iter().map(setting).collect()
+        };
+        let none = Wanted::new();
+        let before = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "4MB")]);
+        assert_eq!(changed(&before, &before, &none), None);
+        let now = settings(&[("fsync", "off"), ("jit", "on"), ("work_mem", "8MB"), ("x.y", "1")]);
+        let told = changed(&before, &now, &none).unwrap();
+        assert_eq!(told, "fsync was on and is off, work_mem was 4MB and is 8MB, x.y was not there and is 1");
+        // What our own sessions set is not the server's.
+        let own = Wanted::from([("Work_Mem".to_owned(), "8MB".to_owned())]);
+        let now = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "8MB")]);
+        assert_eq!(changed(&before, &now, &own), None);
+        let mut pooled = now;
+        pooled[2].source = "session".to_owned();
+        assert_eq!(changed(&before, &pooled, &none), None);
+        let many: Vec<_> = (0..7).map(|number| format!("a.{number}")).collect();
+        let many: Vec<_> = many.iter().map(|name| (name.as_str(), "1")).collect();
+        let told = changed(&[], &settings(&many), &none).unwrap();
+        assert!(told.ends_with("a.4 was not there and is 1, and 2 more"), "{told}");
+    }
+
+    #[test]
+    fn secrets_are_not_recorded() {
+        let row = |name: &str, value: &str| {
+            vec![Some(name.to_owned()), Some(value.to_owned()), Some("default".to_owned())]
+        };
+        assert_eq!(setting(row("primary_conninfo", "password=x")).unwrap().value, "(not recorded)");
+        assert_eq!(setting(row("primary_conninfo", "")).unwrap().value, "");
+        assert_eq!(setting(row("work_mem", "4MB")).unwrap().value, "4MB");
+        assert_eq!(setting(vec![]), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! The statements that change a server's own settings.
+
+use protocol::postgres::sql::{quote_identifier, quote_literal};
+
+/// Settings that are lists of names: each element is quoted by itself.
+const LISTS: [&str; 6] = [
+    "local_preload_libraries",
+    "search_path",
+    "session_preload_libraries",
+    "shared_preload_libraries",
+    "temp_tablespaces",
+    "unix_socket_directories",
+];
+
+/// `ALTER SYSTEM SET`, as the setting's kind needs it.
+pub(super) fn set(name: &str, value: &str) -> String {
+    let value = if LISTS.contains(&name.to_lowercase().as_str()) && !value.trim().is_empty() {
+        let items = value.split(',').map(|item| quote_literal(item.trim().trim_matches(['"', '\''])));
+        items.collect::<Vec<_>>().join(", ")
+    } else {
+        quote_literal(value)
+    };
+    format!("ALTER SYSTEM SET {} = {value}", quote_identifier(name))
+}
+
+/// `ALTER SYSTEM RESET`.
+pub(super) fn reset(name: &str) -> String {
+    format!("ALTER SYSTEM RESET {}", quote_identifier(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_quoted_by_kind() {
+        assert_eq!(set("work_mem", "64MB"), "ALTER SYSTEM SET \"work_mem\" = '64MB'");
+        assert_eq!(
+            set("shared_preload_libraries", "pg_stat_statements, auto_explain"),
+            "ALTER SYSTEM SET \"shared_preload_libraries\" = 'pg_stat_statements', 'auto_explain'"
+        );
+        assert_eq!(set("search_path", ""), "ALTER SYSTEM SET \"search_path\" = ''");
+        assert_eq!(reset("a.b"), "ALTER SYSTEM RESET \"a.b\"");
+    }
+}

@@ -1,0 +1,521 @@
+//! What is measured: a managed server or one given by URL, behind one type.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use protocol::postgres::ConnInfoError;
+use protocol::postgres::Database;
+use protocol::postgres::Place;
+use protocol::postgres::conninfo::TargetSession;
+use protocol::postgres::sql::{Sql, SqlError};
+
+use crate::child::{AccountError, Watchdog};
+use crate::control::{ConnectError, Control, with_session_settings};
+use crate::home::{Home, PlaceError};
+use crate::managed::{Cluster, ManagedError};
+use crate::settings::journal::{Left, Recovered};
+use crate::settings::{
+    Applied, Effort, Machine, Means, SettingsError, Wanted, apply_managed, apply_url, restore_managed,
+    without_timeouts,
+};
+use crate::stop::Stop;
+use crate::url::{Rights, UrlServer};
+use crate::{managed, url};
+
+/// The database of managed servers when the experiment names none.
+pub const MANAGED_DATABASE: &str = "pgdyno";
+
+/// Patience with a server that answered before.
+const CONNECTING: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Why a target cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The managed server.
+    #[error(transparent)]
+    Managed(#[from] ManagedError),
+    /// The connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The connection, to a server that is not as it was.
+    #[error(
+        "{error}; a pgdyno that was killed had changed settings there ({}); once the server is back they can be put \
+         back with: pgdyno target restore", left.list()
+    )]
+    AwayAndChanged {
+        /// Why.
+        error: ConnectError,
+        /// What is to be put back.
+        left: Box<Left>,
+    },
+    /// The connection string.
+    #[error("connection string: {0}")]
+    ConnInfo(#[from] ConnInfoError),
+    /// The settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The home.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The account.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A statement.
+    #[error("while {doing}: {error}")]
+    Sql {
+        /// What was being done.
+        doing: &'static str,
+        /// What the server said.
+        error: SqlError,
+    },
+    /// An extension that is not in a database of a server that is not ours.
+    #[error("database {database} has no extension {extension}; run there: CREATE EXTENSION {extension}")]
+    NoExtension {
+        /// Database.
+        database: String,
+        /// Extension.
+        extension: String,
+    },
+    /// Something that needs more than SQL.
+    #[error(transparent)]
+    NotAvailable(#[from] NotAvailable),
+}
+
+/// Something that this target cannot give, and why: shown as it is, never faked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} not available: {reason}")]
+pub struct NotAvailable {
+    /// What.
+    pub what: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// The server behind a target.
+#[derive(Debug)]
+enum Server {
+    Managed(Box<Cluster>),
+    Url(Box<UrlServer>),
+}
+
+/// A server that is measured. Dropping it puts its settings back, as far as that is possible, and stops a managed
+/// server that is not detached.
+#[derive(Debug)]
+pub struct Target {
+    server: Server,
+    database: String,
+    applied: Applied,
+    /// Something was set for the whole server.
+    changed: bool,
+    recovered: Vec<Recovered>,
+}
+
+impl Target {
+    /// A managed server, made and started as needed, with a database and extensions.
+    ///
+    /// # Errors
+    /// When the server cannot be had, or an extension is not installed.
+    pub fn managed(
+        home: &Home,
+        name: &str,
+        options: &managed::Options,
+        extensions: &[String],
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, TargetError> {
+        let cluster = Cluster::ensure(home, name, options, watchdog, stop)?;
+        let recovered = url::recover_earlier(home);
+        let mut target = Self::over(Server::Managed(Box::new(cluster)), MANAGED_DATABASE, recovered);
+        target.ensure_database(MANAGED_DATABASE)?;
+        for extension in extensions {
+            target.ensure_extension(extension)?;
+        }
+        Ok(target)
+    }
+
+    /// A server by connection string; see [`UrlServer::open`].
+    ///
+    /// # Errors
+    /// When it cannot be connected to, or an extension is not there.
+    pub fn url(
+        dsn: &str,
+        rights: Rights,
+        extensions: &[String],
+        home: &Home,
+        watchdog: &Watchdog,
+    ) -> Result<Self, TargetError> {
+        let mut server = UrlServer::open(dsn, rights, home, watchdog)?;
+        let database = server.config().dbname.clone();
+        let recovered = server.take_recovered();
+        let mut target = Self::over(Server::Url(Box::new(server)), &database, recovered);
+        for extension in extensions {
+            target.ensure_extension(extension)?;
+        }
+        Ok(target)
+    }
+
+    fn over(server: Server, database: &str, recovered: Vec<Recovered>) -> Self {
+        Self { server, database: database.to_owned(), applied: Applied::default(), changed: false, recovered }
+    }
+
+    /// `managed` or `url`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.server {
+            Server::Managed(_) => "managed",
+            Server::Url(_) => "url",
+        }
+    }
+
+    /// The database that is measured.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// Chooses the database that is measured; made if the server is ours.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn use_database(&mut self, database: &str) -> Result<(), TargetError> {
+        self.ensure_database(database)?;
+        database.clone_into(&mut self.database);
+        Ok(())
+    }
+
+    /// Where the load connects, with the session settings of the arm in force.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        with_session_settings(&self.plain_place(), &self.applied.session)
+    }
+
+    /// Where the load looks for a server it lost, the one of [`Target::place`] first, and which ones will do; there is
+    /// nothing but that one when empty.
+    #[must_use]
+    pub fn places_again(&self) -> (Vec<Place>, TargetSession) {
+        let Server::Url(server) = &self.server else { return (Vec::new(), TargetSession::Any) };
+        let wanted = server.config().target_session_attrs;
+        if server.config().hosts.len() < 2 {
+            return (Vec::new(), wanted);
+        }
+        let places = server.places_again(Some(&self.database)).into_iter();
+        (places.map(|place| with_session_settings(&place, &self.applied.session)).collect(), wanted)
+    }
+
+    fn plain_place(&self) -> Place {
+        match &self.server {
+            Server::Managed(cluster) => cluster.place(&self.database),
+            Server::Url(server) => server.place(Some(&self.database)),
+        }
+    }
+
+    /// A control connection, like those of the load but for limits of time, which are for the load alone.
+    ///
+    /// # Errors
+    /// When the server refuses, or is gone.
+    pub fn control(&self) -> Result<Control, ConnectError> {
+        let place = with_session_settings(&self.plain_place(), &without_timeouts(&self.applied.session));
+        Control::open(&place, Some(CONNECTING))
+    }
+
+    /// A connection exactly like those of the load, to see what they see.
+    ///
+    /// # Errors
+    /// As [`Target::control`].
+    pub fn like_the_load(&self) -> Result<Control, ConnectError> {
+        Control::open(&self.place(), Some(CONNECTING))
+    }
+
+    /// Makes sure that nobody else changes the server's settings while we measure, before anything is prepared. Where
+    /// `sets` says that our arms set something and they may do so for the whole server, nobody will until our end.
+    ///
+    /// # Errors
+    /// When another pgdyno is at work there.
+    pub fn be_alone(&mut self, sets: bool) -> Result<(), SettingsError> {
+        let Server::Url(server) = &mut self.server else { return Ok(()) };
+        let other = self.recovered.iter().find_map(|recovered| match recovered {
+            Recovered::InUse(left) => Some(left),
+            _ => None,
+        });
+        if let Some(other) = other {
+            return Err(SettingsError::AlreadyChanged(other.clone()));
+        }
+        let place = server.place(Some(&self.database));
+        match server.journal.as_mut().filter(|_| sets) {
+            Some(journal) => journal.claim(&mut Control::open(&place, Some(CONNECTING))?),
+            None => Ok(()),
+        }
+    }
+
+    /// What may be done to the server for an arm, by the role that `control` is connected as.
+    #[must_use]
+    pub fn means(&self, control: &Control) -> Means {
+        let superuser = control.reported("is_superuser") == Some("on");
+        match &self.server {
+            Server::Managed(_) => Means { restart: true, server: true, superuser },
+            Server::Url(server) => Means { restart: false, server: server.journal.is_some(), superuser },
+        }
+    }
+
+    /// The machine that values like `25% of memory` refer to: ours, for a managed server.
+    ///
+    /// # Errors
+    /// For a server given by URL, whose machine SQL does not show.
+    pub fn machine(&self) -> Result<Machine, NotAvailable> {
+        match self.server {
+            Server::Managed(_) => Ok(Machine::here()),
+            Server::Url(_) => Err(NotAvailable {
+                what: "memory and cores of the server are",
+                reason: "a URL target shows only SQL; write the value itself, e.g. shared_buffers = \"4GB\"",
+            }),
+        }
+    }
+
+    /// Brings the server to exactly these settings (values already computed, see [`settings::resolve_all`]).
+    ///
+    /// # Errors
+    /// When they are not in force afterwards; the server is then back at its own.
+    pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, SettingsError> {
+        self.applied = Applied::default();
+        self.applied = match &mut self.server {
+            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted)?,
+            Server::Url(server) => {
+                let place = server.place(Some(&self.database));
+                undo_journal(server, &place)?;
+                let applied = apply_url(&place, wanted, server.journal.as_mut());
+                if applied.is_err() {
+                    let _concluding = Stop::of_process().concluding();
+                    let _ = undo_journal(server, &place);
+                }
+                applied?
+            }
+        };
+        self.changed = !self.applied.server.is_empty();
+        Ok(&self.applied)
+    }
+
+    /// The settings in force.
+    #[must_use]
+    pub fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// Puts the server's own settings back.
+    ///
+    /// # Errors
+    /// When the server refuses or does not come up again.
+    pub fn restore(&mut self) -> Result<Effort, SettingsError> {
+        // Whoever stops wants it put back all the same, unless the stop is asked for once more.
+        let _concluding = Stop::of_process().concluding();
+        self.applied = Applied::default();
+        self.changed = false;
+        match &mut self.server {
+            Server::Managed(cluster) => restore_managed(cluster),
+            Server::Url(server) => {
+                let place = server.place(Some(&self.database));
+                undo_journal(server, &place)
+            }
+        }
+    }
+
+    /// What was put back on servers that an earlier, killed pgdyno had changed, or is still to be.
+    #[must_use]
+    pub fn recovered(&self) -> &[Recovered] {
+        &self.recovered
+    }
+
+    /// Whether the server is still there, where that can be seen without asking it.
+    ///
+    /// # Errors
+    /// When a managed server died, or its disk is full; with its last log lines.
+    pub fn check(&mut self) -> Result<(), ManagedError> {
+        match &mut self.server {
+            Server::Managed(cluster) => cluster.check(),
+            Server::Url(_) => Ok(()),
+        }
+    }
+
+    /// Starts a managed server again after it died.
+    ///
+    /// # Errors
+    /// When it does not come up, or the server is not ours.
+    pub fn revive(&mut self) -> Result<(), TargetError> {
+        match &mut self.server {
+            Server::Managed(cluster) => Ok(cluster.start()?),
+            Server::Url(_) => {
+                Err(NotAvailable { what: "starting the server is", reason: "it is not pgdyno's" }.into())
+            }
+        }
+    }
+
+    /// The managed server, for what needs its machine (log, disk, restart).
+    ///
+    /// # Errors
+    /// For a server given by URL.
+    pub fn cluster(&mut self) -> Result<&mut Cluster, NotAvailable> {
+        match &mut self.server {
+            Server::Managed(cluster) => Ok(cluster),
+            Server::Url(_) => {
+                Err(NotAvailable { what: "the server's machine is", reason: "a URL target shows only SQL" })
+            }
+        }
+    }
+
+    /// Pid of the postmaster on this machine, to count its CPU time.
+    #[must_use]
+    pub fn postmaster(&self) -> Option<u32> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.pid(),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// The log of a managed server.
+    #[must_use]
+    pub fn log_path(&self) -> Option<&std::path::Path> {
+        match &self.server {
+            Server::Managed(cluster) => Some(cluster.log_path()),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// The server's data folder on this machine.
+    #[must_use]
+    pub fn data_folder(&self) -> Option<PathBuf> {
+        match &self.server {
+            Server::Managed(cluster) => Some(cluster.data()),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// Makes a database on a managed server; on another one it must be there, which connecting shows.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn ensure_database(&mut self, database: &str) -> Result<(), TargetError> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.ensure_database(database).map(drop).map_err(Into::into),
+            Server::Url(_) => Ok(()),
+        }
+    }
+
+    /// Makes an extension in the database of a managed server; on another one it must be there.
+    ///
+    /// # Errors
+    /// When it is not installed, or not there.
+    pub fn ensure_extension(&mut self, extension: &str) -> Result<(), TargetError> {
+        match &self.server {
+            Server::Managed(cluster) => {
+                cluster.ensure_extension(&self.database, extension).map_err(Into::into)
+            }
+            Server::Url(_) if self.has_extension(extension)? => Ok(()),
+            Server::Url(_) => Err(TargetError::NoExtension {
+                database: self.database.clone(),
+                extension: extension.to_owned(),
+            }),
+        }
+    }
+
+    fn has_extension(&self, extension: &str) -> Result<bool, TargetError> {
+        let name = protocol::postgres::sql::quote_literal(extension);
+        let query = format!("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = {name}");
+        let found = self.control()?.scalar(&query);
+        Ok(found.map_err(|error| TargetError::Sql { doing: "looking for extensions", error })?.is_some())
+    }
+
+    /// The connection without secrets.
+    #[must_use]
+    pub fn redacted(&self) -> String {
+        match &self.server {
+            Server::Managed(cluster) => format!(
+                "host={} port={} user={} dbname={}",
+                cluster.socket_folder().display(),
+                cluster.port(),
+                managed::SUPERUSER,
+                self.database
+            ),
+            Server::Url(server) => server.redacted(),
+        }
+    }
+
+    /// The target as it is recorded; `versions` are those of other programs by name.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<record::Target, TargetError> {
+        let mut control = self.control()?;
+        let failed = |error| TargetError::Sql { doing: "reading versions", error };
+        let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
+        let has_postgis = control.scalar("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'postgis'");
+        let postgis_version = match has_postgis.map_err(failed)? {
+            // The function is in whatever schema the extension is; where the path does not lead, it stays unknown.
+            Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
+            None => None,
+        };
+        Ok(record::Target {
+            kind: self.kind().to_owned(),
+            dsn_redacted: self.redacted(),
+            server_version,
+            postgis_version,
+            versions,
+        })
+    }
+
+    /// The database as programs like osm2pgsql take it.
+    #[must_use]
+    pub fn for_programs(&self) -> Database {
+        let place = self.plain_place();
+        let (host, port) = match &self.server {
+            Server::Managed(cluster) => {
+                (cluster.socket_folder().to_string_lossy().into_owned(), cluster.port())
+            }
+            Server::Url(server) => server.libpq_host(),
+        };
+        let password = place.login.password.as_ref();
+        Database {
+            host,
+            port,
+            user: place.login.user.clone(),
+            dbname: self.database.clone(),
+            password: password.map(|password| String::from_utf8_lossy(password.as_bytes()).into_owned()),
+        }
+    }
+
+    /// Environment for such programs: TLS as for us, and the session settings of the arm in force.
+    #[must_use]
+    pub fn environment_for_programs(&self) -> Vec<(OsString, OsString)> {
+        let mut env = match &self.server {
+            Server::Managed(_) => Vec::new(),
+            Server::Url(server) => server.libpq_environment(),
+        };
+        if let Some((_, options)) = self.place().login.parameters.iter().find(|(name, _)| name == "options") {
+            env.push(("PGOPTIONS".into(), options.into()));
+        }
+        env
+    }
+}
+
+fn undo_journal(server: &mut UrlServer, place: &Place) -> Result<Effort, SettingsError> {
+    let Some(journal) = server.journal.as_mut().filter(|journal| !journal.is_empty()) else {
+        return Ok(Effort::None);
+    };
+    let mut control = Control::open(place, Some(std::time::Duration::from_secs(30)))?;
+    journal.undo(&mut control)?;
+    Ok(Effort::Reload)
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.changed {
+            // What cannot be put back now is put back by the next command: both kinds keep what they need for it.
+            let _ = match &mut self.server {
+                // A server that is about to stop needs no reload.
+                Server::Managed(cluster) if !cluster.is_detached() => {
+                    cluster.put_settings_back().map(drop).map_err(Into::into)
+                }
+                _ => self.restore().map(drop),
+            };
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A server given by a connection string: never more than SQL.
+
+use std::ffi::OsString;
+
+use protocol::postgres::Place;
+use protocol::postgres::conninfo::{Env, RootCertificates};
+use protocol::postgres::{Config, Host, SslMode};
+
+use super::TargetError;
+use super::settings::journal::{Access, Journal, Recovered, Scope, left_at, recover};
+use crate::child::Watchdog;
+use crate::control::{Control, connect, places_from};
+use crate::home::Home;
+
+/// What we may do on a server that is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Change nothing at all.
+    Look,
+    /// Put back what a pgdyno that was killed had changed.
+    Mend,
+    /// Besides, set what applies to the whole server; it is put back.
+    Change,
+}
+
+/// A server that is not ours.
+#[derive(Debug)]
+pub struct UrlServer {
+    config: Config,
+    place: Place,
+    /// There when the experiment allows changes to the server.
+    pub(super) journal: Option<Journal>,
+    recovered: Vec<Recovered>,
+}
+
+impl UrlServer {
+    /// Connects once to see that the server is there, and undoes what a killed pgdyno left on it, as far as `rights`
+    /// go.
+    ///
+    /// `dsn` is anything libpq takes; the environment and the passfile count as they do there. Settings of the whole
+    /// server are changed under the eyes of a watchdog, which is `watchdog`'s program.
+    ///
+    /// # Errors
+    /// When the description is wrong or the server cannot be connected to.
+    pub fn open(dsn: &str, rights: Rights, home: &Home, watchdog: &Watchdog) -> Result<Self, TargetError> {
+        let config = described(dsn)?;
+        let mut control = connect_or_tell(&config, home)?;
+        let recovered = match rights {
+            Rights::Look => Vec::new(),
+            Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything),
+        };
+        let place = control.place().clone();
+        drop(control);
+        let journal = if rights == Rights::Change {
+            home.prepare(crate::child::Account::unprivileged()?.as_ref())?;
+            Some(Journal::new(home, &config.redacted(), Access::to(&place, &config), watchdog))
+        } else {
+            None
+        };
+        Ok(Self { config, place, journal, recovered })
+    }
+
+    /// The connection as described, with every default filled in.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How to connect to a database there (`None`: the one described), without looking names up again.
+    #[must_use]
+    pub fn place(&self, database: Option<&str>) -> Place {
+        self.with_database(self.place.clone(), database)
+    }
+
+    /// Where to look for it when connections to it are lost: there, then at the other addresses of the description.
+    /// Names are looked up now.
+    #[must_use]
+    pub fn places_again(&self, database: Option<&str>) -> Vec<Place> {
+        let places = places_from(&self.config, &self.place).into_iter();
+        places.map(|place| self.with_database(place, database)).collect()
+    }
+
+    fn with_database(&self, mut place: Place, database: Option<&str>) -> Place {
+        if let Some(database) = database.filter(|name| *name != self.config.dbname) {
+            let mut login = (*place.login).clone();
+            database.clone_into(&mut login.dbname);
+            place.login = std::sync::Arc::new(login);
+        }
+        place
+    }
+
+    /// What was found to be undone from earlier experiments, on any server.
+    pub(super) fn take_recovered(&mut self) -> Vec<Recovered> {
+        std::mem::take(&mut self.recovered)
+    }
+
+    /// The connection without secrets, for records and messages.
+    #[must_use]
+    pub fn redacted(&self) -> String {
+        self.config.redacted()
+    }
+
+    /// What libpq programs need to connect alike, beside host, port, user, database and password.
+    #[must_use]
+    pub fn libpq_environment(&self) -> Vec<(OsString, OsString)> {
+        let mode = match self.config.ssl.mode {
+            SslMode::Disable => "disable",
+            SslMode::Allow => "allow",
+            SslMode::Prefer => "prefer",
+            SslMode::Require => "require",
+            SslMode::VerifyCa => "verify-ca",
+            SslMode::VerifyFull => "verify-full",
+        };
+        let mut env = vec![("PGSSLMODE".into(), mode.into())];
+        match &self.config.ssl.root {
+            RootCertificates::None => {}
+            RootCertificates::System => env.push(("PGSSLROOTCERT".into(), "system".into())),
+            RootCertificates::File(path) => env.push(("PGSSLROOTCERT".into(), path.into())),
+        }
+        if let Some(client) = &self.config.ssl.client {
+            env.push(("PGSSLCERT".into(), (&client.certificate).into()));
+            env.push(("PGSSLKEY".into(), (&client.key).into()));
+        }
+        env
+    }
+
+    /// Host as libpq programs take it, and port, of the server that answered.
+    pub(super) fn libpq_host(&self) -> (String, u16) {
+        let address = &self.place.address;
+        let answers = |spec: &&protocol::postgres::HostSpec| match address {
+            protocol::Address::Unix(path) => spec.socket_path().as_ref() == Some(path),
+            protocol::Address::Tcp(address) => spec.socket_path().is_none() && spec.port == address.port(),
+        };
+        let chosen = self.config.hosts.iter().find(answers).or(self.config.hosts.first());
+        match chosen.map(|spec| (&spec.host, spec.port)) {
+            Some((Host::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),
+            Some((Host::Tcp { name, .. }, port)) => (name.clone(), port),
+            None => (String::new(), 5432),
+        }
+    }
+}
+
+fn described(dsn: &str) -> Result<Config, TargetError> {
+    let mut config = Config::parse(Some(dsn), &Env::process())?;
+    config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
+    Ok(config)
+}
+
+/// Connects; a server that is away may have settings on it that a killed pgdyno left.
+fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, TargetError> {
+    connect(config).map_err(|error| match left_at(home, config).into_iter().next() {
+        Some(left) => TargetError::AwayAndChanged { error, left: Box::new(left) },
+        None => error.into(),
+    })
+}
+
+/// Undoes what killed pgdynos left on servers that are not ours, as far as the environment and the passfile let us
+/// connect there.
+pub fn recover_earlier(home: &Home) -> Vec<Recovered> {
+    recover(home, None, Scope::Everything)
+}
+
+/// Undoes what killed pgdynos left on the server that `dsn` leads to, or on all that are known, for its own sake.
+///
+/// # Errors
+/// When that server cannot be connected to.
+pub fn restore_left(home: &Home, dsn: Option<&str>) -> Result<Vec<Recovered>, TargetError> {
+    let Some(dsn) = dsn else { return Ok(recover(home, None, Scope::Asked)) };
+    let mut control = connect_or_tell(&described(dsn)?, home)?;
+    Ok(recover(home, Some(&mut control), Scope::Asked))
+}

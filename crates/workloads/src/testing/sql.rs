@@ -1,0 +1,66 @@
+//! A control connection for tests: canned answers by the beginning of the statement, and a list of what was asked.
+
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
+
+/// Answers from a list; what is not on it succeeds without rows.
+#[derive(Debug, Default)]
+pub(crate) struct FakeSql {
+    answers: Vec<(String, Result<ResultSet, SqlError>)>,
+    /// Everything asked, COPY data left out.
+    pub(crate) asked: Vec<String>,
+}
+
+impl FakeSql {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Statements that contain `part` give these rows; `NULL` stands for itself. Earlier answers win.
+    pub(crate) fn answer(&mut self, part: &str, rows: &[&[&str]]) {
+        let value = |text: &&str| (*text != "NULL").then(|| (*text).to_owned());
+        let columns = (0..rows.first().map_or(1, |row| row.len())).map(|column| format!("column{column}"));
+        let set = ResultSet {
+            columns: columns.collect(),
+            rows: rows.iter().map(|row| row.iter().map(value).collect()).collect(),
+            tag: format!("SELECT {}", rows.len()),
+        };
+        self.answers.push((part.to_owned(), Ok(set)));
+    }
+
+    /// Takes another's answers too, behind its own.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.answers.append(&mut other.answers);
+    }
+
+    /// Statements that contain `part` fail.
+    pub(crate) fn refuse(&mut self, part: &str, sqlstate: &str, text: &str) {
+        let error = SqlError { sqlstate: Some(sqlstate.to_owned()), text: text.to_owned() };
+        self.answers.push((part.to_owned(), Err(error)));
+    }
+}
+
+impl Sql for FakeSql {
+    fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+        self.asked.push(sql.to_owned());
+        let found = self.answers.iter().find(|(part, _)| sql.contains(part.as_str()));
+        Ok(vec![found.map_or_else(|| Ok(ResultSet::default()), |(_, answer)| answer.clone())?])
+    }
+
+    fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
+        self.asked.push(sql.to_owned());
+        let (mut rows, mut piece) = (0, Vec::new());
+        loop {
+            piece.clear();
+            let supply = fill(&mut piece);
+            rows += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+            match supply {
+                Supply::More => {}
+                Supply::End => return Ok(rows),
+                Supply::GiveUp => {
+                    let text = "ERROR:  COPY from stdin failed: given up".to_owned();
+                    return Err(SqlError { sqlstate: Some("57014".to_owned()), text });
+                }
+            }
+        }
+    }
+}
