@@ -11,6 +11,7 @@ mod fixture;
 mod job;
 mod promise;
 mod run;
+mod sample;
 mod verdict;
 mod words;
 
@@ -19,5 +20,6 @@ pub use experiment::{Arm, Experiment, Host, IMPORTED, Setting, Target};
 pub use job::{Phase, Relation};
 pub use promise::Promise;
 pub use run::{Artifact, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
+pub use sample::{Sample, Scope};
 pub use verdict::{Doubt, Reason, Validity};
 pub use words::count;

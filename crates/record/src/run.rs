@@ -7,6 +7,7 @@ use stats::Histogram;
 
 use crate::experiment::Setting;
 use crate::job::{Phase, Relation};
+use crate::sample::Sample;
 use crate::verdict::{Doubt, Validity};
 
 /// One measurement of one cell and arm, or one job; stored as it ends.
@@ -28,8 +29,10 @@ pub struct Run {
     pub sequence: u32,
     /// 1 or 2 (or more): which arm of its pair came first.
     pub position_in_pair: u32,
-    /// Counts the invocations of `pgdyno run` that the experiment took, from 1.
-    pub session: u32,
+    /// Whether it ran beside the grid: its figures stand for themselves, and are no arm's and no cell's.
+    pub beside: bool,
+    /// Which of the invocations of the program that the experiment took, from 1.
+    pub invocation: u32,
     /// UTC, RFC 3339.
     pub started_at: String,
     /// Load: `closed`, `rate`, `users`.
@@ -73,6 +76,8 @@ pub struct Run {
     pub artifacts: Vec<Artifact>,
     /// Things that happened, in order.
     pub events: Vec<RunEvent>,
+    /// What collectors read while it lasted, in the order it was read.
+    pub samples: Vec<Sample>,
 }
 
 impl Run {
@@ -89,7 +94,8 @@ impl Run {
             round,
             sequence: 0,
             position_in_pair: 1,
-            session: 1,
+            beside: false,
+            invocation: 1,
             started_at: String::new(),
             load: "closed".to_owned(),
             offered_rate: None,
@@ -110,6 +116,7 @@ impl Run {
             relations: Vec::new(),
             artifacts: Vec::new(),
             events: Vec::new(),
+            samples: Vec::new(),
         }
     }
 }

@@ -100,14 +100,14 @@ impl ReportData {
         }
     }
 
-    /// Client runs of the grid: those with an arm where arms are compared, else all of them.
+    /// Client runs of the grid.
     pub fn grid_runs(&self) -> impl Iterator<Item = &Run> {
-        self.client_runs().filter(|run| run.arm.is_some() || !self.compares())
+        self.client_runs().filter(|run| !run.beside)
     }
 
-    /// Client runs beside the grid: without an arm although arms are compared.
+    /// Client runs beside the grid.
     pub fn runs_beside(&self) -> impl Iterator<Item = &Run> {
-        self.client_runs().filter(|run| run.arm.is_none() && self.compares())
+        self.client_runs().filter(|run| run.beside)
     }
 
     /// Runs of jobs (OSM loads, initialisation).

@@ -38,7 +38,8 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
         round,
         sequence: round * 10,
         position_in_pair: 1,
-        session: 1,
+        beside: false,
+        invocation: 1,
         started_at: "2026-01-02T03:04:05Z".into(),
         load: "closed".into(),
         offered_rate: None,
@@ -85,6 +86,13 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
             bytes: vec![0, 1, 255],
         }],
         events: vec![RunEvent { time_us: -5, kind: "notice".into(), detail: "x".into() }],
+        samples: vec![Sample {
+            scope: Scope::Round,
+            source: "host".into(),
+            name: "cpu_busy_pct".into(),
+            time_us: 1_000_000,
+            value: 12.5,
+        }],
     }
 }
 

@@ -90,11 +90,11 @@ pub(crate) fn keep(
         taste: None,
         created_at: jiff::Timestamp::now().to_string(),
     };
-    let (id, session) = store.begin_experiment(&experiment, &at.host, &at.target, false)?;
+    let (id, invocation) = store.begin_experiment(&experiment, &at.host, &at.target, false)?;
     if run.round > 0 {
         run.round = before + 1;
     }
-    (run.sequence, run.session) = (before, session);
+    (run.sequence, run.invocation) = (before, invocation);
     store.store(id, &[Finished { run: run.clone(), seconds }])?;
     Ok(id)
 }

@@ -16,7 +16,7 @@ use target::host;
 pub(super) struct Book {
     store: Store,
     experiment: ExperimentId,
-    session: u32,
+    invocation: u32,
     round: u32,
     entered: u32,
     /// Why no more runs are stored: what is measured is told all the same.
@@ -47,8 +47,8 @@ impl Book {
         };
         let round = finished.iter().map(|run| run.round).max().unwrap_or(0) + 1;
         let experiment = experiment(hash, plan_json, options.seed, round);
-        let (experiment, session) = store.begin_experiment(&experiment, &host, &target, false)?;
-        Ok(Self { store, experiment, session, round, entered: finished.len() as u32, lost: None })
+        let (experiment, invocation) = store.begin_experiment(&experiment, &host, &target, false)?;
+        Ok(Self { store, experiment, invocation, round, entered: finished.len() as u32, lost: None })
     }
 
     /// Its experiment, and why not all of its runs are stored.
@@ -62,7 +62,7 @@ impl Book {
             return;
         }
         let run = &mut done.run;
-        (run.round, run.session, run.sequence) = (self.round, self.session, self.entered);
+        (run.round, run.invocation, run.sequence) = (self.round, self.invocation, self.entered);
         self.entered += 1;
         self.lost = self.store.store(self.experiment, std::slice::from_ref(done)).err().map(LabError::from);
     }

@@ -17,14 +17,14 @@ pub(super) struct Book {
     target: Target,
     /// Begin anew, whatever is there.
     again: bool,
-    /// Its number, where earlier sessions stored runs of it.
+    /// Its number, where earlier invocations stored runs of it.
     known: Option<ExperimentId>,
-    /// Its number and that of this session, from this session's first run on.
+    /// Its number and that of this invocation, from its first run on.
     begun: Option<(ExperimentId, u32)>,
 }
 
 impl Book {
-    /// A place in a file that can be written; `known` is what earlier sessions of the experiment have.
+    /// A place in a file that can be written; `known` is what earlier invocations of the experiment have.
     pub(super) fn open(
         mut store: Store,
         path: &Path,
@@ -56,14 +56,14 @@ impl Book {
         Ok(self.id().map(|id| self.store.runs(id)).transpose()?.unwrap_or_default())
     }
 
-    /// Stores a run of this session, and gives its number.
+    /// Stores a run of this invocation, and gives its number.
     pub(super) fn keep(&mut self, block: &mut [Finished; 1]) -> Result<i64, LabError> {
-        let (id, session) = match self.begun {
+        let (id, invocation) = match self.begun {
             Some(begun) => begun,
             None => self.store.begin_experiment(&self.experiment, &self.host, &self.target, self.again)?,
         };
-        self.begun = Some((id, session));
-        block[0].run.session = session;
+        self.begun = Some((id, invocation));
+        block[0].run.invocation = invocation;
         Ok(self.store.store(id, block)?[0])
     }
 

@@ -47,8 +47,8 @@ pub(crate) struct JobRecord {
 
 impl JobRecord {
     /// As a run to be stored.
-    pub(crate) fn to_run(&self, name: &str, sequence: u32, session: u32, reused: bool) -> Run {
-        let mut run = recording::job(name, 0, sequence, session);
+    pub(crate) fn to_run(&self, name: &str, sequence: u32, invocation: u32, reused: bool) -> Run {
+        let mut run = recording::job(name, 0, sequence, invocation);
         run.started_at.clone_from(&self.started_at);
         run.measured_s = self.elapsed_us as f64 / 1e6;
         run.phases.clone_from(&self.phases);

@@ -41,11 +41,12 @@ fn named(counts: &Counts) -> BTreeMap<String, u64> {
 }
 
 /// A run as planned, with nothing measured yet.
-pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, session: u32) -> Run {
+pub(crate) fn planned(run: &PlannedRun, load: &str, warmup_s: f64, invocation: u32) -> Run {
     Run {
         sequence: run.sequence,
         position_in_pair: run.position_in_pair,
-        session,
+        beside: run.beside,
+        invocation,
         started_at: jiff::Timestamp::now().to_string(),
         load: load.to_owned(),
         offered_rate: run.rate,
@@ -82,7 +83,7 @@ pub(crate) fn fill(run: &mut Run, taken: Taken, scripts: &[ScriptInfo]) -> Spool
 }
 
 /// A preparation job, before it is known what it gave.
-pub(crate) fn job(name: &str, seed: u64, sequence: u32, session: u32) -> Run {
+pub(crate) fn job(name: &str, seed: u64, sequence: u32, invocation: u32) -> Run {
     let run = PlannedRun {
         sequence,
         round: 0,
@@ -94,7 +95,7 @@ pub(crate) fn job(name: &str, seed: u64, sequence: u32, session: u32) -> Run {
         clients: 0,
         threads: 0,
         rate: None,
-        beside: true,
+        beside: false,
     };
-    Run { kind: RunKind::Job, ..planned(&run, "job", 0.0, session) }
+    Run { kind: RunKind::Job, ..planned(&run, "job", 0.0, invocation) }
 }

@@ -59,7 +59,7 @@ fn target(data: &ReportData) -> Facts {
 
 fn experiment(data: &ReportData) -> Facts {
     let experiment = &data.experiment;
-    let sessions: BTreeSet<u32> = data.runs.iter().map(|run| run.session).collect();
+    let invocations: BTreeSet<u32> = data.runs.iter().map(|run| run.invocation).collect();
     let order = match experiment.order_scheme.as_str() {
         "pairs" => "pairs: the arms of a cell next to each other, order swapped every round",
         "half-rounds" => "half-rounds: all cells in one arm, then in the next, order swapped every round",
@@ -76,7 +76,7 @@ fn experiment(data: &ReportData) -> Facts {
         ("base", data.base().unwrap_or("none").to_owned()),
         ("margin", numbers::percent(experiment.margin)),
         ("run length", lengths(data)),
-        ("invocations", sessions.len().to_string()),
+        ("invocations", invocations.len().to_string()),
         ("seed", experiment.seed.to_string()),
         ("plan", experiment.hash.chars().take(16).collect()),
     ];

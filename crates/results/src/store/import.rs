@@ -110,6 +110,7 @@ impl Store {
                 )
             })?;
             let run_id = write_run(&transaction, shelf.id, &run_to_store, &run.seconds).map_err(sqlite)?;
+            remember_sources(&transaction, run_id, &run.hashes).map_err(sqlite)?;
             let Run { arm, round, factors, .. } = run_to_store;
             stored.push(StoredRun { place, run_id, arm, round, factors });
         }
@@ -125,8 +126,8 @@ type Sqlite<T> = Result<T, rusqlite::Error>;
 /// The run that one of these hashes belongs to, with its experiment's name.
 fn imported_before(transaction: &Transaction<'_>, hashes: &[String]) -> Sqlite<Option<(i64, String)>> {
     let mut find = transaction.prepare_cached(
-        "SELECT r.run_id, e.name FROM event v JOIN run r USING (run_id) JOIN experiment e USING (experiment_id)
-         WHERE v.kind = 'imported' AND instr(v.detail, ?1) > 0 ORDER BY r.run_id LIMIT 1",
+        "SELECT r.run_id, e.name FROM import_source s JOIN run r USING (run_id) JOIN experiment e USING (experiment_id)
+         WHERE s.sha256 = ?1 ORDER BY r.run_id LIMIT 1",
     )?;
     for hash in hashes {
         let found = find.query_row([hash], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
@@ -135,6 +136,14 @@ fn imported_before(transaction: &Transaction<'_>, hashes: &[String]) -> Sqlite<O
         }
     }
     Ok(None)
+}
+
+/// Keeps what a run was read from, so that it is known when it comes again.
+fn remember_sources(transaction: &Transaction<'_>, run_id: i64, hashes: &[String]) -> Sqlite<()> {
+    for hash in hashes {
+        transaction.execute("INSERT OR IGNORE INTO import_source VALUES (?1, ?2)", params![run_id, hash])?;
+    }
+    Ok(())
 }
 
 /// The experiment that runs are put into.
@@ -146,7 +155,7 @@ struct Shelf<'a> {
     arms: Vec<Arm>,
     rounds: u32,
     sequence: u32,
-    session: u32,
+    invocation: u32,
 }
 
 impl<'a> Shelf<'a> {
@@ -160,9 +169,9 @@ impl<'a> Shelf<'a> {
             Some(id) => id,
             None => insert_experiment(transaction, &experiment, &unknown_host(), &target(first))?,
         };
-        let (compare, base, arms, rounds, session, sequence) = transaction.query_row(
-            "UPDATE experiment SET sessions = sessions + 1, question = coalesce(?2, question) WHERE experiment_id = ?1
-             RETURNING compare_factor, base, arms, rounds, sessions,
+        let (compare, base, arms, rounds, invocation, sequence) = transaction.query_row(
+            "UPDATE experiment SET invocations = invocations + 1, question = coalesce(?2, question) WHERE experiment_id = ?1
+             RETURNING compare_factor, base, arms, rounds, invocations,
                        (SELECT count(*) FROM run WHERE run.experiment_id = ?1)",
             params![id, collection.question],
             |row| {
@@ -179,7 +188,7 @@ impl<'a> Shelf<'a> {
         }
         let arms = serde_json::from_str(&arms).unwrap_or_default();
         let id = ExperimentId(id);
-        Ok(Ok(Self { id, collection, compare, base, arms, rounds, sequence, session }))
+        Ok(Ok(Self { id, collection, compare, base, arms, rounds, sequence, invocation }))
     }
 
     /// Gives a run its factors, arm, round and place in the order; tells what cannot be known of it.
@@ -210,7 +219,7 @@ impl<'a> Shelf<'a> {
         )?;
         run.round = before + 1;
         self.rounds = self.rounds.max(run.round);
-        (run.sequence, run.session) = (self.sequence, self.session);
+        (run.sequence, run.invocation) = (self.sequence, self.invocation);
         self.sequence += 1;
         Ok(Ok(()))
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::StoreError;
 
 /// Every schema change, in order; the file's `user_version` is how many it has.
-const STEPS: &[&str] = &[include_str!("../schema/0001.sql")];
+const STEPS: &[&str] = &[include_str!("../schema/0001.sql"), include_str!("../schema/0002.sql")];
 
 /// Newest schema version this build knows.
 pub(super) const NEWEST: u32 = STEPS.len() as u32;
@@ -85,16 +85,110 @@ fn backup_path(path: &Path, version: u32) -> PathBuf {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use stats::Histogram;
+
     use super::*;
+    use crate::store::{Collection, ExperimentId, Store};
+    use crate::table::Value;
 
     const TWO: &[&str] = &[STEPS[0], "ALTER TABLE host ADD COLUMN note TEXT"];
 
+    /// A file of the first schema.
     fn old_file() -> (tempfile::TempDir, PathBuf, Connection) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("old.sqlite");
         let mut connection = Connection::open(&path).unwrap();
-        apply(&mut connection, &path, STEPS).unwrap();
+        apply(&mut connection, &path, &STEPS[..1]).unwrap();
         (folder, path, connection)
+    }
+
+    /// What pgdyno stored under the first schema: a comparison with a workload beside it, and an experiment that compares
+    /// nothing, with one too.
+    const OLD_RUNS: &str = r#"
+        INSERT INTO host VALUES (1, 'h', 'here', 'a CPU', 2, 1, '{}');
+        INSERT INTO target VALUES (1, 'url', 'postgres://x@localhost/y', '15.1', NULL, '{}');
+        INSERT INTO experiment VALUES
+            (1, 'e1', 'h1', 'compares', 'q', '', '{}', '7', 'pairs', 1, 'settings', 'a',
+             '[{"name":"a","settings":{},"unsafe_settings":[]},{"name":"b","settings":{},"unsafe_settings":[]}]',
+             0.03, NULL, '2026-01-02T03:04:05Z', 3, 1, 1),
+            (2, 'e2', 'h2', 'alone', 'q', '', '{"content":{"beside_workloads":["cache"]}}', '7', 'single', 1, NULL, NULL, '[]', 0.03, NULL, '', 1, 1, 1);
+        INSERT INTO cell VALUES (1, 1, 'reads', '{}'), (2, 1, 'cache', '{}'), (3, 2, 'reads', '{}'), (4, 2, 'cache', '{}');
+        INSERT INTO run VALUES
+            (1, 'r1', 1, 1, 'job', NULL, 0, 0, 1, 1, '', 'job', NULL, 0, 0, '', '0', 0, 1, 'valid',
+             NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+            (2, 'r2', 1, 1, 'client', 'a', 1, 1, 1, 2, '', 'closed', NULL, 1, 1, 'epoll', '18446744073709551615', 0, 1,
+             'valid', NULL, 3, NULL, NULL, NULL, NULL, NULL),
+            (3, 'r3', 1, 2, 'client', NULL, 1, 2, 1, 3, '', 'closed', NULL, 1, 1, 'epoll', '0', 0, 1, 'valid',
+             NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+            (4, 'r4', 2, 3, 'client', NULL, 1, 0, 1, 1, '', 'closed', NULL, 1, 1, 'epoll', '0', 0, 1, 'valid',
+             NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+            (5, 'r5', 2, 4, 'client', NULL, 1, 1, 1, 1, '', 'closed', NULL, 1, 1, 'epoll', '0', 0, 1, 'valid',
+             NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+        INSERT INTO script VALUES (1, 2, 0, 'one.sql', 'ab', 1, '{"ok":3}');
+        INSERT INTO series VALUES (1, 0, 1000000, 3, 0, 0, 0);
+        INSERT INTO run_count VALUES (2, 'ok', 3);"#;
+
+    fn with_runs(connection: &Connection) {
+        connection.execute_batch(OLD_RUNS).unwrap();
+        let mut response = Histogram::new();
+        response.record(1_000_000);
+        for kind in ["response", "service"] {
+            connection
+                .execute(
+                    "INSERT INTO hist VALUES (1, ?1, -1, 1000000, 1, '1000000', 1e12, 1000000, 1000000, ?2)",
+                    rusqlite::params![kind, response.encode()],
+                )
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn what_the_first_schema_kept_is_read_as_before() {
+        let (_folder, path, connection) = old_file();
+        with_runs(&connection);
+        drop(connection);
+        let store = Store::open_read_only(&path).unwrap();
+        assert!(backup_path(&path, 1).exists());
+        let runs = store.runs(ExperimentId(1)).unwrap();
+        let facts: Vec<_> = runs.iter().map(|run| (run.sequence, run.invocation, run.beside)).collect();
+        assert_eq!(facts, [(0, 1, false), (1, 2, false), (2, 3, true)]);
+        assert_eq!((runs[1].seed, runs[1].tps()), (u64::MAX, Some(3.0)));
+        assert_eq!((runs[1].series.len(), runs[1].response().max_ns()), (1, Some(1_000_000)));
+        assert!(runs.iter().all(|run| run.samples.is_empty()));
+        let alone: Vec<_> = store.runs(ExperimentId(2)).unwrap().iter().map(|run| run.beside).collect();
+        assert_eq!(alone, [false, true], "nothing is compared there: the plan tells it");
+        let invocations = store.query("SELECT invocations FROM v_experiment ORDER BY experiment_id").unwrap();
+        assert_eq!(invocations.rows, [[Value::Int(3)], [Value::Int(1)]]);
+    }
+
+    /// They were looked for in the sentence that an import leaves for people.
+    #[test]
+    fn what_older_imports_were_read_from_is_known_again() {
+        let (folder, path, connection) = old_file();
+        with_runs(&connection);
+        let files = ["old; sha256 log", "new"].map(|name| folder.path().join(name));
+        std::fs::write(&files[0], "0 1 2000 0 1175850568 995598\n").unwrap();
+        std::fs::write(&files[1], "0 1 3000 0 1175850568 995598\n").unwrap();
+        let sources = crate::import::Told::default();
+        let found = crate::import::read(&files, &sources, &mut |_, _| {}).unwrap().runs;
+        let hash = &found[0].hashes[0];
+        let details = [format!("old; sha256 log; sha256 {} {hash}", "a".repeat(64)), "too short".to_owned()];
+        for (at, detail) in details.iter().enumerate() {
+            let values = rusqlite::params![at as i64, detail];
+            connection.execute("INSERT INTO event VALUES (4, ?1, 0, 'imported', ?2)", values).unwrap();
+        }
+        drop(connection);
+        let mut store = Store::create_or_open(&path).unwrap();
+        let known = store.query("SELECT run_id, sha256 FROM import_source ORDER BY sha256 DESC").unwrap();
+        let mut wanted = [hash.clone(), "a".repeat(64)];
+        wanted.sort_by(|a, b| b.cmp(a));
+        assert_eq!(known.rows, wanted.map(|hash| [Value::Int(4), Value::from(hash.as_str())]));
+        let collection = Collection { name: "more".to_owned(), ..Collection::default() };
+        let imported = store.import(&collection, &found, false).unwrap();
+        assert_eq!((imported.known.len(), imported.known[0].run_id), (1, 4));
+        assert_eq!(imported.stored.len(), 1, "the other file is new");
+        let again = store.import(&collection, &found, false).unwrap();
+        assert_eq!((again.known.len(), again.stored.len()), (2, 0));
     }
 
     #[test]

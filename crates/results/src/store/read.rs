@@ -10,8 +10,8 @@ use super::write::{SET_ASIDE, WHOLE_RUN};
 use super::{ExperimentId, Store};
 use crate::error::StoreError;
 use record::{
-    Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, RunKey, ScriptRecord, SeriesPoint,
-    Setting, Target,
+    Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
+    SeriesPoint, Setting, Target,
 };
 
 /// A line of the list of experiments.
@@ -175,8 +175,8 @@ impl Store {
     pub fn runs(&self, id: ExperimentId) -> Result<Vec<Run>, StoreError> {
         let heads = self.rows(
             "SELECT r.run_id, r.settings_id, r.uuid, r.kind, c.workload, c.factors, r.arm, r.round, r.sequence,
-                    r.position_in_pair, r.session, r.started_at, r.load, r.offered_rate, r.clients, r.threads,
-                    r.driver, r.seed, r.warmup_s, r.measured_s, r.validity
+                    r.position_in_pair, r.invocation, r.started_at, r.load, r.offered_rate, r.clients, r.threads,
+                    r.driver, r.seed, r.warmup_s, r.measured_s, r.validity, r.beside
              FROM run r JOIN cell c USING (cell_id) WHERE r.experiment_id = ?1 ORDER BY r.sequence, r.run_id",
             id.0,
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?, head(row)?)),
@@ -283,6 +283,19 @@ impl Store {
             id,
             |row| Ok(RunEvent { time_us: row.get(0)?, kind: row.get(1)?, detail: row.get(2)? }),
         )?;
+        run.samples = self.rows(
+            "SELECT scope, source, name, time_us, value FROM sample WHERE run_id = ?1 ORDER BY rowid",
+            id,
+            |row| {
+                Ok(Sample {
+                    scope: word(row, 0)?,
+                    source: row.get(1)?,
+                    name: row.get(2)?,
+                    time_us: row.get(3)?,
+                    value: row.get(4)?,
+                })
+            },
+        )?;
         self.fill_scripts(id, run)
     }
 
@@ -342,7 +355,7 @@ fn head(row: &Row<'_>) -> Sqlite<Run> {
         uuid: row.get(2)?,
         sequence: row.get(8)?,
         position_in_pair: row.get(9)?,
-        session: row.get(10)?,
+        invocation: row.get(10)?,
         started_at: row.get(11)?,
         load: row.get(12)?,
         offered_rate: row.get(13)?,
@@ -353,6 +366,7 @@ fn head(row: &Row<'_>) -> Sqlite<Run> {
         warmup_s: row.get(18)?,
         measured_s: row.get(19)?,
         validity: word(row, 20)?,
+        beside: row.get(21)?,
         ..Run::new(word(row, 3)?, key)
     })
 }

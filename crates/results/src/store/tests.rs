@@ -14,8 +14,9 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 
 fn filled(path: &Path) -> (Store, ExperimentId) {
     let mut store = Store::create_or_open(path).unwrap();
-    let (id, session) = store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), false).unwrap();
-    assert_eq!(session, 1);
+    let (id, invocation) =
+        store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), false).unwrap();
+    assert_eq!(invocation, 1);
     for (arm, round) in [("A", 1), ("B", 1), ("B", 2)] {
         store.store(id, &[finished(run("reads", 4, Some(arm), round, 1000.0))]).unwrap();
     }
@@ -68,8 +69,8 @@ fn the_same_plan_goes_on_and_again_begins_anew() {
     more.rounds = 12;
     assert_eq!(store.begin_experiment(&more, &host(), &target(), false).unwrap(), (id, 2));
     assert_eq!(store.experiment(id).unwrap().experiment.rounds, 12);
-    let (new, session) = store.begin_experiment(&more, &host(), &target(), true).unwrap();
-    assert!(new != id && session == 1);
+    let (new, invocation) = store.begin_experiment(&more, &host(), &target(), true).unwrap();
+    assert!(new != id && invocation == 1);
     assert_eq!(store.find(Some("made-up")).unwrap(), new);
     assert_eq!(store.find(None).unwrap(), id, "the newest with runs");
     assert!(matches!(store.find(Some("other")), Err(StoreError::NoExperiment { .. })));
@@ -368,8 +369,8 @@ fn an_experiment_of_an_earlier_identity_goes_on_under_the_present_one() {
     store.adopt(&before.hash, "now").unwrap();
     assert_eq!(store.newest_with_hash("now").unwrap(), Some(id));
     let now = Experiment { hash: "now".into(), ..before.clone() };
-    let (same, session) = store.begin_experiment(&now, &host(), &target(), false).unwrap();
-    assert_eq!((same, session), (id, 2));
+    let (same, invocation) = store.begin_experiment(&now, &host(), &target(), false).unwrap();
+    assert_eq!((same, invocation), (id, 2));
     // Where the present identity has runs already, nothing is mixed into them.
     let (other, _) = store.begin_experiment(&before, &host(), &target(), false).unwrap();
     store.adopt(&before.hash, "now").unwrap();

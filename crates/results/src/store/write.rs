@@ -18,8 +18,8 @@ pub(super) const SET_ASIDE: &str = "set aside";
 type Sqlite<T> = Result<T, rusqlite::Error>;
 
 impl Store {
-    /// Finds the newest experiment with this plan, or makes it; counts the session and keeps the larger number of
-    /// rounds. With `again` always makes a new one. Returns its number and which session this is, from 1.
+    /// Finds the newest experiment with this plan, or makes it; counts the invocation and keeps the larger number
+    /// of rounds. With `again` always makes a new one. Returns its number and which invocation this is, from 1.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -46,13 +46,13 @@ impl Store {
                 }
                 None => insert_experiment(&transaction, experiment, host, target)?,
             };
-            let session = transaction.query_row(
-                "UPDATE experiment SET sessions = sessions + 1 WHERE experiment_id = ?1 RETURNING sessions",
+            let invocation = transaction.query_row(
+                "UPDATE experiment SET invocations = invocations + 1 WHERE experiment_id = ?1 RETURNING invocations",
                 [id],
                 |row| row.get(0),
             )?;
             transaction.commit()?;
-            Ok((ExperimentId(id), session))
+            Ok((ExperimentId(id), invocation))
         };
         begin(&mut self.connection).map_err(|error| StoreError::from_sqlite(&path, &error))
     }
@@ -269,11 +269,11 @@ fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run
     let response = run.response();
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1000.0);
     transaction.execute(
-        "INSERT INTO run (uuid, experiment_id, cell_id, kind, arm, round, sequence, position_in_pair, session,
+        "INSERT INTO run (uuid, experiment_id, cell_id, kind, arm, round, sequence, position_in_pair, invocation,
             started_at, load, offered_rate, clients, threads, driver, seed, warmup_s, measured_s, validity, settings_id,
-            tps, p50_us, p95_us, p99_us, p999_us, max_us)
+            tps, p50_us, p95_us, p99_us, p999_us, max_us, beside)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-            ?23, ?24, ?25, ?26)",
+            ?23, ?24, ?25, ?26, ?27)",
         params![
             run.uuid,
             experiment.0,
@@ -283,7 +283,7 @@ fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run
             run.round,
             run.sequence,
             run.position_in_pair,
-            run.session,
+            run.invocation,
             run.started_at,
             run.load,
             run.offered_rate,
@@ -301,6 +301,7 @@ fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run
             us(response.quantile_ns(0.99)),
             us(response.quantile_ns(0.999)),
             us(response.max_ns()),
+            run.beside,
         ],
     )?;
     Ok(transaction.last_insert_rowid())
@@ -341,6 +342,11 @@ fn insert_details(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<(
     for (at, event) in run.events.iter().enumerate() {
         let values = params![id, at as i64, event.time_us, event.kind, event.detail];
         transaction.execute("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)", values)?;
+    }
+    let mut insert = transaction.prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    for sample in run.samples.iter().filter(|sample| sample.value.is_finite()) {
+        let scope = word(&sample.scope);
+        insert.execute(params![id, scope, sample.source, sample.name, sample.time_us, sample.value])?;
     }
     Ok(())
 }
