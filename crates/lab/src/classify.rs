@@ -8,6 +8,7 @@ use results::StoreError;
 use workloads::WorkloadError;
 
 use crate::error::{Class, LabError};
+use crate::measure::NotStarted;
 use target::TargetError;
 use target::child::{AccountError, ChildError};
 use target::control::ConnectError;
@@ -306,6 +307,37 @@ impl Classified for StoreError {
             Self::Full { .. } | Self::Locked { .. } | Self::Unusable { .. } => Class::Io,
         }
     }
+}
+
+impl From<NotStarted> for LabError {
+    fn from(error: NotStarted) -> Self {
+        match error {
+            NotStarted::Workload(error) => error.into(),
+            NotStarted::Results(error) => error.into(),
+            NotStarted::Engine(error) => did_not_start(&error),
+        }
+    }
+}
+
+/// Why the load could not start, as an error of the lab.
+fn did_not_start(error: &EngineError) -> LabError {
+    let class = match error {
+        EngineError::SetupTimeout { .. } => Class::Unreachable,
+        EngineError::Plan(_) | EngineError::SocketPath { .. } => Class::Usage,
+        EngineError::OpenFiles { .. } | EngineError::Driver { .. } | EngineError::System { .. } => {
+            Class::Missing
+        }
+        EngineError::Setup { .. } => Class::Refused,
+    };
+    let hint = match error {
+        EngineError::Setup { message, .. }
+            if message.contains("too many") || message.contains("connection slots") =>
+        {
+            "use fewer clients, or raise max_connections on the server"
+        }
+        _ => "",
+    };
+    LabError::failed(class, error.to_string(), hint)
 }
 
 #[cfg(test)]

@@ -5,12 +5,19 @@
 pub mod bench;
 pub mod calibrate;
 mod classify;
-mod collect;
+pub mod collectors;
+mod counts;
+pub mod dropin;
 mod error;
 pub mod execute;
 pub mod experiment;
-pub mod pgbench;
+pub mod factors;
+pub mod jobs;
+pub mod measure;
 pub mod plan;
+pub mod runner;
+pub mod setup;
+mod strategies;
 pub mod validity;
 pub mod words;
 

@@ -5,7 +5,7 @@ use record::{Arrivals, Doubt, Offer, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
 
-use crate::execute::counts;
+use crate::counts::counts;
 
 /// A thread that is busier than this share of the time is the bottleneck itself.
 pub const SATURATED: f64 = 0.90;

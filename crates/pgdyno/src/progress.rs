@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::report::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::execute::{LabEvent, Progress, Step};
+use lab::runner::{LabEvent, Progress, ScriptSecond, Step};
 use owo_colors::OwoColorize;
 use record::{Arrivals, Doubt, Promise, Reason, Validity};
 use report::numbers;
@@ -108,8 +108,8 @@ impl Progress for Screen {
     fn event(&mut self, event: LabEvent) {
         match event {
             LabEvent::Step { step, what } => self.step(step, &what),
-            LabEvent::Note(text) => self.line(&format!("{:>8}  {text}", "")),
-            LabEvent::Warning(text) => self.bar.suspend(|| print::warning(&text)),
+            LabEvent::Note { text } => self.line(&format!("{:>8}  {text}", "")),
+            LabEvent::Warning { text } => self.bar.suspend(|| print::warning(&text)),
             LabEvent::Begin { planned, stored, left, .. } => self.begin(planned, stored, left),
             LabEvent::RunStarted { what, next, left, .. } => {
                 let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
@@ -117,17 +117,8 @@ impl Progress for Screen {
                 self.message(&self.now);
                 self.bar.set_prefix(visible::line(&format!("{} left{next}", time(left))).into_owned());
             }
-            LabEvent::Second { elapsed, tps, latency_ms, failed, late, skipped } => {
-                let latency =
-                    latency_ms.map(|ms| format!(", {}", numbers::latency_us(ms * 1e3))).unwrap_or_default();
-                let when = elapsed.map_or("warm-up".to_owned(), |at| format!("{:.0} s", at.as_secs_f64()));
-                let missed = [(failed, "failed"), (late, "late"), (skipped, "skipped")];
-                let missed = missed.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
-                self.second(&format!(
-                    "{when}: {} tps{latency}{}",
-                    numbers::tps(tps),
-                    missed.collect::<String>()
-                ));
+            LabEvent::Second { start_us, length_us, scripts, .. } => {
+                self.second(&second(start_us, length_us, &scripts));
             }
             LabEvent::RunFinished {
                 number,
@@ -162,6 +153,28 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// `12 s: 5,123 tps, 1.2 ms, 3 late`.
+fn second(start_us: i64, length_us: u64, scripts: &[ScriptSecond]) -> String {
+    let sum = |count: fn(&ScriptSecond) -> u64| scripts.iter().map(count).sum::<u64>();
+    let done = sum(|script| script.ok + script.late);
+    let seconds = length_us as f64 / 1e6;
+    let tps = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
+    let sum_us = scripts.iter().map(|script| script.response.sum_ns() as f64 / 1e3).sum::<f64>();
+    let latency = (done > 0).then(|| format!(", {}", numbers::latency_us(sum_us / done as f64)));
+    let when = match start_us {
+        0.. => format!("{:.0} s", start_us as f64 / 1e6 + seconds),
+        _ => "warm-up".to_owned(),
+    };
+    let missed = [
+        (sum(|script| script.failed), "failed"),
+        (sum(|script| script.late), "late"),
+        (sum(|script| script.skipped), "skipped"),
+    ];
+    let missed = missed.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
+    let missed: String = missed.collect();
+    format!("{when}: {} tps{}{missed}", numbers::tps(tps), latency.unwrap_or_default())
 }
 
 /// `tpcb, 4 clients: 5.123 tps, p99 273 ms`: four digits, so that small rates that differ do not look alike.

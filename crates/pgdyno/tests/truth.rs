@@ -9,7 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{Arrivals, DriverChoice, Load, Measured, Plan, Rate, Stop, Time, Timeline, Until};
-use lab::pgbench::{LoadOptions, measure};
+use lab::measure::{Keep, measure};
+use lab::setup::{self, Counting, Server, Setup};
 use stats::Histogram;
 use support::Place;
 use target::child::Watchdog;
@@ -157,21 +158,26 @@ fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
 fn the_drop_in_measures_the_same() {
     let bench = Bench::new(Delay::Constant(Duration::from_millis(3)), Mode::Simple);
     for rate in [None, Some(300.0)] {
-        let load = LoadOptions {
+        let setup = Setup {
+            server: Server::Sink,
+            arm: None,
+            workload: String::new(),
+            load: rate.map_or(setup::Load::Closed, setup::Load::Rate),
             clients: 4,
             threads: 2,
-            until: Until::PerClient(40),
+            promise: None,
             warmup: Duration::ZERO,
-            rate,
-            limit: None,
+            until: Until::PerClient(40),
             statements: true,
             transactions: false,
             driver: DriverChoice::Auto,
             seed: 1,
+            counting: Counting::PGBENCH,
         };
         bench.sink.figures().expect("figures");
-        let measured =
-            measure(&bench.workload, &bench.places(), &load, &mut (), &Stop::new()).expect("a run");
+        let (places, stop) = (bench.places(), target::Stop::new());
+        let measured = measure(&bench.workload, &places, &setup, Keep::Nothing, &mut (), &mut [], &stop);
+        let measured = measured.expect("a run").engine;
         let seen = bench.sink.figures().expect("figures");
         assert_eq!((measured.totals().ok, seen.count()), (160, 160));
         compare(&measured, &seen);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::run::Run;
 
 /// Share of the offered rate that must be done in time; a run below it is overloaded.
@@ -10,7 +12,7 @@ pub const KEPT_UP: f64 = 0.99;
 const CHANCE: f64 = 3.0;
 
 /// Arrivals of one run, or of several taken together: `due = ok + late + failed + skipped + unfinished`.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
     /// Arrivals offered. As a rule all that were due; where fewer were counted than the rate asked for explains by chance,
     /// those of the rate: pgbench, and runs of a number of transactions, do not count what no client came to take.

@@ -1,9 +1,11 @@
 //! How a promise was kept: of what was done, how much was late. Whatever the load.
 
+use serde::{Deserialize, Serialize};
+
 use crate::run::{Run, RunKind};
 
 /// Late transactions of one run, or of several taken together.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
     /// The promise, ms; `None` where runs do not name it, or not the same.
     pub ms: Option<f64>,

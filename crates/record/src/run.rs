@@ -81,6 +81,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// What identifies it inside its experiment.
+    #[must_use]
+    pub fn key(&self) -> RunKey {
+        RunKey {
+            workload: self.workload.clone(),
+            factors: self.factors.clone(),
+            arm: self.arm.clone(),
+            round: self.round,
+        }
+    }
+
     /// One of which nothing is known but what it is: closed load, no clients, nothing measured, nothing against it.
     #[must_use]
     pub fn new(kind: RunKind, key: RunKey) -> Self {
@@ -122,7 +133,7 @@ impl Run {
 }
 
 /// What identifies a run inside its experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunKey {
     /// Workload's name.
     pub workload: String,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::Client;
+use engine::{Client, Gaps};
 
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
@@ -100,6 +100,12 @@ pub trait ClientWorkload: Send {
     /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
     fn statements(&self) -> Vec<StatementInfo> {
         Vec::new()
+    }
+
+    /// The gaps between arrivals at this rate (per second, above 0), where the workload's own streams draw them.
+    fn gaps(&self, rate: f64, crew: Crew) -> Option<Gaps> {
+        let _ = (rate, crew);
+        None
     }
 
     /// Whether it was said that nothing may come back.

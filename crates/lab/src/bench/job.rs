@@ -1,17 +1,16 @@
 //! Jobs by themselves: an OSM load, pgbench's tables.
 
-use results::Spool;
 use std::path::{Path, PathBuf};
 
 use record::Run;
 use results::ExperimentId;
 use workloads::pgbench::init::InitOptions;
 
-use super::keep::{Surroundings, keep, try_results};
 use crate::error::{Class, LabError};
-use crate::execute::{Progress, Stage, Step, Tell, prepare};
 use crate::experiment::TargetSpec;
+use crate::jobs::prepare;
 use crate::plan::PlannedPreparation;
+use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use target::Stop;
 
 /// A job that was done.
@@ -82,18 +81,17 @@ fn single(
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
     let job = done.first().ok_or_else(|| LabError::failed(Class::Internal, "a job of no kind", ""))?;
-    let mut run = job.record.to_run(&job.name, 0, 1, false);
-    let stored = match results {
-        Some(path) => {
-            progress.step(Step::Store, path.display().to_string());
-            let identity = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
-            // Only now: a job may have made the extension whose version is stored.
-            let at = Surroundings::of(&stage);
-            Some(at.and_then(|at| {
-                keep(path, &at, name, question, (&identity, target), &mut run, Spool::default())
-            }))
-        }
-        None => None,
-    };
-    Ok(Kept { run, stored })
+    let mut block = [job.record.to_run(&job.name, 0, false)];
+    let stored = results.map(|path| {
+        progress.step(Step::Store, path.display().to_string());
+        let content = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
+        let seed = block[0].run.seed;
+        let identity = Identity { name, question, content, target: Some(target), seed };
+        // Only now: a job may have made the extension whose version is stored.
+        let mut results = Results::next_round(path, &identity, Surroundings::of(&stage)?)?;
+        results.keep(&mut block)?;
+        results.id().ok_or_else(|| LabError::failed(Class::Internal, "the job was not stored", ""))
+    });
+    let [finished] = block;
+    Ok(Kept { run: finished.run, stored })
 }

@@ -3,8 +3,6 @@
 
 mod connection;
 mod job;
-mod keep;
-mod single;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,19 +10,21 @@ use std::time::Duration;
 use engine::Measured;
 use record::Run;
 use results::ExperimentId;
+use target::Stop;
 use workloads::pgbench::{self, Pgbench, ScriptSource};
-use workloads::{ClientWorkload, Crew, ScriptInfo, StatementInfo};
+use workloads::{ClientWorkload, ScriptInfo, StatementInfo};
 
 pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
-pub(crate) use self::keep::{Surroundings, keep, try_results};
-pub(crate) use self::single::Single;
-use crate::collect::{probe_ms, settle};
-use crate::error::LabError;
-use crate::execute::{Progress, Series, Stage, Step, Taken, Tell, measure};
+use crate::error::{Class, LabError, explain};
 use crate::experiment::TargetSpec;
-use target::Stop;
+use crate::measure::Keep;
+use crate::plan::PlannedRun;
+use crate::runner::{
+    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
+};
+use crate::setup::{Counting, Load, Server, Setup};
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub struct Options {
     /// Open load: transactions per second; closed when `None`.
     pub rate: Option<f64>,
     /// Slower transactions are late; under a rate, hopeless ones are skipped.
-    pub limit: Option<Duration>,
+    pub promise: Option<Duration>,
     /// Whether the latency of each statement is measured.
     pub statements: bool,
     /// Which driver moves the bytes.
@@ -87,7 +87,7 @@ pub struct Benched {
 /// # Errors
 /// [`LabError`], with what to try.
 pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
-    crate::error::explain(stop, once(options, progress, stop))
+    explain(stop, once(options, progress, stop))
 }
 
 fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
@@ -98,50 +98,46 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     progress.step(Step::Guard, "does it do something?");
     stage.with_site(|site| workload.check(site))?;
     stage.with_site(|site| workload.prepare(site, options.seed))?;
-    progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
-    let remarks = stage.with_site(|site| workload.reset(site))?;
-    let control = stage.control()?;
-    let settled = settle(control, &|| stop.soon())?;
-    let single = single(options, &workload);
-    let mut record = single.record();
-    record.figures.insert("autovacuum_wait_s".to_owned(), settled.autovacuum_s);
-    record.figures.extend(settled.checkpoint_s.map(|seconds| ("checkpoint_before_s".to_owned(), seconds)));
-    record.figures.extend(probe_ms(control).map(|ms| ("probe_ms".to_owned(), ms)));
-    record.settings = stage.recorded()?;
-
+    let scripts = workload.scripts();
+    let statements = if options.statements { workload.statements() } else { Vec::new() };
+    let (scale, positions) = (workload.scale(), workload.clone());
+    let setup = setup(options, &scripts);
     let at = Surroundings::of(&stage)?;
-    let mut taken = take(options, &workload, &mut stage, &mut *progress, stop)?;
-    let lost = taken.lost.take();
+
+    let mut runner = Runner::new(Some(stage), progress, stop);
+    runner.add(&setup.workload, Ready::as_it_is(Box::new(workload)));
+    let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
+    let Done { finished, measured, lost, .. } =
+        runner.run(&PlannedRun::single(&setup), &setup, Care::FULL, keep)?;
     // What was measured is kept, also if the user has seen enough.
     let _concluding = stop.concluding();
-    let measured = taken.measured.clone();
-    let scripts = workload.scripts();
-    let seconds = single.fill(&mut record, taken, &scripts);
-    let stored = match &options.results {
-        Some(path) => {
-            progress.step(Step::Store, path.display().to_string());
-            Some(keep(
-                path,
-                &at,
-                "bench",
-                &question(options, &scripts),
-                (&identity(options, &scripts), &options.target),
-                &mut record,
-                seconds,
-            ))
-        }
-        None => None,
-    };
+    let mut block = [finished];
+    let stored = options.results.as_deref().map(|path| {
+        runner.progress.step(Step::Store, path.display().to_string());
+        let question = question(options, &scripts);
+        let identity = Identity {
+            name: "bench",
+            question: &question,
+            content: identity(options, &scripts),
+            target: Some(&options.target),
+            seed: options.seed,
+        };
+        let mut results = Results::next_round(path, &identity, at)?;
+        results.keep(&mut block)?;
+        results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))
+    });
+    let [finished] = block;
+    let remarks = finished.run.events.iter().filter(|event| event.kind == "remark");
     Ok(Benched {
-        statements: if options.statements { workload.statements() } else { Vec::new() },
-        scale: workload.scale(),
-        gave_up_at: measured.aborts.first().and_then(|abort| workload.locate(&abort.to_string())),
-        run: record,
+        statements,
+        scale,
+        gave_up_at: measured.aborts.first().and_then(|abort| positions.locate(&abort.to_string())),
+        remarks: remarks.map(|event| event.detail.clone()).collect(),
+        run: finished.run,
         measured,
         scripts,
         stored,
         lost,
-        remarks,
     })
 }
 
@@ -152,64 +148,24 @@ fn open(options: &Options) -> Result<Pgbench, LabError> {
     Ok(Pgbench::with_scripts(&options.workload, &options.scripts)?)
 }
 
-fn take(
-    options: &Options,
-    workload: &Pgbench,
-    stage: &mut Stage,
-    progress: &mut dyn Progress,
-    stop: &Stop,
-) -> Result<Taken, LabError> {
-    let plan = engine_plan(options, workload);
-    let crew = Crew {
-        clients: options.clients as usize,
-        threads: plan.threads,
-        seed: options.seed,
-        statements: options.statements,
-    };
-    let series = Series::of(plan.until, options.results.as_deref())?;
-    measure(stage, workload, &plan, crew, series, progress, stop)
-}
-
 /// As pgbench does it: a timeline per thread, and transactions that are open at the end are waited for.
-fn engine_plan(options: &Options, workload: &Pgbench) -> engine::Plan {
-    let nanoseconds = |duration: Duration| duration.as_nanos() as engine::Time;
-    engine::Plan {
-        threads: options.threads.min(options.clients).max(1) as usize,
-        driver: options.driver,
-        load: match options.rate {
-            None => engine::Load::Closed,
-            Some(per_second) => engine::Load::Rate(engine::Rate {
-                per_second,
-                arrivals: engine::Arrivals::Poisson,
-                timeline: engine::Timeline::PerThread,
-            }),
-        },
-        warmup: nanoseconds(options.warmup),
-        until: options.until,
-        limit: options.limit.map(nanoseconds),
-        skip_late: options.rate.is_some() && options.limit.is_some(),
-        drain: nanoseconds(Duration::from_secs(60)),
-        count_drained: false,
-        transactions: false,
-        gaps: None,
-        connect_timeout: nanoseconds(Duration::from_secs(60)),
-        seed: options.seed,
-        scripts: workload.scripts().len(),
-        statements: if options.statements { workload.statements().len() } else { 0 },
-    }
-}
-
-fn single(options: &Options, workload: &Pgbench) -> Single {
-    let names: Vec<_> = workload.scripts().into_iter().map(|script| script.name).collect();
-    Single {
+fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
+    let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
+    Setup {
+        server: Server::Target,
+        arm: None,
         workload: names.join(", "),
+        load: options.rate.map_or(Load::Closed, Load::Rate),
         clients: options.clients,
         threads: options.threads.min(options.clients).max(1),
-        rate: options.rate,
-        limit: options.limit,
+        promise: options.promise,
         warmup: options.warmup,
+        until: options.until,
+        statements: options.statements,
+        transactions: false,
+        driver: options.driver,
         seed: options.seed,
-        may_be_empty: options.workload.may_be_empty,
+        counting: Counting::BENCH,
     }
 }
 
@@ -239,6 +195,6 @@ fn identity(options: &Options, scripts: &[ScriptInfo]) -> serde_json::Value {
         "until": until,
         "warmup_s": options.warmup.as_secs_f64(),
         "rate": options.rate,
-        "limit_s": options.limit.map(|limit| limit.as_secs_f64()),
+        "limit_s": options.promise.map(|promise| promise.as_secs_f64()),
     })
 }

@@ -4,39 +4,37 @@
 //! scheduled arrivals start, with nothing to do and with something, and up to which rate all of that is in order. Every
 //! measurement is an ordinary run, judged by the rules of all runs, and stored.
 
-mod asked;
-mod bottleneck;
-mod drive;
-mod keep;
-mod limit;
-mod search;
-mod session;
-
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::DriverChoice;
-use record::{Doubt, Validity};
+use record::{Doubt, Run, Target, Validity};
 use results::ExperimentId;
-
-use self::asked::Asked;
-use self::drive::Bench;
-use self::keep::Book;
-pub use self::limit::{HOST_FACTOR, Limit};
-use self::session::{Session, operations};
-use crate::bench::try_results;
-use crate::error::{Class, LabError};
-use crate::execute::{Progress, Stage, Step, Tell, prepare};
-use crate::experiment::TargetSpec;
-use crate::plan::PlannedPreparation;
 use target::Stop;
+use target::child::Watchdog;
+use target::home::Home;
+use target::host;
+use target::sink::{Delay, Sink};
+
+use crate::error::{Class, LabError, explain};
+use crate::experiment::TargetSpec;
+use crate::jobs::prepare;
+use crate::measure::Keep;
+use crate::plan::PlannedPreparation;
+use crate::runner::{
+    Care, Identity, LabEvent, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
+};
+use crate::strategies::calibration::{Calibration, Operation};
+pub use crate::strategies::calibration::{HOST_FACTOR, LAG_CLIENTS, LAG_RATE, Limit};
+use crate::strategies::{Done, Strategy};
 
 /// The private server that is measured; it stays for the next time.
 const SERVER: &str = "calibrate";
-/// Arrivals per second at which the start lag is measured.
-pub const LAG_RATE: f64 = 5_000.0;
-/// Clients where arrivals are scheduled: more than are ever busy, so that none has to wait for one.
-pub const LAG_CLIENTS: u32 = 64;
+/// What the results of a calibration answer.
+const QUESTION: &str =
+    "What does an operation cost this load generator, how punctual is it, and where does it end?";
+
 /// How to calibrate.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -114,32 +112,180 @@ pub struct Calibrated {
 /// # Errors
 /// [`LabError`], with what to try; runs finished before it are stored.
 pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
-    crate::error::explain(stop, calibrate(options, progress, stop))
+    explain(stop, calibrate(options, progress, stop))
 }
 
 fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Calibrated, LabError> {
     let mut remarks = Vec::new();
     try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
-    let mut bench = Bench::open(stage.as_mut(), options, stop)?;
-    let book = Book::open(options, stage.as_ref())?;
-    let mut session = Session::begin(options, stage.is_some(), book, progress, stop);
-    let mut rows = Vec::new();
-    for asked in operations(stage.is_some()) {
-        for clients in &options.clients {
-            rows.push(session.cell(&mut bench, asked, *clients)?);
+    if let Some(stage) = &mut stage {
+        let control = stage.control()?;
+        crate::runner::settle(control, &|| stop.soon())?;
+    }
+    let strategy = Calibration {
+        time: options.time,
+        clients: options.clients.clone(),
+        server: stage.is_some(),
+        driver: options.driver,
+        seed: options.seed,
+    };
+    let results = results(options, stage.as_ref())?;
+    let mut runner = Runner::new(stage, progress, stop);
+    get_ready(&mut runner, strategy.server)?;
+    let mut session =
+        Calibrating { options, strategy: &strategy, results, done: Vec::new(), not_stored: None };
+    session.carry_out(&mut runner)?;
+    session.conclude(remarks)
+}
+
+/// A calibration under way.
+struct Calibrating<'a> {
+    options: &'a Options,
+    strategy: &'a Calibration,
+    results: Results,
+    done: Vec<Done>,
+    /// Why no more runs are stored: what is measured is told all the same.
+    not_stored: Option<LabError>,
+}
+
+impl Calibrating<'_> {
+    fn carry_out(&mut self, runner: &mut Runner<'_>) -> Result<(), LabError> {
+        let lengths = self.strategy.lengths();
+        let left = |number: usize| lengths.iter().skip(number).sum::<Duration>();
+        let (planned, results) = (self.strategy.planned(), self.options.results.clone());
+        runner.progress.event(LabEvent::Begin { planned, stored: 0, left: left(0), results });
+        // The group of runs under the same words that is measured: its number, its words, its first run.
+        let mut group: Option<(usize, String, usize)> = None;
+        while let Some(block) = self.strategy.next(&self.done) {
+            for next in block.runs {
+                if group.as_ref().is_none_or(|(number, ..)| *number != next.number) {
+                    if let Some(group) = group.take() {
+                        self.tell_finished(runner, &group, left(group.0));
+                    }
+                    let (number, takes, what) = (next.number, next.takes, next.what.clone());
+                    let left = left(number - 1);
+                    runner.progress.event(LabEvent::RunStarted {
+                        number,
+                        planned,
+                        what,
+                        takes,
+                        next: None,
+                        left,
+                    });
+                    group = Some((next.number, next.what.clone(), self.done.len()));
+                }
+                self.stopped(runner.stop().soon(), next.number)?;
+                let keep = Keep::Distributions(&self.options.results);
+                let mut ran = runner.run(&next.run, &next.setup, Care::NONE, keep)?;
+                self.stopped(runner.stop().at_once(), next.number)?;
+                self.store(&mut ran.finished);
+                self.done.push(Done { run: ran.finished.run, cause: ran.cause, number: 0 });
+                if let Some(words) = self.strategy.trial_words(&self.done) {
+                    runner.progress.step(Step::Measure, words);
+                }
+            }
+        }
+        if let Some(group) = group {
+            self.tell_finished(runner, &group, Duration::ZERO);
+        }
+        Ok(())
+    }
+
+    /// Unlike an experiment it does not go on where it stopped: the machine may be another one by then.
+    fn stopped(&self, stop: bool, number: usize) -> Result<(), LabError> {
+        let kept = crate::words::count(number - 1, "measurement");
+        let what = format!("stopped; {kept} of {} are kept", self.strategy.planned());
+        if stop { Err(LabError::failed(Class::Interrupted, what, "")) } else { Ok(()) }
+    }
+
+    /// Stores a run, unless one before could not be.
+    fn store(&mut self, finished: &mut results::Finished) {
+        if self.not_stored.is_none() {
+            self.not_stored = self.results.keep(std::slice::from_mut(finished)).err();
         }
     }
-    let mut idle = session.start_lag(&mut bench, Asked::Nothing, "nothing to do")?;
-    let again = session.start_lag(&mut bench, Asked::Nothing, "nothing to do")?;
-    // What disturbed one of them is not what the host can do.
-    if p99(&again) < p99(&idle) {
-        idle = again;
+
+    /// Tells of a group of runs by its first, or by the best of a search.
+    fn tell_finished(&self, runner: &mut Runner<'_>, group: &(usize, String, usize), left: Duration) {
+        let (number, what, first) = group;
+        let planned = self.strategy.planned();
+        let limit = self.strategy.limit(&self.done, host::cores());
+        let shown = match *number == planned {
+            true => limit.clean.as_ref().or(limit.kept.as_ref()),
+            false => self.done.get(*first).map(|done| &done.run),
+        };
+        if let Some(run) = shown {
+            runner.progress.event(LabEvent::finished(run, *number, planned, what.clone(), left));
+        }
     }
-    let start_lag = session.start_lag(&mut bench, Asked::SinkSimple, "start lag")?;
-    let limit = session.limit(&mut bench, p99(&idle).unwrap_or(0.0))?;
-    let (stored, not_stored) = session.end();
-    Ok(Calibrated { rows, idle, start_lag, limit, stored, not_stored, remarks })
+
+    fn conclude(self, remarks: Vec<String>) -> Result<Calibrated, LabError> {
+        let missing = || LabError::failed(Class::Internal, "a measurement is missing", "");
+        let found = self.strategy.found(&self.done);
+        let lag = |what, run: &Run| Row { what, rate: Some(LAG_RATE), ..row(what, run, run) };
+        let cells = found.cells.iter();
+        Ok(Calibrated {
+            rows: cells
+                .map(|(operation, cost, calm)| Row {
+                    rate: calm.offered_rate,
+                    ..row(operation.name(), cost, calm)
+                })
+                .collect(),
+            idle: lag("nothing to do", found.idle.ok_or_else(missing)?),
+            start_lag: lag("start lag", found.lag.ok_or_else(missing)?),
+            limit: self.strategy.limit(&self.done, host::cores()),
+            stored: self.results.id().ok_or_else(missing)?,
+            not_stored: self.not_stored,
+            remarks,
+        })
+    }
+}
+
+/// Starts the sink, and makes every operation ready.
+fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
+    let watchdog = Watchdog::current().map_err(|source| {
+        LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
+    })?;
+    runner.set_sink(Sink::start(&Home::locate()?, &watchdog.exe, &watchdog, Delay::None)?);
+    for operation in Operation::costly(server).chain([Operation::Nothing]) {
+        let mut workload = operation.workload()?;
+        if operation.is_server() {
+            use workloads::ClientWorkload;
+            runner.stage()?.with_site(|site| workload.check(site))?;
+        }
+        runner.add(operation.name(), Ready::as_it_is(Box::new(workload)));
+    }
+    Ok(())
+}
+
+/// One more round of the experiment of the same options.
+fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, LabError> {
+    let at = match stage {
+        Some(stage) => Surroundings::of(stage)?,
+        None => Surroundings { host: host::describe(None), target: without_server() },
+    };
+    let content = serde_json::json!({
+        "driver": format!("{:?}", options.driver),
+        "time_s": options.time.as_secs_f64(),
+        "clients": options.clients,
+        "server": at.target.server_version,
+        "host": at.host.uuid,
+    });
+    let identity =
+        Identity { name: "calibrate", question: QUESTION, content, target: None, seed: options.seed };
+    Results::next_round(&options.results, &identity, at)
+}
+
+/// What is measured where there is no PostgreSQL.
+fn without_server() -> Target {
+    Target {
+        kind: "sink".to_owned(),
+        dsn_redacted: String::new(),
+        server_version: String::new(),
+        postgis_version: None,
+        versions: BTreeMap::from([("pgdyno".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
+    }
 }
 
 /// The private server with small tables; `None`, and a remark, where there is no PostgreSQL.
@@ -167,7 +313,25 @@ fn server(
     Ok(Some(stage))
 }
 
-/// How late 1 % of the arrivals started, µs.
-fn p99(row: &Row) -> Option<f64> {
-    row.start_lag.map(|lag| lag.p99_us)
+fn row(what: &'static str, cost: &Run, lateness: &Run) -> Row {
+    let figure = |run: &Run, name: &str| run.figures.get(name).copied();
+    let late = |name: &str| {
+        let of = |quantile: &str| figure(lateness, &format!("{name}_{quantile}_us"));
+        Some(Lateness { p50_us: of("p50")?, p99_us: of("p99")? })
+    };
+    let mut doubts = cost.doubts.clone();
+    doubts.extend(lateness.doubts.iter().filter(|doubt| !cost.doubts.contains(doubt)).cloned());
+    Row {
+        what,
+        clients: cost.clients,
+        driver: cost.driver.clone(),
+        cpu_us: figure(cost, "client_cpu_us_per_tx"),
+        per_second: cost.tps(),
+        busy_pct: figure(cost, "client_busiest_thread_pct"),
+        rate: None,
+        wakeup: late("timer_lateness"),
+        start_lag: late("start_lag"),
+        validity: crate::validity::worst([cost.validity, lateness.validity].into_iter()),
+        doubts,
+    }
 }

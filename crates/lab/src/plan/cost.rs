@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Plan, PlannedArm, Scheme};
+use super::{Plan, Scheme};
+use crate::setup::Arm;
 use target::settings::needs_restart;
 
 /// Whether going from one of these arms to another takes a restart.
-pub(super) fn arms_need_restart(arms: &[PlannedArm]) -> bool {
+pub(super) fn arms_need_restart(arms: &[Arm]) -> bool {
     let values = |name: &String| arms.iter().map(|arm| arm.settings.get(name)).collect::<Vec<_>>();
     let names = arms.iter().flat_map(|arm| arm.settings.keys()).filter(|name| needs_restart(name));
     names.into_iter().any(|name| values(name).windows(2).any(|pair| pair[0] != pair[1]))
@@ -68,10 +69,10 @@ pub(super) fn sized(
 mod tests {
     use super::*;
 
-    fn arm(settings: &[(&str, &str)]) -> PlannedArm {
+    fn arm(settings: &[(&str, &str)]) -> Arm {
         let settings =
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        PlannedArm { name: Some("a".into()), settings, weakens: Vec::new() }
+        Arm { name: Some("a".into()), settings, weakens: Vec::new() }
     }
 
     #[test]

@@ -8,9 +8,10 @@ use workloads::Spec;
 use super::cost::{arms_need_restart, sized};
 use super::inputs::fingerprint;
 use super::order::{Scheme, derive, runs};
-use super::{Content, Plan, PlannedArm, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedWorkload};
+use super::{Content, Plan, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedWorkload};
 use crate::error::{Class, LabError};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
+use crate::setup::Arm;
 use target::settings::{Machine, resolve_all, weakens};
 
 impl Plan {
@@ -20,10 +21,12 @@ impl Plan {
     /// # Errors
     /// When a file it names cannot be read, or a script does not parse.
     pub fn expand(file: &ExperimentFile, machine: Machine) -> Result<Self, LabError> {
+        let wrong =
+            |problem| LabError::failed(Class::BadInput, format!("{}: {problem}", file.path.display()), "");
         let mut content = content(file, machine)?;
         let rounds = file.measure.rounds;
         if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
-            let all = runs(&content, 0, rounds).len();
+            let all = runs(&content, 0, rounds).map_err(wrong)?.len();
             let arms = content.arms.len().saturating_sub(1);
             let restarts = if content.scheme == Scheme::HalfRounds { rounds as usize * arms + 1 } else { 0 };
             content.duration_s = sized(
@@ -42,7 +45,7 @@ impl Plan {
             taste: file.taste.clone(),
             rounds,
             seed,
-            runs: runs(&content, seed, rounds),
+            runs: runs(&content, seed, rounds).map_err(wrong)?,
             content,
         })
     }
@@ -52,7 +55,7 @@ impl Plan {
     pub fn with_seed(mut self, seed: u64) -> Self {
         if seed != self.seed {
             self.seed = seed;
-            self.runs = runs(&self.content, seed, self.rounds);
+            self.runs = runs(&self.content, seed, self.rounds).expect("planned once already");
         }
         self
     }
@@ -121,9 +124,9 @@ fn factors(file: &ExperimentFile) -> BTreeMap<String, Vec<String>> {
     factors
 }
 
-fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<PlannedArm>, LabError> {
+fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, LabError> {
     if file.arms.is_empty() {
-        return Ok(vec![PlannedArm { name: None, settings: BTreeMap::new(), weakens: Vec::new() }]);
+        return Ok(vec![Arm { name: None, settings: BTreeMap::new(), weakens: Vec::new() }]);
     }
     let arm = |arm: &crate::experiment::ArmSpec| {
         let settings = resolve_all(&arm.settings, machine).map_err(|error| {
@@ -133,7 +136,7 @@ fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<PlannedArm>, LabE
                 "",
             )
         })?;
-        Ok(PlannedArm { name: Some(arm.name.clone()), weakens: weakens(&settings), settings })
+        Ok(Arm { name: Some(arm.name.clone()), weakens: weakens(&settings), settings })
     };
     file.arms.iter().map(arm).collect()
 }

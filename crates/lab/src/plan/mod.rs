@@ -24,7 +24,7 @@ pub use difference::diff;
 pub use order::Scheme;
 
 use crate::experiment::{CellOrder, TargetSpec};
-use target::settings::Wanted;
+use crate::setup::{Arm, Setup};
 
 /// An experiment, expanded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ pub struct Content {
     /// Their numbers of clients.
     pub beside_clients: Vec<u32>,
     /// The arms, base first; one without a name when there are no settings.
-    pub arms: Vec<PlannedArm>,
+    pub arms: Vec<Arm>,
     /// What is compared.
     pub compare: Option<PlannedComparison>,
     /// Kind of load.
@@ -102,17 +102,6 @@ pub struct PlannedWorkload {
     pub spec: Spec,
     /// Its scripts, layers or commands: name to SHA-256 of its text.
     pub scripts: BTreeMap<String, String>,
-}
-
-/// One level of the compared factor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedArm {
-    /// Name; `None` where the file has no settings.
-    pub name: Option<String>,
-    /// Settings, shares of the machine computed.
-    pub settings: Wanted,
-    /// What in them weakens crash safety or upkeep, in words.
-    pub weakens: Vec<String>,
 }
 
 /// What is compared.
@@ -183,6 +172,27 @@ pub struct PlannedRun {
 }
 
 impl PlannedRun {
+    /// A run that no file planned: the one cell of its own.
+    #[must_use]
+    pub fn single(setup: &Setup) -> Self {
+        let (workload, clients) = (setup.workload.clone(), setup.clients.to_string());
+        let rate = setup.load.rate().map(|rate| ("rate".to_owned(), rate.to_string()));
+        let factors = [("workload".to_owned(), workload.clone()), ("clients".to_owned(), clients)];
+        Self {
+            sequence: 0,
+            round: 1,
+            workload,
+            factors: factors.into_iter().chain(rate).collect(),
+            arm: None,
+            position_in_pair: 1,
+            seed: setup.seed,
+            clients: setup.clients,
+            threads: setup.threads,
+            rate: setup.load.rate(),
+            beside: false,
+        }
+    }
+
     /// What identifies it inside its experiment.
     #[must_use]
     pub fn key(&self) -> RunKey {
@@ -210,15 +220,6 @@ impl PlannedRun {
 }
 
 impl Plan {
-    /// The arm of a run: what is in force while it runs. Beside the grid any arm will do, so it is `None`.
-    #[must_use]
-    pub fn arm(&self, run: &PlannedRun) -> Option<&PlannedArm> {
-        if run.beside {
-            return None;
-        }
-        self.content.arms.iter().find(|arm| arm.name == run.arm)
-    }
-
     /// What is still to be done, in order, when `finished` is stored.
     #[must_use]
     pub fn remaining(&self, finished: &[RunKey]) -> Vec<&PlannedRun> {
@@ -228,4 +229,4 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,12 +1,16 @@
 //! The order of runs: rounds, cells in random order, arms next to each other and alternating.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use engine::{DriverChoice, Until};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Content, PlannedRun};
+use super::{Content, Plan, PlannedLoad, PlannedRun};
 use crate::experiment::CellOrder;
+use crate::factors::{FACTORS, Known};
+use crate::setup::{Counting, Load, Server, Setup};
 
 /// How the arms are interleaved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,10 +53,8 @@ pub(super) fn derive(seed: u64, names: &[&str]) -> u64 {
 /// One cell of the grid.
 #[derive(Debug, Clone)]
 struct Cell {
-    workload: String,
     factors: BTreeMap<String, String>,
-    clients: u32,
-    rate: Option<f64>,
+    setup: Setup,
 }
 
 impl Cell {
@@ -63,9 +65,12 @@ impl Cell {
 }
 
 /// All runs of `rounds` rounds, in order.
-pub(super) fn runs(content: &Content, seed: u64, rounds: u32) -> Vec<PlannedRun> {
-    let cells = grid(content);
-    let beside = cells_beside(content);
+///
+/// # Errors
+/// In words, when a level is none of its factor.
+pub(super) fn runs(content: &Content, seed: u64, rounds: u32) -> Result<Vec<PlannedRun>, String> {
+    let cells = grid(content)?;
+    let beside = cells_beside(content)?;
     let mut list = List { content, seed, runs: Vec::new() };
     for round in 1..=rounds {
         let cells = shuffled(&cells, content.order, seed, round);
@@ -74,47 +79,88 @@ pub(super) fn runs(content: &Content, seed: u64, rounds: u32) -> Vec<PlannedRun>
             list.add(round, cell, None, 1, true);
         }
     }
-    list.runs
+    Ok(list.runs)
 }
 
-fn grid(content: &Content) -> Vec<Cell> {
-    let levels = |name: &str| content.factors.get(name).cloned().unwrap_or_default();
-    let rates = levels("rate");
-    let rates: Vec<Option<&String>> =
-        if rates.is_empty() { vec![None] } else { rates.iter().map(Some).collect() };
-    let mut cells = Vec::new();
-    for workload in levels("workload") {
-        for clients in levels("clients") {
-            for rate in &rates {
-                cells.push(cell(&workload, &clients, *rate));
-            }
-        }
-    }
+/// Every combination of the levels of all factors but the compared one; in the list's order, the first varies slowest.
+fn grid(content: &Content) -> Result<Vec<Cell>, String> {
+    let varied = FACTORS.iter().filter_map(|factor| content.factors.get_key_value(factor.name()));
+    let combinations = varied.fold(vec![BTreeMap::new()], |cells, (name, levels)| {
+        let with = |cell: &BTreeMap<String, String>, level: &String| {
+            let mut cell = cell.clone();
+            cell.insert(name.clone(), level.clone());
+            cell
+        };
+        cells.iter().flat_map(|cell| levels.iter().map(move |level| with(cell, level))).collect()
+    });
+    combinations.into_iter().map(|factors| content.cell(factors)).collect()
+}
+
+fn cells_beside(content: &Content) -> Result<Vec<Cell>, String> {
+    let clients = &content.beside_clients;
+    let factors = |workload: &String, clients: &u32| {
+        BTreeMap::from([("workload".into(), workload.clone()), ("clients".into(), clients.to_string())])
+    };
+    let cells = content.beside_workloads.iter();
     cells
-}
-
-fn cells_beside(content: &Content) -> Vec<Cell> {
-    let clients: Vec<String> = content.beside_clients.iter().map(u32::to_string).collect();
-    let workloads = &content.beside_workloads;
-    workloads
-        .iter()
-        .flat_map(|workload| clients.iter().map(|clients| cell(workload, clients, None)))
+        .flat_map(|workload| clients.iter().map(move |clients| content.cell(factors(workload, clients))))
         .collect()
 }
 
-fn cell(workload: &str, clients: &str, rate: Option<&String>) -> Cell {
-    let mut factors = BTreeMap::from([
-        ("workload".to_owned(), workload.to_owned()),
-        ("clients".to_owned(), clients.to_owned()),
-    ]);
-    if let Some(rate) = rate {
-        factors.insert("rate".to_owned(), rate.clone());
+impl Content {
+    fn cell(&self, factors: BTreeMap<String, String>) -> Result<Cell, String> {
+        Ok(Cell { setup: self.setup(&factors, None)?, factors })
     }
-    Cell {
-        workload: workload.to_owned(),
-        factors,
-        clients: clients.parse().unwrap_or(1),
-        rate: rate.and_then(|rate| rate.parse().ok()),
+
+    /// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
+    fn setup(&self, factors: &BTreeMap<String, String>, arm: Option<&str>) -> Result<Setup, String> {
+        let mut setup = Setup {
+            server: Server::Target,
+            arm: self.arms.iter().find(|arm| arm.name.is_none()).cloned(),
+            workload: String::new(),
+            load: match self.load {
+                PlannedLoad::Users { think_s, ramp_s } => Load::Users {
+                    think: Duration::from_secs_f64(think_s),
+                    ramp: Duration::from_secs_f64(ramp_s),
+                },
+                PlannedLoad::Closed | PlannedLoad::Rate => Load::Closed,
+            },
+            clients: 1,
+            threads: 1,
+            promise: self.limit_s.map(Duration::from_secs_f64),
+            warmup: Duration::from_secs_f64(self.warmup_s),
+            until: Until::Elapsed(Duration::from_secs_f64(self.duration_s).as_nanos() as u64),
+            statements: false,
+            transactions: false,
+            driver: DriverChoice::Auto,
+            seed: 0,
+            counting: Counting::EXPERIMENT,
+        };
+        let compared = self.compare.as_ref().map_or("settings", |compare| &compare.factor);
+        let levels = factors.iter().map(|(name, level)| (name.as_str(), level.as_str()));
+        let levels: BTreeMap<&str, &str> = levels.chain(arm.map(|arm| (compared, arm))).collect();
+        let workloads = self.workloads.keys().map(String::as_str).collect();
+        let known = Known { workloads, arms: &self.arms, threads: self.threads };
+        for factor in FACTORS {
+            if let Some(level) = levels.get(factor.name()) {
+                factor.apply(level, &mut setup, &known)?;
+            }
+        }
+        Ok(setup)
+    }
+}
+
+impl Plan {
+    /// What a run of this plan needs.
+    #[must_use]
+    pub fn setup(&self, run: &PlannedRun) -> Setup {
+        let setup = self
+            .content
+            .setup(&run.factors, run.arm.as_deref())
+            .expect("its levels were applied when it was planned");
+        // Beside the grid any settings will do.
+        let arm = setup.arm.filter(|_| !run.beside);
+        Setup { seed: run.seed, arm, ..setup }
     }
 }
 
@@ -164,14 +210,14 @@ impl List<'_> {
         self.runs.push(PlannedRun {
             sequence: self.runs.len() as u32,
             round,
-            workload: cell.workload.clone(),
+            workload: cell.setup.workload.clone(),
             factors: cell.factors.clone(),
             arm: arm.map(str::to_owned),
             position_in_pair,
             seed: derive(self.seed, &names),
-            clients: cell.clients,
-            threads: self.content.threads.min(cell.clients).max(1),
-            rate: cell.rate,
+            clients: cell.setup.clients,
+            threads: cell.setup.threads,
+            rate: cell.setup.load.rate(),
             beside,
         });
     }

@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-fn arm_words(arm: &super::PlannedArm) -> String {
+fn arm_words(arm: &crate::setup::Arm) -> String {
     let name = arm.name.as_deref().unwrap_or_default();
     let settings: Vec<_> =
         arm.settings.iter().map(|(name, value)| format!("{name} = {}", shown_value(value))).collect();

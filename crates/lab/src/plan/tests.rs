@@ -9,14 +9,14 @@ use target::settings::Machine;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 
-fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     let file =
         ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
     Plan::expand(&file, MACHINE).unwrap()
 }
 
 /// An experiment with so many workloads, levels, arms and rounds.
-fn text(workloads: usize, clients: &[u32], arms: usize, restart: bool, rounds: u32) -> String {
+pub(crate) fn text(workloads: usize, clients: &[u32], arms: usize, restart: bool, rounds: u32) -> String {
     let mut text = String::from("question = \"?\"\n[target]\nmanaged = { redis = true }\n");
     let names: Vec<_> = (0..workloads).map(|n| format!("w{n}")).collect();
     for name in &names {

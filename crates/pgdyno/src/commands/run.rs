@@ -45,7 +45,7 @@ pub(crate) fn run(args: &cli::Run) -> Outcome {
     let options =
         Options { results: results_path(&args.results), again: args.again, pg_bin: args.pg_bin.clone() };
     let mut screen = Screen::new(args.talk.verbose);
-    let outcome = execute::run(&file, &options, &mut screen, &stop);
+    let outcome = execute::run(&file, plan, &options, &mut screen, &stop);
     drop(screen);
     match outcome {
         Ok(outcome) => conclude(args, &options, outcome.experiment),

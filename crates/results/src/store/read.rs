@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use stats::Histogram;
 
@@ -165,6 +165,22 @@ impl Store {
         self.rows(&query, id.0, |row| {
             Ok(RunKey { workload: row.get(0)?, factors: json(row, 1)?, arm: row.get(2)?, round: row.get(3)? })
         })
+    }
+
+    /// The first artifact of this name in an experiment.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn artifact(&self, id: ExperimentId, name: &str) -> Result<Option<Artifact>, StoreError> {
+        let query =
+            "SELECT a.name, a.media_type, a.caption, a.bytes FROM artifact a JOIN run r USING (run_id)
+             WHERE r.experiment_id = ?1 AND a.name = ?2 ORDER BY r.sequence, r.run_id LIMIT 1";
+        let read = |row: &Row<'_>| {
+            let [name, media_type, caption] = [row.get(0)?, row.get(1)?, row.get(2)?];
+            Ok(Artifact { name, media_type, caption, bytes: row.get(3)? })
+        };
+        let found = self.connection.query_row(query, params![id.0, name], read).optional();
+        found.map_err(|error| self.error(&error))
     }
 
     /// All runs of an experiment with everything they hold but the distributions of single seconds, in order of

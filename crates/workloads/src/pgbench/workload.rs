@@ -20,7 +20,7 @@ use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptI
 use protocol::postgres::sql::Sql;
 
 /// pgbench scripts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Pgbench {
     program: Arc<Program>,
     vacuum: bool,
@@ -111,19 +111,6 @@ impl Pgbench {
         self.tables
     }
 
-    /// The gaps between the starts of transactions at this rate, drawn as pgbench draws them: for each thread from its
-    /// own stream, in whole microseconds. `rate_per_second` must be above 0.
-    #[must_use]
-    pub fn gaps(&self, rate_per_second: f64, crew: Crew) -> Gaps {
-        let streams = self.streams(crew);
-        let mean_us = 1e6 / rate_per_second * streams.threads.len() as f64;
-        let streams: Vec<Random> = streams.threads.into_iter().map(|thread| thread.throttle).collect();
-        Gaps(Arc::new(move |thread| -> GapStream {
-            let mut stream = streams[thread % streams.len()].clone();
-            Box::new(move || 1000_u64.saturating_mul(stream.wait(mean_us).max(0) as u64))
-        }))
-    }
-
     /// The streams that decide which transactions of each thread are logged when only a sample is: a transaction is
     /// logged when [`Random::unit`] is not above the rate.
     #[must_use]
@@ -164,6 +151,18 @@ impl ClientWorkload for Pgbench {
 
     fn statements(&self) -> Vec<StatementInfo> {
         self.program.statements()
+    }
+
+    /// The gaps between the starts of transactions at this rate, drawn as pgbench draws them: for each thread from its
+    /// own stream, in whole microseconds.
+    fn gaps(&self, rate_per_second: f64, crew: Crew) -> Option<Gaps> {
+        let streams = self.streams(crew);
+        let mean_us = 1e6 / rate_per_second * streams.threads.len() as f64;
+        let streams: Vec<Random> = streams.threads.into_iter().map(|thread| thread.throttle).collect();
+        Some(Gaps(Arc::new(move |thread| -> GapStream {
+            let mut stream = streams[thread % streams.len()].clone();
+            Box::new(move || 1000_u64.saturating_mul(stream.wait(mean_us).max(0) as u64))
+        })))
     }
 
     fn may_be_empty(&self) -> bool {

@@ -171,7 +171,7 @@ fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
         until,
         warmup: Duration::from_secs_f64(args.warmup),
         rate: within("--rate", args.rate, LEAST_RATE, MOST_RATE)?,
-        limit: within("--latency-limit (ms)", args.latency_limit, 0.001, 1e3 * 86_400.0)?
+        promise: within("--latency-limit (ms)", args.latency_limit, 0.001, 1e3 * 86_400.0)?
             .map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.report_per_command,
         driver: args.driver.into(),

@@ -111,7 +111,7 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
         );
         let _ = writeln!(out, "{prefix}total number of retries: {}", counts.retries);
     }
-    if options.rate.is_some() && options.limit.is_some() {
+    if options.rate.is_some() && options.promise.is_some() {
         let _ = writeln!(
             out,
             "{prefix}number of transactions skipped: {} ({:.3}%)",
@@ -119,7 +119,7 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
             share(counts.skipped)
         );
     }
-    if let Some(limit) = options.limit {
+    if let Some(limit) = options.promise {
         let late = 100.0 * counts.late as f64 / counts.processed().max(1) as f64;
         let _ = writeln!(
             out,

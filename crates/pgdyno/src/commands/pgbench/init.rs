@@ -30,7 +30,7 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
     let stopped = || stop.at_once();
     let mut listener = |event: &Event| print::talk_as_is(&voice.say(&visible(event)));
     let done =
-        lab::pgbench::initialize(control, &options(settings), &loading(settings), &stopped, &mut listener);
+        lab::jobs::initialize(control, &options(settings), &loading(settings), &stopped, &mut listener);
     match done {
         Ok(_) => Ok(0),
         Err(error) => {

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use ::report::pgbench as report;
-use engine::{Measured, Time, Until};
-use lab::pgbench::{Book, Entry, LoadOptions, NotStarted, ShellRunner, measure};
+use engine::{EngineError, Time, Until};
+use lab::dropin::{Recorder, ShellRunner};
+use lab::measure::{Keep, Measured, NotStarted, measure};
+use lab::setup::{Counting, Load, Server, Setup};
 use target::control::Connector;
 use target::settings::{left_behind, left_behind_at};
-use workloads::Places;
 use workloads::pgbench::{Group, HostPolicy, Manner, Options, Pgbench, ScriptSource, Vacuuming, vacuum};
+use workloads::{ClientWorkload, Places};
 
 use super::args::{
     self, Fault, Format, Length, LogAsked, Origin, RunSettings, ScriptAsked, ScriptText, Vacuum,
@@ -36,13 +38,14 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
         .map_err(|error| fault([error.to_string()]))?;
     let mut connector = connection::connector(&settings.connection, talk)?;
     let prepared = prepare(settings, talk, &mut connector, &mut workload)?;
-    let load = load(settings);
+    let setup = setup(settings, &workload);
     let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
-    let stop = engine::Stop::from(stop.flag());
+    let mut recorder = open_recorder(settings, &connector)?;
+    let to_end = engine::Stop::from(stop.flag());
     let mut watch = Watch {
         talk,
-        log: open_log(settings, &workload, &load)?,
+        log: open_log(settings, &workload, &setup)?,
         ticker: settings.progress.map(|asked| {
             Ticker::new(
                 asked,
@@ -51,13 +54,19 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
                 settings.max_tries != 1,
             )
         }),
-        book: open_book(settings, &connector, load.until)?,
         exit_on_abort: settings.exit_on_abort,
-        stop: &stop,
+        stop: &to_end,
         aborted: None,
     };
-    let measured = measure(&workload, &prepared.places, &load, &mut watch, &stop).map_err(not_started)?;
-    conclude(settings, talk, &options, &workload, &load, &prepared, watch, &measured)
+    let (keep, mut collectors) = match &mut recorder {
+        None => (Keep::Nothing, Vec::new()),
+        Some(recorder) => recorder.watch().map_err(|error| lab_fault(&error))?,
+    };
+    let measured = measure(&workload, &prepared.places, &setup, keep, &mut watch, &mut collectors, &stop);
+    drop(collectors);
+    let measured = measured.map_err(not_started)?;
+    let ran = Ran { options: &options, workload: &workload, setup: &setup, prepared: &prepared, recorder };
+    conclude(settings, talk, ran, watch, measured)
 }
 
 /// What is known before the load.
@@ -181,25 +190,31 @@ fn manner(settings: &RunSettings) -> Manner {
     }
 }
 
-fn load(settings: &RunSettings) -> LoadOptions {
-    LoadOptions {
-        clients: settings.clients as usize,
-        threads: settings.threads as usize,
+fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
+    let names: Vec<_> = workload.scripts().into_iter().map(|script| script.name).collect();
+    let clients = settings.clients;
+    Setup {
+        server: Server::Target,
+        arm: None,
+        workload: names.join(", "),
+        load: settings.rate.map_or(Load::Closed, Load::Rate),
+        clients,
+        threads: settings.threads.clamp(1, clients.max(1)),
+        promise: settings.latency_limit_us.map(std::time::Duration::from_micros),
+        warmup: settings.warmup,
         until: match settings.length {
             Length::Transactions(count) => Until::PerClient(count.into()),
             Length::Seconds(seconds) => Until::Elapsed(Time::from(seconds) * 1_000_000_000),
         },
-        warmup: settings.warmup,
-        rate: settings.rate,
-        limit: settings.latency_limit_us.map(std::time::Duration::from_micros),
         statements: settings.per_command,
         transactions: settings.log.is_some(),
         driver: settings.driver,
         seed: settings.seed,
+        counting: Counting::PGBENCH,
     }
 }
 
-fn open_log(settings: &RunSettings, workload: &Pgbench, load: &LoadOptions) -> Result<Option<Log>, Fault> {
+fn open_log(settings: &RunSettings, workload: &Pgbench, setup: &Setup) -> Result<Option<Log>, Fault> {
     let Some(asked) = &settings.log else { return Ok(None) };
     let asked: &LogAsked = asked;
     let format = report::LogFormat {
@@ -209,23 +224,27 @@ fn open_log(settings: &RunSettings, workload: &Pgbench, load: &LoadOptions) -> R
         detailed: settings.failures_detailed,
         other: settings.continue_on_error || settings.reconnect_lost,
     };
-    let samples = workload.log_sampling(load.crew());
-    Log::create(asked, format, load.clients, samples).map(Some).map_err(|problem| fault([problem]))
+    let samples = workload.log_sampling(setup.clients());
+    Log::create(asked, format, setup.clients as usize, samples).map(Some).map_err(|problem| fault([problem]))
 }
 
-fn open_book(settings: &RunSettings, connector: &Connector, until: Until) -> Result<Option<Book>, Fault> {
+fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option<Recorder>, Fault> {
     let Some(path) = &settings.results else { return Ok(None) };
-    Book::open(path, &connector.dsn(), until).map(Some).map_err(|error| lab_fault(&error))
+    Recorder::open(path, &connector.dsn()).map(Some).map_err(|error| lab_fault(&error))
 }
 
 fn not_started(reason: NotStarted) -> Fault {
     match reason {
         // A client that was connected says itself what it could not do.
-        NotStarted::Client(_, words) if words.contains(" aborted in startup script ") => fault([words]),
-        NotStarted::Client(number, words) => {
-            fault([words, format!("could not create connection for client {number}")])
+        NotStarted::Engine(EngineError::Setup { message, .. })
+            if message.contains(" aborted in startup script ") =>
+        {
+            fault([message])
         }
-        NotStarted::Other(error) => lab_fault(&error),
+        NotStarted::Engine(EngineError::Setup { client, message }) => {
+            fault([message, format!("could not create connection for client {client}")])
+        }
+        other => lab_fault(&other.into()),
     }
 }
 
@@ -235,28 +254,34 @@ fn lab_fault(error: &lab::LabError) -> Fault {
     fault
 }
 
-#[expect(clippy::too_many_arguments, reason = "everything that the end of a run is made of")]
+/// What a run was made of.
+struct Ran<'a> {
+    options: &'a Options,
+    workload: &'a Pgbench,
+    setup: &'a Setup,
+    prepared: &'a Prepared,
+    recorder: Option<Recorder>,
+}
+
 fn conclude(
     settings: &RunSettings,
     talk: &Talk,
-    options: &Options,
-    workload: &Pgbench,
-    load: &LoadOptions,
-    prepared: &Prepared,
+    ran: Ran<'_>,
     watch: Watch<'_>,
-    measured: &Measured,
+    recorded: Measured,
 ) -> Result<u8, Fault> {
-    let Watch { log, book, aborted, .. } = watch;
+    let measured = &recorded.engine;
+    let Watch { log, aborted, .. } = watch;
     if let Some(note) = &measured.driver_note {
         talk.say(Level::Debug, note);
     }
     let log_problem = log.map_or(Ok(()), Log::finish).err();
     if let (true, Some(client)) = (settings.exit_on_abort, aborted) {
-        let thread = thread_of(client, load);
+        let thread = thread_of(client, ran.setup.clients as usize, ran.setup.threads as usize);
         talk.say(Level::Error, &format!("Run was aborted due to an error in thread {thread}"));
         return Ok(ABORTED);
     }
-    let facts = summary::report(settings, workload, &prepared.server_version, measured);
+    let facts = summary::report(settings, ran.workload, &ran.prepared.server_version, measured);
     print_data(&match settings.format {
         Format::Text => report::text(&facts),
         Format::Json => report::json(&facts),
@@ -272,9 +297,9 @@ fn conclude(
         talk.say(Level::Info, "stopped before its end; the report is of what was done until then");
         code = INTERRUPTED;
     }
-    if let Some(book) = book {
-        let entry = Entry { workload, options, load, measured };
-        let (_, doubts) = book.close(&entry).map_err(|error| lab_fault(&error))?;
+    if let Some(recorder) = ran.recorder {
+        let stored = recorder.store(ran.workload, ran.options, ran.setup, recorded);
+        let (_, doubts) = stored.map_err(|error| lab_fault(&error))?;
         for doubt in doubts {
             talk.say(Level::Warning, &format!("{}: {}", doubt.reason.text(), doubt.detail));
         }
@@ -286,9 +311,8 @@ fn conclude(
 }
 
 /// Clients are dealt to threads in order, the larger shares first.
-fn thread_of(client: usize, load: &LoadOptions) -> usize {
-    let threads = load.crew().threads;
-    let (each, larger) = (load.clients / threads, load.clients % threads);
+fn thread_of(client: usize, clients: usize, threads: usize) -> usize {
+    let (each, larger) = (clients / threads, clients % threads);
     let of_larger = larger * (each + 1);
     if client < of_larger { client / (each + 1) } else { larger + (client - of_larger) / each.max(1) }
 }
@@ -303,23 +327,11 @@ mod tests {
 
     #[test]
     fn threads_are_told_by_their_clients() {
-        let load = |clients, threads| LoadOptions {
-            clients,
-            threads,
-            until: Until::PerClient(1),
-            warmup: std::time::Duration::ZERO,
-            rate: None,
-            limit: None,
-            statements: false,
-            transactions: false,
-            driver: engine::DriverChoice::Auto,
-            seed: 0,
-        };
         let all = |clients, threads| {
-            (0..clients).map(|client| thread_of(client, &load(clients, threads))).collect::<Vec<_>>()
+            (0..clients).map(|client| thread_of(client, clients, threads)).collect::<Vec<_>>()
         };
         assert_eq!(all(5, 2), [0, 0, 0, 1, 1]);
         assert_eq!(all(7, 3), [0, 0, 0, 1, 1, 2, 2]);
-        assert_eq!(all(2, 5), [0, 1]);
+        assert_eq!(all(2, 2), [0, 1]);
     }
 }

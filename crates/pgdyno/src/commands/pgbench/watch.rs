@@ -3,7 +3,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Abort, Entry, Message, Observer, Second, Stop, Time};
-use lab::pgbench::Book;
 
 use super::log::Log;
 use super::progress::Ticker;
@@ -14,7 +13,6 @@ pub(super) struct Watch<'a> {
     pub(super) talk: &'a Talk,
     pub(super) log: Option<Log>,
     pub(super) ticker: Option<Ticker>,
-    pub(super) book: Option<Book>,
     /// End the run with its first aborted client.
     pub(super) exit_on_abort: bool,
     pub(super) stop: &'a Stop,
@@ -32,12 +30,6 @@ impl Observer for Watch<'_> {
     fn loading(&mut self, _connecting: Time) {
         if let Some(log) = &mut self.log {
             log.loading(since_1970_us(SystemTime::now()));
-        }
-    }
-
-    fn measuring(&mut self) {
-        if let Some(book) = &mut self.book {
-            book.measuring();
         }
     }
 
@@ -73,9 +65,6 @@ impl Observer for Watch<'_> {
         }
         if let Some(line) = self.ticker.as_mut().and_then(|ticker| ticker.second(second)) {
             self.talk.say(Level::Plain, &line);
-        }
-        if let Some(book) = &mut self.book {
-            book.second(second);
         }
     }
 }

@@ -149,7 +149,7 @@ fn gaps_and_samples_come_from_pgbench_s_streams() {
     let mut streams = script::Streams::new(42, 3, 2, false);
     let gaps = workload.gaps(1000.0, crew);
     for thread in 0..2 {
-        let mut gap = (gaps.0)(thread);
+        let mut gap = (gaps.as_ref().unwrap().0)(thread);
         for _ in 0..5 {
             assert_eq!(gap(), 1000 * streams.threads[thread].throttle.wait(2000.0) as u64);
         }

@@ -1,0 +1,59 @@
+//! What watches servers and hosts while a run is measured: a file for each collector, and the list.
+//!
+//! A collector is told when the measured part begins, at the end of each step of its series, and when the load is over.
+//! Between two steps it may leave samples (`record::Sample`), in the end figures of the whole. Shared statistics are
+//! never reset: snapshots are subtracted.
+
+mod host;
+mod postgres;
+
+pub(crate) use postgres::Counters;
+
+use std::collections::BTreeMap;
+
+use engine::Measured;
+use protocol::postgres::sql::{Sql, SqlError};
+use record::Sample;
+
+/// Watches a run.
+pub trait Collector {
+    /// As its samples name it.
+    fn name(&self) -> &'static str;
+
+    /// The measured part begins.
+    ///
+    /// # Errors
+    /// When nothing can be seen; the run goes on without.
+    fn begin(&mut self) -> Result<(), SqlError>;
+
+    /// A step is over, `time_us` since the start of the measured part.
+    fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
+        let _ = (time_us, samples);
+    }
+
+    /// The load is over: figures of the measured part, by name with unit last.
+    ///
+    /// # Errors
+    /// When nothing can be seen any more.
+    fn end(&mut self, measured: &Measured) -> Result<BTreeMap<String, f64>, SqlError>;
+}
+
+/// What can be watched.
+#[derive(Default)]
+pub struct Watched<'a> {
+    /// A control connection to the PostgreSQL server, where its counters are wanted.
+    pub sql: Option<&'a mut dyn Sql>,
+    /// Process id of the server, where it is on this machine and ours.
+    pub server: Option<u32>,
+}
+
+/// The list: every collector for what is there.
+#[must_use]
+pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
+    // The host first: its counters run on while others ask.
+    let mut list: Vec<Box<dyn Collector>> = vec![Box::new(host::Host::new(watched.server))];
+    if let Some(sql) = watched.sql {
+        list.push(Box::new(postgres::Postgres::new(sql)));
+    }
+    list
+}

@@ -1,0 +1,260 @@
+//! The server's own counters, before and after. Columns moved between versions, so they are read by name, and what is not there
+//! is left out.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use engine::Measured;
+use protocol::postgres::sql::{Sql, SqlError};
+
+use super::Collector;
+
+/// The server's counters over one run.
+pub(super) struct Postgres<'a> {
+    sql: &'a mut dyn Sql,
+    before: Option<Counters>,
+}
+
+impl<'a> Postgres<'a> {
+    pub(super) fn new(sql: &'a mut dyn Sql) -> Self {
+        Self { sql, before: None }
+    }
+}
+
+impl Collector for Postgres<'_> {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn begin(&mut self) -> Result<(), SqlError> {
+        self.before = Some(Counters::take(self.sql)?);
+        Ok(())
+    }
+
+    /// After an outage the server may have begun anew, and our connection may be gone with the clients': then nothing is
+    /// known.
+    fn end(&mut self, measured: &Measured) -> Result<BTreeMap<String, f64>, SqlError> {
+        let Some(before) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
+            return Ok(BTreeMap::new());
+        };
+        await_clients_gone(self.sql)?;
+        Ok(Counters::take(self.sql)?.since(before))
+    }
+}
+
+/// A view with counters.
+struct Source {
+    view: &'static str,
+    /// Which of its rows, if it has several.
+    condition: &'static str,
+    /// Its columns, each with the name it is recorded under.
+    columns: &'static [(&'static str, &'static str)],
+}
+
+const SOURCES: [Source; 4] = [
+    Source {
+        view: "pg_catalog.pg_stat_database",
+        condition: "WHERE datname = current_database()",
+        columns: &[
+            ("xact_commit", "commits"),
+            ("xact_rollback", "rollbacks"),
+            ("blks_read", "blocks_read"),
+            ("blks_hit", "blocks_hit"),
+            ("tup_returned", "tuples_scanned"),
+            ("tup_fetched", "tuples_fetched"),
+            ("tup_inserted", "tuples_inserted"),
+            ("tup_updated", "tuples_updated"),
+            ("tup_deleted", "tuples_deleted"),
+            ("temp_files", "temp_files"),
+            ("temp_bytes", "temp_bytes"),
+            ("deadlocks", "deadlocks"),
+        ],
+    },
+    Source {
+        // Up to 16 checkpoints are counted here.
+        view: "pg_catalog.pg_stat_bgwriter",
+        condition: "",
+        columns: &[
+            ("checkpoints_timed", "checkpoints_timed"),
+            ("checkpoints_req", "checkpoints_requested"),
+            ("buffers_checkpoint", "checkpoint_buffers"),
+            ("checkpoint_write_time", "checkpoint_write_ms"),
+            ("checkpoint_sync_time", "checkpoint_sync_ms"),
+            ("buffers_clean", "background_writer_buffers"),
+            ("buffers_backend", "backend_buffers"),
+        ],
+    },
+    Source {
+        // From 17 on here.
+        view: "pg_catalog.pg_stat_checkpointer",
+        condition: "",
+        columns: &[
+            ("num_timed", "checkpoints_timed"),
+            ("num_requested", "checkpoints_requested"),
+            ("buffers_written", "checkpoint_buffers"),
+            ("write_time", "checkpoint_write_ms"),
+            ("sync_time", "checkpoint_sync_ms"),
+        ],
+    },
+    Source {
+        // From 14 on.
+        view: "pg_catalog.pg_stat_wal",
+        condition: "",
+        columns: &[
+            ("wal_records", "wal_records"),
+            ("wal_fpi", "wal_full_page_images"),
+            ("wal_buffers_full", "wal_buffers_full"),
+        ],
+    },
+];
+
+/// The position in the WAL, bytes; exact at every moment, unlike statistics. Not on a standby.
+const WAL_POSITION: &str = "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN \
+     pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0') END";
+
+/// Waits until the load's connections are gone, for at most half a second: a server process hands in its counts
+/// when it ends.
+fn await_clients_gone(sql: &mut dyn Sql) -> Result<(), SqlError> {
+    let others = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
+                  AND datname = current_database() AND usename = current_user \
+                  AND pid <> pg_catalog.pg_backend_pid()";
+    let start = Instant::now();
+    while sql.scalar(others)?.is_some_and(|count| count != "0")
+        && start.elapsed() < Duration::from_millis(500)
+    {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Counters at one moment, by the name of their difference.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Counters(BTreeMap<String, f64>);
+
+impl Counters {
+    /// Reads what this server has. What it does not have, or does not show us, is left out.
+    pub(crate) fn take(sql: &mut dyn Sql) -> Result<Self, SqlError> {
+        let mut counters = BTreeMap::new();
+        for Source { view, condition, columns } in &SOURCES {
+            // Asking first keeps the server's log free of errors about views that other versions have.
+            if permitted(sql.scalar(&format!("SELECT to_regclass('{view}')")))?.flatten().is_none() {
+                continue;
+            }
+            let query = format!("SELECT * FROM {view} {condition}");
+            let Some(results) = permitted(sql.query(&query))? else { continue };
+            let Some(set) = results.into_iter().next_back() else { continue };
+            let Some(row) = set.rows.into_iter().next() else { continue };
+            for (column, value) in set.columns.iter().zip(row) {
+                let name = columns.iter().find(|(theirs, _)| theirs == column);
+                let number = value.and_then(|value| value.parse::<f64>().ok());
+                if let (Some((_, ours)), Some(number)) = (name, number) {
+                    counters.insert((*ours).to_owned(), number);
+                }
+            }
+        }
+        let position = permitted(sql.scalar(WAL_POSITION))?.flatten();
+        if let Some(position) = position.and_then(|position| position.parse().ok()) {
+            counters.insert("wal_bytes".to_owned(), position);
+        }
+        Ok(Self(counters))
+    }
+
+    /// What was counted since `before`. A counter that went back (statistics reset by somebody else) is left out.
+    pub(crate) fn since(&self, before: &Self) -> BTreeMap<String, f64> {
+        let mut figures = BTreeMap::new();
+        for (name, now) in &self.0 {
+            if let Some(difference) = before.0.get(name).map(|then| now - then).filter(|d| *d >= 0.0) {
+                figures.insert(name.clone(), difference);
+            }
+        }
+        let checkpoints =
+            ["checkpoints_timed", "checkpoints_requested"].map(|name| figures.get(name).copied());
+        if let [Some(timed), Some(requested)] = checkpoints {
+            figures.insert("checkpoints".to_owned(), timed + requested);
+        }
+        if let [Some(read), Some(hit)] = ["blocks_read", "blocks_hit"].map(|name| figures.get(name).copied())
+            && read + hit > 0.0
+        {
+            figures.insert("cache_hit_pct".to_owned(), 100.0 * hit / (read + hit));
+        }
+        figures
+    }
+}
+
+/// `None` where the server has no such view or does not let us see it; other errors stay errors.
+fn permitted<T>(result: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        // undefined_table, undefined_function, insufficient_privilege
+        Err(error) if ["42P01", "42883", "42501"].iter().any(|state| error.is(state)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::postgres::sql::{ResultSet, Supply};
+
+    use super::*;
+
+    /// Answers queries that name a view with one row of it.
+    struct Server(Vec<(&'static str, Vec<(&'static str, &'static str)>)>);
+
+    impl Sql for Server {
+        fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
+            let missing = SqlError { sqlstate: Some("42P01".into()), text: "no such view".into() };
+            let (_, row) = self.0.iter().find(|(view, _)| sql.contains(view)).ok_or(missing)?;
+            Ok(vec![ResultSet {
+                columns: row.iter().map(|(column, _)| (*column).to_owned()).collect(),
+                rows: vec![row.iter().map(|(_, value)| Some((*value).to_owned())).collect()],
+                tag: String::new(),
+            }])
+        }
+
+        fn copy_in(&mut self, _: &str, _: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
+            Ok(0)
+        }
+    }
+
+    fn server(version: u32, factor: u32) -> Server {
+        let number = |n: u32| -> &'static str { Box::leak((n * factor).to_string().into_boxed_str()) };
+        let mut views = vec![
+            (
+                "pg_stat_database",
+                vec![
+                    ("datname", "x"),
+                    ("xact_commit", number(10)),
+                    ("blks_read", number(1)),
+                    ("blks_hit", number(3)),
+                ],
+            ),
+            ("pg_current_wal", vec![("lsn", number(100))]),
+        ];
+        if version >= 17 {
+            views
+                .push(("pg_stat_checkpointer", vec![("num_timed", number(1)), ("num_requested", number(2))]));
+            views.push(("pg_stat_bgwriter", vec![("buffers_clean", number(5))]));
+        } else {
+            views.push((
+                "pg_stat_bgwriter",
+                vec![("checkpoints_timed", number(1)), ("checkpoints_req", number(2))],
+            ));
+        }
+        Server(views)
+    }
+
+    #[test]
+    fn versions_give_the_same_figures() {
+        for version in [13, 17] {
+            let before = Counters::take(&mut server(version, 1)).unwrap();
+            let after = Counters::take(&mut server(version, 3)).unwrap();
+            let figures = after.since(&before);
+            assert_eq!(figures["commits"], 20.0);
+            assert_eq!(figures["wal_bytes"], 200.0);
+            assert_eq!(figures["checkpoints"], 6.0);
+            assert_eq!(figures["cache_hit_pct"], 75.0);
+            // Somebody reset the statistics in between.
+            assert!(!before.since(&after).contains_key("commits"));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A run of the drop-in in a results file: what watches it, a verdict, a record.
+
+use std::path::{Path, PathBuf};
+
+use engine::Until;
+use record::{Doubt, Setting};
+use results::{ExperimentId, Finished, Store};
+use target::Stop;
+use target::settings::recorded;
+use workloads::ClientWorkload;
+use workloads::pgbench::{self, Pgbench};
+
+use crate::collectors::{self, Collector, Watched};
+use crate::error::{Class, LabError};
+use crate::experiment::TargetSpec;
+use crate::measure::{Keep, Measured};
+use crate::plan::PlannedRun;
+use crate::runner::{Identity, Judged, Results, Stage, Surroundings, judge_and_record, planned};
+use crate::setup::Setup;
+
+/// A results file, open for one run.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    target: TargetSpec,
+    stage: Stage,
+    at: Surroundings,
+    settings: Vec<Setting>,
+}
+
+impl Recorder {
+    /// Connects once more to the server of `dsn`, to read its settings now and its counters around the run.
+    ///
+    /// # Errors
+    /// When the server or the results file refuses.
+    pub fn open(path: &Path, dsn: &str) -> Result<Self, LabError> {
+        // Early: a file that cannot be used is better known before the run.
+        Store::try_out(path)?;
+        let target = TargetSpec::url(dsn.to_owned(), None, false);
+        let mut stage = Stage::beside(&target)?;
+        let settings = recorded(stage.control()?)?;
+        let at = Surroundings::of(&stage)?;
+        Ok(Self { path: path.to_owned(), target, stage, at, settings })
+    }
+
+    /// What is kept of the run's seconds, and what watches it.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub fn watch(&mut self) -> Result<(Keep<'_>, Vec<Box<dyn Collector + '_>>), LabError> {
+        let sql = self.stage.control()?;
+        Ok((Keep::Distributions(&self.path), collectors::all(Watched { sql: Some(sql), server: None })))
+    }
+
+    /// Stores the run; gives its experiment, and why it may not be believed.
+    ///
+    /// # Errors
+    /// When the server is gone or the file cannot be written.
+    pub fn store(
+        self,
+        workload: &Pgbench,
+        options: &pgbench::Options,
+        setup: &Setup,
+        mut measured: Measured,
+    ) -> Result<(ExperimentId, Vec<Doubt>), LabError> {
+        let stop = Stop::of_process();
+        // What was measured is kept, also if the user has seen enough.
+        let _concluding = stop.concluding();
+        if let Some(trouble) = measured.trouble.take().filter(|_| !stop.at_once()) {
+            return Err(trouble.into());
+        }
+        let mut run = planned(&PlannedRun::single(setup), setup);
+        run.settings = self.settings;
+        let scripts = workload.scripts();
+        // It is pgbench's own load, whatever comes of it.
+        let judged = Judged { changed: None, probe_ms: None, scripts: &scripts, may_be_empty: true };
+        judge_and_record(&mut run, setup, &mut measured, &judged);
+        let doubts = run.doubts.clone();
+        let clients = crate::words::count(setup.clients as usize, "client");
+        let question = format!("How fast is {} with {clients}?", setup.workload);
+        let identity = Identity {
+            name: "pgbench",
+            question: &question,
+            content: identity(&self.target, workload, options, setup),
+            target: Some(&self.target),
+            seed: setup.seed,
+        };
+        let mut results = Results::next_round(&self.path, &identity, self.at)?;
+        results.keep(&mut [Finished { run, seconds: measured.seconds }])?;
+        let id =
+            results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))?;
+        Ok((id, doubts))
+    }
+}
+
+/// Everything but the seed that makes a run comparable with another one.
+fn identity(
+    target: &TargetSpec,
+    workload: &Pgbench,
+    options: &pgbench::Options,
+    setup: &Setup,
+) -> serde_json::Value {
+    let until = match setup.until {
+        Until::Elapsed(time) => serde_json::json!({ "elapsed_s": time as f64 / 1e9 }),
+        Until::PerClient(count) => serde_json::json!({ "per_client": count }),
+    };
+    let scripts = workload.scripts();
+    let scripts: Vec<_> =
+        scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
+    serde_json::json!({
+        "target": target.identity(),
+        "workload": options,
+        "scripts": scripts,
+        "clients": setup.clients,
+        "threads": setup.threads,
+        "until": until,
+        "warmup_s": setup.warmup.as_secs_f64(),
+        "rate": setup.load.rate(),
+        "limit_s": setup.promise.map(|promise| promise.as_secs_f64()),
+    })
+}

@@ -1,0 +1,312 @@
+//! One invocation of an experiment: from open servers to closed ones.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use record::{Run, RunKey, RunKind, Validity};
+use results::{Finished, Store};
+use target::Stop;
+
+use super::arms::check_arms;
+use super::{Options, Outcome, Stored, changes};
+use crate::classify::advice;
+use crate::error::{Class, LabError};
+use crate::experiment::{ExperimentFile, shown_value, without_secrets};
+use crate::jobs::prepare;
+use crate::measure::Keep;
+use crate::plan::{Plan, PlannedRun};
+use crate::runner::{
+    Care, LabEvent, Pace, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, changed_data,
+};
+use crate::strategies::list::List;
+use crate::strategies::{Aside, Block, Done, Next, Strategy};
+
+/// An experiment under way.
+pub(super) struct Experiment<'a> {
+    file: &'a ExperimentFile,
+    plan: &'a Plan,
+    runner: Runner<'a>,
+    results: Results,
+    pace: Pace,
+    /// Runs that are stored, earlier invocations included.
+    done: Vec<Done>,
+    /// Of these, the ones of earlier invocations.
+    before: usize,
+    /// Stored runs that are to be measured again.
+    marked: BTreeSet<i64>,
+    /// Why what waits does, in words, and what to do about the first of it.
+    waiting: Vec<String>,
+    advice: &'static str,
+}
+
+impl<'a> Experiment<'a> {
+    /// Opens servers and results.
+    pub(super) fn open(
+        file: &'a ExperimentFile,
+        stored: &'a Stored,
+        store: Store,
+        options: &Options,
+        mut progress: &'a mut dyn Progress,
+        stop: &'a Stop,
+    ) -> Result<Self, LabError> {
+        let plan = &stored.plan;
+        progress.step(Step::Target, "make, start or reach the servers");
+        let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
+        let stage = Stage::open_alone(&file.target, sets, options.pg_bin.clone(), progress, stop)?;
+        progress.note(stage.target.redacted());
+        progress.step(Step::Results, format!("{}", options.results.display()));
+        if let Some((last, changes)) = changes(&store, plan) {
+            progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
+        }
+        let at = (record_of(file, plan), Surroundings::of(&stage)?);
+        let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
+        let planned: BTreeSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
+        let done = stored.finished.iter().filter(|key| planned.contains(key)).map(|key| Done {
+            run: Run::new(RunKind::Client, key.clone()),
+            cause: None,
+            number: 0,
+        });
+        let done: Vec<Done> = done.collect();
+        Ok(Self {
+            pace: Pace::of(plan),
+            runner: Runner::new(Some(stage), progress, stop),
+            before: done.len(),
+            file,
+            plan,
+            results,
+            done,
+            marked: BTreeSet::new(),
+            waiting: Vec::new(),
+            advice: "",
+        })
+    }
+
+    /// Prepares, guards, and does every run that is not stored.
+    pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
+        let list = List::new(self.plan);
+        let result = self.all(&list).map_err(|error| self.runner.explain(error));
+        if self.runner.stop().soon() && (result.is_err() || !list.left(&self.done).is_empty()) {
+            return Err(LabError::Interrupted { kept: self.kept(), planned: self.plan.runs.len() });
+        }
+        result?;
+        let experiment =
+            self.results.id().ok_or_else(|| LabError::failed(Class::Internal, "no run was stored", ""))?;
+        if !self.waiting.is_empty() {
+            return Err(LabError::SetAside {
+                experiment,
+                what: std::mem::take(&mut self.waiting),
+                advice: self.advice.to_owned(),
+                kept: self.kept(),
+                again: self.marked.len(),
+                planned: self.plan.runs.len(),
+            });
+        }
+        let now = &self.done[self.before..];
+        let count = |validity| now.iter().filter(|done| done.run.validity == validity).count();
+        Ok(Outcome {
+            experiment,
+            results: self.results.path().to_owned(),
+            runs: self.plan.runs.len(),
+            done_now: now.len(),
+            invalid: count(Validity::Invalid),
+            suspect: count(Validity::Suspect),
+        })
+    }
+
+    /// Runs that are stored and need not be measured again.
+    fn kept(&self) -> usize {
+        self.done.len() - self.marked.len()
+    }
+
+    fn all(&mut self, list: &List<'_>) -> Result<(), LabError> {
+        let (control, means) = self.runner.stage()?.control_and_means()?;
+        // Before anything is prepared, and not before the second arm.
+        check_arms(self.file, self.plan, control, means)?;
+        self.prepare()?;
+        self.guard(list)?;
+        self.runner.progress.event(LabEvent::Begin {
+            planned: list.planned(),
+            stored: self.before,
+            left: self.left(list, &[]),
+            results: self.results.path().to_owned(),
+        });
+        while let Some(block) = list.next(&self.done) {
+            if self.runner.stop().soon() || !self.block(list, &block)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), LabError> {
+        let (stage, progress, stop) = self.runner.on_stage()?;
+        let jobs = prepare(stage, &self.plan.content.prepare, true, progress, stop)?;
+        let stored = self.results.finished()?;
+        for (sequence, job) in jobs.iter().enumerate() {
+            // A job done in an earlier invocation is in the experiment already.
+            let known = stored.iter().any(|key| key.round == 0 && key.workload == job.name);
+            if !known || !job.reused {
+                self.results.keep(&mut [job.record.to_run(&job.name, sequence as u32, job.reused)])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the workloads of what is left: each is checked, chooses what it will ask, and proves that it does something.
+    fn guard(&mut self, list: &List<'_>) -> Result<(), LabError> {
+        let names: BTreeSet<String> =
+            list.left(&self.done).into_iter().map(|run| run.workload.clone()).collect();
+        for name in names {
+            let Some(planned) = self.plan.content.workloads.get(&name) else { continue };
+            let workload = planned.spec.open(self.file.folder())?;
+            let (stage, progress, _) = self.runner.on_stage()?;
+            let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, progress)?;
+            // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
+            if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
+                if before.bytes != ready.prepared.json.as_bytes() {
+                    return Err(changed_data(&name));
+                }
+                ready.artifacts.clear();
+            }
+            self.runner.add(&name, ready);
+        }
+        Ok(())
+    }
+
+    /// The runs of a block, then all of them into the results file; false when it was given up.
+    fn block(&mut self, list: &List<'_>, block: &Block) -> Result<bool, LabError> {
+        let mut finished = Vec::with_capacity(block.runs.len());
+        let mut causes = Vec::with_capacity(block.runs.len());
+        for (position, next) in block.runs.iter().enumerate() {
+            self.tell_started(list, block, position);
+            let start = Instant::now();
+            if self.runner.switch_to(&next.setup)? {
+                self.pace.switched(start.elapsed());
+            }
+            let start = Instant::now();
+            let keep = Keep::Distributions(self.results.path());
+            let done = self.runner.run(&next.run, &next.setup, Care::FULL, keep)?;
+            if let Some(lost) = done.lost {
+                return Err(lost);
+            }
+            if self.runner.stop().at_once() || done.measured.interrupted {
+                return Ok(false);
+            }
+            self.pace.ran(start.elapsed());
+            // Told even where it cannot be stored: nobody shall have waited for nothing.
+            let left = self.left(list, &block.runs[..=position]);
+            let (run, planned) = (&done.finished.run, list.planned());
+            let told = LabEvent::finished(run, next.number, planned, next.what.clone(), left);
+            self.runner.progress.event(told);
+            finished.push(done.finished);
+            causes.push(done.cause);
+        }
+        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
+        let numbers = self.results.keep(&mut finished)?;
+        let waits = Aside::of(&self.done).waits.len();
+        for ((Finished { run, .. }, cause), number) in finished.into_iter().zip(causes).zip(numbers) {
+            self.done.push(Done { run: light(run), cause, number });
+        }
+        self.set_aside(waits)?;
+        Ok(true)
+    }
+
+    fn tell_started(&mut self, list: &List<'_>, block: &Block, position: usize) {
+        let Next { what, number, takes, .. } = &block.runs[position];
+        let after = list.left(&self.done);
+        let next = after.iter().skip(position + 1).map(|run| run.words()).next();
+        let left = self.left(list, &block.runs[..position]);
+        self.runner.progress.event(LabEvent::RunStarted {
+            number: *number,
+            planned: list.planned(),
+            what: what.clone(),
+            takes: *takes,
+            next,
+            left,
+        });
+    }
+
+    /// What was invalid twice in a row waits, and those two runs are to be measured again; `before` waited already.
+    fn set_aside(&mut self, before: usize) -> Result<(), LabError> {
+        for waits in &Aside::of(&self.done).waits[before..] {
+            let last = self.done.iter().find(|done| done.number == waits.runs[1]);
+            let doubts = last.iter().flat_map(|done| &done.run.doubts);
+            let why: Vec<_> =
+                doubts.map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
+            let why = format!(
+                "{}: two runs in a row are invalid for the same cause ({})",
+                waits.what,
+                why.join("; ")
+            );
+            self.results.set_aside(&waits.runs, &why)?;
+            self.marked.extend(waits.runs);
+            self.runner.progress.warn(format!("{why}; its other runs are left for later"));
+            if self.waiting.is_empty() {
+                let code = last.and_then(|done| done.cause.as_ref()?.code.as_deref());
+                self.advice = code.map_or("", advice);
+            }
+            self.waiting.push(why);
+        }
+        Ok(())
+    }
+
+    /// How long the rest takes once these are over as well.
+    fn left(&self, list: &List<'_>, over: &[Next]) -> Duration {
+        let over: BTreeSet<u32> = over.iter().map(|next| next.run.sequence).collect();
+        let left = list.left(&self.done);
+        let left: Vec<_> = left.into_iter().filter(|run| !over.contains(&run.sequence)).collect();
+        let mut switches = 0;
+        let mut arm = None;
+        for run in left.iter().filter(|run| !run.beside) {
+            if arm != Some(&run.arm) {
+                switches += 1;
+                arm = Some(&run.arm);
+            }
+        }
+        self.pace.left(left.len(), switches)
+    }
+
+    /// Puts settings back and stops what was started.
+    pub(super) fn close(self) -> Result<(), LabError> {
+        self.runner.close()
+    }
+}
+
+/// A run without what only the file keeps.
+fn light(mut run: Run) -> Run {
+    (run.settings, run.scripts, run.series) = Default::default();
+    (run.samples, run.artifacts, run.events) = Default::default();
+    run
+}
+
+/// The experiment as it is stored.
+fn record_of(file: &ExperimentFile, plan: &Plan) -> record::Experiment {
+    let compare = plan.content.compare.as_ref();
+    let arms = plan.content.arms.iter().filter_map(|arm| {
+        Some(record::Arm {
+            name: arm.name.clone()?,
+            settings: arm
+                .settings
+                .iter()
+                .map(|(name, value)| (name.clone(), shown_value(value).to_owned()))
+                .collect(),
+            unsafe_settings: arm.weakens.clone(),
+        })
+    });
+    record::Experiment {
+        hash: plan.hash(),
+        name: plan.name.clone(),
+        question: plan.question.clone(),
+        file_text: file.text.clone(),
+        plan_json: without_secrets(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
+        seed: plan.seed,
+        order_scheme: plan.content.scheme.name().to_owned(),
+        rounds: plan.rounds,
+        compare_factor: compare.map(|compare| compare.factor.clone()),
+        base: compare.map(|compare| compare.base.clone()),
+        arms: arms.collect(),
+        margin: compare.map_or(0.03, |compare| compare.margin),
+        taste: plan.taste.clone(),
+        created_at: jiff::Timestamp::now().to_string(),
+    }
+}

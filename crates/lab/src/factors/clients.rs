@@ -1,0 +1,39 @@
+//! How many clients there are.
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+
+pub(super) struct Clients;
+
+impl Factor for Clients {
+    fn name(&self) -> &'static str {
+        "clients"
+    }
+
+    fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        let clients = level.parse().ok().filter(|clients| *clients > 0);
+        setup.clients = clients.ok_or_else(|| format!("{level:?} is no number of clients"))?;
+        setup.threads = known.threads.min(setup.clients).max(1);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::{plan, text};
+
+    /// It became 1.
+    #[test]
+    fn a_level_of_clients_that_is_no_number_is_refused() {
+        let plan = plan(&text(1, &[1], 1, false, 1));
+        let mut setup = plan.setup(&plan.runs[0]);
+        let known = Known { workloads: [].into(), arms: &[], threads: 1 };
+        for level in ["many", "0", "-1", "1.5", ""] {
+            let refused = Clients.apply(level, &mut setup, &known).unwrap_err();
+            assert_eq!(refused, format!("{level:?} is no number of clients"));
+        }
+        assert_eq!(Clients.apply("16", &mut setup, &known), Ok(()));
+        assert_eq!(setup.clients, 16);
+    }
+}

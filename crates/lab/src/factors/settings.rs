@@ -1,0 +1,18 @@
+//! Under which settings of the server, by the name of an arm.
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+
+pub(super) struct Settings;
+
+impl Factor for Settings {
+    fn name(&self) -> &'static str {
+        "settings"
+    }
+
+    fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        let arm = known.arms.iter().find(|arm| arm.name.as_deref() == Some(level));
+        setup.arm = Some(arm.ok_or_else(|| format!("there are no settings {level:?}"))?.clone());
+        Ok(())
+    }
+}

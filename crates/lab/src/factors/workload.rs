@@ -1,0 +1,20 @@
+//! What is asked of the target.
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+
+pub(super) struct Workload;
+
+impl Factor for Workload {
+    fn name(&self) -> &'static str {
+        "workload"
+    }
+
+    fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        if !known.workloads.contains(level) {
+            return Err(format!("there is no workload {level:?}"));
+        }
+        level.clone_into(&mut setup.workload);
+        Ok(())
+    }
+}

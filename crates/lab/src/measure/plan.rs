@@ -1,0 +1,46 @@
+//! What the engine is asked to do for a setup.
+
+use std::time::Duration;
+
+use engine::{Arrivals, Plan, Rate, Time};
+use workloads::ClientWorkload;
+
+use crate::setup::{Load, Setup};
+
+/// The engine's plan for a setup.
+pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
+    let clients = setup.clients();
+    let counting = setup.counting;
+    let gaps = setup.load.rate().filter(|_| counting.own_gaps).and_then(|rate| workload.gaps(rate, clients));
+    Plan {
+        threads: clients.threads,
+        driver: setup.driver,
+        load: match setup.load {
+            Load::Closed => engine::Load::Closed,
+            Load::Rate(per_second) => engine::Load::Rate(Rate {
+                per_second,
+                arrivals: Arrivals::Poisson,
+                timeline: counting.timeline,
+            }),
+            Load::Users { think, ramp } => {
+                engine::Load::Users { think: nanoseconds(think), ramp: nanoseconds(ramp) }
+            }
+        },
+        warmup: nanoseconds(setup.warmup),
+        until: setup.until,
+        limit: setup.promise.map(nanoseconds),
+        skip_late: setup.load.rate().is_some() && setup.promise.is_some(),
+        drain: nanoseconds(counting.drain),
+        count_drained: counting.count_drained,
+        transactions: setup.transactions,
+        gaps,
+        connect_timeout: nanoseconds(counting.connect),
+        seed: setup.seed,
+        scripts: workload.scripts().len(),
+        statements: if setup.statements { workload.statements().len() } else { 0 },
+    }
+}
+
+fn nanoseconds(duration: Duration) -> Time {
+    duration.as_nanos() as Time
+}

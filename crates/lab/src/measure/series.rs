@@ -1,0 +1,190 @@
+//! A run second by second: counters in memory, distributions in a file.
+
+use std::path::Path;
+
+use engine::{Second, Until};
+use record::SeriesPoint;
+use results::{Spool, SpoolWriter, StoreError};
+use stats::Histogram;
+
+/// Most steps of a run whose length is known.
+const STEPS: i64 = 600;
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// The measured seconds. Those of a long run are joined into longer steps, so that there are never too many.
+#[derive(Debug)]
+pub(super) struct Series {
+    lengths: Lengths,
+    points: Vec<SeriesPoint>,
+    spool: SpoolWriter,
+    /// The step under way, by script.
+    open: Vec<(SeriesPoint, Histogram)>,
+}
+
+/// How long steps are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lengths {
+    /// All alike, ns; whole seconds.
+    Alike(i64),
+    /// Of a run whose end is not known: a second at first, twice as long each time the run is twice as long.
+    Growing,
+}
+
+impl Lengths {
+    fn of(until: Until) -> Self {
+        match until {
+            Until::Elapsed(time) => {
+                let seconds = i64::try_from(time / SECOND_NS.unsigned_abs()).unwrap_or(i64::MAX / SECOND_NS);
+                Self::Alike((seconds + STEPS - 1).div_euclid(STEPS).max(1) * SECOND_NS)
+            }
+            Until::PerClient(_) => Self::Growing,
+        }
+    }
+
+    /// Where the step begins that holds this time, both in ns.
+    fn start(self, time_ns: i64) -> i64 {
+        let length = match self {
+            Self::Alike(length) => length,
+            Self::Growing => {
+                let past = time_ns / (STEPS * SECOND_NS);
+                SECOND_NS << (i64::BITS - past.leading_zeros())
+            }
+        };
+        time_ns / length * length
+    }
+}
+
+impl Series {
+    /// Of a run that lasts until then; distributions wait beside the results file, where there is one.
+    ///
+    /// # Errors
+    /// When nothing can be written there.
+    pub(super) fn of(until: Until, results: Option<&Path>) -> Result<Self, StoreError> {
+        let spool = SpoolWriter::beside(results)?;
+        Ok(Self { lengths: Lengths::of(until), points: Vec::new(), spool, open: Vec::new() })
+    }
+
+    /// Takes one more second; they come in order. Gives the end of the step that is over with it, in µs since the start
+    /// of the measured part.
+    pub(super) fn add(&mut self, second: &Second) -> Option<i64> {
+        if second.start_ns < 0 {
+            return None;
+        }
+        let start_us = self.lengths.start(second.start_ns) / 1000;
+        let mut ended = None;
+        if self.open.first().is_some_and(|(point, _)| point.start_us != start_us) {
+            ended = Some(start_us);
+            self.close();
+        }
+        if self.open.is_empty() {
+            self.open =
+                (0..second.scripts.len() as u32).map(|script| (empty(script), Histogram::new())).collect();
+        }
+        for ((point, response), figures) in self.open.iter_mut().zip(&second.scripts) {
+            point.start_us = start_us;
+            point.length_us += second.length_ns / 1000;
+            point.ok += figures.counts.ok;
+            point.late += figures.counts.late;
+            point.failed += figures.counts.failed;
+            point.skipped += figures.counts.skipped;
+            response.add(&figures.response);
+        }
+        ended
+    }
+
+    /// Its points, and their distributions.
+    pub(super) fn into_parts(mut self) -> (Vec<SeriesPoint>, Spool) {
+        self.close();
+        (self.points, self.spool.finish())
+    }
+
+    /// Puts the step under way away, and keeps its memory for the next one.
+    fn close(&mut self) {
+        for (point, response) in &mut self.open {
+            if point.length_us > 0 {
+                self.spool.push(point.script, point.start_us, point.length_us, response);
+                self.points.push(*point);
+            }
+            *point = empty(point.script);
+            response.clear();
+        }
+    }
+}
+
+fn empty(script: u32) -> SeriesPoint {
+    SeriesPoint { script, start_us: 0, length_us: 0, ok: 0, late: 0, failed: 0, skipped: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Counts, ScriptFigures};
+
+    use super::*;
+
+    fn second(number: i64, scripts: usize) -> Second {
+        let mut figures =
+            ScriptFigures { counts: Counts { ok: 1, ..Counts::default() }, ..Default::default() };
+        figures.response.record(1000 + number.unsigned_abs());
+        Second { start_ns: number * SECOND_NS, length_ns: SECOND_NS as u64, scripts: vec![figures; scripts] }
+    }
+
+    /// Points of one script of a run of so many seconds.
+    fn points(until: Until, seconds: i64) -> Vec<SeriesPoint> {
+        let mut series = Series::of(until, None).unwrap();
+        (-2..seconds).for_each(|number| _ = series.add(&second(number, 2)));
+        let (points, _) = series.into_parts();
+        assert_eq!(
+            points.iter().map(|point| point.ok).sum::<u64>(),
+            2 * seconds.unsigned_abs(),
+            "nothing is lost"
+        );
+        points.into_iter().filter(|point| point.script == 1).collect()
+    }
+
+    #[test]
+    fn long_runs_have_longer_steps() {
+        let elapsed = |seconds: i64| Until::Elapsed((seconds * SECOND_NS) as u64);
+        for (seconds, steps, length_s) in [(5, 5, 1), (600, 600, 1), (601, 301, 2), (3600, 600, 6)] {
+            let points = points(elapsed(seconds), seconds);
+            assert_eq!((points.len(), points[0].length_us), (steps, length_s * 1_000_000), "{seconds} s");
+            assert!(
+                points.windows(2).all(|pair| pair[1].start_us == pair[0].start_us + pair[0].length_us as i64)
+            );
+        }
+        let unknown = points(Until::PerClient(1), 3600);
+        assert!(unknown.len() < 1600 && unknown[599].length_us == 1_000_000, "{}", unknown.len());
+        assert!(
+            unknown.windows(2).all(|pair| pair[1].start_us == pair[0].start_us + pair[0].length_us as i64)
+        );
+        assert_eq!(unknown.last().unwrap().length_us, 8_000_000);
+    }
+
+    /// What piled up was a distribution of 200 kB for each second and script.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn memory_stays_the_same_however_long_a_run_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut series = Series::of(Until::PerClient(1), Some(&folder.path().join("r.sqlite"))).unwrap();
+        let mut second = second(0, 4);
+        let mut add = |from: i64, to: i64| {
+            for number in from..to {
+                second.start_ns = number * SECOND_NS;
+                series.add(&second);
+            }
+        };
+        add(0, 10);
+        let early = resident_kib();
+        add(10, 300);
+        let growth = resident_kib() - early;
+        // 290 times 4 would have been 255 MB; other tests run beside this one.
+        assert!(growth < 100_000, "{growth} KiB more");
+        assert_eq!(series.into_parts().0.len(), 4 * 300);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn resident_kib() -> i64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}

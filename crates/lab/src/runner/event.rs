@@ -1,0 +1,321 @@
+//! What the program is told while an experiment runs. Only the program prints.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use record::{Arrivals, Doubt, Promise, Run, Validity};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stats::Histogram;
+
+/// A named step of an experiment. The first four come once (a guard for each workload), the next six for each run
+/// (settings only when the arm changes), the last two at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Make, start or reach the servers.
+    Target,
+    /// Open the results file and find what is stored already.
+    Results,
+    /// Load the data.
+    Prepare,
+    /// See that each workload has what it needs and does something.
+    Guard,
+    /// Bring the server to the settings of an arm.
+    Settings,
+    /// Bring data, checkpoints and autovacuum into the state every run starts from.
+    Reset,
+    /// Load that does not count.
+    WarmUp,
+    /// Load that counts.
+    Measure,
+    /// Read counters and judge the run.
+    Collect,
+    /// Store the run.
+    Store,
+    /// Put the server's own settings back.
+    Restore,
+    /// Stop what was started.
+    Stop,
+}
+
+impl Step {
+    /// All steps in the order they come.
+    pub const ALL: [Self; 12] = [
+        Self::Target,
+        Self::Results,
+        Self::Prepare,
+        Self::Guard,
+        Self::Settings,
+        Self::Reset,
+        Self::WarmUp,
+        Self::Measure,
+        Self::Collect,
+        Self::Store,
+        Self::Restore,
+        Self::Stop,
+    ];
+
+    /// One word, as the program shows it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Target => "target",
+            Self::Results => "results",
+            Self::Prepare => "prepare",
+            Self::Guard => "guard",
+            Self::Settings => "settings",
+            Self::Reset => "reset",
+            Self::WarmUp => "warm-up",
+            Self::Measure => "measure",
+            Self::Collect => "collect",
+            Self::Store => "store",
+            Self::Restore => "restore",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Version of [`LabEvent`] as it is serialised: raised when a name in it changes or goes.
+pub const EVENTS_VERSION: u32 = 1;
+
+/// What happens, told as it happens; serialised, each is an object with the kind of event under `event`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum LabEvent {
+    /// A step begins.
+    Step {
+        /// Which.
+        step: Step,
+        /// What is done, in words.
+        what: String,
+    },
+    /// Something worth knowing came out of a step.
+    Note {
+        /// In words.
+        text: String,
+    },
+    /// Something the user should know or change.
+    Warning {
+        /// In words.
+        text: String,
+    },
+    /// The runs begin.
+    Begin {
+        /// Runs of the whole plan.
+        planned: usize,
+        /// Of these, stored by earlier sessions.
+        stored: usize,
+        /// Expected time for the rest.
+        left: Duration,
+        /// The results file.
+        results: PathBuf,
+    },
+    /// A run begins.
+    RunStarted {
+        /// Its number in the plan, from 1.
+        number: usize,
+        /// Runs of the whole plan.
+        planned: usize,
+        /// In words, e.g. `polygons, 4 clients, gis, round 3`.
+        what: String,
+        /// Warm-up and measured part together.
+        takes: Duration,
+        /// What comes after it.
+        next: Option<String>,
+        /// Expected time from now to the end of the experiment.
+        left: Duration,
+    },
+    /// A second of load is over.
+    Second {
+        /// Identity of the run.
+        run: String,
+        /// µs from the start of the measured part; negative during warm-up.
+        start_us: i64,
+        /// µs; the last one may be shorter than a second.
+        length_us: u64,
+        /// One entry per script.
+        scripts: Vec<ScriptSecond>,
+    },
+    /// A run was judged and stored.
+    RunFinished {
+        /// Identity of the run.
+        run: String,
+        /// Its number in the plan, from 1.
+        number: usize,
+        /// Runs of the whole plan.
+        planned: usize,
+        /// In words.
+        what: String,
+        /// Successful transactions per second.
+        tps: f64,
+        /// Mean response time, ms; `None` without a success.
+        latency_mean_ms: Option<f64>,
+        /// 99th percentile of response time, ms; `None` without a success.
+        latency_p99_ms: Option<f64>,
+        /// What became of its arrivals; open load only.
+        arrivals: Option<Arrivals>,
+        /// How its promise was kept; only where there is one.
+        promise: Option<Promise>,
+        /// Whether it can be believed.
+        validity: Validity,
+        /// Why not.
+        doubts: Vec<Doubt>,
+        /// Expected time to the end of the experiment.
+        left: Duration,
+    },
+    /// A preparation job is over.
+    JobFinished {
+        /// In words.
+        what: String,
+        /// How long it took, when it was done.
+        took: Duration,
+        /// Whether its result was there already.
+        reused: bool,
+    },
+}
+
+/// What became of one script in one second.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ScriptSecond {
+    /// Succeeded within the promise; all successes, when there is none.
+    pub ok: u64,
+    /// Succeeded late.
+    pub late: u64,
+    /// Failed after their last try.
+    pub failed: u64,
+    /// Arrivals skipped.
+    pub skipped: u64,
+    /// Response times of what succeeded.
+    #[serde(serialize_with = "encode", deserialize_with = "decode")]
+    pub response: Histogram,
+}
+
+/// V2 of HdrHistogram with its exact sums, which the encoding does not hold.
+#[derive(Serialize, Deserialize)]
+struct Encoded {
+    v2: Vec<u8>,
+    sum_ns: String,
+    sum_squares: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+fn encode<S: Serializer>(histogram: &Histogram, serializer: S) -> Result<S::Ok, S::Error> {
+    let stats::Encoded { v2, sum_ns, sum_squares, min_ns, max_ns, .. } = histogram.encoded();
+    let (min_ns, max_ns) = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
+    Encoded { v2, sum_ns: sum_ns.to_string(), sum_squares, min_ns, max_ns }.serialize(serializer)
+}
+
+fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Histogram, D::Error> {
+    use serde::de::Error;
+    let Encoded { v2, sum_ns, sum_squares, min_ns, max_ns } = Encoded::deserialize(deserializer)?;
+    let sum_ns = sum_ns.parse().map_err(D::Error::custom)?;
+    Histogram::decode(&v2, sum_ns, sum_squares, min_ns, max_ns).map_err(D::Error::custom)
+}
+
+impl LabEvent {
+    /// A second of load, of the run of this identity.
+    pub(crate) fn second(run: &str, second: &engine::Second) -> Self {
+        let script = |figures: &engine::ScriptFigures| ScriptSecond {
+            ok: figures.counts.ok,
+            late: figures.counts.late,
+            failed: figures.counts.failed,
+            skipped: figures.counts.skipped,
+            response: figures.response.clone(),
+        };
+        Self::Second {
+            run: run.to_owned(),
+            start_us: second.start_ns / 1000,
+            length_us: second.length_ns / 1000,
+            scripts: second.scripts.iter().map(script).collect(),
+        }
+    }
+
+    /// A run that was judged.
+    pub(crate) fn finished(run: &Run, number: usize, planned: usize, what: String, left: Duration) -> Self {
+        let response = run.response();
+        Self::RunFinished {
+            run: run.uuid.clone(),
+            number,
+            planned,
+            what,
+            tps: run.tps().unwrap_or_default(),
+            latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
+            latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
+            arrivals: Arrivals::of(run),
+            promise: Promise::of(run),
+            validity: run.validity,
+            doubts: run.doubts.clone(),
+            left,
+        }
+    }
+}
+
+/// Is told what happens.
+pub trait Progress {
+    /// Called on the thread that runs the experiment; what takes long here delays it.
+    fn event(&mut self, event: LabEvent);
+}
+
+/// Hears nothing.
+impl Progress for () {
+    fn event(&mut self, _event: LabEvent) {}
+}
+
+impl<F: FnMut(LabEvent)> Progress for F {
+    fn event(&mut self, event: LabEvent) {
+        self(event);
+    }
+}
+
+/// Shorthands for the events that are told often.
+pub(crate) trait Tell {
+    fn step(&mut self, step: Step, what: impl Into<String>);
+    fn note(&mut self, text: impl Into<String>);
+    fn warn(&mut self, text: impl Into<String>);
+}
+
+impl Tell for &mut dyn Progress {
+    fn step(&mut self, step: Step, what: impl Into<String>) {
+        self.event(LabEvent::Step { step, what: what.into() });
+    }
+
+    fn note(&mut self, text: impl Into<String>) {
+        self.event(LabEvent::Note { text: text.into() });
+    }
+
+    fn warn(&mut self, text: impl Into<String>) {
+        self.event(LabEvent::Warning { text: text.into() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_survives_serialisation_with_its_distribution() {
+        let mut figures = engine::ScriptFigures::default();
+        figures.counts.ok = 3;
+        [100_000, 2_000_000, 3_000_000_000].into_iter().for_each(|ns| figures.response.record(ns));
+        let second =
+            engine::Second { start_ns: -1_000_000_000, length_ns: 1_000_000_000, scripts: vec![figures] };
+        let event = LabEvent::second("a-run", &second);
+        let json = serde_json::to_value(&event).unwrap();
+        assert_eq!(
+            (&json["event"], &json["run"], &json["start_us"]),
+            (&"second".into(), &"a-run".into(), &(-1_000_000).into())
+        );
+        let again: LabEvent = serde_json::from_value(json).unwrap();
+        let LabEvent::Second { scripts, .. } = again else { panic!("another event") };
+        assert_eq!((scripts[0].ok, scripts[0].response.count()), (3, 3));
+        assert_eq!(scripts[0].response.curve(), second.scripts[0].response.curve());
+    }
+}

@@ -1,0 +1,61 @@
+//! What happened in a run, as events worth a word.
+
+use std::collections::BTreeMap;
+
+use engine::Measured;
+use record::RunEvent;
+
+use crate::words::count;
+
+/// `1 more outage was not kept`.
+fn not_kept(number: u64, noun: &str) -> String {
+    format!(
+        "{} {} not kept",
+        count(number as usize, &format!("more {noun}")),
+        if number == 1 { "was" } else { "were" }
+    )
+}
+
+/// Bytes of WAL above which a run counts as one that writes.
+const WRITES: f64 = 1e6;
+
+/// What is worth a word about a run.
+pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent> {
+    let mut events = Vec::new();
+    for outage in &measured.outages {
+        let seconds = (outage.to_ns - outage.from_ns) as f64 / 1e9;
+        let were = if outage.clients == 1 { "was" } else { "were" };
+        let end = if outage.over { "" } else { ", up to the end of the run" };
+        let detail = format!(
+            "{} {were} without a connection for {seconds:.3} s in all{end}",
+            count(outage.clients, "client")
+        );
+        events.push(RunEvent { time_us: outage.from_ns / 1000, kind: "outage".to_owned(), detail });
+    }
+    let mut add = |kind: &str, detail: String| {
+        events.push(RunEvent { time_us: 0, kind: kind.to_owned(), detail });
+    };
+    if measured.outages_dropped > 0 {
+        add("outage", not_kept(measured.outages_dropped, "outage"));
+    }
+    for abort in &measured.aborts {
+        add("abort", format!("client {}: {abort}", abort.client));
+    }
+    for message in &measured.messages {
+        add("notice", message.clone());
+    }
+    if measured.messages_dropped > 0 {
+        add("notice", not_kept(measured.messages_dropped, "message"));
+    }
+    let figure = |name: &str| figures.get(name).copied().unwrap_or(0.0);
+    if figure("wal_bytes") > WRITES && figure("checkpoints") == 0.0 {
+        let megabytes = figure("wal_bytes") / 1e6;
+        add(
+            "no checkpoint",
+            format!(
+                "{megabytes:.0} MB of WAL were written and no checkpoint fell into the run: its cost is not in the figures"
+            ),
+        );
+    }
+    events
+}

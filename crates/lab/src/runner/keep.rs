@@ -1,0 +1,181 @@
+//! Where runs go: an experiment's place in the results file, made with its first run.
+
+use std::path::{Path, PathBuf};
+
+use record::{Artifact, Experiment, Host, RunKey, Target};
+use results::{ExperimentId, Finished, Store};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use target::host;
+
+use super::event::{Progress, Step, Tell};
+use super::stage::Stage;
+use crate::error::LabError;
+use crate::experiment::{TargetSpec, without_secrets};
+
+/// Sees whether something can be stored: better known before the work than behind it.
+pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+    let Some(path) = path else { return Ok(()) };
+    progress.step(Step::Results, path.display().to_string());
+    Ok(Store::try_out(path)?)
+}
+
+/// Where runs are measured, asked before them: a server that is gone afterwards takes nothing with it.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) host: Host,
+    pub(crate) target: Target,
+}
+
+impl Surroundings {
+    /// Those of a stage.
+    pub(crate) fn of(stage: &Stage) -> Result<Self, LabError> {
+        let host = host::describe(stage.target.data_folder().as_deref());
+        Ok(Self { host, target: stage.target.record(stage.versions())? })
+    }
+}
+
+/// What makes runs that no file planned comparable: those of one identity are rounds of one experiment.
+#[derive(Debug)]
+pub(crate) struct Identity<'a> {
+    /// The command.
+    pub(crate) name: &'a str,
+    pub(crate) question: &'a str,
+    /// Everything but the seed.
+    pub(crate) content: Value,
+    /// Its target, as it is in `content`, for what earlier builds knew of it.
+    pub(crate) target: Option<&'a TargetSpec>,
+    pub(crate) seed: u64,
+}
+
+impl Identity<'_> {
+    fn hash_of(&self, content: &Value) -> String {
+        let digest = Sha256::digest(format!("{} {content}", self.name));
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// What earlier builds stored of the same under another identity, which knew how the URL was written, goes on.
+    fn adopt_former(&self, store: &Store) -> Result<(), LabError> {
+        let mut former = self.content.clone();
+        for target in self.target.iter().flat_map(|target| target.former_identities()) {
+            former["target"] = target;
+            store.adopt(&self.hash_of(&former), &self.hash_of(&self.content))?;
+        }
+        Ok(())
+    }
+
+    fn experiment(&self, round: u32) -> Experiment {
+        Experiment {
+            hash: self.hash_of(&self.content),
+            name: self.name.to_owned(),
+            question: self.question.to_owned(),
+            file_text: String::new(),
+            plan_json: without_secrets(&self.content).to_string(),
+            seed: self.seed,
+            order_scheme: "single".to_owned(),
+            rounds: round,
+            compare_factor: None,
+            base: None,
+            arms: Vec::new(),
+            margin: 0.03,
+            taste: None,
+            created_at: jiff::Timestamp::now().to_string(),
+        }
+    }
+}
+
+/// An experiment's place in a results file. One that comes to no run leaves nothing there.
+#[derive(Debug)]
+pub(crate) struct Results {
+    store: Store,
+    path: PathBuf,
+    experiment: Experiment,
+    at: Surroundings,
+    /// Begin anew, whatever is there.
+    again: bool,
+    /// Its number, where earlier invocations stored runs of it.
+    known: Option<ExperimentId>,
+    /// Its number and that of this invocation, from this invocation's first run on.
+    begun: Option<(ExperimentId, u32)>,
+    /// Where no file planned the runs: their round, and the number of those before them.
+    numbers: Option<(u32, u32)>,
+}
+
+impl Results {
+    /// Of a planned experiment, in a file that can be written; `known` is what earlier invocations of it have.
+    pub(crate) fn of_experiment(
+        mut store: Store,
+        path: &Path,
+        (experiment, at): (Experiment, Surroundings),
+        known: Option<ExperimentId>,
+        again: bool,
+    ) -> Result<Self, LabError> {
+        store.check_writable()?;
+        Ok(Self { store, path: path.to_owned(), experiment, at, again, known, begun: None, numbers: None })
+    }
+
+    /// Of runs that no file planned: the next round of what has their identity.
+    pub(crate) fn next_round(
+        path: &Path,
+        identity: &Identity<'_>,
+        at: Surroundings,
+    ) -> Result<Self, LabError> {
+        let store = Store::create_or_open(path)?;
+        identity.adopt_former(&store)?;
+        let known = store.newest_with_hash(&identity.hash_of(&identity.content))?;
+        let before = known.map(|id| store.finished_runs(id)).transpose()?.unwrap_or_default();
+        let jobs = before.iter().filter(|run| run.round == 0).count() as u32;
+        let round = before.iter().map(|run| run.round).fold(jobs, u32::max) + 1;
+        let numbers = Some((round, before.len() as u32));
+        let experiment = identity.experiment(round);
+        let (path, begun, again) = (path.to_owned(), None, false);
+        Ok(Self { store, path, experiment, at, again, known, begun, numbers })
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The experiment's number, once it has runs.
+    pub(crate) fn id(&self) -> Option<ExperimentId> {
+        self.begun.map(|(id, _)| id).or(self.known)
+    }
+
+    /// What is stored and done.
+    pub(crate) fn finished(&self) -> Result<Vec<RunKey>, LabError> {
+        Ok(self.id().map(|id| self.store.finished_runs(id)).transpose()?.unwrap_or_default())
+    }
+
+    /// A file that was kept with one of its runs.
+    pub(crate) fn artifact(&self, name: &str) -> Result<Option<Artifact>, LabError> {
+        Ok(self.id().map(|id| self.store.artifact(id, name)).transpose()?.flatten())
+    }
+
+    /// Stores runs of this invocation that belong together, and gives their numbers.
+    pub(crate) fn keep(&mut self, block: &mut [Finished]) -> Result<Vec<i64>, LabError> {
+        let (id, invocation) = match self.begun {
+            Some(begun) => begun,
+            None => {
+                let Surroundings { host, target } = &self.at;
+                self.store.begin_experiment(&self.experiment, host, target, self.again)?
+            }
+        };
+        self.begun = Some((id, invocation));
+        for Finished { run, .. } in &mut *block {
+            run.invocation = invocation;
+            if let Some((round, sequence)) = &mut self.numbers {
+                // Jobs have no round.
+                run.round = run.round.min(1) * *round;
+                run.sequence = *sequence;
+                *sequence += 1;
+            }
+        }
+        Ok(self.store.store(id, block)?)
+    }
+
+    /// Marks stored runs to be measured again.
+    pub(crate) fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), LabError> {
+        Ok(self.store.set_aside(runs, why)?)
+    }
+}

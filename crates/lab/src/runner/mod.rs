@@ -1,0 +1,341 @@
+//! Carries runs out: brings servers to what a setup asks for, settles them, measures, judges, makes the record.
+//!
+//! Which of these steps a caller wants is part of the call ([`Care`]); nobody but the drop-in measures without it.
+
+mod event;
+mod happened;
+mod keep;
+mod pace;
+mod probe;
+mod ready;
+mod record;
+mod settle;
+mod stage;
+
+use std::collections::BTreeMap;
+
+use ::record::{Doubt, Reason, Run, RunEvent, Setting, Validity};
+use engine::{Observer, Second, Time};
+use results::{Finished, Spool};
+use target::sink::Sink;
+use target::{Heeded, Stop};
+use workloads::Places;
+
+pub(crate) use self::event::Tell;
+pub use self::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
+pub(crate) use self::keep::{Identity, Results, Surroundings, try_results};
+pub(crate) use self::pace::Pace;
+pub(crate) use self::ready::{Ready, changed_data};
+pub(crate) use self::record::{Judged, judge_and_record, planned};
+pub(crate) use self::settle::settle;
+pub(crate) use self::stage::Stage;
+use crate::collectors::{self, Watched};
+use crate::error::{Class, LabError};
+use crate::measure::{Keep, Measured, NotStarted, measure};
+use crate::plan::PlannedRun;
+use crate::setup::{Arm, Server, Setup};
+use crate::strategies::Cause;
+
+/// Which steps are wanted around a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Care {
+    /// Bring data, checkpoints and autovacuum into the state every run starts from.
+    pub(crate) settle: bool,
+    /// Read the server's counters at both ends, and see whether its settings stayed.
+    pub(crate) counters: bool,
+}
+
+impl Care {
+    /// All of them.
+    pub(crate) const FULL: Self = Self { settle: true, counters: true };
+    /// None: what is measured is the load generator.
+    pub(crate) const NONE: Self = Self { settle: false, counters: false };
+}
+
+/// A run that was carried out.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// As it is stored.
+    pub(crate) finished: Finished,
+    /// Why it is invalid, as far as one such run can be told from another by it.
+    pub(crate) cause: Option<Cause>,
+    /// What the engine counted; none of a run that could not mean anything.
+    pub(crate) measured: engine::Measured,
+    /// Why the server could not be asked about it; what the clients saw stands all the same.
+    pub(crate) lost: Option<LabError>,
+}
+
+/// Servers that are open, workloads that are ready, and what is in force.
+pub(crate) struct Runner<'a> {
+    /// The target's servers; none where only a sink is asked.
+    stage: Option<Stage>,
+    sink: Option<Sink>,
+    pub(crate) progress: &'a mut dyn Progress,
+    stop: &'a Stop,
+    workloads: BTreeMap<String, Ready>,
+    /// The arm in force, once one is.
+    arm: Option<Arm>,
+    /// All settings, as they are recorded.
+    settings: Vec<Setting>,
+    /// Idle probes so far, ms.
+    probes: Vec<f64>,
+}
+
+impl<'a> Runner<'a> {
+    pub(crate) fn new(stage: Option<Stage>, progress: &'a mut dyn Progress, stop: &'a Stop) -> Self {
+        Self {
+            stage,
+            sink: None,
+            progress,
+            stop,
+            workloads: BTreeMap::new(),
+            arm: None,
+            settings: Vec::new(),
+            probes: Vec::new(),
+        }
+    }
+
+    /// The target's servers.
+    pub(crate) fn stage(&mut self) -> Result<&mut Stage, LabError> {
+        self.stage.as_mut().ok_or_else(|| LabError::failed(Class::Internal, "no server was opened", ""))
+    }
+
+    /// The servers with everybody who is told or asked on the way.
+    pub(crate) fn on_stage(&mut self) -> Result<(&mut Stage, &mut dyn Progress, &'a Stop), LabError> {
+        let missing = || LabError::failed(Class::Internal, "no server was opened", "");
+        Ok((self.stage.as_mut().ok_or_else(missing)?, &mut *self.progress, self.stop))
+    }
+
+    /// A process of ours that can be asked instead of the target.
+    pub(crate) fn set_sink(&mut self, sink: Sink) {
+        self.sink = Some(sink);
+    }
+
+    /// The switch that ends it all.
+    pub(crate) fn stop(&self) -> &'a Stop {
+        self.stop
+    }
+
+    /// A workload that runs can ask for from now on.
+    pub(crate) fn add(&mut self, name: &str, ready: Ready) {
+        self.workloads.insert(name.to_owned(), ready);
+    }
+
+    /// An error that may come from the end of a server of ours, with what its log says.
+    pub(crate) fn explain(&mut self, error: LabError) -> LabError {
+        match &mut self.stage {
+            Some(stage) => stage.explain(error),
+            None => error,
+        }
+    }
+
+    /// Carries a run out; gives nothing when it was given up because the user asked to stop at once.
+    pub(crate) fn run(
+        &mut self,
+        run: &PlannedRun,
+        setup: &Setup,
+        care: Care,
+        keep: Keep<'_>,
+    ) -> Result<Done, LabError> {
+        let mut record = planned(run, setup);
+        self.switch_to(setup)?;
+        if care.settle {
+            self.settle(setup, &mut record)?;
+        }
+        if setup.server == Server::Target {
+            if self.settings.is_empty() {
+                self.settings = self.stage()?.recorded()?;
+            }
+            record.settings.clone_from(&self.settings);
+        }
+        self.with_what_is_known_of(setup, &mut record)?;
+        if record.validity == Validity::Invalid {
+            // That is known from the guard, costs no time, and each run says it.
+            let finished = Finished { run: record, seconds: Spool::default() };
+            return Ok(Done { finished, cause: None, measured: engine::Measured::default(), lost: None });
+        }
+        let (mut measured, lost, changed) = self.measure(setup, &record.uuid, care, keep)?;
+        let probe = record.figures.get("probe_ms").copied();
+        let ready = &self.workloads[&setup.workload];
+        let judged = Judged {
+            changed: changed.as_deref(),
+            probe_ms: probe.zip(median(&self.probes)),
+            scripts: &ready.scripts,
+            may_be_empty: ready.workload.may_be_empty(),
+        };
+        judge_and_record(&mut record, setup, &mut measured, &judged);
+        self.probes.extend(probe);
+        if changed.is_some() {
+            // The next run begins with its arm's settings set and read anew.
+            self.arm = None;
+            self.settings.clear();
+        }
+        let cause = Cause::of(&record, &measured.engine.aborts);
+        let finished = Finished { run: record, seconds: measured.seconds };
+        Ok(Done { finished, cause, measured: measured.engine, lost })
+    }
+
+    /// Brings the server to the arm of a run; tells whether another one was in force.
+    pub(crate) fn switch_to(&mut self, setup: &Setup) -> Result<bool, LabError> {
+        let Some(arm) = setup.arm.as_ref().filter(|arm| self.arm.as_ref() != Some(arm)) else {
+            return Ok(false);
+        };
+        let name = arm.name.clone().unwrap_or_else(|| "the server's own settings".to_owned());
+        self.progress.step(Step::Settings, name);
+        let first = self.arm.take().is_none();
+        let (stage, mut progress, _) = self.on_stage()?;
+        let applied = stage.apply(&arm.settings)?;
+        for added in applied.added.iter().filter(|_| first) {
+            progress.note(added.clone());
+        }
+        self.settings = self.stage()?.recorded()?;
+        self.arm = Some(arm.clone());
+        Ok(true)
+    }
+
+    /// The state every run starts from, recorded with it.
+    fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
+        self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
+        let stop = self.stop;
+        let Self { stage: Some(stage), workloads, .. } = self else { return Ok(()) };
+        if let Some(ready) = workloads.get_mut(&setup.workload) {
+            let remarks = stage.with_site(|site| ready.workload.reset(site))?;
+            record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
+        }
+        let control = stage.control()?;
+        let settled = settle(control, &|| stop.ends_waits())?;
+        record
+            .figures
+            .extend(settled.checkpoint_s.map(|seconds| ("checkpoint_before_s".to_owned(), seconds)));
+        record.figures.insert("autovacuum_wait_s".to_owned(), settled.autovacuum_s);
+        if settled.autovacuum_at_work {
+            let detail = "autovacuum was still at work when the run began".to_owned();
+            record.events.push(event("autovacuum", detail));
+        }
+        record.figures.extend(probe::probe_ms(control).map(|ms| ("probe_ms".to_owned(), ms)));
+        Ok(())
+    }
+
+    /// What was found out about its workload before the run.
+    fn with_what_is_known_of(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
+        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.workload), "");
+        let ready = self.workloads.get_mut(&setup.workload).ok_or_else(missing)?;
+        record.artifacts = std::mem::take(&mut ready.artifacts);
+        record.figures.extend(ready.guarded.figures.clone());
+        if !ready.prepared.hash.is_empty() {
+            record.events.push(event("prepared", ready.prepared.hash.clone()));
+        }
+        if let Some(why) = ready.guarded.empty.clone() {
+            record.validity = Validity::Invalid;
+            record.doubts.push(Doubt { reason: Reason::EmptyResults, detail: why });
+        }
+        Ok(())
+    }
+
+    /// Measures; tells also why the server could not be asked about it, and which settings somebody changed meanwhile.
+    fn measure(
+        &mut self,
+        setup: &Setup,
+        run: &str,
+        care: Care,
+        keep: Keep<'_>,
+    ) -> Result<(Measured, Option<LabError>, Option<String>), LabError> {
+        self.progress.step(Step::WarmUp, "clients connect, then warm up");
+        let Self { stage, sink, workloads, progress, stop, .. } = self;
+        let workload = &*workloads[&setup.workload].workload;
+        let mut telling = Telling { progress: &mut **progress, run, stop, measuring: None };
+        let (places, server) = match (setup.server, &sink, &stage) {
+            (Server::Sink, Some(sink), _) => {
+                (Places { postgres: Some(sink.place().clone()), ..Places::default() }, Some(sink.pid()))
+            }
+            (_, _, Some(stage)) => (stage.places(), stage.target.postmaster()),
+            _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "")),
+        };
+        let sql = match stage {
+            Some(stage) if care.counters => Some(stage.control()? as _),
+            _ => None,
+        };
+        let mut collectors = collectors::all(Watched { sql, server });
+        let measured = measure(workload, &places, setup, keep, &mut telling, &mut collectors, stop);
+        drop(collectors);
+        let _concluding = stop.concluding();
+        let mut measured = match measured {
+            Err(error) => return Err(self.not_started(error)),
+            Ok(measured) => measured,
+        };
+        let Some(stage) = stage.as_mut().filter(|_| care.counters) else { return Ok((measured, None, None)) };
+        telling.progress.step(Step::Collect, "counters and verdict");
+        let trouble = measured.trouble.take().filter(|_| !stop.at_once());
+        let mut lost = stage.check().err().or(trouble.map(LabError::from));
+        let mut changed = None;
+        if !measured.engine.outages.is_empty() {
+            // Another server may answer by now.
+            stage.close_control();
+        } else if lost.is_none() {
+            match stage.changed() {
+                Ok(found) => changed = found,
+                Err(_) if stop.at_once() => stage.close_control(),
+                Err(error) => lost = Some(error),
+            }
+        }
+        Ok((measured, lost, changed))
+    }
+
+    /// The load could not start: if the server is gone or refuses us too, that says more than the client's words.
+    fn not_started(&mut self, error: NotStarted) -> LabError {
+        if let (Some(stage), NotStarted::Engine(_)) = (&mut self.stage, &error) {
+            if let Err(gone) = stage.check() {
+                return gone;
+            }
+            stage.close_control();
+            if let Err(refused) = stage.control() {
+                return refused;
+            }
+        }
+        error.into()
+    }
+
+    /// Puts settings back and stops what was started.
+    pub(crate) fn close(mut self) -> Result<(), LabError> {
+        self.progress.step(Step::Restore, "the server's own settings");
+        let Some(mut stage) = self.stage else { return Ok(()) };
+        let restored = stage.restore();
+        self.progress.step(Step::Stop, "what was started");
+        drop(stage);
+        restored
+    }
+}
+
+fn event(kind: &str, detail: String) -> RunEvent {
+    RunEvent { time_us: 0, kind: kind.to_owned(), detail }
+}
+
+/// The middle value, the upper one of two.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// Tells what is heard of a run while it lasts.
+struct Telling<'a> {
+    progress: &'a mut dyn Progress,
+    run: &'a str,
+    stop: &'a Stop,
+    /// From the start of the load on, one press lets the run come to its end.
+    measuring: Option<Heeded>,
+}
+
+impl Observer for Telling<'_> {
+    fn loading(&mut self, _connecting: Time) {
+        self.measuring = Some(self.stop.measuring());
+    }
+
+    fn measuring(&mut self) {
+        self.progress.step(Step::Measure, "what happens from now on counts");
+    }
+
+    fn second(&mut self, second: &Second) {
+        self.progress.event(LabEvent::second(self.run, second));
+    }
+}

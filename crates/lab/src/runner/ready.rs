@@ -1,0 +1,84 @@
+//! A workload, opened, checked and guarded.
+
+use record::Artifact;
+use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo};
+
+use super::event::{Progress, Step, Tell};
+use super::stage::Stage;
+use crate::error::{Class, LabError};
+
+/// One workload, ready to be run.
+pub(crate) struct Ready {
+    pub(crate) workload: Box<dyn ClientWorkload>,
+    pub(crate) scripts: Vec<ScriptInfo>,
+    pub(crate) prepared: Prepared,
+    pub(crate) guarded: Guarded,
+    /// Kept with the workload's first run.
+    pub(crate) artifacts: Vec<Artifact>,
+}
+
+impl Ready {
+    /// One of which nothing need be known.
+    pub(crate) fn as_it_is(workload: Box<dyn ClientWorkload>) -> Self {
+        let (prepared, guarded, artifacts) = Default::default();
+        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts }
+    }
+
+    /// One that was checked, chose what it will ask, and proved that it does something.
+    pub(crate) fn guarded(
+        stage: &mut Stage,
+        name: &str,
+        mut workload: Box<dyn ClientWorkload>,
+        seed: u64,
+        mut progress: &mut dyn Progress,
+    ) -> Result<Self, LabError> {
+        progress.step(Step::Guard, format!("{name}: does it do something?"));
+        let named = |error: LabError| match error {
+            LabError::Failed { class, what, hint } => {
+                LabError::Failed { class, what: format!("workload {name}: {what}"), hint }
+            }
+            other => other,
+        };
+        stage.with_site(|site| workload.check(site)).map_err(named)?;
+        let prepared = stage.with_site(|site| workload.prepare(site, seed)).map_err(named)?;
+        if !prepared.summary.is_empty() {
+            progress.note(format!("{name}: {}", prepared.summary));
+        }
+        let guarded = stage.with_site(|site| workload.guard(site, seed)).map_err(named)?;
+        for note in &guarded.notes {
+            progress.note(format!("{name}: {note}"));
+        }
+        if let Some(why) = &guarded.empty {
+            progress.warn(format!("{name} does nothing, so its runs are invalid: {why}"));
+        }
+        let artifacts = stage.with_site(|site| workload.artifacts(site)).map_err(named)?;
+        let mut artifacts: Vec<Artifact> = artifacts.into_iter().map(artifact).collect();
+        if !prepared.json.is_empty() {
+            artifacts.push(Artifact {
+                name: format!("prepared/{name}"),
+                media_type: "application/json".to_owned(),
+                caption: format!("what {name} asks for: {} (SHA-256 {})", prepared.summary, prepared.hash),
+                bytes: prepared.json.clone().into_bytes(),
+            });
+        }
+        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts })
+    }
+}
+
+fn artifact(artifact: workloads::Artifact) -> Artifact {
+    Artifact {
+        name: artifact.name,
+        media_type: artifact.media_type,
+        caption: artifact.caption,
+        bytes: artifact.bytes,
+    }
+}
+
+/// The data changed since the first session chose what to ask: its runs could not be compared with new ones.
+pub(crate) fn changed_data(name: &str) -> LabError {
+    LabError::failed(
+        Class::Guard,
+        format!("workload {name}: the data is not what it was when the experiment began"),
+        "prepare it anew and add --again to begin the experiment anew",
+    )
+}

@@ -1,0 +1,157 @@
+//! All that a run needs, as plain data. A level of any factor is a change of it ([`crate::factors`]).
+
+use std::time::Duration;
+
+use engine::{DriverChoice, Timeline, Until};
+use serde::{Deserialize, Serialize};
+use target::settings::Wanted;
+use workloads::Crew;
+
+/// All that a run needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// Which of the servers is asked.
+    pub server: Server,
+    /// Settings in force; `None` where any will do.
+    pub arm: Option<Arm>,
+    /// Name of the workload.
+    pub workload: String,
+    /// How its transactions are asked for.
+    pub load: Load,
+    /// At least 1.
+    pub clients: u32,
+    /// At least 1, never more than clients are used.
+    pub threads: u32,
+    /// Slower transactions are late; under a rate, hopeless ones are skipped.
+    pub promise: Option<Duration>,
+    /// Load before anything counts.
+    pub warmup: Duration,
+    /// End of the measured part.
+    pub until: Until,
+    /// Whether the latency of each statement is measured.
+    pub statements: bool,
+    /// Whether observers get a record of each transaction.
+    pub transactions: bool,
+    /// Which driver moves the bytes.
+    pub driver: DriverChoice,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// What counts, and what is waited for.
+    pub counting: Counting,
+}
+
+impl Setup {
+    /// Its clients, for workloads.
+    #[must_use]
+    pub fn clients(&self) -> Crew {
+        Crew {
+            clients: self.clients as usize,
+            threads: self.threads.clamp(1, self.clients.max(1)) as usize,
+            seed: self.seed,
+            statements: self.statements,
+        }
+    }
+}
+
+/// One level of the compared factor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Name; `None` where the file has no settings.
+    pub name: Option<String>,
+    /// Settings, shares of the machine computed.
+    pub settings: Wanted,
+    /// What in them weakens crash safety or upkeep, in words.
+    pub weakens: Vec<String>,
+}
+
+/// Which server the load goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    /// That of the target.
+    Target,
+    /// A process of ours that answers at once: what is measured is the load generator.
+    Sink,
+}
+
+/// How transactions are asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Load {
+    /// As fast as the clients can.
+    Closed,
+    /// On a schedule: transactions per second over all clients.
+    Rate(f64),
+    /// By clients that pause.
+    Users {
+        /// Between two transactions.
+        think: Duration,
+        /// Between the first starts of two clients.
+        ramp: Duration,
+    },
+}
+
+impl Load {
+    /// `closed`, `rate` or `users`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Rate(_) => "rate",
+            Self::Users { .. } => "users",
+        }
+    }
+
+    /// Transactions per second asked for; open load only.
+    #[must_use]
+    pub fn rate(self) -> Option<f64> {
+        match self {
+            Self::Rate(per_second) => Some(per_second),
+            _ => None,
+        }
+    }
+}
+
+/// What counts at the edges of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counting {
+    /// Where arrivals are drawn.
+    pub timeline: Timeline,
+    /// Whether the workload's own streams draw the gaps between them.
+    pub own_gaps: bool,
+    /// How long transactions that are open at the end may take before they count as unfinished.
+    pub drain: Duration,
+    /// Whether the run lasts until the last of them has ended.
+    pub count_drained: bool,
+    /// How long connecting and setting up all clients may take.
+    pub connect: Duration,
+}
+
+/// Longer than any run.
+const FOR_EVER: Duration = Duration::from_nanos(u64::MAX / 4);
+
+impl Counting {
+    /// That of experiments.
+    pub const EXPERIMENT: Self = Self {
+        timeline: Timeline::Global,
+        own_gaps: false,
+        drain: Duration::from_secs(10),
+        count_drained: false,
+        connect: Duration::from_secs(60),
+    };
+
+    /// That of a single run: pgbench's schedule, and much patience at the end.
+    pub const BENCH: Self =
+        Self { timeline: Timeline::PerThread, drain: Duration::from_secs(60), ..Self::EXPERIMENT };
+
+    /// pgbench's own: it waits for open transactions and for connections as long as they take.
+    pub const PGBENCH: Self = Self {
+        timeline: Timeline::PerThread,
+        own_gaps: true,
+        drain: FOR_EVER,
+        count_drained: true,
+        connect: FOR_EVER,
+    };
+
+    /// That of calibrations: a queue at the end must show as a backlog, so no more is waited for than what is open.
+    pub const CALIBRATION: Self =
+        Self { drain: Duration::from_millis(20), connect: Duration::from_secs(20), ..Self::EXPERIMENT };
+}

@@ -1,0 +1,64 @@
+//! What is asked while a host is calibrated, and of whom.
+
+use workloads::pgbench::{self, Mode, Pgbench, ScriptSource};
+
+use crate::error::LabError;
+
+/// One kind of operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// Nothing at all: the schedule is kept, and no byte sent.
+    Nothing,
+    /// One Query message, answered at once by a process that does nothing else.
+    SinkSimple,
+    /// The same as Bind and Execute of a prepared statement.
+    SinkPrepared,
+    /// The least a real server can be asked.
+    SelectOne,
+    /// pgbench's select-only, prepared.
+    PointRead,
+}
+
+impl Operation {
+    /// Those that cost something, in the order they are measured.
+    pub(crate) const COSTLY: [Self; 4] =
+        [Self::SinkSimple, Self::SinkPrepared, Self::SelectOne, Self::PointRead];
+
+    /// As it is shown and stored.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing to do",
+            Self::SinkSimple => "null sink, simple",
+            Self::SinkPrepared => "null sink, prepared",
+            Self::SelectOne => "SELECT 1",
+            Self::PointRead => "prepared point read",
+        }
+    }
+
+    /// Those that can be asked, with a server or without.
+    pub(crate) fn costly(server: bool) -> impl Iterator<Item = Self> {
+        Self::COSTLY.into_iter().filter(move |operation| server || !operation.is_server())
+    }
+
+    /// Whether a real server is asked; else the sink is.
+    pub(crate) fn is_server(self) -> bool {
+        matches!(self, Self::SelectOne | Self::PointRead)
+    }
+
+    /// As the workload that asks it.
+    pub(crate) fn workload(self) -> Result<Pgbench, LabError> {
+        let mode = match self {
+            Self::Nothing | Self::SinkSimple | Self::SelectOne => Mode::Simple,
+            Self::SinkPrepared | Self::PointRead => Mode::Prepared,
+        };
+        let options = pgbench::Options { mode, vacuum: false, ..pgbench::Options::default() };
+        let text =
+            |text: &[u8]| ScriptSource::Text { name: self.name().to_owned(), text: text.to_vec(), weight: 1 };
+        let source = match self {
+            Self::PointRead => ScriptSource::Builtin("select-only".to_owned()),
+            Self::Nothing => text(b"\\set nothing 0"),
+            _ => text(b"SELECT 1;"),
+        };
+        Ok(Pgbench::with_scripts(&options, &[source])?)
+    }
+}
