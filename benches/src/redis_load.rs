@@ -52,7 +52,7 @@ fn plan(seconds: u64) -> Plan {
         load: Load::Closed,
         warmup: 0,
         until: Until::Elapsed(seconds * SECOND),
-        limit: None,
+        promise: None,
         skip_late: false,
         drain: SECOND,
         count_drained: true,

@@ -113,7 +113,7 @@ fn plan(load: Load, length: Duration) -> Plan {
         load,
         warmup: 0,
         until: Until::Elapsed(ns(length)),
-        limit: None,
+        promise: None,
         skip_late: false,
         drain: patience,
         // The server counts all of them.

@@ -41,8 +41,8 @@ fn latencies(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench(sample_count = 30)]
-fn latencies_against_a_limit(bencher: Bencher<'_, '_>) {
-    simulated(bencher, &Plan { limit: Some(MS / 2), ..counted() }, None, MS);
+fn latencies_against_a_promise(bencher: Bencher<'_, '_>) {
+    simulated(bencher, &Plan { promise: Some(MS / 2), ..counted() }, None, MS);
 }
 
 #[divan::bench(sample_count = 30)]

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::client::Time;
 use crate::error::EngineError;
-use crate::measured::{Abort, Measured, Second, StatementFigures};
-use crate::outbox::Batch;
-use crate::own_cost::ThreadCost;
+use crate::measured::{Abort, Second, ThreadFigures};
+use crate::observer::{Entry, Message};
 use crate::wake::Notify;
 
 /// Orders from the caller's thread; read once per turn, hardly ever written.
@@ -98,36 +97,33 @@ pub(crate) enum Report {
     Gone,
 }
 
-/// What a thread keeps to the end of the run.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadFigures {
-    pub(crate) statements: Vec<StatementFigures>,
-    pub(crate) reconnections: u64,
-    pub(crate) reconnecting: Time,
-    pub(crate) connections_lost: u64,
-    pub(crate) aborts: Vec<(Time, Abort)>,
-    /// When the last transaction of the measured part ended; 0 when there was none.
-    pub(crate) last_end: Time,
-    /// Arrivals of the measured part that were started after it.
-    pub(crate) drained: u64,
-    pub(crate) cost: ThreadCost,
+/// What becomes known of a client.
+#[derive(Debug)]
+pub(crate) enum Said {
+    Message(Message),
+    /// Its last words.
+    Abort(Abort),
+    /// It lost a connection and wants it back.
+    Left {
+        client: usize,
+        at: Time,
+    },
+    /// It goes on, or nobody waits for it any more.
+    Back {
+        client: usize,
+        at: Time,
+    },
 }
 
-impl ThreadFigures {
-    /// Adds this thread's figures to the run's; aborts go to `aborts`, to be put in order by their time.
-    pub(crate) fn merge_into(self, measured: &mut Measured, aborts: &mut Vec<(Time, Abort)>) {
-        measured.reconnections += self.reconnections;
-        measured.reconnecting += self.reconnecting;
-        measured.connections_lost += self.connections_lost;
-        measured.drained += self.drained;
-        aborts.extend(self.aborts);
-        if measured.statements.is_empty() {
-            measured.statements = self.statements;
-        } else {
-            for (sum, part) in measured.statements.iter_mut().zip(&self.statements) {
-                sum.add(part);
-            }
-        }
-        self.cost.merge_into(&mut measured.own);
+/// What is handed over at once.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) said: Vec<Said>,
+}
+
+impl Batch {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.said.is_empty()
     }
 }

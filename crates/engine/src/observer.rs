@@ -2,11 +2,10 @@
 
 use std::time::SystemTime;
 
-use crate::client::Time;
+use crate::client::{Failure, Level, Time};
 use crate::measured::{Abort, Second};
-use crate::outbox::{Entry, Message};
 
-/// Told of a run's progress, on the thread that called [`crate::run()`].
+/// Told of a run's progress, on its caller's thread.
 ///
 /// `began` comes first, then `loading`; `measuring` comes on time, so that snapshots can be taken then, and the last second of
 /// warm-up may follow it. Seconds come in order. No call blocks the load: threads go on while an observer works.
@@ -58,4 +57,45 @@ impl<F: FnMut(&Second)> Observer for F {
     fn second(&mut self, second: &Second) {
         self(second);
     }
+}
+
+/// How a transaction of the log ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryEnd {
+    /// Well.
+    Succeeded,
+    /// After its last try.
+    Failed(Failure),
+    /// It was never started, since its promise was broken already.
+    Skipped,
+}
+
+/// One transaction of the measured part; see [`crate::Plan::transactions`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Number of the client in the whole run, from 0.
+    pub client: u32,
+    /// Its script.
+    pub script: u16,
+    /// How it ended.
+    pub end: EntryEnd,
+    /// How often it was tried; 0 for a skipped one.
+    pub tries: u32,
+    /// Intended start.
+    pub due: Time,
+    /// Actual start; the time of the decision for a skipped one.
+    pub started: Time,
+    /// End, alike.
+    pub ended: Time,
+}
+
+/// What a client said, with [`crate::Io::say`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Number of the client in the whole run, from 0.
+    pub client: usize,
+    /// What kind of message it is.
+    pub level: Level,
+    /// One or several lines, without the last line's end.
+    pub text: String,
 }

@@ -19,42 +19,43 @@ fn loads() -> impl Strategy<Value = Load> {
     ]
 }
 
-fn plans() -> impl Strategy<Value = Plan> {
-    let until = prop_oneof![
+fn lengths() -> impl Strategy<Value = Until> {
+    prop_oneof![
         3 => (1..3 * SECOND).prop_map(Until::Elapsed),
         1 => (1..60_u64).prop_map(Until::PerClient),
-    ];
-    (
-        loads(),
-        1..4_usize,
-        0..SECOND,
-        until,
-        prop::option::of(1..50 * MS),
-        any::<bool>(),
-        (0..SECOND, any::<bool>()),
-        any::<u64>(),
-    )
-        .prop_map(|(load, threads, warmup, until, limit, skip_late, (drain, count_drained), seed)| {
-            Plan { load, threads, warmup, until, limit, skip_late, drain, count_drained, seed, ..plan() }
-        })
+    ]
 }
 
-fn servers() -> impl Strategy<Value = Simple> {
-    // One of an hour is a server that hangs for good.
-    let length = prop_oneof![4 => 0..SECOND, 1 => Just(3600 * SECOND)];
-    let stall = prop::option::of((0..3 * SECOND, length).prop_map(|(from, length)| (from, from + length)));
-    let every = || prop::option::of(2..100_u64);
-    let chunk = prop_oneof![Just(None), Just(Some(1)), Just(Some(3))];
-    (0..60 * MS, stall, every(), every(), 0..3_usize, chunk).prop_map(
-        |(delay, stall, loses_every, fails_every, refuses, chunk)| Simple {
-            stall,
-            loses_every,
-            fails_every,
-            refuses,
-            chunk,
-            ..Simple::new(delay.max(MS / 4))
-        },
-    )
+prop_compose! {
+    fn plans()(
+        load in loads(),
+        threads in 1..4_usize,
+        warmup in 0..SECOND,
+        until in lengths(),
+        promise in prop::option::of(1..50 * MS),
+        skip_late in any::<bool>(),
+        drain in 0..SECOND,
+        count_drained in any::<bool>(),
+        seed in any::<u64>(),
+    ) -> Plan {
+        Plan { load, threads, warmup, until, promise, skip_late, drain, count_drained, seed, ..plan() }
+    }
+}
+
+prop_compose! {
+    fn servers()(
+        delay in MS / 4..60 * MS,
+        from in 0..3 * SECOND,
+        // One of an hour is a server that hangs for good.
+        length in prop::option::of(prop_oneof![4 => 0..SECOND, 1 => Just(3600 * SECOND)]),
+        loses_every in prop::option::of(2..100_u64),
+        fails_every in prop::option::of(2..100_u64),
+        refuses in 0..3_usize,
+        chunk in prop_oneof![Just(None), Just(Some(1)), Just(Some(3))],
+    ) -> Simple {
+        let stall = length.map(|length| (from, from + length));
+        Simple { stall, loses_every, fails_every, refuses, chunk, ..Simple::new(delay) }
+    }
 }
 
 /// Stops the run when the simulated time has come.
@@ -125,10 +126,10 @@ proptest! {
             }
             _ => {}
         }
-        if !plan.skip_late || plan.limit.is_none() || !matches!(plan.load, Load::Rate(_)) {
+        if !plan.skip_late || plan.promise.is_none() || !matches!(plan.load, Load::Rate(_)) {
             prop_assert_eq!(totals.skipped, 0);
         }
-        if plan.limit.is_none() {
+        if plan.promise.is_none() {
             prop_assert_eq!(totals.late, 0);
         }
         prop_assert_eq!(measured.interrupted && stop_at.is_none(), false);

@@ -18,7 +18,7 @@ use support::{Asker, MS, SECOND, askers, body, frame, plan};
 #[derive(Debug, Default)]
 struct Outbox {
     epoch: Option<SystemTime>,
-    said: Vec<(usize, Level, String)>,
+    said: Vec<Message>,
     aborts: Vec<Abort>,
     entries: Vec<(usize, Entry)>,
 }
@@ -28,7 +28,7 @@ impl Observer for Outbox {
         self.epoch = Some(epoch);
     }
     fn message(&mut self, message: &Message) {
-        self.said.push((message.client, message.level, message.text.clone()));
+        self.said.push(message.clone());
     }
     fn aborted(&mut self, abort: &Abort) {
         self.aborts.push(abort.clone());
@@ -173,7 +173,7 @@ fn skipped_arrivals_are_recorded_for_the_client_that_passed_over_them() {
         Load::Rate(Rate { per_second: 1000.0, arrivals: Arrivals::Uniform, timeline: Timeline::PerThread });
     let plan = Plan {
         load,
-        limit: Some(MS),
+        promise: Some(MS),
         skip_late: true,
         until: Until::PerClient(10),
         transactions: true,
@@ -200,12 +200,12 @@ fn gaps_of_nothing_end_with_the_run() {
     assert!((198..=202).contains(&totals.due), "{totals:?}");
 }
 
-/// A wake-up that comes later than the limit is our fault, and no reason to skip.
+/// A wake-up that comes later than the promise is our fault, and no reason to skip.
 #[test]
 fn an_arrival_that_a_client_waits_for_is_never_skipped() {
     let load =
         Load::Rate(Rate { per_second: 200.0, arrivals: Arrivals::Uniform, timeline: Timeline::PerThread });
-    let plan = Plan { load, limit: Some(1), skip_late: true, until: Until::PerClient(20), ..plan() };
+    let plan = Plan { load, promise: Some(1), skip_late: true, until: Until::PerClient(20), ..plan() };
     // On a real clock: a turn always begins more than 1 ns after the arrival is due.
     struct Idle;
     impl Client for Idle {
@@ -241,7 +241,7 @@ fn a_slow_reader_slows_the_load_and_loses_nothing() {
     let plan = Plan { until: Until::PerClient(200_000), transactions: true, ..plan() };
     let measured = engine::run(&plan, vec![Box::new(Talker(0))], &mut outbox, &Stop::new()).unwrap();
     assert_eq!(outbox.entries.len(), 200_000);
-    assert!(outbox.said.iter().enumerate().all(|(number, said)| said.2 == number.to_string()));
+    assert!(outbox.said.iter().enumerate().all(|(number, said)| said.text == number.to_string()));
     assert_eq!(outbox.said.len(), 200_000);
     assert_eq!(measured.messages.len() as u64 + measured.messages_dropped, 200_000);
 }

@@ -113,13 +113,13 @@ fn uniform_arrivals_start_exactly_when_due() {
 #[test]
 fn arrivals_too_late_to_matter_are_skipped_and_counted() {
     let load = rate(100.0, Arrivals::Uniform, Timeline::Global);
-    let plan = Plan { load, limit: Some(50 * MS), skip_late: true, ..plan() };
+    let plan = Plan { load, promise: Some(50 * MS), skip_late: true, ..plan() };
     // One client can do 50 of 100 a second.
     let (measured, _) = run(&plan, askers(1), &mut Simple::new(20 * MS));
     let totals = measured.totals();
     assert_eq!(totals.due, 1000);
     assert!((480..=520).contains(&totals.skipped), "{totals:?}");
-    // Those that wait more than 30 ms end later than the limit.
+    // Those that wait more than 30 ms end later than promised.
     assert!(totals.late > 400 && totals.unfinished == 0, "{totals:?}");
     assert!(measured.scripts[0].response.max_ns().unwrap() <= 70 * MS);
 }
@@ -149,8 +149,8 @@ fn pgbench_timelines_start_nothing_after_the_end() {
 }
 
 #[test]
-fn late_is_what_succeeds_after_the_limit() {
-    let plan = Plan { limit: Some(5 * MS), ..plan() };
+fn late_is_what_succeeds_later_than_promised() {
+    let plan = Plan { promise: Some(5 * MS), ..plan() };
     let (measured, _) = run(&plan, askers(1), &mut Simple { fails_every: Some(10), ..Simple::new(10 * MS) });
     let totals = measured.totals();
     assert_eq!((totals.ok, totals.late + totals.failed), (0, totals.due));

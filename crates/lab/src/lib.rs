@@ -6,7 +6,6 @@ pub mod bench;
 pub mod calibrate;
 mod classify;
 pub mod collectors;
-mod counts;
 pub mod dropin;
 mod error;
 pub mod execute;

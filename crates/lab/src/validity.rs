@@ -1,11 +1,9 @@
 //! Whether a run can be believed: rules with their limits in one place. `docs/run-verdicts.md` explains them.
 
-use engine::{Counts, Measured};
-use record::{Arrivals, Doubt, Offer, Reason, SeriesPoint, Validity, count};
+use engine::Measured;
+use record::{Arrivals, Counts, Doubt, Offer, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
-
-use crate::counts::counts;
 
 /// A thread that is busier than this share of the time is the bottleneck itself.
 pub const SATURATED: f64 = 0.90;
@@ -29,6 +27,12 @@ pub const LAG_SHARE: f64 = 0.1;
 /// In an overload most arrivals wait for a client, and how late the few others start follows from it. Where at least this
 /// share of all arrivals found a free client, their lag speaks of the generator.
 pub const FREE_SHARE: f64 = 0.5;
+
+/// Counters of a run by their stored names.
+pub(crate) fn counts(measured: &Measured, open: bool) -> std::collections::BTreeMap<String, u64> {
+    let drained = open.then(|| ("drained".to_owned(), measured.drained));
+    measured.totals().named().into_iter().chain(drained).collect()
+}
 
 /// What a verdict is made of.
 #[derive(Debug)]

@@ -62,7 +62,7 @@ impl Bench {
             load,
             warmup: 0,
             until: Until::Elapsed(length.as_nanos() as Time),
-            limit: None,
+            promise: None,
             skip_late: false,
             drain: 10_000 * MS,
             count_drained: true,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counts::Counts;
 use crate::run::Run;
 
 /// Share of the offered rate that must be done in time; a run below it is overloaded.
@@ -69,19 +70,19 @@ impl Arrivals {
     /// Of counters by their stored names ([`Run::counts`]).
     #[must_use]
     pub fn new(counts: &BTreeMap<String, u64>, offer: Offer) -> Self {
-        let count = |name: &str| counts.get(name).copied().unwrap_or(0);
-        let due = count("due");
+        let drained = counts.get("drained").copied().unwrap_or(0);
+        let Counts { due, ok, late, failed, skipped, unfinished, .. } = Counts::of(counts);
         let asked = offer.rate.unwrap_or(0.0) * offer.seconds;
         let by_chance = asked - CHANCE * asked.max(0.0).sqrt();
         let mut arrivals = Self {
             offered: if (due as f64) < by_chance { asked } else { due as f64 },
             due,
-            ok: count("ok"),
-            late: count("late"),
-            failed: count("failed"),
-            skipped: count("skipped"),
-            unfinished: count("unfinished"),
-            drained: if offer.promise { 0 } else { count("drained") },
+            ok,
+            late,
+            failed,
+            skipped,
+            unfinished,
+            drained: if offer.promise { 0 } else { drained },
             clients: offer.clients,
             seconds: offer.seconds,
             started_only: false,

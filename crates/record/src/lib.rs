@@ -4,11 +4,13 @@
 //! every reader must derive alike.
 
 mod arrivals;
+mod counts;
 mod experiment;
 mod figures;
 #[cfg(test)]
 mod fixture;
 mod job;
+mod outage;
 mod promise;
 mod run;
 mod sample;
@@ -16,8 +18,10 @@ mod verdict;
 mod words;
 
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
+pub use counts::Counts;
 pub use experiment::{Arm, Experiment, Host, IMPORTED, Setting, Target};
 pub use job::{Phase, Relation};
+pub use outage::Outage;
 pub use promise::Promise;
 pub use run::{Artifact, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
 pub use sample::{Sample, Scope};

@@ -55,9 +55,8 @@ pub struct Run {
     pub validity: Validity,
     /// Why not.
     pub doubts: Vec<Doubt>,
-    /// Counters over all scripts, by name: `due ok late failed skipped unfinished retried retries
-    /// rows bytes queries changes affected`; in open load also `drained`: those of them that were started only when the
-    /// measured part was over.
+    /// Counters over all scripts, by the names of [`crate::Counts`]; in open load also `drained`: those of them that were
+    /// started only when the measured part was over.
     pub counts: BTreeMap<String, u64>,
     /// Other single figures by name with unit last: `client_cpu_us_per_tx`, `start_lag_p99_us`, `wal_bytes`,
     /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, `promise_ms`, ...

@@ -116,6 +116,25 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// Adds values of which only the buckets are known, beside their exact figures: (smallest, largest) as the last.
+    pub(crate) fn add_counters(
+        &mut self,
+        counters: impl Iterator<Item = (u64, u64)>,
+        sum_ns: u128,
+        sum_squares: f64,
+        (min_ns, max_ns): (u64, u64),
+    ) {
+        self.make_room();
+        let before = self.count();
+        counters.for_each(|(ns, count)| self.inner.saturating_record_n(ns, count));
+        if self.count() > before {
+            self.sum_ns += sum_ns;
+            self.sum_squares += sum_squares;
+            self.min_ns = self.min_ns.min(min_ns);
+            self.max_ns = self.max_ns.max(max_ns);
+        }
+    }
+
     /// Empties the histogram and keeps its memory.
     pub fn clear(&mut self) {
         self.inner.reset();

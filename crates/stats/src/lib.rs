@@ -8,6 +8,7 @@ mod groups;
 mod histogram;
 mod paired;
 mod rank_sum;
+mod sparse;
 mod verdict;
 
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity, holm};
@@ -15,4 +16,5 @@ pub use groups::{Group, TwoGroups, two_groups};
 pub use histogram::{Encoded, Histogram, HistogramError};
 pub use paired::{Estimate, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, t_quantile, welch};
 pub use rank_sum::rank_sum_p;
+pub use sparse::SparseHistogram;
 pub use verdict::{Better, Verdict, pairs_for_power, power, smallest_gain, stein_pairs, verdict};

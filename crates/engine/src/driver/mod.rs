@@ -1,32 +1,24 @@
 //! Drivers move bytes and tell the time; they know nothing of clients.
 
 mod choose;
-mod connect;
+mod cpu;
 mod epoch;
 mod portable;
 #[cfg(target_os = "linux")]
 mod uring;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "epoll.rs"]
-mod poller;
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-#[path = "kqueue.rs"]
-mod poller;
-
 use std::io;
 use std::sync::Arc;
 
 pub(crate) use choose::{Chosen, choose};
-pub use connect::start_connect;
+pub(crate) use cpu::Cpu;
 pub(crate) use epoch::Epoch;
 pub(crate) use portable::Portable;
+pub use portable::start_connect;
 #[cfg(target_os = "linux")]
 pub(crate) use uring::Uring;
 
 use crate::client::{Address, Time};
-use crate::own_cost::Cpu;
 use crate::wake::Notify;
 
 /// Number of a connection within its thread, the same for all the connections a link makes one after another.

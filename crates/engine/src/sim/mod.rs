@@ -13,16 +13,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::SystemTime;
 
-use crate::assign::{assign, check};
 use crate::client::{Client, Time};
 use crate::client_loop::ClientLoop;
 use crate::control::{Control, Report};
-use crate::coordinator::Coordinator;
 use crate::driver::Clock;
 use crate::error::EngineError;
 use crate::measured::Measured;
 use crate::observer::Observer;
 use crate::plan::Plan;
+use crate::run::{Coordinator, assign, check};
 use crate::stop::Stop;
 use world::{SimClock, SimDriver, World};
 

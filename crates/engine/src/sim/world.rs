@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use super::server::{Action, Greeting, Replies, Server};
 use crate::client::{Address, Time};
-use crate::driver::{Clock, Conn, Driver, Happened};
-use crate::own_cost::Cpu;
+use crate::driver::{Clock, Conn, Cpu, Driver, Happened};
 use crate::wake::Notify;
 
 /// Everything the threads of a simulation share.

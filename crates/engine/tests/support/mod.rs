@@ -11,9 +11,11 @@ pub mod server;
 use std::path::PathBuf;
 
 use engine::{
-    Address, Client, Counts, Endpoint, Event, Failure, Io, Load, Measured, Outcome, Plan, Returned, Second,
+    Address, Client, Endpoint, Event, Failure, Io, Load, Measured, Outcome, Plan, Returned, Second,
     StatementEnd, Step, Time, Until,
 };
+
+use record::Counts;
 
 pub const MS: Time = 1_000_000;
 pub const SECOND: Time = 1_000_000_000;
@@ -214,7 +216,7 @@ pub fn plan() -> Plan {
         load: Load::Closed,
         warmup: 0,
         until: Until::Elapsed(10 * SECOND),
-        limit: None,
+        promise: None,
         skip_late: false,
         drain: 2 * SECOND,
         count_drained: false,

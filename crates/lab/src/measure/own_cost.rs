@@ -36,7 +36,7 @@ pub(super) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
         add("connections_lost", Some(measured.connections_lost as f64));
     }
     if !measured.outages.is_empty() {
-        let away: i64 = measured.outages.iter().map(|outage| outage.to_ns - outage.from_ns).sum();
+        let away: i64 = measured.outages.iter().map(record::Outage::length_ns).sum();
         add("outage_s", Some(away as f64 / 1e9));
     }
     figures

@@ -28,7 +28,7 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
         },
         warmup: nanoseconds(setup.warmup),
         until: setup.until,
-        limit: setup.promise.map(nanoseconds),
+        promise: setup.promise.map(nanoseconds),
         skip_late: setup.load.rate().is_some() && setup.promise.is_some(),
         drain: nanoseconds(counting.drain),
         count_drained: counting.count_drained,

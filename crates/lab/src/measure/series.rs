@@ -117,7 +117,8 @@ fn empty(script: u32) -> SeriesPoint {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Counts, ScriptFigures};
+    use engine::ScriptFigures;
+    use record::Counts;
 
     use super::*;
 

@@ -28,7 +28,7 @@ pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
         let end = if outage.over { "" } else { ", up to the end of the run" };
         let detail = format!(
             "{} {were} without a connection for {seconds:.3} s in all{end}",
-            count(outage.clients, "client")
+            count(outage.clients as usize, "client")
         );
         events.push(RunEvent { time_us: outage.from_ns / 1000, kind: "outage".to_owned(), detail });
     }

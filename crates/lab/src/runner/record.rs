@@ -1,14 +1,13 @@
 //! From a plan and what was measured to the record that is stored. Nothing else makes the record of a run.
 
-use engine::Counts;
-use record::{Run, RunKind, ScriptRecord};
+use record::{Counts, Run, RunKind, ScriptRecord};
 use workloads::ScriptInfo;
 
 use super::happened::events;
-use crate::counts::{counts, named};
 use crate::measure::Measured;
 use crate::plan::PlannedRun;
 use crate::setup::Setup;
+use crate::validity::counts;
 use crate::validity::{Evidence, judge};
 
 /// A run as planned, with nothing measured yet.
@@ -25,7 +24,7 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
         threads: setup.threads,
         seed: setup.seed,
         warmup_s: setup.warmup.as_secs_f64(),
-        counts: named(&Counts::default()),
+        counts: Counts::default().named(),
         figures: promise.into_iter().collect(),
         ..Run::new(RunKind::Client, run.key())
     }
@@ -72,7 +71,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
             name: info.name.clone(),
             text_hash: info.text_hash.clone(),
             weight: info.weight,
-            counts: named(&figures.counts),
+            counts: figures.counts.named(),
             response: figures.response.clone(),
             service: figures.service.clone(),
         })

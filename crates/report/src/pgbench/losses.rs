@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use record::Outage;
+
+use super::Losses;
 use super::facts::Fact;
 use super::machine::part;
-use super::{Losses, Outage};
 
 /// Outages told one by one; machine formats have all of them.
 const TOLD: usize = 10;

@@ -16,6 +16,7 @@ mod real;
 mod tests;
 mod text;
 
+use record::Outage;
 use stats::Histogram;
 
 pub use aggregate::{Aggregate, Aggregates};
@@ -58,27 +59,6 @@ pub struct Losses {
     pub outages: Vec<Outage>,
     /// Outages that are not among these.
     pub outages_dropped: u64,
-}
-
-/// A time in which some clients had no connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outage {
-    /// Its start, ns from the start of the measured part; negative in warm-up.
-    pub from_ns: i64,
-    /// Its end, or that of the run.
-    pub to_ns: i64,
-    /// Clients that were away, at least 1.
-    pub clients: u64,
-    /// Whether it ended before the run did.
-    pub over: bool,
-}
-
-impl Outage {
-    /// How long it took, ns.
-    #[must_use]
-    pub fn length_ns(&self) -> i64 {
-        self.to_ns - self.from_ns
-    }
 }
 
 /// What a run was asked for, as far as its report tells.

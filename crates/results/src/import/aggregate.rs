@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
-use super::log::Counts;
 use super::log::row::{Fields, LATEST_S, unsigned};
 use super::{Hints, ImportError, Progress};
+use record::Counts;
 
 /// Sum, sum of squares, minimum and maximum of some times, µs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,7 +66,7 @@ pub(super) struct Interval {
 
 impl Interval {
     fn merge(&mut self, other: &Self) {
-        self.counts.merge(&other.counts);
+        self.counts.add(&other.counts);
         self.latency.merge(&other.latency);
         self.lag.merge(&other.lag);
     }
@@ -96,14 +96,14 @@ impl Interval {
         let (serialization, deadlock, other) = (whole(11), whole(12), whole(13));
         let counts = Counts {
             ok: done,
-            late: 0,
             failed: serialization.saturating_add(deadlock).saturating_add(other),
-            serialization,
-            deadlock,
-            other,
+            serialization_failures: serialization,
+            deadlock_failures: deadlock,
+            other_failures: other,
             skipped,
             retried: whole(9),
             retries: whole(10),
+            ..Counts::default()
         };
         let lag = if rest.len() >= 8 { four(4) } else { [0.0; 4] };
         let lags = if lag == [0.0; 4] { 0 } else { done };
@@ -256,7 +256,7 @@ mod tests {
             (5815, 7, 1, 2)
         );
         let newest = parsed("1649114136 5 10 20 1 4 0 0 0 0 6 1 2 3 4 5");
-        assert_eq!((newest.counts.skipped, newest.counts.other, newest.counts.failed), (6, 5, 12));
+        assert_eq!((newest.counts.skipped, newest.counts.other_failures, newest.counts.failed), (6, 5, 12));
         let large = parsed("1649114136 5 10 123456789012345678901234 1 4");
         assert!(large.latency.stddev().unwrap() > 1e11);
     }

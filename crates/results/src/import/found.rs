@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::gather::FoundRun;
 use super::judge::judge;
 use super::lines::sha256;
+use super::log::named;
 use super::matching::Log;
 use super::measured::{add_report, of_aggregates, of_report, of_transactions};
 use super::report::model::Report;
@@ -74,7 +75,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         driver: by,
         seed: report.and_then(|report| report.seed).unwrap_or(0),
         measured_s: report.and_then(Report::measured_s).or(measured.length_s).unwrap_or(0.0),
-        counts: measured.counts.named(),
+        counts: named(&measured.counts),
         figures: measured.figures,
         settings: settings(report),
         scripts: measured.scripts,

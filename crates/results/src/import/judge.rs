@@ -1,11 +1,7 @@
 //! Whether an imported run can be believed: the rules that need nothing but its figures, with the same limits as for
 //! runs of pgdyno's own (docs/run-verdicts.md).
 
-use record::count;
-use record::{Doubt, Reason, Validity};
-
-use super::log::Counts;
-use record::Arrivals;
+use record::{Arrivals, Counts, Doubt, Reason, Validity, count};
 
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
 const FAILED_SHARE: f64 = 0.01;
@@ -57,6 +53,7 @@ pub(super) fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::log::named;
     use record::Offer;
 
     #[test]
@@ -81,7 +78,7 @@ mod tests {
         let verdict = |ok, rate| {
             let counts = Counts { ok, ..Counts::default() };
             let offer = Offer { rate, promise: false, clients: 4, seconds: 10.0 };
-            let arrivals = Arrivals::new(&counts.named(), offer);
+            let arrivals = Arrivals::new(&named(&counts), offer);
             let (_, doubts) = judge(&counts, Some(arrivals), 0, false, "pgbench 15");
             doubts.iter().map(|doubt| doubt.reason).collect::<Vec<_>>()
         };

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use stats::Histogram;
 
 use super::aggregate::AggregateLog;
-use super::log::{Counts, Tally, TransactionLog};
+use super::log::{Tally, TransactionLog, named};
 use super::report;
 use super::report::model::Report;
 use crate::spool::Spooled;
-use record::{Artifact, ScriptRecord, SeriesPoint};
+use record::{Artifact, Counts, ScriptRecord, SeriesPoint};
 
 /// What a log or the lack of one gives to a run.
 #[derive(Default)]
@@ -37,7 +37,7 @@ fn script(name: String, weight: u32, counts: &Counts) -> ScriptRecord {
         name,
         text_hash: String::new(),
         weight,
-        counts: counts.named(),
+        counts: named(counts),
         response: Histogram::new(),
         service: Histogram::new(),
     }
@@ -57,7 +57,7 @@ pub(super) fn of_transactions(log: TransactionLog, report: Option<&Report>) -> M
     for (number, tally) in log.scripts {
         let Tally { counts: own, response, service } = tally;
         let own = own.scaled(log.share);
-        counts.merge(&own);
+        counts.add(&own);
         let place = usize::from(number);
         let name = names
             .get(place)

@@ -40,7 +40,7 @@ fn run(command: Command, reply: &str, piece: usize) -> (Measured, Vec<u8>) {
         load: Load::Closed,
         warmup: 0,
         until: Until::PerClient(4),
-        limit: None,
+        promise: None,
         skip_late: false,
         drain: 1_000_000,
         count_drained: false,

@@ -16,7 +16,7 @@ pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
         load: Load::Closed,
         warmup: 0,
         until: Until::PerClient(transactions),
-        limit: None,
+        promise: None,
         skip_late: false,
         drain: 1_000_000_000,
         count_drained: false,

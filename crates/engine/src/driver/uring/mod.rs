@@ -22,9 +22,8 @@ use rustix::event::{EventfdFlags, eventfd};
 use self::buffers::Buffers;
 use self::socket::Socket;
 use self::token::{Kind, parts, token};
-use super::{Clock, Conn, Driver, Epoch, Happened};
+use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
 use crate::client::{Address, Time};
-use crate::own_cost::Cpu;
 use crate::wake::Notify;
 
 /// How long the end of a driver waits for last words to be sent.

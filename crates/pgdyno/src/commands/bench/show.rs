@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use engine::{Counts, Until};
+use engine::Until;
 use lab::bench::{Benched, Options};
-use record::{Arrivals, Doubt, Offer, Run};
+use record::{Arrivals, Counts, Doubt, Offer, Run};
 use report::visible::line;
 use results::{Table, Value};
 use stats::Histogram;

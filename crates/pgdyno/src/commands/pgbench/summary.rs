@@ -1,10 +1,11 @@
 //! From what was measured to what is reported.
 
 use ::report::pgbench::{
-    Command, Failures, Figures, Lag, Length as ReportLength, Losses, Outage, Partitions, Report, Script,
-    Settings, Times,
+    Command, Failures, Figures, Lag, Length as ReportLength, Losses, Partitions, Report, Script, Settings,
+    Times,
 };
-use engine::{Counts, Measured, ScriptFigures};
+use engine::{Measured, ScriptFigures};
+use record::Counts;
 use workloads::ClientWorkload;
 use workloads::pgbench::Pgbench;
 use workloads::pgbench::init::PartitionMethod;
@@ -37,15 +38,9 @@ pub(super) fn report(
 
 /// What was lost and made again.
 pub(in crate::commands) fn losses(measured: &Measured) -> Losses {
-    let outage = |outage: &engine::Outage| Outage {
-        from_ns: outage.from_ns,
-        to_ns: outage.to_ns,
-        clients: outage.clients as u64,
-        over: outage.over,
-    };
     Losses {
         connections: measured.connections_lost,
-        outages: measured.outages.iter().map(outage).collect(),
+        outages: measured.outages.clone(),
         outages_dropped: measured.outages_dropped,
     }
 }

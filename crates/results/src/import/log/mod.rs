@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 
-pub(super) use tally::Tally;
+pub(super) use tally::{Tally, named};
 
 use self::clients::Clients;
 use self::row::{Outcome, Row};
@@ -18,22 +18,7 @@ use self::rows::Rows;
 use self::spans::Spans;
 use super::{Hints, ImportError, Progress};
 use crate::spool::Spooled;
-use record::SeriesPoint;
-use record::count;
-
-/// Counters of transactions, as pgbench counts them; `failed` includes the kinds beside it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) ok: u64,
-    pub(super) late: u64,
-    pub(super) failed: u64,
-    pub(super) serialization: u64,
-    pub(super) deadlock: u64,
-    pub(super) other: u64,
-    pub(super) skipped: u64,
-    pub(super) retried: u64,
-    pub(super) retries: u64,
-}
+use record::{Counts, SeriesPoint, count};
 
 /// Which of the columns after the sixth (0 or 1) holds what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,7 +56,7 @@ impl TransactionLog {
     /// Counters over all scripts, as logged.
     pub(super) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        self.scripts.values().for_each(|tally| counts.merge(&tally.counts));
+        self.scripts.values().for_each(|tally| counts.add(&tally.counts));
         counts
     }
 }

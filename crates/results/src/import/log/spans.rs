@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use stats::Histogram;
 
+use super::Columns;
 use super::row::{Outcome, Row};
-use super::{Columns, Counts};
+use super::tally::tally;
 use crate::spool::Spooled;
-use record::SeriesPoint;
+use record::{Counts, SeriesPoint};
 
 /// Spans per run at most; beyond that neighbours are added, which loses nothing but resolution.
 const MOST: i64 = 600;
@@ -26,7 +27,7 @@ struct Span {
 
 impl Span {
     fn merge(&mut self, other: &Self) {
-        self.counts.merge(&other.counts);
+        self.counts.add(&other.counts);
         self.response.add(&other.response);
     }
 }
@@ -74,7 +75,7 @@ impl Spans {
             &mut self.open
         };
         let span = spans.entry(row.script).or_default();
-        span.counts.add(row, columns, limit_us);
+        tally(&mut span.counts, row, columns, limit_us);
         if let Outcome::Done(us) = row.outcome {
             span.response.record(us.saturating_mul(1000));
         }

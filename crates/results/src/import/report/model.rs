@@ -1,6 +1,6 @@
 //! What a text report of pgbench says, as plain values.
 
-use crate::import::log::Counts;
+use record::Counts;
 
 /// A report, with what stood around it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -176,12 +176,13 @@ impl Figures {
             ok,
             late,
             failed: self.failed.unwrap_or(0),
-            serialization: self.serialization.unwrap_or(0),
-            deadlock: self.deadlock.unwrap_or(0),
-            other: self.other.unwrap_or(0),
+            serialization_failures: self.serialization.unwrap_or(0),
+            deadlock_failures: self.deadlock.unwrap_or(0),
+            other_failures: self.other.unwrap_or(0),
             skipped: self.skipped.unwrap_or(0),
             retried: self.retried.unwrap_or(0),
             retries: self.retries.unwrap_or(0),
+            ..Counts::default()
         }
     }
 }

@@ -1,0 +1,205 @@
+//! The one loop that drives all clients of a thread, whatever the driver, the load and the workload.
+//!
+//! A turn sleeps until something happens or is due, then serves everything that happened, each client for a
+//! bounded time, and sends what the clients wrote after each event. Serving a client is in [`serve`], the phases of a
+//! run in [`phases`]; here is the turn.
+
+mod link;
+mod phases;
+mod progress;
+mod seat;
+mod serve;
+mod thread;
+mod timers;
+mod tls;
+mod turn;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use self::phases::Coordination;
+use self::progress::{Phase, Progress};
+use self::seat::{Seat, State};
+use self::serve::Serving;
+use self::thread::{Lent, Tally, Thread};
+use self::timers::{Timer, Timers};
+use self::turn::Turn;
+use crate::client::{Client, Endpoint, Link, Notes, Time};
+use crate::control::{Control, Report};
+use crate::driver::Driver;
+use crate::error::EngineError;
+use crate::measured::Second;
+use crate::plan::{Pace, Plan};
+use crate::recorder::{Outbox, Recorder};
+use crate::wake::WakeQueue;
+
+/// What one thread is given.
+pub(crate) struct Assignment<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) thread: usize,
+    pub(crate) threads: usize,
+    pub(crate) clients: Vec<Assigned>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) reports: Sender<Report>,
+    pub(crate) recycled: Receiver<Box<Second>>,
+    pub(crate) outbox: Outbox,
+}
+
+/// A client and its number in the whole run.
+pub(crate) struct Assigned {
+    pub(crate) number: usize,
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) client: Box<dyn Client>,
+}
+
+impl Assignment<'_> {
+    /// Connections this thread keeps.
+    pub(crate) fn connections(&self) -> usize {
+        self.clients.iter().map(|client| client.endpoints.len()).sum()
+    }
+}
+
+/// One thread's loop.
+pub(crate) struct ClientLoop<D: Driver> {
+    driver: D,
+    seats: Vec<Seat>,
+    /// The client and its link behind each connection.
+    owners: Vec<(usize, Link)>,
+    thread: Thread<D::Clock>,
+    coordination: Coordination,
+    /// Clients woken from outside.
+    woken: Vec<usize>,
+}
+
+impl<D: Driver> ClientLoop<D> {
+    /// Takes the clients over and starts to connect them; `note` says why it is this driver, if that is worth a word.
+    pub(crate) fn new(mut driver: D, note: Option<String>, assignment: Assignment<'_>) -> Self {
+        let notify = driver.notifier();
+        let wakes = Arc::new(WakeQueue::new(Arc::clone(&notify)));
+        let coordination = Coordination::new(&assignment);
+        coordination.report(Report::Up { driver: driver.name(), note, notify });
+        let Assignment { plan, thread, clients, reports, recycled, outbox, .. } = assignment;
+        let (mut seats, mut owners) = (Vec::with_capacity(clients.len()), Vec::new());
+        for (index, Assigned { number, endpoints, client }) in clients.into_iter().enumerate() {
+            let first_conn = owners.len();
+            owners.extend((0..endpoints.len()).map(|link| (index, link)));
+            let seat = Seat::new(client, index, number, first_conn, endpoints);
+            for (link, state) in seat.links.iter().enumerate().filter(|_| !seat.settled) {
+                driver.connect(first_conn + link, &state.endpoint.address);
+            }
+            seats.push(seat);
+        }
+        let turn = Turn::new(driver.clock());
+        let thread = Thread {
+            progress: Progress::new(plan.clone(), turn.now),
+            turn,
+            pace: Pace::new(plan, seats.len()),
+            timers: Timers::new(seats.len(), owners.len()),
+            runnable: VecDeque::with_capacity(seats.len()),
+            recorder: Recorder::new(thread, plan, reports, recycled, outbox),
+            tally: Tally {
+                clients: seats.len(),
+                unsettled: seats.iter().filter(|seat| !seat.settled).count(),
+                busy: 0,
+                over: 0,
+                over_since: 0,
+            },
+            lent: Lent {
+                outs: vec![Vec::new(); seats.iter().map(|seat| seat.links.len()).max().unwrap_or_default()],
+                notes: Notes::default(),
+                wakes,
+                plain: Vec::new(),
+            },
+            failure: None,
+        };
+        Self { driver, seats, owners, thread, coordination, woken: Vec::new() }
+    }
+
+    /// One turn; false when the thread is done and has reported its figures.
+    ///
+    /// # Errors
+    /// When a client fails before the load starts, or the driver cannot wait.
+    pub(crate) fn turn(&mut self) -> Result<bool, EngineError> {
+        self.wait()?;
+        self.change_phase()?;
+        if self.thread.progress.phase == Phase::Over {
+            return Ok(false);
+        }
+        self.serve_connections();
+        while let Some(client) = self.woken.pop() {
+            self.serve(client, |client| client.woken());
+        }
+        for _ in 0..self.thread.runnable.len() {
+            let Some(client) = self.thread.runnable.pop_front() else { break };
+            self.serve(client, |client| client.resume());
+        }
+        for _ in 0..self.thread.timers.len() {
+            let Some((timer, at)) = self.thread.timers.take_due(self.thread.turn.now) else { break };
+            let (client, link) = match timer {
+                Timer::Client(client) | Timer::Visit(client) => (client, None),
+                Timer::Link(conn) => (self.owners[conn].0, Some(self.owners[conn].1)),
+            };
+            self.serve(client, |client| client.timer(timer, link, at));
+        }
+        while let Some((client, due)) = self.next_arrival() {
+            if !self.serve(client, |client| client.arrival(due)) {
+                break;
+            }
+        }
+        match self.thread.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(true),
+        }
+    }
+
+    /// Ends a turn, sleeps, begins the next.
+    fn wait(&mut self) -> Result<(), EngineError> {
+        let until = self.deadline();
+        let thread = &mut self.thread;
+        thread.recorder.outbox.speak();
+        let (now, took) = thread.turn.close();
+        if let Some(took) = took {
+            thread.recorder.turn(now, took);
+        }
+        self.driver.wait(now, until).map_err(EngineError::system("wait for the sockets"))?;
+        thread.turn.open(until);
+        thread.lent.wakes.take(&mut self.woken);
+        Ok(())
+    }
+
+    fn serve_connections(&mut self) {
+        let Self { driver, seats, owners, thread, .. } = self;
+        while let Some((conn, happened)) = driver.next() {
+            let (client, link) = owners[conn];
+            let mut client = Serving { seat: &mut seats[client], thread };
+            client.happened(link, happened);
+            client.flush(driver);
+        }
+    }
+
+    /// Serves one client, and sends what it wrote.
+    fn serve<R>(&mut self, client: usize, how: impl FnOnce(&mut Serving<'_, D::Clock>) -> R) -> R {
+        let mut client = Serving { seat: &mut self.seats[client], thread: &mut self.thread };
+        let outcome = how(&mut client);
+        client.flush(&mut self.driver);
+        outcome
+    }
+
+    /// The next arrival that is due, and the client that has been free the longest.
+    fn next_arrival(&mut self) -> Option<(usize, Time)> {
+        let Pace::Open(open) = &mut self.thread.pace else { return None };
+        let due = open.peek();
+        if due > self.thread.turn.now || self.thread.turn.skips_left == 0 {
+            return None;
+        }
+        loop {
+            let client = open.free.pop_front()?;
+            let seat = &mut self.seats[client];
+            seat.queued = false;
+            if seat.state == State::Idle {
+                return Some((client, due));
+            }
+        }
+    }
+}

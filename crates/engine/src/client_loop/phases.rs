@@ -1,0 +1,210 @@
+//! The phases of a run, as one thread goes through them with the others: set-up, load, drain, end.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use super::link::LinkState;
+use super::progress::Phase;
+use super::seat::State;
+use super::serve::Serving;
+use super::{Assignment, ClientLoop};
+use crate::client::Time;
+use crate::control::{Control, Report};
+use crate::driver::Driver;
+use crate::error::EngineError;
+use crate::plan::{Pace, Until};
+
+/// A thread's dealings with the caller's thread: orders, and what was reported.
+pub(super) struct Coordination {
+    thread: usize,
+    threads: usize,
+    control: Arc<Control>,
+    reports: Sender<Report>,
+    /// It was told that all clients are over.
+    told_idle: bool,
+    /// Transactions it was told of that are open after the end.
+    told_open: usize,
+}
+
+impl Coordination {
+    pub(super) fn new(assignment: &Assignment<'_>) -> Self {
+        Self {
+            thread: assignment.thread,
+            threads: assignment.threads,
+            control: Arc::clone(&assignment.control),
+            reports: assignment.reports.clone(),
+            told_idle: false,
+            told_open: 0,
+        }
+    }
+
+    pub(super) fn report(&self, report: Report) {
+        // A caller that is gone has nobody to tell.
+        let _ = self.reports.send(report);
+    }
+
+    fn tell_open(&mut self, open: usize) {
+        let before = std::mem::replace(&mut self.told_open, open);
+        if before != open {
+            self.control.set_open(before, open);
+        }
+    }
+}
+
+impl<D: Driver> ClientLoop<D> {
+    /// When the next turn has something to do without anything happening before.
+    pub(crate) fn deadline(&self) -> Time {
+        let Self { thread, coordination: Coordination { control, told_idle, .. }, .. } = self;
+        if !thread.runnable.is_empty() {
+            return 0;
+        }
+        let progress = &thread.progress;
+        let phase = match progress.phase {
+            Phase::Setup { reported: false } if thread.tally.unsettled == 0 => 0,
+            Phase::Setup { reported: false } => progress.connect_deadline,
+            Phase::Setup { reported: true } => control.load(),
+            Phase::Running if thread.tally.all_over() && !told_idle => 0,
+            Phase::Running => {
+                let end = progress.window.end.min(control.end());
+                thread.recorder.second_end().min(end).min(thread.next_due())
+            }
+            Phase::Draining { .. } if thread.is_drained() => 0,
+            Phase::Draining { until } => until.min(thread.recorder.second_end()).min(thread.next_due()),
+            Phase::Over => 0,
+        };
+        thread.timers.first().unwrap_or(Time::MAX).min(phase)
+    }
+
+    /// Goes on to the next part of the run when its time has come.
+    ///
+    /// # Errors
+    /// When a client is not ready in time.
+    pub(super) fn change_phase(&mut self) -> Result<(), EngineError> {
+        let control = &self.coordination.control;
+        let (now, ends) = (self.thread.turn.now, control.end());
+        self.thread.progress.stopped = control.stopped();
+        if control.cancelled() || (self.thread.progress.is_setup() && ends != Time::MAX) {
+            self.leave();
+            return Ok(());
+        }
+        if let Phase::Setup { reported } = self.thread.progress.phase {
+            self.set_up(reported)?;
+        }
+        if self.thread.progress.phase == Phase::Running {
+            self.watch_running(ends);
+        }
+        // Not before an earlier end is known: it cuts the second.
+        self.thread.recorder.advance(now);
+        if let Phase::Draining { until } = self.thread.progress.phase {
+            self.coordination.tell_open(self.thread.tally.busy);
+            if self.thread.progress.is_out_of_patience(until, now) || self.thread.is_drained() {
+                self.finish();
+            }
+        }
+        Ok(())
+    }
+
+    fn set_up(&mut self, reported: bool) -> Result<(), EngineError> {
+        let Self { thread, coordination, .. } = self;
+        let now = thread.turn.now;
+        if !reported && thread.tally.unsettled == 0 {
+            thread.progress.phase = Phase::Setup { reported: true };
+            coordination.report(Report::Ready);
+        } else if !reported && now >= thread.progress.connect_deadline {
+            return Err(self.not_ready());
+        }
+        let load = coordination.control.load();
+        if load <= now {
+            self.begin_load(load);
+        }
+        Ok(())
+    }
+
+    fn not_ready(&self) -> EngineError {
+        let waiting = self.seats.iter().find(|seat| !seat.settled);
+        let doing: Vec<String> = waiting.iter().flat_map(|seat| &seat.links).map(LinkState::doing).collect();
+        EngineError::SetupTimeout {
+            client: waiting.map_or(0, |seat| seat.number),
+            waited: self.thread.progress.plan.connect_timeout,
+            doing: doing.join(", "),
+        }
+    }
+
+    fn begin_load(&mut self, load: Time) {
+        let Self { thread, coordination, .. } = self;
+        thread.progress.begin(load);
+        thread.recorder.begin(thread.progress.window);
+        if let Pace::Open(open) = &mut thread.pace {
+            open.begin(&thread.progress.plan, (coordination.thread, coordination.threads), load);
+        }
+        for seat in &mut self.seats {
+            Serving { seat, thread }.resume_later();
+        }
+    }
+
+    /// Sees to it that the measured part begins and ends; `ends` is an earlier end than planned.
+    fn watch_running(&mut self, ends: Time) {
+        let Self { thread, coordination, driver, .. } = self;
+        let (progress, now) = (&mut thread.progress, thread.turn.now);
+        if ends < progress.window.end {
+            progress.window.end = ends;
+            thread.recorder.set_end(ends);
+        }
+        if progress.cpu_at_start.is_none() && now >= progress.window.measured {
+            progress.cpu_at_start = Some(driver.cpu());
+        }
+        if thread.tally.all_over() && !std::mem::replace(&mut coordination.told_idle, true) {
+            coordination.report(Report::Idle { at: thread.tally.over_since });
+        }
+        if now >= progress.window.end {
+            progress.drain();
+            let cost = &mut thread.recorder.figures.cost;
+            cost.cpu = progress.cpu_at_start.map(|start| driver.cpu().since(start)).unwrap_or_default();
+            cost.measured = progress.window.end.saturating_sub(progress.window.measured);
+        }
+    }
+
+    /// Accounts for what is still open, and reports.
+    fn finish(&mut self) {
+        let (recorder, now) = (&mut self.thread.recorder, self.thread.turn.now);
+        for seat in self.seats.iter_mut().filter(|seat| seat.state == State::Busy) {
+            recorder.unfinished(seat.transaction.due, now, seat.client.script());
+        }
+        self.account_for_waiting();
+        self.thread.recorder.finish(now);
+        self.leave();
+    }
+
+    /// Arrivals of the measured part that were never started. When each client has a number of transactions to
+    /// do, only the arrivals they took were due.
+    fn account_for_waiting(&mut self) {
+        let thread = &mut self.thread;
+        let (plan, now) = (&thread.progress.plan, thread.turn.now);
+        // Those of a workload's own gaps are drawn by the client that takes them, and may never reach the end.
+        if plan.gaps.is_some() {
+            return;
+        }
+        let (Pace::Open(open), Until::Elapsed(_)) = (&mut thread.pace, plan.until) else { return };
+        let (number, script) =
+            self.seats.first_mut().map_or((0, 0), |seat| (seat.number, seat.client.script()));
+        while open.peek() < thread.progress.window.end {
+            let due = open.take();
+            if open.skips(due, now) {
+                thread.recorder.skipped(number, due, now, script);
+            } else {
+                thread.recorder.unfinished(due, now, script);
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        for conn in 0..self.owners.len() {
+            self.driver.close(conn);
+        }
+        self.coordination.tell_open(0);
+        self.thread.recorder.outbox.flush();
+        let figures = Box::new(std::mem::take(&mut self.thread.recorder.figures));
+        self.coordination.report(Report::Finished { thread: self.coordination.thread, figures });
+        self.thread.progress.phase = Phase::Over;
+    }
+}

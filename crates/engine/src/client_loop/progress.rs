@@ -1,0 +1,90 @@
+//! How far a run has come, as one thread sees it.
+
+use crate::client::Time;
+use crate::driver::Cpu;
+use crate::plan::{Load, Plan, Timeline, Until, Window};
+
+/// Drain time after a stop from outside, ns; less if the plan's is shorter.
+const STOP_DRAIN: Time = 500_000_000;
+
+/// The part of the run the thread is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Clients connect and prepare; `reported` once all are ready and the start is waited for.
+    Setup { reported: bool },
+    /// Load, in warm-up or measured.
+    Running,
+    /// The measured part is over; what is open may end until then.
+    Draining { until: Time },
+    /// Nothing more to do.
+    Over,
+}
+
+/// The plan, and how far it is carried out.
+pub(super) struct Progress {
+    pub(super) plan: Plan,
+    pub(super) phase: Phase,
+    pub(super) window: Window,
+    /// By when all clients must be ready.
+    pub(super) connect_deadline: Time,
+    /// The end was ordered from outside; as known at the start of the turn.
+    pub(super) stopped: bool,
+    /// What the thread had used when the measured part began.
+    pub(super) cpu_at_start: Option<Cpu>,
+}
+
+impl Progress {
+    pub(super) fn new(plan: Plan, now: Time) -> Self {
+        Self {
+            phase: Phase::Setup { reported: false },
+            window: Window::UNKNOWN,
+            connect_deadline: now.saturating_add(plan.connect_timeout),
+            stopped: false,
+            cpu_at_start: None,
+            plan,
+        }
+    }
+
+    /// The load starts at `load`.
+    pub(super) fn begin(&mut self, load: Time) {
+        let measured = load.saturating_add(self.plan.warmup);
+        let end = match self.plan.until {
+            Until::Elapsed(elapsed) => measured.saturating_add(elapsed),
+            Until::PerClient(_) => Time::MAX,
+        };
+        self.window = Window { load, measured, end };
+        self.phase = Phase::Running;
+    }
+
+    /// The end of the measured part has come.
+    pub(super) fn drain(&mut self) {
+        let drain = if self.stopped { self.plan.drain.min(STOP_DRAIN) } else { self.plan.drain };
+        self.phase = Phase::Draining { until: self.window.end.saturating_add(drain) };
+    }
+
+    /// Whether what is still open at `now` is waited for no longer.
+    pub(super) fn is_out_of_patience(&self, until: Time, now: Time) -> bool {
+        now >= until || (self.stopped && now >= self.window.end.saturating_add(STOP_DRAIN))
+    }
+
+    /// Whether a transaction due at `due` may be started in the present phase.
+    #[inline]
+    pub(super) fn starts(&self, due: Time) -> bool {
+        due < self.window.end && (self.phase == Phase::Running || (self.is_draining() && self.drains_queue()))
+    }
+
+    /// Whether arrivals of the measured part that still wait at its end are started while it drains: they belong
+    /// to it, and without them the longest waits would be missing. pgbench starts nothing after the end.
+    fn drains_queue(&self) -> bool {
+        !self.stopped && matches!(self.plan.load, Load::Rate(rate) if rate.timeline == Timeline::Global)
+    }
+
+    pub(super) fn is_setup(&self) -> bool {
+        matches!(self.phase, Phase::Setup { .. })
+    }
+
+    #[inline]
+    pub(super) fn is_draining(&self) -> bool {
+        matches!(self.phase, Phase::Draining { .. })
+    }
+}

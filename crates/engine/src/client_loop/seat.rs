@@ -1,0 +1,73 @@
+//! What the loop keeps of each client.
+
+use super::link::LinkState;
+use crate::client::{Client, Endpoint};
+use crate::recorder::Transaction;
+
+/// Where a client stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Connecting or preparing, at the start or again; takes no slot.
+    Setup,
+    /// Free for the next slot.
+    Idle,
+    /// Running a transaction.
+    Busy,
+    /// Stopped for good.
+    Over,
+}
+
+/// One client, its links and its place in the run.
+pub(super) struct Seat {
+    pub(super) client: Box<dyn Client>,
+    /// Number of the client in its thread, and in the whole run.
+    pub(super) index: usize,
+    pub(super) number: usize,
+    pub(super) links: Vec<LinkState>,
+    pub(super) state: State,
+    /// It was ready once, or is over: the start of the load does not wait for it.
+    pub(super) settled: bool,
+    pub(super) transaction: Transaction,
+    /// Transactions that ended in the measured part, skipped ones included.
+    pub(super) ended: u64,
+    /// Users: it took its first slot.
+    pub(super) visited: bool,
+    /// It stands in the queue of free clients.
+    pub(super) queued: bool,
+    /// It stands in the list of clients to go on with in the next turn.
+    pub(super) runnable: bool,
+    /// One of its links was lost or reconnected since it was last ready.
+    pub(super) disturbed: bool,
+    /// It lost a link under load, wants it back, and was not ready since.
+    pub(super) away: bool,
+}
+
+impl Seat {
+    /// A client whose links are the thread's connections from `first_conn` on.
+    pub(super) fn new(
+        client: Box<dyn Client>,
+        index: usize,
+        number: usize,
+        first_conn: usize,
+        endpoints: Vec<Endpoint>,
+    ) -> Self {
+        // Nothing is set up before the first slot, and no event would say so.
+        let settled = endpoints.is_empty() || client.on_demand();
+        let links = endpoints.into_iter().enumerate();
+        Self {
+            client,
+            index,
+            number,
+            links: links.map(|(link, endpoint)| LinkState::new(first_conn + link, endpoint)).collect(),
+            state: if settled { State::Idle } else { State::Setup },
+            settled,
+            transaction: Transaction::default(),
+            ended: 0,
+            visited: false,
+            queued: false,
+            runnable: false,
+            disturbed: false,
+            away: false,
+        }
+    }
+}

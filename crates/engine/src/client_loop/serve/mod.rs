@@ -1,0 +1,295 @@
+//! Serving one client: events in, steps out, and what follows from them.
+
+mod bytes;
+mod reconnect;
+mod slots;
+
+use super::link::LinkState;
+use super::seat::{Seat, State};
+use super::thread::Thread;
+use super::timers::Timer;
+use crate::client::{Event, Failure, Io, Link, Outcome, Returned, Step, Time};
+use crate::control::Said;
+use crate::driver::{Clock, Driver, Happened};
+use crate::error::EngineError;
+use crate::measured::Abort;
+use crate::observer::Message;
+use crate::plan::{Pace, Until};
+
+/// A client while it is served, and what it shares with the others of its thread.
+pub(super) struct Serving<'a, C: Clock> {
+    pub(super) seat: &'a mut Seat,
+    pub(super) thread: &'a mut Thread<C>,
+}
+
+impl<C: Clock> Serving<'_, C> {
+    /// Serves what the driver reports of a link.
+    #[inline]
+    pub(super) fn happened(&mut self, link: Link, happened: Happened<'_>) {
+        self.thread.turn.stamp();
+        let state = &mut self.seat.links[link];
+        if !matches!(happened, Happened::Opened) {
+            state.heard(&mut self.thread.timers);
+        }
+        match happened {
+            Happened::Bytes(bytes) if state.tls.is_some() => self.decrypt(link, bytes),
+            Happened::Bytes(bytes) => self.offer(link, bytes),
+            Happened::Opened => self.opened(link),
+            Happened::Closed(error) => self.lost(link, error.as_ref()),
+        }
+        if self.seat.links.len() > 1 {
+            self.offer_unread(Some(link));
+        }
+    }
+
+    /// Someone outside woke the client.
+    pub(super) fn woken(&mut self) {
+        self.thread.turn.stamp();
+        if self.seat.state != State::Over {
+            self.tell(Event::Woken);
+            self.offer_unread(None);
+        }
+    }
+
+    /// A timer that was set for `at` has come.
+    pub(super) fn timer(&mut self, timer: Timer, link: Option<Link>, at: Time) {
+        self.thread.turn.stamp();
+        let now = self.thread.turn.now;
+        self.thread.recorder.timer_lateness(now, now.saturating_sub(at));
+        match timer {
+            Timer::Client(_) => self.tell(Event::Timer),
+            Timer::Visit(_) if self.seat.state == State::Idle && self.thread.progress.starts(at) => {
+                self.start(at, false);
+            }
+            Timer::Visit(_) => return,
+            Timer::Link(_) => return link.into_iter().for_each(|link| self.attempt(link)),
+        }
+        self.offer_unread(None);
+    }
+
+    /// Goes on with a client of the list, and shows it again what it left unread.
+    pub(super) fn resume(&mut self) {
+        self.seat.runnable = false;
+        self.thread.turn.stamp();
+        if let Some(due) = self.next_slot(false) {
+            self.start(due, false);
+        }
+        self.offer_unread(None);
+    }
+
+    /// Puts the client on the list for the next turn.
+    pub(super) fn resume_later(&mut self) {
+        if !std::mem::replace(&mut self.seat.runnable, true) {
+            self.thread.runnable.push_back(self.seat.index);
+        }
+    }
+
+    /// Sends what the client wrote, then closes and connects as it wished.
+    #[inline]
+    pub(super) fn flush(&mut self, driver: &mut impl Driver) {
+        let outs = &mut self.thread.lent.outs;
+        for (link, out) in self.seat.links.iter_mut().zip(outs.iter_mut()) {
+            link.flush(out, driver);
+        }
+        debug_assert!(outs.iter().all(Vec::is_empty), "bytes of one client would go out as another's");
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        let step = self.call(event);
+        self.follow(step);
+    }
+
+    /// Hands one event to the client.
+    #[inline]
+    fn call(&mut self, event: Event<'_>) -> Step {
+        let Self { seat, thread } = self;
+        let mut io = Io {
+            now: thread.turn.now,
+            stopping: thread.progress.is_draining(),
+            out: &mut thread.lent.outs[..seat.links.len()],
+            notes: &mut thread.lent.notes,
+            wakes: &thread.lent.wakes,
+            client: seat.index,
+        };
+        let step = seat.client.handle(event, &mut io);
+        if thread.lent.notes.any() {
+            self.take_notes();
+        }
+        step
+    }
+
+    /// Carries out the client's step, and what follows from it while the client can go on at once.
+    fn follow(&mut self, mut step: Step) {
+        loop {
+            match step {
+                Step::Wait => return,
+                Step::Until(at) => return self.thread.timers.set(Timer::Client(self.seat.index), at),
+                Step::StartTls(link) => return self.start_tls(link),
+                Step::Reconnect(link) => return self.reconnect(link),
+                Step::Done => return self.stop(),
+                Step::Ready => self.ready(),
+                Step::Ended(outcome) => {
+                    self.ended(outcome);
+                    if self.thread.lent.notes.abort.is_some() {
+                        return self.stop();
+                    }
+                }
+            }
+            let Some(due) = self.next_slot(false) else { return };
+            let found_free = matches!(&self.thread.pace, Pace::Open(open) if !open.free.is_empty());
+            step = self.begin(due, found_free);
+        }
+    }
+
+    fn ready(&mut self) {
+        self.settle_links();
+        match self.seat.state {
+            State::Setup => {
+                self.seat.state = State::Idle;
+                self.settle();
+            }
+            State::Busy => {
+                let (script, failure) = (self.seat.client.script(), Some(Failure::Other));
+                self.ended(Outcome { script, failure, tries: 1, returned: Returned::default() });
+            }
+            State::Idle | State::Over => {}
+        }
+    }
+
+    /// A transaction ended, and the client is free.
+    fn ended(&mut self, outcome: Outcome) {
+        let disturbed = self.seat.disturbed;
+        if self.end(outcome, State::Idle) && disturbed {
+            self.settle_links();
+        }
+    }
+
+    /// Counts the end of the client's transaction; false when there was none.
+    fn end(&mut self, outcome: Outcome, next: State) -> bool {
+        let Self { seat, thread } = self;
+        if seat.state != State::Busy {
+            self.misbehaved("ended a transaction that was not started");
+            return false;
+        }
+        if usize::from(outcome.script) >= thread.progress.plan.scripts {
+            self.misbehaved("reported a script that is not in the plan");
+            return false;
+        }
+        seat.state = next;
+        thread.tally.busy -= 1;
+        if thread.recorder.ended(seat.number, &seat.transaction, thread.turn.now, &outcome) {
+            self.count_ended();
+        }
+        true
+    }
+
+    /// The client did one more of the transactions it has to do.
+    fn count_ended(&mut self) {
+        self.seat.ended += 1;
+        if self.thread.progress.plan.until == Until::PerClient(self.seat.ended) {
+            self.stop();
+        }
+    }
+
+    /// The start of the load need not wait for this client any more.
+    fn settle(&mut self) {
+        if !std::mem::replace(&mut self.seat.settled, true) {
+            self.thread.tally.unsettled -= 1;
+        }
+    }
+
+    fn misbehaved(&mut self, what: &str) {
+        let message = format!("stopped, because its workload {what}");
+        self.thread.lent.notes.abort = Some((Vec::new(), message));
+        self.stop();
+    }
+
+    /// The client's link; a client that names one it does not have is stopped.
+    fn link(&mut self, link: Link) -> Option<&mut LinkState> {
+        if link >= self.seat.links.len() {
+            self.misbehaved(&format!("has no link {link}"));
+        }
+        self.seat.links.get_mut(link)
+    }
+
+    /// The client stops for good.
+    fn stop(&mut self) {
+        self.take_abort();
+        let Self { seat, thread } = self;
+        match std::mem::replace(&mut seat.state, State::Over) {
+            State::Over => return,
+            State::Busy => {
+                thread.tally.busy -= 1;
+                thread.recorder.unfinished(seat.transaction.due, thread.turn.now, seat.client.script());
+            }
+            State::Setup | State::Idle => {}
+        }
+        thread.tally.over += 1;
+        thread.tally.over_since = thread.turn.now;
+        thread.timers.cancel(Timer::Client(seat.index));
+        thread.timers.cancel(Timer::Visit(seat.index));
+        self.settle();
+        self.come_back();
+        for link in 0..self.seat.links.len() {
+            self.shut(link);
+        }
+    }
+
+    /// Tells why the client gives up, if it said so; before the load that is the end of the run.
+    fn take_abort(&mut self) {
+        let Self { seat, thread } = self;
+        let Some((causes, message)) = thread.lent.notes.abort.take() else { return };
+        let code = thread.lent.notes.abort_code.take();
+        let abort = Abort { client: seat.number, code, causes, message };
+        if thread.progress.is_setup() {
+            let message = abort.to_string();
+            thread.failure.get_or_insert(EngineError::Setup { client: abort.client, message });
+        } else {
+            thread.recorder.outbox.say(Said::Abort(abort.clone()));
+            thread.recorder.figures.aborts.push((thread.turn.now, abort));
+        }
+    }
+
+    fn take_notes(&mut self) {
+        let Self { seat, thread } = self;
+        if let Some(at) = thread.lent.notes.restarted.take() {
+            seat.transaction.started = at;
+            if matches!(thread.pace, Pace::Closed) {
+                seat.transaction.due = at;
+            }
+            self.settle_links();
+        }
+        let Self { seat, thread } = self;
+        let notes = &mut thread.lent.notes;
+        for note in notes.statements.drain(..) {
+            thread.recorder.statement(note, thread.turn.now);
+        }
+        for (level, text) in notes.messages.drain(..) {
+            thread.recorder.outbox.say(Said::Message(Message { client: seat.number, level, text }));
+        }
+        self.take_link_notes();
+        if let Some(outcome) = self.thread.lent.notes.ended.take() {
+            self.end(outcome, State::Setup);
+        }
+    }
+
+    fn take_link_notes(&mut self) {
+        let notes = &mut self.thread.lent.notes;
+        let (redirected, lost, close) = (notes.redirected.take(), notes.lost.take(), notes.close.take());
+        if let Some((link, endpoint)) = redirected
+            && let Some(link) = self.link(link)
+        {
+            link.endpoint = *endpoint;
+        }
+        if let Some(link) = lost
+            && self.link(link).is_some()
+        {
+            self.count_loss(link);
+        }
+        if let Some(link) = close
+            && self.link(link).is_some()
+        {
+            self.shut(link);
+        }
+    }
+}

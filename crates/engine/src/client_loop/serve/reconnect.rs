@@ -1,0 +1,96 @@
+//! Links that are lost, and made again.
+
+use std::io;
+
+use super::Serving;
+use crate::client::{Event, Link};
+use crate::client_loop::link::{Attempt, Reconnection};
+use crate::client_loop::seat::State;
+use crate::control::Said;
+use crate::driver::Clock;
+
+impl<C: Clock> Serving<'_, C> {
+    /// Tells the client that a link is gone.
+    pub(super) fn lost(&mut self, link: Link, error: Option<&io::Error>) {
+        self.seat.links[link].end();
+        self.thread.lent.outs[link].clear();
+        self.count_loss(link);
+        if self.seat.state != State::Over {
+            self.tell(Event::Closed { link, error });
+        }
+    }
+
+    /// A connection was lost, or an attempt to make it again failed.
+    pub(super) fn count_loss(&mut self, link: Link) {
+        let link = &mut self.seat.links[link];
+        link.losses = link.losses.saturating_add(1);
+        self.seat.disturbed = true;
+        let recorder = &mut self.thread.recorder;
+        if link.reconnection.is_none() && recorder.measures(self.thread.turn.now) {
+            recorder.figures.connections_lost += 1;
+        }
+    }
+
+    /// A link's timer has come: its pause is over, or its peer said nothing.
+    pub(super) fn attempt(&mut self, link: Link) {
+        let now = self.thread.turn.now;
+        if self.seat.links[link].attempt(now, &mut self.thread.timers) == Attempt::Waiting {
+            self.fail(link, &io::Error::new(io::ErrorKind::TimedOut, "timeout expired"));
+        }
+    }
+
+    pub(super) fn reconnect(&mut self, link: Link) {
+        // It may have been stopped by the end of the transaction that it told of.
+        if self.link(link).is_none() || self.seat.state == State::Over {
+            return;
+        }
+        self.shut(link);
+        if self.seat.links[link].losses > 0 {
+            self.go_away();
+        }
+        self.seat.disturbed = true;
+        if self.seat.state == State::Idle {
+            self.seat.state = State::Setup;
+        }
+        self.seat.links[link].reconnect(self.thread.turn.now, &mut self.thread.timers);
+    }
+
+    /// The client is without a link it wants back. Before the load nobody misses it.
+    fn go_away(&mut self) {
+        let Self { seat, thread } = self;
+        if !thread.progress.is_setup() && !std::mem::replace(&mut seat.away, true) {
+            thread.recorder.outbox.say(Said::Left { client: seat.number, at: thread.turn.now });
+        }
+    }
+
+    /// The client is there again, or nobody waits for it any more.
+    pub(super) fn come_back(&mut self) {
+        let Self { seat, thread } = self;
+        if std::mem::replace(&mut seat.away, false) {
+            thread.recorder.outbox.say(Said::Back { client: seat.number, at: thread.turn.now });
+        }
+    }
+
+    /// The client works again: its reconnections are over, its losses forgiven.
+    pub(super) fn settle_links(&mut self) {
+        if !std::mem::replace(&mut self.seat.disturbed, false) {
+            return;
+        }
+        self.come_back();
+        let Self { seat, thread } = self;
+        let now = thread.turn.now;
+        for link in &mut seat.links {
+            if link.open {
+                link.heard(&mut thread.timers);
+            }
+            link.losses = 0;
+            let Some(Reconnection { since, opened }) = link.reconnection.take() else { continue };
+            // Until the client says it works; where a transaction ended without that, until it was connected.
+            let until = opened.filter(|_| seat.state == State::Idle).unwrap_or(now);
+            if thread.progress.window.measures(now) {
+                thread.recorder.figures.reconnections += 1;
+                thread.recorder.figures.reconnecting += until.saturating_sub(since);
+            }
+        }
+    }
+}

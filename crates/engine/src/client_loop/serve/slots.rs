@@ -1,0 +1,118 @@
+//! Slots: when a client's next transaction is due, by the load's pace, and its start.
+
+use super::Serving;
+use crate::client::{Event, Step, Time};
+use crate::client_loop::progress::Phase;
+use crate::client_loop::seat::State;
+use crate::client_loop::timers::Timer;
+use crate::driver::Clock;
+use crate::plan::Pace;
+
+impl<C: Clock> Serving<'_, C> {
+    /// The client, free the longest, takes an arrival that is `due`; false when it is not to be started any more.
+    pub(in crate::client_loop) fn arrival(&mut self, due: Time) -> bool {
+        self.thread.turn.stamp();
+        if let Some(late) = self.thread.turn.lateness(due) {
+            self.thread.recorder.timer_lateness(self.thread.turn.now, late);
+        }
+        let Some(due) = self.next_slot(true) else { return false };
+        self.start(due, true);
+        self.offer_unread(None);
+        true
+    }
+
+    /// When a free client's next transaction is due, if that has come; else sees to it that the client is thought of then.
+    /// A client that `waited` for an arrival starts it, however late we are: only an arrival that had to wait is skipped.
+    pub(super) fn next_slot(&mut self, waited: bool) -> Option<Time> {
+        if self.seat.state != State::Idle {
+            return None;
+        }
+        if self.thread.turn.slots_left == 0 {
+            self.resume_later();
+            return None;
+        }
+        match self.thread.pace {
+            Pace::Closed => {
+                let now = self.thread.turn.now;
+                self.thread.progress.starts(now).then_some(now)
+            }
+            Pace::Users { think, ramp } => {
+                self.next_visit(think, ramp);
+                None
+            }
+            Pace::Open(_) => self.next_scheduled(waited),
+        }
+    }
+
+    fn next_visit(&mut self, think: Time, ramp: Time) {
+        let Self { seat, thread } = self;
+        // One that is set already stands for the visit it came back from.
+        if thread.progress.phase != Phase::Running || thread.timers.is_set(Timer::Visit(seat.index)) {
+            return;
+        }
+        let due = if std::mem::replace(&mut seat.visited, true) {
+            thread.turn.now.saturating_add(think)
+        } else {
+            thread.progress.window.load.saturating_add(ramp.saturating_mul(seat.number as Time))
+        };
+        thread.timers.set(Timer::Visit(seat.index), due);
+    }
+
+    fn next_scheduled(&mut self, waited: bool) -> Option<Time> {
+        loop {
+            let Self { seat, thread } = self;
+            let now = thread.turn.now;
+            let Pace::Open(open) = &mut thread.pace else { return None };
+            let due = open.peek();
+            if due > now || due >= thread.progress.window.end {
+                if !std::mem::replace(&mut seat.queued, true) {
+                    open.free.push_back(seat.index);
+                }
+                return None;
+            }
+            if !thread.progress.starts(due) {
+                return None;
+            }
+            if thread.turn.skips_left == 0 {
+                self.resume_later();
+                return None;
+            }
+            open.take();
+            if waited || !open.skips(due, now) {
+                if thread.progress.phase != Phase::Running {
+                    thread.recorder.drained(due);
+                }
+                return Some(due);
+            }
+            thread.turn.skips_left -= 1;
+            if thread.recorder.skipped(seat.number, due, now, seat.client.script()) {
+                self.count_ended();
+                if self.seat.state == State::Over {
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Starts a transaction, and goes on with what follows; `found_free` when its arrival did not have to wait for a client.
+    pub(super) fn start(&mut self, due: Time, found_free: bool) {
+        let step = self.begin(due, found_free);
+        self.follow(step);
+    }
+
+    pub(super) fn begin(&mut self, due: Time, found_free: bool) -> Step {
+        let Self { seat, thread } = self;
+        thread.turn.start_transaction();
+        let now = thread.turn.now;
+        // In closed load the intended start is the start.
+        let due = if matches!(thread.pace, Pace::Closed) { now } else { due };
+        if found_free {
+            thread.recorder.start_lag(now, now.saturating_sub(due));
+        }
+        seat.state = State::Busy;
+        seat.transaction.due = due;
+        seat.transaction.started = now;
+        thread.tally.busy += 1;
+        self.call(Event::Slot { due })
+    }
+}

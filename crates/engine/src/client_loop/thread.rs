@@ -1,0 +1,77 @@
+//! What the clients of one thread share.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::progress::Progress;
+use super::timers::Timers;
+use super::turn::Turn;
+use crate::client::{Notes, Time};
+use crate::driver::Clock;
+use crate::error::EngineError;
+use crate::plan::Pace;
+use crate::recorder::Recorder;
+use crate::wake::WakeQueue;
+
+/// One thread, but for its driver and its clients.
+pub(super) struct Thread<C: Clock> {
+    pub(super) turn: Turn<C>,
+    pub(super) progress: Progress,
+    pub(super) pace: Pace,
+    pub(super) timers: Timers,
+    /// Clients to go on with in the next turn.
+    pub(super) runnable: VecDeque<usize>,
+    pub(super) recorder: Recorder,
+    pub(super) tally: Tally,
+    pub(super) lent: Lent,
+    /// Why the run cannot go on.
+    pub(super) failure: Option<EngineError>,
+}
+
+/// How many of the thread's clients stand where.
+pub(super) struct Tally {
+    pub(super) clients: usize,
+    /// Not ready yet for the first time.
+    pub(super) unsettled: usize,
+    /// In a transaction.
+    pub(super) busy: usize,
+    /// Stopped for good.
+    pub(super) over: usize,
+    /// When the last one did.
+    pub(super) over_since: Time,
+}
+
+impl Tally {
+    pub(super) fn all_over(&self) -> bool {
+        self.over == self.clients
+    }
+}
+
+/// What is lent to a client while it is served; empty again afterwards.
+pub(super) struct Lent {
+    /// Its output buffers, by link.
+    pub(super) outs: Vec<Vec<u8>>,
+    pub(super) notes: Notes,
+    pub(super) wakes: Arc<WakeQueue>,
+    /// Plain text of a TLS read.
+    pub(super) plain: Vec<u8>,
+}
+
+impl<C: Clock> Thread<C> {
+    /// When the next arrival is due that a free client waits for.
+    pub(super) fn next_due(&self) -> Time {
+        match &self.pace {
+            Pace::Open(open) if !open.free.is_empty() && self.progress.starts(open.peek()) => open.peek(),
+            _ => Time::MAX,
+        }
+    }
+
+    /// Whether nothing is open any more, and nothing waits that could still be started.
+    pub(super) fn is_drained(&self) -> bool {
+        let waits = match &self.pace {
+            Pace::Open(open) => self.progress.starts(open.peek()) && !self.tally.all_over(),
+            _ => false,
+        };
+        self.tally.busy == 0 && !waits
+    }
+}

@@ -1,0 +1,67 @@
+//! One turn of the loop: its time, and how much is done in it before others get theirs.
+
+use crate::client::Time;
+use crate::driver::Clock;
+
+/// Transactions a client may start in one turn.
+const SLOTS: u32 = 32;
+/// Scheduled arrivals that may be skipped in one turn.
+const SKIPS: u32 = 10_000;
+
+/// The present turn.
+pub(super) struct Turn<C: Clock> {
+    clock: C,
+    /// Time of the event being served.
+    pub(super) now: Time,
+    /// It has only just begun: `now` serves its first event.
+    is_fresh: bool,
+    began: Option<Time>,
+    /// Until when the wait before it was to last.
+    waited_for: Time,
+    /// Transactions the client being served may still start.
+    pub(super) slots_left: u32,
+    /// Scheduled arrivals that may still be skipped.
+    pub(super) skips_left: u32,
+}
+
+impl<C: Clock> Turn<C> {
+    pub(super) fn new(clock: C) -> Self {
+        let now = clock.now();
+        Self { clock, now, is_fresh: false, began: None, waited_for: 0, slots_left: 0, skips_left: 0 }
+    }
+
+    /// The turn is over: gives the time, and how long it took.
+    pub(super) fn close(&mut self) -> (Time, Option<Time>) {
+        let now = self.clock.now();
+        (now, self.began.take().map(|began| now.saturating_sub(began)))
+    }
+
+    /// The next turn begins, after a wait that was to last until `waited_for`.
+    pub(super) fn open(&mut self, waited_for: Time) {
+        self.now = self.clock.now();
+        self.began = Some(self.now);
+        (self.is_fresh, self.waited_for, self.skips_left) = (true, waited_for, SKIPS);
+    }
+
+    /// Takes the time of a new event, and gives its client a full allowance.
+    #[inline]
+    pub(super) fn stamp(&mut self) {
+        if !std::mem::take(&mut self.is_fresh) {
+            self.now = self.clock.now();
+        }
+        self.slots_left = SLOTS;
+    }
+
+    /// A transaction starts now.
+    #[inline]
+    pub(super) fn start_transaction(&mut self) {
+        self.slots_left = self.slots_left.saturating_sub(1);
+        self.now = self.clock.now();
+    }
+
+    /// How late the wait before this turn ended, if it was to end at `due`; told once.
+    pub(super) fn lateness(&mut self, due: Time) -> Option<Time> {
+        let waited = due == std::mem::replace(&mut self.waited_for, Time::MAX);
+        waited.then(|| self.now.saturating_sub(due))
+    }
+}

@@ -1,0 +1,59 @@
+//! What a thread costs.
+
+/// CPU a thread has used, ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Cpu {
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+}
+
+impl Cpu {
+    /// What was used since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+        }
+    }
+
+    /// What the calling thread has used so far.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_this_thread() -> Self {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to a struct of the type the call fills; all-zero bytes are a valid value of it.
+        let usage = unsafe {
+            libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            usage.assume_init()
+        };
+        Self { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
+    }
+
+    /// What the calling thread has used so far; systems without per-thread usage do not tell user and system apart,
+    /// and all is given as user time.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn of_this_thread() -> Self {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Self { user_ns: used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64, system_ns: 0 }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn nanoseconds(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_shows_as_cpu_of_this_thread() {
+        let before = Cpu::of_this_thread();
+        let mut sum = 0u64;
+        for k in 0..20_000_000u64 {
+            sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(k));
+        }
+        let used = Cpu::of_this_thread().since(before);
+        assert!(used.user_ns + used.system_ns > 1_000_000, "{used:?} {sum}");
+    }
+}

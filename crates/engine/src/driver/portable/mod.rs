@@ -1,0 +1,390 @@
+//! The driver for every Unix: non-blocking sockets behind a poller (epoll or kqueue).
+//!
+//! Sends are written at once. A socket is watched for writing only while it connects or has bytes left,
+//! since an edge-triggered one would otherwise report an edge each time the peer reads.
+
+mod connect;
+#[cfg_attr(any(target_os = "linux", target_os = "android"), path = "epoll.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "kqueue.rs")]
+mod poller;
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendFlags};
+
+pub use self::connect::start_connect;
+use self::poller::Poller;
+use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
+use crate::client::{Address, Time};
+use crate::wake::Notify;
+
+/// Bytes read at once.
+const READ_SIZE: usize = 64 * 1024;
+/// Reads from one connection before others get their turn.
+const READS_PER_TURN: u8 = 16;
+/// First pause before a connect is tried again that found the listener's queue full, ns; doubles up to the last.
+const BACKLOG_PAUSE: (Time, Time) = (1_000_000, 32_000_000);
+
+/// A peer that is gone must not raise a signal.
+#[cfg(not(target_vendor = "apple"))]
+const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL;
+/// A peer that is gone must not raise a signal; here an option of the socket sees to that.
+#[cfg(target_vendor = "apple")]
+const SEND_FLAGS: SendFlags = SendFlags::empty();
+
+/// What a socket is watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interest {
+    Read,
+    ReadWrite,
+}
+
+/// How long a poller may sleep; times are ns of the system's monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    Not,
+    Until(u64),
+    Forever,
+}
+
+/// A socket that became ready.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ready {
+    pub(super) token: u64,
+    pub(super) readable: bool,
+    pub(super) writable: bool,
+    /// The peer's end is closed or broken: no further edge comes, so read to the end.
+    pub(super) hangup: bool,
+    /// Reads done for it in this turn.
+    pub(super) reads: u8,
+}
+
+#[derive(Default)]
+struct Socket {
+    fd: Option<OwnedFd>,
+    connecting: bool,
+    /// Raised with each connection, so that events of an earlier one are known as stale.
+    generation: u32,
+    /// Bytes not yet taken by the system start at `sent`.
+    sending: Vec<u8>,
+    sent: usize,
+    /// Write interest is set.
+    blocked: bool,
+    /// A write failed; told once everything the peer sent before is read.
+    broken: Option<io::Error>,
+}
+
+struct Retry {
+    at: Time,
+    pause: Time,
+    conn: Conn,
+    generation: u32,
+    address: Address,
+}
+
+/// One thread's sockets.
+pub(crate) struct Portable {
+    poller: Poller,
+    epoch: Epoch,
+    sockets: Vec<Socket>,
+    ready: VecDeque<Ready>,
+    /// Connections with more to read, left for the next turn.
+    carried: Vec<Ready>,
+    /// Outcomes known without waiting.
+    outcomes: VecDeque<(Conn, u32, Result<(), io::Error>)>,
+    retries: Vec<Retry>,
+    buffer: Box<[u8]>,
+}
+
+impl Portable {
+    /// A driver for the calling thread with `connections` connections, none of them open.
+    ///
+    /// # Errors
+    /// When the system refuses a poller.
+    pub(crate) fn new(connections: usize, epoch: Epoch) -> io::Result<Self> {
+        Ok(Self {
+            poller: Poller::new()?,
+            epoch,
+            sockets: std::iter::repeat_with(Socket::default).take(connections).collect(),
+            ready: VecDeque::with_capacity(connections + 16),
+            carried: Vec::with_capacity(connections),
+            outcomes: VecDeque::new(),
+            retries: Vec::new(),
+            buffer: vec![0; READ_SIZE].into_boxed_slice(),
+        })
+    }
+
+    fn open(&mut self, conn: Conn, address: &Address, pause: Time) {
+        let socket = &mut self.sockets[conn];
+        socket.connecting = true;
+        let generation = socket.generation;
+        match start_connect(address) {
+            Ok((fd, done)) => {
+                let interest = if done { Interest::Read } else { Interest::ReadWrite };
+                if let Err(error) = self.poller.add(fd.as_fd(), token(conn, generation), interest) {
+                    self.outcomes.push_back((conn, generation, Err(error)));
+                    return;
+                }
+                socket.fd = Some(fd);
+                if done {
+                    self.outcomes.push_back((conn, generation, Ok(())));
+                }
+            }
+            // A Unix-domain listener whose queue is full.
+            Err(Errno::AGAIN) => {
+                let at = self.epoch.now() + pause;
+                self.retries.push(Retry { at, pause, conn, generation, address: address.clone() });
+            }
+            Err(error) => self.outcomes.push_back((conn, generation, Err(error.into()))),
+        }
+    }
+
+    fn retry_connects(&mut self) {
+        let now = self.epoch.now();
+        let mut index = 0;
+        while index < self.retries.len() {
+            if self.retries[index].at > now {
+                index += 1;
+                continue;
+            }
+            let retry = self.retries.swap_remove(index);
+            if self.sockets[retry.conn].generation == retry.generation {
+                self.open(retry.conn, &retry.address, (retry.pause * 2).min(BACKLOG_PAUSE.1));
+            }
+        }
+    }
+
+    /// Writes what is left, and watches for room if some remains.
+    fn write(&mut self, conn: Conn) {
+        let socket = &mut self.sockets[conn];
+        let Some(fd) = &socket.fd else { return };
+        while socket.sent < socket.sending.len() {
+            match net::send(fd, &socket.sending[socket.sent..], SEND_FLAGS) {
+                Ok(count) => socket.sent += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => {
+                    socket.broken = Some(error.into());
+                    socket.sent = socket.sending.len();
+                    let token = token(conn, socket.generation);
+                    self.carried.push(Ready {
+                        token,
+                        readable: true,
+                        writable: false,
+                        hangup: true,
+                        reads: 0,
+                    });
+                }
+            }
+        }
+        let blocked = socket.sent < socket.sending.len();
+        if !blocked {
+            socket.sending.clear();
+            socket.sent = 0;
+        }
+        if blocked != socket.blocked {
+            socket.blocked = blocked;
+            let interest = if blocked { Interest::ReadWrite } else { Interest::Read };
+            if let Err(error) = self.poller.modify(fd.as_fd(), token(conn, socket.generation), interest) {
+                self.outcomes.push_back((conn, socket.generation, Err(error)));
+            }
+        }
+    }
+
+    /// Takes the next thing that happened; bytes are left in the buffer.
+    fn advance(&mut self) -> Option<(Conn, Found)> {
+        while let Some((conn, generation, outcome)) = self.outcomes.pop_front() {
+            if self.sockets[conn].generation == generation {
+                return Some((conn, self.settle(conn, outcome)));
+            }
+        }
+        while let Some(ready) = self.ready.front().copied() {
+            let conn = (ready.token & u64::from(u32::MAX)) as usize;
+            let current = self.sockets[conn].generation == (ready.token >> 32) as u32;
+            match if current { self.serve(conn, ready) } else { Served::Drained } {
+                Served::Drained => drop(self.ready.pop_front()),
+                Served::Found(found) => return Some((conn, found)),
+                Served::Again => {}
+            }
+        }
+        None
+    }
+
+    /// Serves the connection at the front of the ready list, one step.
+    fn serve(&mut self, conn: Conn, ready: Ready) -> Served {
+        let socket = &self.sockets[conn];
+        if socket.connecting {
+            let Some(fd) = socket.fd.as_ref().filter(|_| ready.writable || ready.hangup) else {
+                return Served::Drained;
+            };
+            let outcome = match net::sockopt::socket_error(fd) {
+                Ok(outcome) => outcome.map_err(io::Error::from),
+                Err(error) => Err(error.into()),
+            };
+            self.front().writable = false;
+            return Served::Found(self.settle(conn, outcome));
+        }
+        if ready.writable {
+            self.front().writable = false;
+            self.write(conn);
+            return Served::Again;
+        }
+        if !ready.readable && !ready.hangup {
+            return Served::Drained;
+        }
+        if ready.reads == READS_PER_TURN {
+            self.carried.push(Ready { reads: 0, ..ready });
+            return Served::Drained;
+        }
+        self.read(conn, ready.hangup)
+    }
+
+    fn read(&mut self, conn: Conn, to_the_end: bool) -> Served {
+        let socket = &mut self.sockets[conn];
+        let Some(fd) = &socket.fd else { return Served::Drained };
+        match net::recv(fd, &mut self.buffer[..], RecvFlags::empty()) {
+            Ok((0, _)) => {
+                let broken = socket.broken.take();
+                self.close(conn);
+                Served::Found(Found::Closed(broken))
+            }
+            Ok((count, _)) => {
+                let front = self.front();
+                front.reads += 1;
+                // A short read drained the socket, unless its end is still to be seen.
+                front.readable = to_the_end || count == READ_SIZE;
+                Served::Found(Found::Bytes(count))
+            }
+            Err(Errno::INTR) => Served::Again,
+            Err(Errno::AGAIN) if socket.broken.is_none() => Served::Drained,
+            Err(error) => {
+                let error = socket.broken.take().unwrap_or_else(|| error.into());
+                self.close(conn);
+                Served::Found(Found::Closed(Some(error)))
+            }
+        }
+    }
+
+    /// Ends connecting one way or the other.
+    fn settle(&mut self, conn: Conn, outcome: Result<(), io::Error>) -> Found {
+        let socket = &mut self.sockets[conn];
+        let watched = outcome.and_then(|()| match &socket.fd {
+            Some(fd) => self.poller.modify(fd.as_fd(), token(conn, socket.generation), Interest::Read),
+            None => Ok(()),
+        });
+        match watched {
+            Ok(()) => {
+                socket.connecting = false;
+                Found::Opened
+            }
+            Err(error) => {
+                self.close(conn);
+                Found::Closed(Some(error))
+            }
+        }
+    }
+
+    fn front(&mut self) -> &mut Ready {
+        self.ready.front_mut().expect("a connection is served from the front of the list")
+    }
+}
+
+enum Served {
+    Found(Found),
+    /// Look at the same connection again.
+    Again,
+    /// Nothing more to do for it.
+    Drained,
+}
+
+enum Found {
+    Opened,
+    Bytes(usize),
+    Closed(Option<io::Error>),
+}
+
+impl Driver for Portable {
+    type Clock = Epoch;
+
+    fn name(&self) -> &'static str {
+        poller::NAME
+    }
+
+    fn clock(&self) -> Epoch {
+        self.epoch
+    }
+
+    fn notifier(&self) -> Arc<dyn Notify> {
+        self.poller.notifier()
+    }
+
+    fn cpu(&self) -> Cpu {
+        Cpu::of_this_thread()
+    }
+
+    fn connect(&mut self, conn: Conn, address: &Address) {
+        self.close(conn);
+        self.open(conn, address, BACKLOG_PAUSE.0);
+    }
+
+    #[inline]
+    fn send(&mut self, conn: Conn, out: &mut Vec<u8>) {
+        let socket = &mut self.sockets[conn];
+        if socket.fd.is_none() || socket.broken.is_some() {
+            out.clear();
+        } else if socket.sending.is_empty() {
+            std::mem::swap(&mut socket.sending, out);
+            self.write(conn);
+            let socket = &mut self.sockets[conn];
+            if socket.sending.is_empty() {
+                // The same memory for everyone: it is in the processor's caches.
+                std::mem::swap(&mut socket.sending, out);
+            }
+        } else {
+            // The system is still busy with the last bytes and says when there is room.
+            socket.sending.append(out);
+        }
+    }
+
+    fn close(&mut self, conn: Conn) {
+        let socket = &mut self.sockets[conn];
+        let mut sending = std::mem::take(&mut socket.sending);
+        sending.clear();
+        *socket = Socket { generation: socket.generation.wrapping_add(1), sending, ..Socket::default() };
+    }
+
+    fn wait(&mut self, _now: Time, until: Time) -> io::Result<()> {
+        self.ready.extend(self.carried.drain(..));
+        let until = self.retries.iter().map(|retry| retry.at).fold(until, Time::min);
+        let wait = if !self.ready.is_empty() || !self.outcomes.is_empty() || until == 0 {
+            Wait::Not
+        } else if until == Time::MAX {
+            Wait::Forever
+        } else {
+            Wait::Until(self.epoch.monotonic(until))
+        };
+        self.poller.wait(wait, |ready| self.ready.push_back(ready))?;
+        if !self.retries.is_empty() {
+            self.retry_connects();
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<(Conn, Happened<'_>)> {
+        let (conn, found) = self.advance()?;
+        let happened = match found {
+            Found::Opened => Happened::Opened,
+            Found::Bytes(count) => Happened::Bytes(&self.buffer[..count]),
+            Found::Closed(error) => Happened::Closed(error),
+        };
+        Some((conn, happened))
+    }
+}
+
+fn token(conn: Conn, generation: u32) -> u64 {
+    (u64::from(generation) << 32) | conn as u64
+}

@@ -1,0 +1,179 @@
+//! What a run of the engine gives back.
+
+mod thread;
+
+use std::fmt;
+
+use record::{Counts, Outage};
+use stats::Histogram;
+
+pub(crate) use self::thread::ThreadFigures;
+use crate::client::Time;
+
+/// Figures of one script: over the run, or over one second of it.
+#[derive(Debug, Clone, Default)]
+pub struct ScriptFigures {
+    /// Counters.
+    pub counts: Counts,
+    /// From intended start to end, of successful transactions.
+    pub response: Histogram,
+    /// From actual start to end, of successful transactions.
+    pub service: Histogram,
+    /// Longest lag of a successful transaction behind its intended start, ns.
+    pub lag_max_ns: u64,
+}
+
+impl ScriptFigures {
+    /// Adds another part's figures.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.response.add(&other.response);
+        self.service.add(&other.service);
+        self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
+    }
+
+    /// Empties the figures and keeps their memory.
+    fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.response.clear();
+        self.service.clear();
+        self.lag_max_ns = 0;
+    }
+}
+
+/// Figures of one statement over the run.
+#[derive(Debug, Clone, Default)]
+pub struct StatementFigures {
+    /// Latency of completed executions.
+    pub latency: Histogram,
+    /// Executions that failed, and with them their transaction.
+    pub failures: u64,
+    /// Executions that failed, after which the transaction was tried again.
+    pub retries: u64,
+}
+
+/// One second of load, over all threads.
+///
+/// What happened is counted in the second it happened in. The seconds of the measured part and after it add up
+/// to the run's figures exactly: in open load a transaction due in the measured part may end after it, in a
+/// second that starts at or past [`Measured::elapsed`].
+#[derive(Debug, Clone, Default)]
+pub struct Second {
+    /// Start, in ns from the start of the measured part; negative during warm-up.
+    pub start_ns: i64,
+    /// Length in ns; the last one may be shorter than a second.
+    pub length_ns: u64,
+    /// One entry per script.
+    pub scripts: Vec<ScriptFigures>,
+}
+
+impl Second {
+    pub(crate) fn empty(scripts: usize) -> Box<Self> {
+        Box::new(Self { scripts: vec![ScriptFigures::default(); scripts], ..Self::default() })
+    }
+
+    /// Adds what another thread did in this second.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (sum, part) in self.scripts.iter_mut().zip(&other.scripts) {
+            sum.add(part);
+        }
+        self.length_ns = self.length_ns.max(other.length_ns);
+    }
+
+    /// Empties it so that a thread can fill it again.
+    pub(crate) fn clear(&mut self) {
+        self.scripts.iter_mut().for_each(ScriptFigures::clear);
+    }
+}
+
+/// What the engine says of itself.
+#[derive(Debug, Clone, Default)]
+pub struct OwnCost {
+    /// User CPU of the engine's threads in the measured part, ns.
+    pub user_ns: u64,
+    /// System CPU of the engine's threads in the measured part, ns.
+    pub system_ns: u64,
+    /// Largest share (0..=1) of the measured part that a single thread spent running.
+    pub busiest_thread: f64,
+    /// How late timers fired.
+    pub timer_lateness: Histogram,
+    /// Time from the return of one wait to the entry of the next.
+    pub turn: Histogram,
+    /// Actual start minus intended start of open-load arrivals that found a free client.
+    pub start_lag: Histogram,
+}
+
+/// A client that gave up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Abort {
+    /// Number of the client, from 0.
+    pub client: usize,
+    /// Code of the error behind it, in the words of the client's protocol (an SQLSTATE), where it has one: what tells
+    /// equal reasons from different ones, whatever their texts say.
+    pub code: Option<String>,
+    /// What led to it, oldest first; often nothing.
+    pub causes: Vec<String>,
+    /// Its reason.
+    pub message: String,
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for cause in &self.causes {
+            writeln!(formatter, "{cause}")?;
+        }
+        formatter.write_str(&self.message)
+    }
+}
+
+/// Everything a run of the engine measured.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// Name of the driver that ran: `io_uring`, `epoll`, `kqueue`, `simulated`.
+    pub driver: &'static str,
+    /// Why it was not the better one, if so.
+    pub driver_note: Option<String>,
+    /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end.
+    pub elapsed: Time,
+    /// From the start of the run until all clients were ready, ns.
+    pub connecting: Time,
+    /// Per script.
+    pub scripts: Vec<ScriptFigures>,
+    /// Per statement; empty when not wanted.
+    pub statements: Vec<StatementFigures>,
+    /// Connections made in the measured part after the clients' first ones, for each transaction or after a loss.
+    pub reconnections: u64,
+    /// Sum of the time from the wish to reconnect until the client could go on, ns.
+    pub reconnecting: Time,
+    /// Connections in use that were lost in the measured part, whatever their clients did then.
+    pub connections_lost: u64,
+    /// Open load: arrivals of the measured part that no client was free for before it was over, and that were started
+    /// while it drained. They are among those that succeeded, failed or stayed unfinished.
+    pub drained: u64,
+    /// When clients were away because of that (bounded; the rest is only counted).
+    pub outages: Vec<Outage>,
+    /// Outages not kept.
+    pub outages_dropped: u64,
+    /// Clients that gave up, in the order they did; at most one entry per client.
+    pub aborts: Vec<Abort>,
+    /// Messages of clients (bounded; the rest is only counted).
+    pub messages: Vec<String>,
+    /// Messages not kept.
+    pub messages_dropped: u64,
+    /// Whether the run was stopped from outside before its end, or while transactions were still waited for.
+    pub interrupted: bool,
+    /// The engine's own cost.
+    pub own: OwnCost,
+}
+
+impl Measured {
+    /// Counters over all scripts.
+    #[must_use]
+    pub fn totals(&self) -> Counts {
+        let mut totals = Counts::default();
+        for script in &self.scripts {
+            totals.add(&script.counts);
+        }
+        totals
+    }
+}

@@ -1,0 +1,131 @@
+//! What a thread keeps to the end of the run.
+
+use stats::{Histogram, SparseHistogram};
+
+use super::{Abort, Measured, OwnCost, StatementFigures};
+use crate::client::{StatementEnd, Time};
+use crate::driver::Cpu;
+
+/// One thread's part of [`Measured`].
+#[derive(Debug, Default)]
+pub(crate) struct ThreadFigures {
+    pub(crate) statements: Vec<StatementTally>,
+    pub(crate) reconnections: u64,
+    pub(crate) reconnecting: Time,
+    pub(crate) connections_lost: u64,
+    pub(crate) aborts: Vec<(Time, Abort)>,
+    /// When the last transaction of the measured part ended; 0 when there was none.
+    pub(crate) last_end: Time,
+    /// Arrivals of the measured part that were started after it.
+    pub(crate) drained: u64,
+    pub(crate) cost: ThreadCost,
+}
+
+impl ThreadFigures {
+    pub(crate) fn new(statements: usize) -> Self {
+        let statements = std::iter::repeat_with(StatementTally::default).take(statements).collect();
+        Self { statements, ..Self::default() }
+    }
+
+    /// Puts the figures of all threads into the run's.
+    pub(crate) fn merge(threads: &[Self], measured: &mut Measured) {
+        let statements = threads.iter().map(|thread| thread.statements.len()).max().unwrap_or_default();
+        measured.statements = (0..statements)
+            .map(|statement| {
+                StatementTally::sum(threads.iter().filter_map(|thread| thread.statements.get(statement)))
+            })
+            .collect();
+        let mut aborts: Vec<&(Time, Abort)> = threads.iter().flat_map(|thread| &thread.aborts).collect();
+        aborts.sort_by_key(|(at, abort)| (*at, abort.client));
+        measured.aborts = aborts.into_iter().map(|(_, abort)| abort.clone()).collect();
+        for thread in threads {
+            measured.reconnections += thread.reconnections;
+            measured.reconnecting += thread.reconnecting;
+            measured.connections_lost += thread.connections_lost;
+            measured.drained += thread.drained;
+            thread.cost.merge_into(&mut measured.own);
+        }
+    }
+}
+
+/// What one thread saw of a statement. Many a workload has hundreds of them: one that is never executed takes next to no
+/// memory, the others as much as the range of their latencies is wide.
+#[derive(Debug, Default)]
+pub(crate) struct StatementTally {
+    latency: SparseHistogram,
+    failures: u64,
+    retries: u64,
+}
+
+impl StatementTally {
+    #[inline]
+    pub(crate) fn count(&mut self, end: StatementEnd) {
+        match end {
+            StatementEnd::Completed(elapsed_ns) => self.latency.record(elapsed_ns),
+            StatementEnd::Retried => self.retries += 1,
+            StatementEnd::Failed => self.failures += 1,
+        }
+    }
+
+    fn sum<'a>(parts: impl Iterator<Item = &'a Self>) -> StatementFigures {
+        let mut sum = StatementFigures::default();
+        for part in parts {
+            part.latency.add_to(&mut sum.latency);
+            sum.failures += part.failures;
+            sum.retries += part.retries;
+        }
+        sum.latency.shrink();
+        sum
+    }
+}
+
+/// One thread's share of [`OwnCost`].
+#[derive(Debug, Default)]
+pub(crate) struct ThreadCost {
+    pub(crate) cpu: Cpu,
+    /// Length of the measured part, ns.
+    pub(crate) measured: Time,
+    pub(crate) timer_lateness: Histogram,
+    pub(crate) turn: Histogram,
+    pub(crate) start_lag: Histogram,
+}
+
+impl ThreadCost {
+    /// Adds this thread's share.
+    pub(crate) fn merge_into(&self, own: &mut OwnCost) {
+        own.user_ns += self.cpu.user_ns;
+        own.system_ns += self.cpu.system_ns;
+        if self.measured > 0 {
+            let share = (self.cpu.user_ns + self.cpu.system_ns) as f64 / self.measured as f64;
+            own.busiest_thread = own.busiest_thread.max(share.min(1.0));
+        }
+        own.timer_lateness.add(&self.timer_lateness);
+        own.turn.add(&self.turn);
+        own.start_lag.add(&self.start_lag);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether it was ever executed there or not.
+    #[test]
+    fn every_command_took_220_kb_on_every_thread() {
+        const COMMANDS: usize = 100;
+        let mut figures = ThreadFigures::new(COMMANDS);
+        let bytes = |figures: &ThreadFigures| -> usize {
+            figures.statements.iter().map(|statement| statement.latency.heap_bytes()).sum()
+        };
+        assert_eq!(bytes(&figures), 0);
+        for (command, statement) in figures.statements.iter_mut().enumerate().skip(COMMANDS / 2) {
+            // Around 0.1 to 5 ms, and one execution in a thousand takes a hundred times as long.
+            let usual = 50_000 * (command as u64 + 1);
+            for k in 0..10_000 {
+                let ns = usual + usual / 2 * (k % 100) / 100;
+                statement.count(StatementEnd::Completed(if k % 1000 == 0 { 100 * ns } else { ns }));
+            }
+        }
+        assert!(bytes(&figures) < COMMANDS / 2 * 16_000, "{} bytes", bytes(&figures));
+    }
+}

@@ -1,0 +1,67 @@
+//! When a free client starts its next transaction.
+
+use std::collections::VecDeque;
+
+use super::schedule::Schedule;
+use super::{Load, Plan, Rate, Timeline};
+use crate::client::Time;
+
+/// The load of one thread.
+pub(crate) enum Pace {
+    /// As soon as the last one ended.
+    Closed,
+    /// After a pause.
+    Users { think: Time, ramp: Time },
+    /// When the schedule says.
+    Open(Open),
+}
+
+/// One thread's part of an open load. Arrivals that find no free client wait in the schedule itself.
+pub(crate) struct Open {
+    rate: Rate,
+    schedule: Option<Schedule>,
+    /// Free clients, the longest free first; may hold some that are not free any more.
+    pub(crate) free: VecDeque<usize>,
+    skip_after: Option<Time>,
+}
+
+impl Pace {
+    pub(crate) fn new(plan: &Plan, clients: usize) -> Self {
+        match plan.load {
+            Load::Closed => Self::Closed,
+            Load::Users { think, ramp } => Self::Users { think, ramp },
+            Load::Rate(rate) => Self::Open(Open {
+                rate,
+                schedule: None,
+                free: VecDeque::with_capacity(clients),
+                skip_after: plan.promise.filter(|_| plan.skip_late),
+            }),
+        }
+    }
+}
+
+impl Open {
+    /// The load starts.
+    pub(crate) fn begin(&mut self, plan: &Plan, (thread, threads): (usize, usize), start: Time) {
+        let schedule = match (self.rate.timeline, &plan.gaps) {
+            (Timeline::PerThread, Some(gaps)) => Schedule::of_gaps((gaps.0)(thread), start),
+            _ => Schedule::new(&self.rate, plan.seed, thread, threads, start),
+        };
+        self.schedule = Some(schedule);
+    }
+
+    /// When the next arrival is due; never before the load starts.
+    pub(crate) fn peek(&self) -> Time {
+        self.schedule.as_ref().map_or(Time::MAX, Schedule::peek)
+    }
+
+    /// Takes the next arrival.
+    pub(crate) fn take(&mut self) -> Time {
+        self.schedule.as_mut().map_or(Time::MAX, Schedule::take)
+    }
+
+    /// Whether an arrival is too late to be started at `now`.
+    pub(crate) fn skips(&self, due: Time, now: Time) -> bool {
+        self.skip_after.is_some_and(|promise| now.saturating_sub(due) > promise)
+    }
+}

@@ -1,0 +1,254 @@
+//! The arrivals of an open load: when each transaction is due, whatever the target does.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{Arrivals, GapStream, Rate, Timeline};
+use crate::client::Time;
+
+/// Weyl increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// One thread's arrivals in the order they are due.
+///
+/// On the global timeline arrival k of the run belongs to thread k mod threads, so the arrivals of all threads
+/// together do not depend on how many threads there are.
+pub(crate) struct Schedule {
+    source: Source,
+    next: Time,
+}
+
+enum Source {
+    Global { timeline: Global, threads: u64 },
+    PerThread(GapStream),
+}
+
+impl Schedule {
+    /// The arrivals of `thread` out of `threads`, counted from `start`.
+    pub(crate) fn new(rate: &Rate, seed: u64, thread: usize, threads: usize, start: Time) -> Self {
+        match rate.timeline {
+            Timeline::Global => {
+                let mut timeline = Global::new(rate, seed, start);
+                let first = timeline.skip(thread as u64);
+                Self { source: Source::Global { timeline, threads: threads as u64 }, next: first }
+            }
+            Timeline::PerThread => Self::of_gaps(per_thread_gaps(rate, seed, thread, threads), start),
+        }
+    }
+
+    /// Arrivals with these gaps, the first one before the first arrival.
+    pub(crate) fn of_gaps(mut gap: GapStream, start: Time) -> Self {
+        let next = start.saturating_add(gap());
+        Self { source: Source::PerThread(gap), next }
+    }
+
+    /// When the next arrival is due.
+    #[inline]
+    pub(crate) fn peek(&self) -> Time {
+        self.next
+    }
+
+    /// Takes the next arrival.
+    pub(crate) fn take(&mut self) -> Time {
+        let due = self.next;
+        self.next = match &mut self.source {
+            Source::Global { timeline, threads } => timeline.skip(*threads - 1),
+            Source::PerThread(gap) => due.saturating_add(gap()),
+        };
+        due
+    }
+}
+
+/// The one timeline of a run: arrival k is a pure function of seed, rate and k.
+struct Global {
+    arrivals: Arrivals,
+    seed: u64,
+    mean_gap_ns: f64,
+    start: Time,
+    /// Number of the next arrival.
+    k: u64,
+    /// Poisson: sum of the gaps before arrival `k`, ns from the start.
+    elapsed: Time,
+}
+
+impl Global {
+    fn new(rate: &Rate, seed: u64, start: Time) -> Self {
+        let mean_gap_ns = 1e9 / rate.per_second;
+        Self { arrivals: rate.arrivals, seed: mix(seed), mean_gap_ns, start, k: 0, elapsed: 0 }
+    }
+
+    /// Passes over `count` arrivals and gives the time of the one after them.
+    fn skip(&mut self, count: u64) -> Time {
+        match self.arrivals {
+            Arrivals::Uniform => {
+                self.k += count;
+                // From k, not by adding gaps: rounding must not add up to a drift.
+                self.elapsed = (self.k as f64 * self.mean_gap_ns).round() as Time;
+                self.k += 1;
+            }
+            Arrivals::Poisson => {
+                for _ in 0..=count {
+                    self.elapsed =
+                        self.elapsed.saturating_add(poisson_gap(unit(self.seed, self.k), self.mean_gap_ns));
+                    self.k += 1;
+                }
+            }
+        }
+        self.start.saturating_add(self.elapsed)
+    }
+}
+
+/// pgbench's timeline: each thread draws gaps of whole microseconds from its own stream at rate / threads.
+fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> GapStream {
+    let mean_us = 1e6 * threads as f64 / rate.per_second;
+    match rate.arrivals {
+        Arrivals::Uniform => {
+            // From the number of the gap, as on the global timeline: whole microseconds must not add up to a drift.
+            let mut k = 0u64;
+            Box::new(move || {
+                let at = |k: u64| (k as f64 * mean_us).round() as Time;
+                k += 1;
+                1000 * (at(k) - at(k - 1))
+            })
+        }
+        Arrivals::Poisson => {
+            let mut stream = Xoshiro256PlusPlus::seed_from_u64(mix(seed) ^ thread as u64);
+            Box::new(move || 1000 * poisson_gap(to_unit(stream.next_u64()), mean_us))
+        }
+    }
+}
+
+/// An exponential gap by inversion, rounded to a whole unit of `mean`.
+fn poisson_gap(unit: f64, mean: f64) -> Time {
+    (-unit.ln() * mean).round() as Time
+}
+
+/// Number `k` of the stream `seed`, uniform in (0, 1]; any k at the same cost.
+fn unit(seed: u64, k: u64) -> f64 {
+    to_unit(mix(seed.wrapping_add(k.wrapping_mul(GOLDEN))))
+}
+
+/// The top 53 bits as a number in (0, 1], so that its logarithm is finite.
+fn to_unit(bits: u64) -> f64 {
+    ((bits >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+/// SplitMix64's output function.
+fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(GOLDEN);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(per_second: f64, arrivals: Arrivals, timeline: Timeline) -> Rate {
+        Rate { per_second, arrivals, timeline }
+    }
+
+    fn first(schedule: &mut Schedule, count: usize) -> Vec<Time> {
+        (0..count).map(|_| schedule.take()).collect()
+    }
+
+    #[test]
+    fn uniform_arrivals_are_exact_and_do_not_drift() {
+        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), 1, 0, 1, 7);
+        assert_eq!(first(&mut schedule, 4), [7, 333_333_340, 666_666_674, 1_000_000_007]);
+        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), 1, 0, 1, 0);
+        assert_eq!(*first(&mut schedule, 3_000_001).last().unwrap(), 1_000_000_000_000_000);
+    }
+
+    #[test]
+    fn arrivals_do_not_depend_on_the_number_of_threads() {
+        for arrivals in [Arrivals::Poisson, Arrivals::Uniform] {
+            let rate = rate(12_345.0, arrivals, Timeline::Global);
+            let alone = first(&mut Schedule::new(&rate, 42, 0, 1, 5), 300);
+            let mut dealt: Vec<Time> =
+                (0..3).flat_map(|thread| first(&mut Schedule::new(&rate, 42, thread, 3, 5), 100)).collect();
+            dealt.sort_unstable();
+            assert_eq!(alone, dealt);
+        }
+    }
+
+    #[test]
+    fn another_seed_gives_other_arrivals() {
+        let rate = rate(1000.0, Arrivals::Poisson, Timeline::Global);
+        let of = |seed| first(&mut Schedule::new(&rate, seed, 0, 1, 0), 10);
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+    }
+
+    /// Kolmogorov-Smirnov distance of the gaps from the exponential distribution; the bound is the 0.1 % point.
+    #[test]
+    fn poisson_gaps_are_exponential() {
+        for timeline in [Timeline::Global, Timeline::PerThread] {
+            let mut schedule = Schedule::new(&rate(1000.0, Arrivals::Poisson, timeline), 7, 0, 1, 0);
+            let times = first(&mut schedule, 20_000);
+            let mut gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+            gaps.sort_unstable_by(f64::total_cmp);
+            let count = gaps.len() as f64;
+            let distance = gaps
+                .iter()
+                .enumerate()
+                .map(|(i, gap)| (1.0 - (-gap / 1e6).exp() - (i as f64 + 0.5) / count).abs())
+                .fold(0.0, f64::max);
+            assert!(distance < 1.95 / count.sqrt(), "distance {distance} on {timeline:?}");
+        }
+    }
+
+    /// Counts of a Poisson process in equal intervals have variance equal to their mean.
+    #[test]
+    fn poisson_counts_spread_as_they_should() {
+        let mut schedule = Schedule::new(&rate(1000.0, Arrivals::Poisson, Timeline::Global), 11, 0, 1, 0);
+        let mut counts = vec![0.0_f64; 1000];
+        while schedule.peek() < 100_000_000_000 {
+            counts[(schedule.take() / 100_000_000) as usize] += 1.0;
+        }
+        let mean = counts.iter().sum::<f64>() / 1000.0;
+        let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / 999.0;
+        assert!((mean - 100.0).abs() < 1.5, "mean {mean}");
+        assert!((variance / mean - 1.0).abs() < 0.2, "variance {variance}, mean {mean}");
+    }
+
+    /// Uniform gaps give the asked rate within 0.1 %, Poisson ones within 4 / sqrt(N): whatever the rate and the threads.
+    #[test]
+    fn rates_are_those_that_were_asked_for() {
+        const COUNT: usize = 20_000;
+        for per_second in [0.7, 3.0, 70.0, 1_234.5, 70_000.0, 333_333.0] {
+            for (arrivals, tolerance) in
+                [(Arrivals::Uniform, 0.001), (Arrivals::Poisson, 4.0 / (COUNT as f64).sqrt())]
+            {
+                for (timeline, threads) in
+                    [(Timeline::Global, 1), (Timeline::Global, 3), (Timeline::PerThread, 3)]
+                {
+                    let rate = rate(per_second, arrivals, timeline);
+                    for thread in 0..threads {
+                        let mut schedule = Schedule::new(&rate, 5, thread, threads, 0);
+                        let from = schedule.take();
+                        let to = *first(&mut schedule, COUNT).last().unwrap();
+                        let found = COUNT as f64 * 1e9 / (to - from) as f64 * threads as f64;
+                        let off = found / per_second - 1.0;
+                        assert!(
+                            off.abs() <= tolerance,
+                            "{found}/s with {rate:?}, thread {thread} of {threads}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_of_its_own_keeps_whole_microseconds_and_its_share() {
+        let mut schedule = Schedule::new(&rate(2000.0, Arrivals::Poisson, Timeline::PerThread), 3, 1, 4, 0);
+        let times = first(&mut schedule, 10_000);
+        assert!(times.iter().all(|at| at % 1000 == 0));
+        let mean_us = *times.last().unwrap() as f64 / 1e3 / 10_000.0;
+        assert!((mean_us - 2000.0).abs() < 60.0, "mean gap {mean_us} us");
+        let mut uniform = Schedule::new(&rate(2000.0, Arrivals::Uniform, Timeline::PerThread), 3, 1, 4, 10);
+        assert_eq!(first(&mut uniform, 3), [2_000_010, 4_000_010, 6_000_010]);
+    }
+}

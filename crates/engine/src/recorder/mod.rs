@@ -1,0 +1,266 @@
+//! Counts what happens on one thread, second by second, without locks or allocation.
+//!
+//! A second's figures are filled here, handed to the caller's thread when the second is over, merged and emptied
+//! there, and come back to be filled again.
+
+mod outbox;
+
+use std::sync::mpsc::{Receiver, Sender};
+
+pub(crate) use self::outbox::Outbox;
+use crate::client::{Failure, Outcome, StatementNote, Time};
+use crate::control::Report;
+use crate::measured::{ScriptFigures, Second, ThreadFigures};
+use crate::observer::{Entry, EntryEnd};
+use crate::plan::{Load, Plan, Window};
+
+/// A transaction that is running.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Transaction {
+    /// Intended start.
+    pub(crate) due: Time,
+    /// Actual start.
+    pub(crate) started: Time,
+}
+
+/// By which of a transaction's times the part of the run it belongs to is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CountBy {
+    /// Closed load and users.
+    End,
+    /// Open load: every arrival of the measured part is accounted for.
+    Due,
+}
+
+/// One thread's recorder.
+pub(crate) struct Recorder {
+    thread: usize,
+    promise: Option<Time>,
+    count_by: CountBy,
+    count_drained: bool,
+    /// Whether each transaction is recorded.
+    transactions: bool,
+    pub(crate) outbox: Outbox,
+    window: Window,
+    second: Box<Second>,
+    second_start: Time,
+    second_end: Time,
+    reports: Sender<Report>,
+    recycled: Receiver<Box<Second>>,
+    /// What is kept to the end of the run.
+    pub(crate) figures: ThreadFigures,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        thread: usize,
+        plan: &Plan,
+        reports: Sender<Report>,
+        recycled: Receiver<Box<Second>>,
+        outbox: Outbox,
+    ) -> Self {
+        let count_by = match plan.load {
+            Load::Closed | Load::Users { .. } => CountBy::End,
+            Load::Rate(_) => CountBy::Due,
+        };
+        Self {
+            thread,
+            promise: plan.promise,
+            count_by,
+            count_drained: plan.count_drained,
+            transactions: plan.transactions,
+            outbox,
+            window: Window::UNKNOWN,
+            second: Second::empty(plan.scripts),
+            second_start: Time::MAX,
+            second_end: Time::MAX,
+            reports,
+            recycled,
+            figures: ThreadFigures::new(plan.statements),
+        }
+    }
+
+    /// The load starts.
+    pub(crate) fn begin(&mut self, window: Window) {
+        self.window = window;
+        self.second_start = window.load;
+        self.second_end = window.second_end(window.load);
+    }
+
+    /// The run ends at `end`, earlier than thought.
+    pub(crate) fn set_end(&mut self, end: Time) {
+        self.window.end = end;
+        self.second_end = self.second_end.min(end.max(self.second_start));
+    }
+
+    /// When the second being filled is over.
+    pub(crate) fn second_end(&self) -> Time {
+        self.second_end
+    }
+
+    /// Hands over the seconds that are over.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time) {
+        while now >= self.second_end {
+            self.close_second(self.second_end);
+        }
+    }
+
+    /// Hands over what is left when the thread ends.
+    pub(crate) fn finish(&mut self, now: Time) {
+        self.advance(now);
+        self.close_second(now.max(self.second_start));
+    }
+
+    /// A transaction ended; true when it counts in the measured part.
+    #[inline]
+    pub(crate) fn ended(
+        &mut self,
+        client: usize,
+        transaction: &Transaction,
+        now: Time,
+        outcome: &Outcome,
+    ) -> bool {
+        let promise = self.promise;
+        let Some((figures, measured)) = self.figures_for(outcome.script, transaction.due, now) else {
+            return false;
+        };
+        let counts = &mut figures.counts;
+        counts.due += 1;
+        counts.rows += outcome.returned.rows;
+        counts.bytes += outcome.returned.bytes;
+        counts.queries += u64::from(outcome.returned.queries);
+        counts.changes += u64::from(outcome.returned.changes);
+        counts.affected += outcome.returned.affected;
+        counts.retried += u64::from(outcome.tries > 1);
+        counts.retries += u64::from(outcome.tries.saturating_sub(1));
+        match outcome.failure {
+            Some(failure) => {
+                counts.failed += 1;
+                counts.serialization_failures += u64::from(failure == Failure::Serialization);
+                counts.deadlock_failures += u64::from(failure == Failure::Deadlock);
+            }
+            None => {
+                let response = now.saturating_sub(transaction.due);
+                figures.response.record(response);
+                figures.service.record(now.saturating_sub(transaction.started));
+                let lag = transaction.started.saturating_sub(transaction.due);
+                figures.lag_max_ns = figures.lag_max_ns.max(lag);
+                if promise.is_some_and(|promise| response > promise) {
+                    figures.counts.late += 1;
+                } else {
+                    figures.counts.ok += 1;
+                }
+            }
+        }
+        if measured {
+            self.figures.last_end = now;
+            if self.transactions {
+                let end = outcome.failure.map_or(EntryEnd::Succeeded, EntryEnd::Failed);
+                let Transaction { due, started } = *transaction;
+                let client = client as u32;
+                let (script, tries) = (outcome.script, outcome.tries);
+                self.outbox.entry(Entry { client, script, end, tries, due, started, ended: now });
+            }
+        }
+        measured
+    }
+
+    /// An arrival will not be started because its promise is broken already; true when it counts in the measured part.
+    pub(crate) fn skipped(&mut self, client: usize, due: Time, now: Time, script: u16) -> bool {
+        let Some((figures, measured)) = self.figures_for(script, due, now) else { return false };
+        figures.counts.due += 1;
+        figures.counts.skipped += 1;
+        if measured && self.transactions {
+            let (client, end) = (client as u32, EntryEnd::Skipped);
+            self.outbox.entry(Entry { client, script, end, tries: 0, due, started: now, ended: now });
+        }
+        measured
+    }
+
+    /// A transaction or arrival will never end.
+    pub(crate) fn unfinished(&mut self, due: Time, now: Time, script: u16) {
+        // In closed load it would have ended after now: it belongs to the part of the run that is going on.
+        let dated =
+            if self.count_by == CountBy::End { now.min(self.window.end.saturating_sub(1)) } else { now };
+        if let Some((figures, _)) = self.figures_for(script, due, dated) {
+            figures.counts.due += 1;
+            figures.counts.unfinished += 1;
+        }
+    }
+
+    /// An arrival is started although the measured part is over.
+    pub(crate) fn drained(&mut self, due: Time) {
+        self.figures.drained += u64::from(self.window.measures(due));
+    }
+
+    /// A statement of a script completed or failed.
+    #[inline]
+    pub(crate) fn statement(&mut self, note: StatementNote, now: Time) {
+        if !self.measures(now) {
+            return;
+        }
+        if let Some(figures) = self.figures.statements.get_mut(note.statement) {
+            figures.count(note.end);
+        }
+    }
+
+    /// A timer fired this late.
+    pub(crate) fn timer_lateness(&mut self, now: Time, late: Time) {
+        if self.window.measures(now) {
+            self.figures.cost.timer_lateness.record(late);
+        }
+    }
+
+    /// A turn of the loop took this long.
+    pub(crate) fn turn(&mut self, now: Time, length: Time) {
+        if self.window.measures(now) {
+            self.figures.cost.turn.record(length);
+        }
+    }
+
+    /// An arrival found a free client and started this much after it was due.
+    pub(crate) fn start_lag(&mut self, now: Time, lag: Time) {
+        if self.window.measures(now) {
+            self.figures.cost.start_lag.record(lag);
+        }
+    }
+
+    /// Whether what happens at `now` belongs to the measured part.
+    #[inline]
+    pub(crate) fn measures(&self, now: Time) -> bool {
+        self.window.measures(now) || (self.count_drained && now >= self.window.end)
+    }
+
+    /// Where an event at `now` is counted, and whether that is the measured part; `None` when it counts nowhere.
+    #[inline]
+    fn figures_for(&mut self, script: u16, due: Time, now: Time) -> Option<(&mut ScriptFigures, bool)> {
+        self.advance(now);
+        let measured = match self.count_by {
+            CountBy::End => self.measures(now),
+            CountBy::Due => self.window.measures(due),
+        };
+        // Load of warm-up that ends after it belongs to neither part.
+        let warmup = now < self.window.measured && now < self.window.end;
+        let counts = measured || (warmup && due < self.window.measured);
+        counts.then(|| &mut self.second.scripts[usize::from(script)]).map(|figures| (figures, measured))
+    }
+
+    fn close_second(&mut self, end: Time) {
+        let start = self.second_start;
+        self.second_start = end;
+        self.second_end = self.window.second_end(end);
+        // After the end, and where the end fell on a boundary, only a second that holds something is worth a word.
+        let extra = start >= self.window.end || end == start;
+        if extra && self.second.scripts.iter().all(|figures| figures.counts == Default::default()) {
+            return;
+        }
+        let scripts = self.second.scripts.len();
+        let next = self.recycled.try_recv().unwrap_or_else(|_| Second::empty(scripts));
+        let mut second = std::mem::replace(&mut self.second, next);
+        second.start_ns = start as i64 - self.window.measured as i64;
+        second.length_ns = end - start;
+        // A caller that is gone has nobody to tell.
+        let _ = self.reports.send(Report::Second { thread: self.thread, second });
+    }
+}

@@ -1,0 +1,262 @@
+//! The caller's side of a run: starts the load when all are ready, merges what the threads measured, ends it.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use super::assign::Recycle;
+use super::merge::Merge;
+use super::outages::Outages;
+use crate::client::Time;
+use crate::control::{Batch, Control, Report, Said};
+use crate::error::EngineError;
+use crate::measured::{Measured, ThreadFigures};
+use crate::observer::Observer;
+use crate::plan::{Plan, Until};
+use crate::stop::Stop;
+use crate::wake::Notify;
+
+/// How long transactions may stay open after the end until the observer is told, ns.
+const WAITING: Time = 5_000_000_000;
+/// Messages kept over the run; the rest is only counted.
+const MESSAGES_KEPT: usize = 1000;
+
+/// Decides for all threads; told everything through [`Report`]s.
+pub(crate) struct Coordinator<'a> {
+    plan: &'a Plan,
+    control: Arc<Control>,
+    observer: &'a mut dyn Observer,
+    /// How long before its start the load is announced, so that all threads are awake for it.
+    lead: Time,
+    threads: Threads,
+    gathered: Gathered,
+    /// When the load starts.
+    load: Option<Time>,
+    told_measuring: bool,
+    told_waiting: bool,
+    failure: Option<EngineError>,
+}
+
+/// How many threads are how far.
+struct Threads {
+    count: usize,
+    notifiers: Vec<Arc<dyn Notify>>,
+    ready: usize,
+    idle: usize,
+    /// When the last of those had nothing left to do.
+    idle_since: Time,
+    /// They reported figures or an error.
+    accounted: usize,
+    gone: usize,
+}
+
+/// What the threads measured and said.
+struct Gathered {
+    measured: Measured,
+    figures: Vec<ThreadFigures>,
+    merge: Merge,
+    outages: Outages,
+    /// Where batches are given back, by thread.
+    batches: Vec<Sender<Box<Batch>>>,
+}
+
+impl<'a> Coordinator<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        control: Arc<Control>,
+        observer: &'a mut dyn Observer,
+        lead: Time,
+        recycle: Vec<Recycle>,
+    ) -> Self {
+        let count = recycle.len();
+        let (seconds, batches) =
+            recycle.into_iter().map(|recycle| (recycle.seconds, recycle.batches)).unzip();
+        let notifiers = Vec::with_capacity(count);
+        Self {
+            plan,
+            control,
+            observer,
+            lead,
+            threads: Threads { count, notifiers, ready: 0, idle: 0, idle_since: 0, accounted: 0, gone: 0 },
+            gathered: Gathered {
+                measured: Measured::default(),
+                figures: Vec::with_capacity(count),
+                merge: Merge::new(plan.scripts, seconds),
+                outages: Outages::default(),
+                batches,
+            },
+            load: None,
+            told_measuring: false,
+            told_waiting: false,
+            failure: None,
+        }
+    }
+
+    /// Whether all threads are gone.
+    pub(crate) fn is_over(&self) -> bool {
+        self.threads.gone == self.threads.count
+    }
+
+    /// When it wants to be asked again, beside every now and then.
+    pub(crate) fn next_tick(&self) -> Option<Time> {
+        self.load.filter(|_| !self.told_measuring).map(|load| load.saturating_add(self.plan.warmup))
+    }
+
+    /// Sees to what only time or the user brings about.
+    pub(crate) fn tick(&mut self, now: Time, stop: &Stop) {
+        if stop.is_set() && !self.control.stopped() {
+            self.control.set_stopped();
+            let early = now < self.planned_end().min(self.control.end());
+            self.gathered.measured.interrupted = early || self.control.open() > 0;
+            self.end_at(now);
+        }
+        if self.next_tick().is_some_and(|at| now >= at) {
+            self.told_measuring = true;
+            if self.control.end() == Time::MAX {
+                self.observer.measuring();
+            }
+        }
+        let end = self.planned_end().min(self.control.end());
+        if !self.told_waiting && now >= end.saturating_add(WAITING) && !self.is_over() {
+            self.told_waiting = true;
+            match self.control.open() {
+                0 => {}
+                clients => self.observer.waiting(clients),
+            }
+        }
+    }
+
+    /// Takes one report.
+    pub(crate) fn take(&mut self, report: Report, now: Time) {
+        match report {
+            Report::Up { driver, note, notify } => {
+                self.gathered.measured.driver = driver;
+                self.gathered.measured.driver_note = note;
+                // Orders given before it could be woken.
+                if self.control.cancelled() || self.control.stopped() {
+                    notify.notify();
+                }
+                self.threads.notifiers.push(notify);
+            }
+            Report::Ready => {
+                self.threads.ready += 1;
+                if self.threads.ready == self.threads.count {
+                    self.start_load(now);
+                }
+            }
+            Report::Second { thread, second } => self.gathered.merge.take(thread, second, self.observer),
+            Report::Batch { thread, batch } => self.gathered.pass_on(thread, batch, self.observer),
+            Report::Idle { at } => {
+                self.threads.idle += 1;
+                self.threads.idle_since = self.threads.idle_since.max(at);
+                if self.threads.idle == self.threads.count {
+                    self.end_at(self.threads.idle_since);
+                }
+            }
+            Report::Failed { error } => {
+                self.threads.accounted += 1;
+                self.failure.get_or_insert(error);
+                self.cancel();
+            }
+            Report::Finished { thread, figures } => {
+                self.threads.accounted += 1;
+                self.gathered.merge.finished(thread, self.observer);
+                self.gathered.figures.push(*figures);
+            }
+            Report::Gone => {
+                self.threads.gone += 1;
+                // One that said nothing before panicked; the others must not go on for nobody.
+                if self.threads.gone > self.threads.accounted {
+                    self.cancel();
+                }
+            }
+        }
+    }
+
+    /// Makes all threads leave at once.
+    pub(crate) fn cancel(&mut self) {
+        self.control.cancel();
+        self.notify_all();
+    }
+
+    /// What the run gave.
+    ///
+    /// # Errors
+    /// The first thread's that could not go on.
+    pub(crate) fn into_measured(self) -> Result<Measured, EngineError> {
+        let end = self.planned_end().min(self.control.end());
+        let Self { plan, observer, gathered, load, failure, .. } = self;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let Gathered { mut measured, figures, merge, outages, .. } = gathered;
+        measured.scripts = merge.into_totals(observer);
+        ThreadFigures::merge(&figures, &mut measured);
+        if let Some(load) = load {
+            let start = load.saturating_add(plan.warmup);
+            let last_end = figures.iter().map(|thread| thread.last_end).max().unwrap_or_default();
+            let end = if plan.count_drained { end.max(last_end) } else { end };
+            measured.elapsed = end.saturating_sub(start);
+            (measured.outages, measured.outages_dropped) = outages.into_outages(start, end);
+        }
+        Ok(measured)
+    }
+
+    fn planned_end(&self) -> Time {
+        match (self.load, self.plan.until) {
+            (Some(load), Until::Elapsed(elapsed)) => {
+                load.saturating_add(self.plan.warmup).saturating_add(elapsed)
+            }
+            _ => Time::MAX,
+        }
+    }
+
+    fn start_load(&mut self, now: Time) {
+        if self.control.end() != Time::MAX {
+            return;
+        }
+        let load = now + self.lead;
+        self.load = Some(load);
+        self.gathered.measured.connecting = now;
+        self.control.set_load(load);
+        self.notify_all();
+        self.observer.loading(now);
+    }
+
+    fn end_at(&mut self, at: Time) {
+        if at < self.control.end() {
+            self.control.set_end(at);
+        }
+        self.notify_all();
+    }
+
+    fn notify_all(&self) {
+        self.threads.notifiers.iter().for_each(|notify| notify.notify());
+    }
+}
+
+impl Gathered {
+    /// Tells the observer what a thread's clients said and did, and keeps some of it.
+    fn pass_on(&mut self, thread: usize, mut batch: Box<Batch>, observer: &mut dyn Observer) {
+        if !batch.entries.is_empty() {
+            observer.transactions(thread, &batch.entries);
+            batch.entries.clear();
+        }
+        for said in batch.said.drain(..) {
+            match said {
+                Said::Abort(abort) => observer.aborted(&abort),
+                Said::Left { client, at } => self.outages.left(client, at),
+                Said::Back { client, at } => self.outages.back(client, at),
+                Said::Message(message) => {
+                    observer.message(&message);
+                    if self.measured.messages.len() < MESSAGES_KEPT {
+                        self.measured.messages.push(message.text);
+                    } else {
+                        self.measured.messages_dropped += 1;
+                    }
+                }
+            }
+        }
+        // A thread that has ended does not need it.
+        let _ = self.batches[thread].send(batch);
+    }
+}

@@ -1,0 +1,129 @@
+//! A histogram for figures of which there are many, most of them in a narrow range or empty.
+
+use crate::histogram::{DIGITS, HIGHEST_NS, Histogram, LOWEST_NS};
+
+/// Bits of a value below the resolution of the first bucket: [`LOWEST_NS`] and its multiples are told apart.
+const UNIT_BITS: u32 = LOWEST_NS.ilog2();
+/// Half the counters of a bucket, as a power of 2: the least that keeps so many digits.
+const HALF_BITS: u32 = 10u32.pow(DIGITS as u32).next_power_of_two().ilog2();
+/// Buckets of all widths; longer values than they hold are counted as [`HIGHEST_NS`].
+const BUCKETS: usize = ((index_of(HIGHEST_NS) >> HALF_BITS) + 1) << HALF_BITS;
+/// Counters of a block.
+const BLOCK: usize = 128;
+
+/// Latencies in nanoseconds, in the buckets of [`Histogram`], with memory only for the ranges they fall in.
+///
+/// Takes none before the first value, then 1.7 kB and 1 kB for each block of 128 neighbouring buckets (a tenth of an
+/// octave) that holds a value. So recording may allocate, 217 times at most in its whole life and nearly always among its first
+/// values.
+#[derive(Debug, Clone, Default)]
+pub struct SparseHistogram {
+    blocks: Vec<Option<Box<[u64; BLOCK]>>>,
+    sum_ns: u128,
+    sum_squares: f64,
+    /// Smallest and largest value; meaningless while there are no blocks.
+    extremes_ns: (u64, u64),
+}
+
+impl SparseHistogram {
+    /// Records one value in nanoseconds.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        let index = match index_of(ns) {
+            index @ ..BUCKETS => index,
+            _ => index_of(HIGHEST_NS),
+        };
+        match self.blocks.get_mut(index / BLOCK) {
+            Some(Some(block)) => block[index % BLOCK] += 1,
+            _ => self.record_in_new_block(index),
+        }
+        self.sum_ns += u128::from(ns);
+        self.sum_squares += (ns as f64) * (ns as f64);
+        self.extremes_ns = (self.extremes_ns.0.min(ns), self.extremes_ns.1.max(ns));
+    }
+
+    #[cold]
+    fn record_in_new_block(&mut self, index: usize) {
+        if self.blocks.is_empty() {
+            self.blocks.resize_with(BUCKETS / BLOCK, || None);
+            self.extremes_ns = (u64::MAX, 0);
+        }
+        self.blocks[index / BLOCK].get_or_insert_with(|| Box::new([0; BLOCK]))[index % BLOCK] += 1;
+    }
+
+    /// Adds all of it to a full histogram; exact, since the buckets are equal.
+    pub fn add_to(&self, histogram: &mut Histogram) {
+        let counters = self.blocks.iter().enumerate().flat_map(|(number, block)| {
+            let counters = block.iter().flat_map(|block| block.iter());
+            counters.enumerate().map(move |(at, count)| (value_of(number * BLOCK + at), *count))
+        });
+        histogram.add_counters(
+            counters.filter(|(_, count)| *count > 0),
+            self.sum_ns,
+            self.sum_squares,
+            self.extremes_ns,
+        );
+    }
+
+    /// Bytes of memory taken beside the value itself.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let table = self.blocks.capacity() * size_of::<Option<Box<[u64; BLOCK]>>>();
+        table + self.blocks.iter().flatten().count() * size_of::<[u64; BLOCK]>()
+    }
+}
+
+/// Number of a value's bucket, as HdrHistogram counts them: as many as 2^(`HALF_BITS` + 1) of equal width at first, then
+/// for each doubling of the values half as many that are twice as wide.
+#[inline]
+const fn index_of(ns: u64) -> usize {
+    let units = ns >> UNIT_BITS;
+    let doublings = (units | 1).ilog2().saturating_sub(HALF_BITS);
+    (((doublings as u64) << HALF_BITS) + (units >> doublings)) as usize
+}
+
+/// The smallest value of a bucket.
+fn value_of(index: usize) -> u64 {
+    let doublings = (index as u64 >> HALF_BITS).saturating_sub(1);
+    (index as u64 - (doublings << HALF_BITS)) << (doublings + u64::from(UNIT_BITS))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn it_adds_up_to_the_histogram_of_the_same_values(
+            values in proptest::collection::vec((0u32..44, any::<u64>()), 0..300),
+            before in proptest::collection::vec(0u64..1_000_000_000, 0..3),
+        ) {
+            let (mut sparse, mut full, mut sum) = (SparseHistogram::default(), Histogram::new(), Histogram::new());
+            for ns in before {
+                full.record(ns);
+                sum.record(ns);
+            }
+            for (bits, raw) in values {
+                let ns = (1u64 << bits) | (raw & ((1u64 << bits) - 1));
+                sparse.record(ns);
+                full.record(ns);
+            }
+            sparse.add_to(&mut sum);
+            prop_assert_eq!(sum.encode(), full.encode());
+            prop_assert_eq!((sum.sum_ns(), sum.min_ns(), sum.max_ns()), (full.sum_ns(), full.min_ns(), full.max_ns()));
+            prop_assert!((sum.sum_squares() - full.sum_squares()).abs() <= full.sum_squares() * 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_narrow_range_takes_few_blocks_and_nothing_takes_none() {
+        let mut sparse = SparseHistogram::default();
+        assert_eq!(sparse.heap_bytes(), 0);
+        (200_000..400_000).for_each(|ns| sparse.record(ns));
+        assert!(sparse.heap_bytes() < 12_000, "{}", sparse.heap_bytes());
+    }
+}
