@@ -32,7 +32,7 @@ bench: ## pgdyno's own cost beside pgbench and redis-benchmark, as a Markdown pa
 	@setup/install rust postgres redis pgbouncer openssl
 	@$(MAKE) --no-print-directory build
 	@cargo build --release --locked --quiet -p pgdyno-benches
-	@$${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)
+	@exec $${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)
 
 microbench: ## evaluator, codec, recorder and schedule by themselves
 	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine --bench '*'

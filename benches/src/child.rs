@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 
+use crate::stop;
+
 /// What a run of a program took.
 #[derive(Debug, Clone)]
 pub(crate) struct Ran {
@@ -69,7 +71,7 @@ pub(crate) fn start(
     command.args(arguments).envs(env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let since = Instant::now();
-    let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+    let mut child = stop::start_load(|| command.spawn().with_context(|| format!("cannot start {name}")))?;
     let output = read_all(child.stdout.take());
     let errors = read_all(child.stderr.take());
     Ok(Started { name, since, child, output, errors })
@@ -84,12 +86,14 @@ impl Started {
     /// Waits for its end.
     ///
     /// # Errors
-    /// When it failed; with what it said.
+    /// When it failed, with what it said; when a signal ended it.
     pub(crate) fn finish(self) -> anyhow::Result<Ran> {
         let Self { name, since, child, output, errors } = self;
         let (output, errors) = (join(output), join(errors));
+        stop::load_ended();
         let (status, usage) = wait(child.id())?;
         let wall_s = since.elapsed().as_secs_f64();
+        stop::check()?;
         if status != 0 {
             bail!("{name} ended with status {status}:\n{errors}{output}");
         }

@@ -7,7 +7,7 @@ use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};
 use crate::printed::{processed, tps};
 use crate::server::{Server, Way};
-use crate::{Missing, Options, What, page, pin};
+use crate::{Args, Missing, What, page, pin};
 
 /// From this many clients on connecting is subtracted: pgbench does it inside its `-T`.
 const MANY: u32 = 256;
@@ -94,7 +94,7 @@ impl Manner {
 }
 
 /// A table row for each mode, driver and number of clients.
-pub(crate) fn by_clients(options: &Options, manner: &Manner) -> anyhow::Result<()> {
+pub(crate) fn by_clients(options: &Args, manner: &Manner) -> anyhow::Result<()> {
     let clients = options.clients_or(manner.clients);
     println!("{}", page::title(options, manner.what, manner.title, &page::clients_option(&clients)));
     let apart = if manner.apart { Some(pin::two_cpus()?) } else { None };
@@ -122,7 +122,7 @@ pub(crate) fn by_clients(options: &Options, manner: &Manner) -> anyhow::Result<(
     Ok(())
 }
 
-fn row(options: &Options, load: &Load<'_>) -> anyhow::Result<()> {
+fn row(options: &Args, load: &Load<'_>) -> anyhow::Result<()> {
     let compared = compare(
         options.pairs,
         options.patience(),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};
 use crate::printed::{processed, tps};
-use crate::{Options, limits, page};
+use crate::{Args, limits, page};
 
 /// Length of a run, s, and of the one that is subtracted for connecting.
 const LONG: u32 = 20;
@@ -29,7 +29,7 @@ pub(crate) struct Crowd<'a> {
 ///
 /// # Errors
 /// [`crate::Missing`] when so many files cannot be open; else when a run fails.
-pub(crate) fn table(options: &Options, crowd: &Crowd<'_>) -> anyhow::Result<()> {
+pub(crate) fn table(options: &Args, crowd: &Crowd<'_>) -> anyhow::Result<()> {
     limits::need_open_files(crowd.many)?;
     println!("{}", page::MANY_HEAD);
     let compared = compare(
@@ -43,14 +43,14 @@ pub(crate) fn table(options: &Options, crowd: &Crowd<'_>) -> anyhow::Result<()> 
 }
 
 impl Crowd<'_> {
-    fn sample(&self, options: &Options, clients: u32) -> anyhow::Result<Sample> {
+    fn sample(&self, options: &Args, clients: u32) -> anyhow::Result<Sample> {
         let whole = self.run(options, clients, options.seconds.max(LONG))?;
         let start = self.run(options, clients, SHORT)?;
         let count = processed(&whole)? - processed(&start)?;
         Ok(Sample { cost: (whole.cpu_s() - start.cpu_s()) * 1e6 / count, speed: tps(&whole)? })
     }
 
-    fn run(&self, options: &Options, clients: u32, seconds: u32) -> anyhow::Result<Ran> {
+    fn run(&self, options: &Args, clients: u32, seconds: u32) -> anyhow::Result<Ran> {
         let mut words = (self.arguments)(clients);
         words.extend(["-R", &self.rate.to_string(), "-T", &seconds.to_string()].map(OsString::from));
         child::run(&options.pgdyno, &words, self.env, None)

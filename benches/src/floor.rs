@@ -8,7 +8,7 @@ use crate::child::{self, Ran};
 use crate::floor_load::{REFUSED, WORD};
 use crate::pairs::{Sample, rounds};
 use crate::server::{Server, Way};
-use crate::{Missing, Options, What, cost, page};
+use crate::{Args, Missing, What, cost, page};
 
 /// Keys of pgbench's accounts per unit of scale.
 const ACCOUNTS: u32 = 100_000;
@@ -17,7 +17,7 @@ const ACCOUNTS: u32 = 100_000;
 ///
 /// # Errors
 /// [`Missing`] where there is no io_uring; else when a run fails.
-pub(crate) fn beside(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn beside(options: &Args) -> anyhow::Result<()> {
     let clients = options.clients_or(&[8, 64]);
     let title = "The least a client can cost: a bare io_uring loop, Unix socket, one thread";
     println!("{}", page::title(options, What::Floor, title, &page::clients_option(&clients)));
@@ -33,7 +33,7 @@ pub(crate) fn beside(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(options: &Options, server: &Server, mode: &str, clients: u32) -> anyhow::Result<()> {
+fn row(options: &Args, server: &Server, mode: &str, clients: u32) -> anyhow::Result<()> {
     let (subtract, seconds) = cost::length(clients, options.seconds);
     let theirs = |program: &Path, ours: bool| {
         cost::without_connecting(seconds, subtract, |length| {

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::server::{Server, Way};
 use crate::sink::Sink;
-use crate::{Missing, Options, child};
+use crate::{Args, Missing, child};
 
 const CLIENTS: u32 = 64;
 /// Of the server's tables.
@@ -38,7 +38,7 @@ struct Command {
 ///
 /// # Errors
 /// [`Missing`] where the kernel does not tell a process's memory; else when a run fails.
-pub(crate) fn over_time(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn over_time(options: &Args) -> anyhow::Result<()> {
     let seconds = options.minutes as usize * 60;
     let sink = Sink::start(options)?;
     let mut words = sink.select_one(CLIENTS);
@@ -81,7 +81,7 @@ fn storing(server: &Server, folder: &Path, seconds: usize) -> anyhow::Result<[Co
 }
 
 /// Runs a command and prints its memory by the minute.
-fn watched(options: &Options, command: &Command) -> anyhow::Result<()> {
+fn watched(options: &Args, command: &Command) -> anyhow::Result<()> {
     let minutes = options.minutes;
     println!("\n### Over {minutes} minutes: {}, {CLIENTS} clients at full speed, prepared\n", command.name);
     let started = child::start(&options.pgdyno, &command.words, &[], None)?;

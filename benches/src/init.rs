@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::pairs::{Sample, compare};
 use crate::server::{Server, Way};
-use crate::{Options, What, child, page};
+use crate::{Args, What, child, page};
 
 /// Scale of the tables.
 const SCALE: u32 = 50;
 
 /// `-i -s 50` of both, wall time; the same final tables.
-pub(crate) fn tables(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn tables(options: &Args) -> anyhow::Result<()> {
     println!("{}", page::title(options, What::Init, &format!("pgbench -i -s {SCALE}"), ""));
     // Tables of this size are there already, so that the first to measure drops as much as the others.
     let server = Server::start(options, Way::Socket, SCALE, 1)?;

@@ -7,6 +7,7 @@
 
 mod child;
 mod cost;
+mod daemon;
 mod fixed_rate;
 #[cfg(target_os = "linux")]
 mod floor;
@@ -29,6 +30,7 @@ mod redis;
 mod redis_load;
 mod server;
 mod sink;
+mod stop;
 mod truth;
 
 use std::ffi::OsString;
@@ -36,10 +38,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use target::child::{WATCHDOG_ARGUMENT, watchdog_main};
 
 /// Measures what pgdyno costs, beside pgbench and redis-benchmark.
 #[derive(Debug, Parser)]
-struct Options {
+struct Args {
     /// What to measure [default: all]
     #[arg(value_enum)]
     what: Vec<What>,
@@ -66,7 +69,7 @@ struct Options {
     patience: u64,
 }
 
-impl Options {
+impl Args {
     /// The numbers of clients asked for, or else these.
     fn clients_or(&self, usual: &[u32]) -> Vec<u32> {
         if self.clients.is_empty() { usual.to_vec() } else { self.clients.clone() }
@@ -123,13 +126,15 @@ impl std::error::Error for Missing {}
 fn main() -> anyhow::Result<()> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     match words.split_first() {
+        Some((first, rest)) if first == WATCHDOG_ARGUMENT => std::process::exit(watchdog_main(rest)),
         Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
         #[cfg(target_os = "linux")]
         Some((first, rest)) if first == floor_load::WORD => return floor_load::main(rest),
         _ => {}
     }
-    let options = Options::parse();
+    let options = Args::parse();
     limits::raise_open_files();
+    stop::listen()?;
     let wanted = if options.what.is_empty() { What::value_variants() } else { &options.what };
     println!("{}", page::head(&options)?);
     for what in wanted {
@@ -147,7 +152,7 @@ fn or_told(measured: anyhow::Result<()>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure(options: &Options, what: What) -> anyhow::Result<()> {
+fn measure(options: &Args, what: What) -> anyhow::Result<()> {
     match what {
         What::Cost => cost::by_clients(options, &cost::Manner::usual()),
         What::Epoll => cost::by_clients(options, &cost::Manner::epoll()),

@@ -3,7 +3,7 @@
 
 use crate::fixed_rate::{self, Crowd};
 use crate::sink::Sink;
-use crate::{Options, What, page};
+use crate::{Args, What, page};
 
 const FEW: u32 = 50;
 const MANY: u32 = 5000;
@@ -14,7 +14,7 @@ const RATE: u32 = 10_000;
 ///
 /// # Errors
 /// As [`fixed_rate::table`].
-pub(crate) fn clients(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn clients(options: &Args) -> anyhow::Result<()> {
     let title = format!("{MANY} clients on one thread, {RATE} transactions/s, against the null sink");
     println!("{}", page::title(options, What::Many, &title, ""));
     let sink = Sink::start(options)?;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::pairs::{Sample, rounds};
 use crate::printed::tps;
 use crate::sink::Sink;
-use crate::{Missing, Options, What, child, limits, page};
+use crate::{Args, Missing, What, child, limits, page};
 
 const FEW: u32 = 50;
 const MANY: u32 = 5000;
@@ -16,7 +16,7 @@ const AIM_KIB: f64 = 64.0;
 ///
 /// # Errors
 /// [`Missing`] when so many files cannot be open, or we are too large ourselves to tell; else when a run fails.
-pub(crate) fn per_client(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn per_client(options: &Args) -> anyhow::Result<()> {
     let more = format!(" --minutes {}", options.minutes);
     println!("{}", page::title(options, What::Memory, "Memory per client, against the null sink", &more));
     limits::need_open_files(MANY)?;

@@ -6,10 +6,10 @@ use std::process::Command;
 use clap::ValueEnum;
 
 use crate::pairs::{Compared, Noise, Rounds, Spread};
-use crate::{Options, What};
+use crate::{Args, What};
 
 /// What the figures are of.
-pub(crate) fn head(options: &Options) -> anyhow::Result<String> {
+pub(crate) fn head(options: &Args) -> anyhow::Result<String> {
     let mut text = String::from("# Cost\n");
     let version = Command::new(&options.pgdyno).arg("--version").output()?;
     let _ = write!(text, "\n{}", String::from_utf8_lossy(&version.stdout));
@@ -24,9 +24,9 @@ fn kernel() -> String {
 }
 
 /// Heading of a table, and the command that makes it; `more` are options that only this table knows.
-pub(crate) fn title(options: &Options, what: What, title: &str, more: &str) -> String {
+pub(crate) fn title(options: &Args, what: What, title: &str, more: &str) -> String {
     let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-    let Options { pairs, seconds, .. } = options;
+    let Args { pairs, seconds, .. } = options;
     format!("\n## {title}\n\n`make bench BENCH='{name} --pairs {pairs} --seconds {seconds}{more}'`\n")
 }
 

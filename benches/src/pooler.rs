@@ -2,16 +2,14 @@
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-use anyhow::{Context, bail};
-use target::child::{Account, Child, Program, Watchdog};
+use target::child::{Account, Child, Program};
 use target::managed::SUPERUSER;
 
 use crate::fixed_rate::{self, Crowd};
 use crate::server::{DATABASE, Server, Way};
-use crate::{Missing, Options, What, cost, limits, page};
+use crate::{Args, Missing, What, cost, daemon, limits, page};
 
 const FEW: u32 = 50;
 const MANY: u32 = 2000;
@@ -26,16 +24,16 @@ const PORT: u16 = 6432;
 ///
 /// # Errors
 /// [`Missing`] without PgBouncer; else as [`fixed_rate::table`].
-pub(crate) fn clients(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn clients(options: &Args) -> anyhow::Result<()> {
     let title = format!("{MANY} clients on one thread, {RATE} transactions/s, through PgBouncer");
     println!("{}", page::title(options, What::Pooler, &title, ""));
-    let Some(program) = found("pgbouncer") else {
+    let Some(program) = daemon::found("pgbouncer") else {
         let how = "PgBouncer is not installed; on Debian or Ubuntu: apt-get install pgbouncer";
         return Err(Missing(how.into()).into());
     };
     limits::need_open_files(MANY + POOL)?;
     let server = Server::start(options, Way::Socket, cost::SCALE, POOL)?;
-    let pooler = Pooler::start(options, &program, &server)?;
+    let pooler = Pooler::start(&program, &server)?;
     let folder = pooler.folder.path().display();
     let dsn = format!("host={folder} port={PORT} user={SUPERUSER} dbname={DATABASE}");
     let arguments = |clients| {
@@ -47,15 +45,6 @@ pub(crate) fn clients(options: &Options) -> anyhow::Result<()> {
     fixed_rate::table(options, &Crowd { many: MANY, few: FEW, rate: RATE, arguments: &arguments, env: &env })
 }
 
-/// A program of `PATH`, or of the folder where systems keep their services.
-fn found(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain([PathBuf::from("/usr/sbin")])
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
-}
-
 /// A private PgBouncer; it goes with this value.
 struct Pooler {
     folder: tempfile::TempDir,
@@ -63,7 +52,7 @@ struct Pooler {
 }
 
 impl Pooler {
-    fn start(options: &Options, program: &Path, server: &Server) -> anyhow::Result<Self> {
+    fn start(program: &Path, server: &Server) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let settings = folder.path().join("pgbouncer.ini");
         std::fs::write(&settings, configuration(folder.path(), server))?;
@@ -78,15 +67,7 @@ impl Pooler {
         }
         let order = Program::server(program, folder.path(), account.as_ref()).arg("-q").arg(&settings);
         let log = folder.path().join("pgbouncer.log");
-        let exe = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
-        let mut child = Watchdog { exe }.start(&order, &std::fs::File::create(&log)?)?;
-        let socket = folder.path().join(format!(".s.PGSQL.{PORT}"));
-        let start = Instant::now();
-        while !socket.exists() {
-            if start.elapsed() > Duration::from_secs(5) || child.wait(Duration::from_millis(10))?.is_some() {
-                bail!("PgBouncer did not start: {}", std::fs::read_to_string(&log).unwrap_or_default());
-            }
-        }
+        let child = daemon::start(&order, &folder.path().join(format!(".s.PGSQL.{PORT}")), &log)?;
         Ok(Self { folder, _child: child })
     }
 }

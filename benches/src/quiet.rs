@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::stop;
+
 /// Share of the last 10 s, percent, in which something waited for a CPU, above which a machine is not quiet.
 const LOUD_PCT: f64 = 15.0;
 
@@ -15,7 +17,7 @@ pub(crate) fn wait(patience: Duration) -> Option<f64> {
     let start = Instant::now();
     loop {
         let pressure = pressure()?;
-        if !is_loud(pressure) || start.elapsed() >= patience {
+        if !is_loud(pressure) || start.elapsed() >= patience || stop::switch().at_once() {
             return Some(pressure);
         }
         std::thread::sleep(Duration::from_secs(1));

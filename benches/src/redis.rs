@@ -2,20 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use target::child::{Child, Program};
 
 use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};
-use crate::{Missing, Options, What, page, redis_load};
+use crate::{Args, Missing, What, daemon, page, redis_load};
 
 const CLIENTS: &str = "50";
 const VALUE: &str = "32000";
 
 /// GET and SET of both: client CPU per request, requests per second.
-pub(crate) fn values(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
     let title = format!("Redis, 32,000-byte values, {CLIENTS} clients");
     println!("{}", page::title(options, What::Redis, &title, ""));
     let server = Redis::start()?;
@@ -32,7 +31,7 @@ pub(crate) fn values(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ours(options: &Options, server: &Redis, command: &str) -> anyhow::Result<Sample> {
+fn ours(options: &Args, server: &Redis, command: &str) -> anyhow::Result<Sample> {
     let ran = server.load(command, options.seconds)?;
     let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
@@ -54,9 +53,10 @@ fn theirs(server: &Redis, command: &str) -> anyhow::Result<Sample> {
     Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
 }
 
+/// A private Redis; it goes with this value.
 struct Redis {
-    child: Child,
     socket: PathBuf,
+    _child: Child,
     _folder: tempfile::TempDir,
 }
 
@@ -64,38 +64,21 @@ impl Redis {
     fn start() -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let socket = folder.path().join("redis.sock");
-        let child = Command::new("redis-server")
+        let program = daemon::found("redis-server").ok_or_else(|| Missing("no redis-server".into()))?;
+        let order = Program::new(program)
             .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
-            .arg(&socket)
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(|error| Missing(format!("redis-server does not start: {error}")))?;
-        let server = Self { child, socket, _folder: folder };
-        let start = Instant::now();
-        while !server.socket.exists() {
-            if start.elapsed() > Duration::from_secs(5) {
-                bail!("redis-server did not start");
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            .arg(&socket);
+        let child = daemon::start(&order, &socket, &folder.path().join("redis.log"))?;
+        let server = Self { socket, _child: child, _folder: folder };
         server.load("fill", 0)?;
         // Its keys have other names, and a GET of a key that is not there is quick.
         theirs(&server, "SET")?;
         Ok(server)
     }
-}
 
-impl Redis {
     fn load(&self, what: &str, seconds: u32) -> anyhow::Result<Ran> {
         let socket = self.socket.display().to_string();
         let words = [redis_load::WORD, what, &socket, CLIENTS, VALUE, &seconds.to_string()];
         child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -8,7 +8,7 @@ use engine::{DriverChoice, Load, Plan, Stop, Time, Until};
 use protocol::Address;
 use protocol::redis::ControlError;
 use target::redis::RedisControl;
-use workloads::redis::{Command, Options, Redis};
+use workloads::redis::{self, Command, Redis};
 use workloads::{ClientWorkload, Crew, Places, RedisServer, Site};
 
 /// The word.
@@ -22,7 +22,7 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let (what, clients, seconds) = (word(0)?, number(2)? as usize, number(4)?);
     let command = if what == "SET" { Command::Set } else { Command::Get };
     let address = Address::Unix(Path::new(word(1)?).to_owned());
-    let mut workload = Redis::open(&Options { command, value_bytes: number(3)?, keys: 1000 })?;
+    let mut workload = Redis::open(&redis::Options { command, value_bytes: number(3)?, keys: 1000 })?;
     if what == "fill" {
         workload.prepare(&mut Site { sql: None, redis: Some(&Server(address)) }, 1)?;
         return Ok(());

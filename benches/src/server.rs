@@ -1,5 +1,6 @@
 //! A private server with pgbench's tables, for the length of a measurement.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +10,7 @@ use target::child::{Account, Watchdog};
 use target::home::Home;
 use target::managed::{Cluster, SUPERUSER};
 
-use crate::{Missing, Options, pin};
+use crate::{Args, Missing, child, pin, stop};
 
 /// Database of the tables.
 pub(crate) const DATABASE: &str = "pgdyno";
@@ -42,13 +43,13 @@ impl Server {
     ///
     /// # Errors
     /// [`Missing`] without openssl for a server with TLS; otherwise when the server does not come about.
-    pub(crate) fn start(options: &Options, way: Way, scale: u32, clients: u32) -> anyhow::Result<Self> {
+    pub(crate) fn start(options: &Args, way: Way, scale: u32, clients: u32) -> anyhow::Result<Self> {
         let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
-        let watchdog = Watchdog { exe: program.clone() };
+        let watchdog = Watchdog::current()?;
         let wanted = target::managed::Options { network: way != Way::Socket, ..Default::default() };
         let mut cluster =
-            Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, &target::Stop::new())?;
+            Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, stop::switch())?;
         cluster.ensure_database(DATABASE)?;
         let mut settings = vec![format!("max_connections = {}", clients + SPARE_CONNECTIONS)];
         if way != Way::Socket {
@@ -120,14 +121,8 @@ fn environment(cluster: &Cluster, way: Way) -> anyhow::Result<Vec<(String, Strin
 }
 
 fn make_tables(pgdyno: &Path, env: &[(String, String)], scale: u32) -> anyhow::Result<()> {
-    let made = Command::new(pgdyno)
-        .args(["pgbench", "-i", "-q", "-s", &scale.to_string()])
-        .envs(env.iter().map(|(name, value)| (name, value)))
-        .output()?;
-    if !made.status.success() {
-        bail!("no tables: {}", String::from_utf8_lossy(&made.stderr));
-    }
-    Ok(())
+    let words = ["pgbench", "-i", "-q", "-s", &scale.to_string()].map(OsString::from);
+    child::run(pgdyno, &words, env, None).context("no tables").map(drop)
 }
 
 /// Lets clients tell their password as it is. Answering to scram-sha-256 takes a client milliseconds, thousands of times

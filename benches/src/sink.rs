@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use target::child::{Child, Program, Watchdog};
+use anyhow::Context;
+use target::child::{Child, Program};
 use target::sink::SINK_ARGUMENT;
 
-use crate::Options;
+use crate::{Args, daemon};
 
 /// A sink that runs; it goes with this value.
 pub(crate) struct Sink {
@@ -22,20 +21,13 @@ impl Sink {
     ///
     /// # Errors
     /// When it does not come up.
-    pub(crate) fn start(options: &Options) -> anyhow::Result<Self> {
+    pub(crate) fn start(options: &Args) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
         // The name that pgbench's -h and -p make.
         let socket = folder.path().join(".s.PGSQL.5432");
         let order = Program::new(&program).arg(SINK_ARGUMENT).arg(&socket).arg("none");
-        let child = Watchdog { exe: program }.start(&order, &std::fs::File::create("/dev/null")?)?;
-        let start = Instant::now();
-        while !socket.exists() {
-            if start.elapsed() > Duration::from_secs(5) {
-                bail!("the sink did not start");
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let child = daemon::start(&order, &socket, &folder.path().join("sink.log"))?;
         let script = folder.path().join("one.sql");
         std::fs::write(&script, "SELECT 1;\n")?;
         Ok(Self { folder, script, _child: child })

@@ -15,10 +15,10 @@ use stats::Histogram;
 use target::child::Watchdog;
 use target::home::Home;
 use target::sink::{Delay, Sink};
-use workloads::pgbench::{Options as Workload, Pgbench, ScriptSource};
+use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Crew, Places};
 
-use crate::{Options, What, page, quiet};
+use crate::{Args, What, page, quiet, stop};
 
 /// What may be off: the greater of 1 % and 100 µs.
 const SHARE: f64 = 0.01;
@@ -58,7 +58,7 @@ fn cases(seconds: u64) -> [Case; 4] {
 }
 
 /// A table per kind of delay and of load.
-pub(crate) fn of_latency(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn of_latency(options: &Args) -> anyhow::Result<()> {
     let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
     println!(
         "{}",
@@ -92,14 +92,17 @@ fn drive(
     clients: usize,
 ) -> anyhow::Result<(ScriptFigures, Histogram)> {
     let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
-    let watchdog = Watchdog { exe: program.to_owned() };
+    let watchdog = Watchdog::current()?;
     let sink = Sink::start(&Home::at(home.path()), program, &watchdog, case.delay)?;
     let source = ScriptSource::Text { name: "one".into(), text: b"SELECT 1;".to_vec(), weight: 1 };
-    let workload = Pgbench::with_scripts(&Workload { vacuum: false, ..Workload::default() }, &[source])?;
+    let workload =
+        Pgbench::with_scripts(&pgbench::Options { vacuum: false, ..pgbench::Options::default() }, &[source])?;
     let places = Places { postgres: Some(sink.place().clone()), ..Places::default() };
     let crew = Crew { clients, threads: 1, seed: 1, statements: false };
     let plan = plan(load, Duration::from_secs(case.seconds));
-    let measured = engine::run(&plan, workload.clients(&places, crew)?, &mut (), &Stop::new())?;
+    let measured =
+        engine::run(&plan, workload.clients(&places, crew)?, &mut (), &Stop::from(stop::switch().flag()))?;
+    stop::check()?;
     let figures = measured.scripts.into_iter().next().ok_or_else(|| anyhow!("nothing was measured"))?;
     Ok((figures, sink.figures()?))
 }

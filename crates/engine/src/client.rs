@@ -255,9 +255,9 @@ impl Io<'_> {
         self.notes.abort = Some((causes, message));
     }
 
-    /// The code of the error (an SQLSTATE, say) behind the abort that is told with this event.
+    /// The code of the error (an SQLSTATE, say) behind the abort that is told with this event; the first one counts.
     pub fn abort_code(&mut self, code: String) {
-        self.notes.abort_code = Some(code);
+        self.notes.abort_code.get_or_insert(code);
     }
 
     /// Something for the user to be shown as it is (NOTICE, debug).

@@ -38,6 +38,8 @@ pub enum EngineError {
     Setup {
         /// Number of the client, from 0.
         client: usize,
+        /// As of [`crate::Abort`].
+        code: Option<String>,
         /// The client's reason.
         message: String,
     },

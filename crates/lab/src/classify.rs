@@ -329,14 +329,11 @@ fn did_not_start(error: &EngineError) -> LabError {
         }
         EngineError::Setup { .. } => Class::Refused,
     };
-    let hint = match error {
-        EngineError::Setup { message, .. }
-            if message.contains("too many") || message.contains("connection slots") =>
-        {
-            "use fewer clients, or raise max_connections on the server"
-        }
-        _ => "",
+    let code = match error {
+        EngineError::Setup { code, .. } => code.as_deref(),
+        _ => None,
     };
+    let hint = code.map_or("", advice);
     LabError::failed(class, error.to_string(), hint)
 }
 

@@ -1,8 +1,8 @@
 //! The pgdyno program: arguments, printing and exit codes. Everything else lives in the libraries beside it.
 
-mod cli;
 mod commands;
 mod exit;
+mod options;
 mod print;
 mod progress;
 mod secrets;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     if let Some((called, rest)) = commands::pgbench::arguments(&arguments) {
         return ExitCode::from(commands::pgbench::main(called, rest));
     }
-    let cli = match cli::parse() {
+    let cli = match commands::parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error),
     };

@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use support::{Place, Server, Watched, finish};
+use support::{Place, Server, Watched, finish, line_of};
 
 /// An experiment at a server given by URL, with these arms.
 fn by_url(place: &Place, target: &str, arms: &str) -> std::path::PathBuf {
@@ -40,10 +40,11 @@ fn settings_that_cannot_be_are_found_before_anything_is_done() {
     ];
     for (target, setting, code, words) in cases {
         let file = by_url(&place, target, &format!("[settings.other]\n{setting}"));
+        let at = format!("{}: [settings.other]", line_of(&file, setting));
         for mode in [&["--dry-run"][..], &[]] {
             let mut command = place.command(["run", file.to_str().unwrap()]);
             command.args(mode).env("TEST_URL", server.url());
-            finish(command).expect(code).says(&[words, "arms.toml:16: [settings.other]"]);
+            finish(command).expect(code).says(&[words, &at]);
         }
     }
     assert_eq!(before, server.psql(settings));
@@ -54,12 +55,12 @@ fn settings_that_cannot_be_are_found_before_anything_is_done() {
     let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
     command.env("TEST_URL", server.url());
     // What is known without a server is told with its place in the file, and first.
-    finish(command).expect(65).says(&["arms.toml:19:1: `port` cannot be a factor"]);
+    finish(command).expect(65).says(&[&format!("{}:1: `port` cannot be a factor", line_of(&file, "port"))]);
     let file = by_url(&place, "", &all.replace("port = 1", "wal_level = \"minimal\""));
     let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
     command.env("TEST_URL", server.url());
-    let told = finish(command).expect(65);
-    told.says(&["arms.toml:16:", "arms.toml:17: [settings.other] jit = maybe", "arms.toml:19:"]);
+    let jit = format!("{}: [settings.other] jit = maybe", line_of(&file, "jit"));
+    finish(command).expect(65).says(&[&line_of(&file, "work_men"), &jit, &line_of(&file, "wal_level")]);
 
     let file = by_url(&place, "", "[settings.other]\nwork_mem = \"1MB\"");
     let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
@@ -80,6 +81,7 @@ fn a_managed_server_is_asked_before_data_are_loaded() {
          [workload.one]\npgbench = { builtin = \"select-only\" }\n[compare]\nfactor = \"settings\"\nbase = \"stock\"\n\
          [measure]\nduration = \"100ms\"\nrounds = 2\n[settings.stock]\n[settings.other]\nwork_men = 1\n",
     );
+    let at = format!("{}: [settings.other]", line_of(&file, "work_men"));
     let file = file.to_str().unwrap();
     place.run(["run", "--dry-run", file]).expect(0).says(&["managed server \"checks\" does not run now"]);
     let done = place.run(["run", file]).expect(65).says(&["did you mean work_mem?"]);
@@ -87,7 +89,7 @@ fn a_managed_server_is_asked_before_data_are_loaded() {
     assert_eq!(place.sql("select count(*) from experiment"), "0");
     // One that runs already is looked at, and goes on as it was.
     place.run(["target", "start", "checks"]).expect(0);
-    place.run(["run", "--dry-run", file]).expect(65).says(&["managed.toml:16: [settings.other]", "work_mem"]);
+    place.run(["run", "--dry-run", file]).expect(65).says(&[&at, "work_mem"]);
     let status = place.run(["target", "status"]).expect(0).stdout;
     assert!(status.contains("running"), "{status}");
     place.run(["target", "destroy", "checks"]).expect(0);

@@ -103,7 +103,9 @@ fn a_server_that_is_not_there_is_named() {
     for (address, part) in [(Address::Tcp(nobody), "refused"), (missing, "No such file")] {
         let asker = Asker { loss: Loss::Abort, ..Asker::new(address) };
         match run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()) {
-            Err(EngineError::Setup { client: 0, message }) => assert!(message.contains(part), "{message}"),
+            Err(EngineError::Setup { client: 0, message, .. }) => {
+                assert!(message.contains(part), "{message}")
+            }
             other => panic!("{other:?}"),
         }
     }

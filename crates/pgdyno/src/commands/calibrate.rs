@@ -2,39 +2,59 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Options, Row};
+use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Row};
 use record::{Run, Validity};
 use results::{Table, Value};
 
 use super::bench::{fresh_seed, stored};
-use super::{print, results_path, signals};
-use crate::cli;
+use super::{print, signals};
 use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::options::{Driver, Format, Output};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
-pub(crate) fn run(args: &cli::Calibrate) -> Outcome {
+/// `pgdyno calibrate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How bytes are moved
+    #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
+    driver: Driver,
+    /// Seconds that all measurements take together, about
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=3600))]
+    seconds: u32,
+    /// Numbers of clients, all on one thread
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,8,64", value_parser = clap::value_parser!(u32).range(1..))]
+    clients: Vec<u32>,
+    /// Folder with PostgreSQL's programs [default: the newest found; without any only the sink is asked]
+    #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
+    pg_bin: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
     let mut clients = args.clients.clone();
     clients.sort_unstable();
     clients.dedup();
-    let options = Options {
+    let options = calibrate::Options {
         driver: args.driver.into(),
         time: Duration::from_secs(args.seconds.into()),
         clients,
         pg_bin: args.pg_bin.clone(),
-        results: results_path(&args.results),
+        results: args.output.results.path(),
         seed: fresh_seed(),
     };
     let stop = signals::listen()?;
-    let mut screen = Screen::new(args.talk.verbose);
+    let mut screen = Screen::new(args.output.verbose);
     let done = calibrate::run(&options, &mut screen, &stop)?;
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));
-    match args.format.format {
-        cli::Format::Text => {
-            print(&narrow(&table(&done)), cli::Format::Text)?;
+    match args.output.format.format {
+        Format::Text => {
+            print(&narrow(&table(&done)), Format::Text)?;
             data(&words(&done))?;
         }
         format => print(&table(&done), format)?,

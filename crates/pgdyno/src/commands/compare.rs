@@ -4,17 +4,43 @@ use report::tables;
 use results::comparison::{Comparison, Metric};
 
 use super::{load, print};
-use crate::cli;
 use crate::exit::{self, BAD_INPUT, Failure, Outcome};
+use crate::options::{Format, FormatOption, Selection};
 use crate::print::warning;
 
-pub(crate) fn run(args: &cli::Compare) -> Outcome {
+/// What is compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Figure {
+    /// Throughput, transactions per second
+    #[default]
+    Tps,
+    /// Median response time
+    P50,
+    /// 95th percentile of response time
+    P95,
+    /// 99th percentile of response time
+    P99,
+}
+
+/// `pgdyno compare`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What is compared
+    #[arg(long, short = 'm', value_enum, default_value_t)]
+    metric: Figure,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    format: FormatOption,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
     let data = load(&args.selection)?;
     let metric = match args.metric {
-        cli::Metric::Tps => Metric::Tps,
-        cli::Metric::P50 => Metric::P50,
-        cli::Metric::P95 => Metric::P95,
-        cli::Metric::P99 => Metric::P99,
+        Figure::Tps => Metric::Tps,
+        Figure::P50 => Metric::P50,
+        Figure::P95 => Metric::P95,
+        Figure::P99 => Metric::P99,
     };
     let Some(comparison) = Comparison::of(&data.experiment, &data.runs, metric) else {
         return Err(Failure::with_code(
@@ -35,8 +61,8 @@ pub(crate) fn run(args: &cli::Compare) -> Outcome {
         );
     }
     let table = match args.format.format {
-        cli::Format::Text | cli::Format::Md => tables::compared_in_words(&data, &comparison),
-        cli::Format::Json | cli::Format::Csv => tables::compared(&data, &comparison),
+        Format::Text | Format::Md => tables::compared_in_words(&data, &comparison),
+        Format::Json | Format::Csv => tables::compared(&data, &comparison),
     };
     print(&table, args.format.format)?;
     Ok(exit::of_comparison(&comparison))

@@ -1,22 +1,89 @@
 //! `pgdyno import`: other people's results of pgbench, into the results file.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::import::{self, Found, FoundRun, Told};
 use results::{Collection, Imported, Store, StoredRun, Table};
 
-use super::{print, results_path};
-use crate::cli;
+use super::print;
 use crate::exit::{Failure, Outcome, SAME_OR_BETTER, USAGE};
+use crate::options::{FormatOption, Results};
 use crate::print::{is_interactive, talk, warning};
 
-pub(crate) fn run(args: &cli::Import) -> Outcome {
-    let told = told(args)?;
-    let path = results_path(&args.results);
+/// `pgdyno import`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What pgbench printed (reports, one or many in a file), and the logs of pgbench -l; threads' files that lie
+    /// beside a log are taken in, and a log comes together with the report of its run; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Experiment to put the runs into; the same name adds to it
+    #[arg(long, value_name = "NAME", default_value = "import")]
+    name: String,
+    /// What is asked, for tables and reports
+    #[arg(long, value_name = "TEXT")]
+    question: Option<String>,
+    /// Level of a factor for all files given: storage=nvme (repeatable); workload, clients, scale, protocol come from
+    /// reports
+    #[arg(long, short = 'l', value_name = "FACTOR=LEVEL", value_parser = level)]
+    level: Vec<(String, String)>,
+    /// Factor whose levels are compared: its levels become the arms
+    #[arg(long, value_name = "FACTOR")]
+    compare: Option<String>,
+    /// Level that the others are compared with [default: the first imported]
+    #[arg(long, value_name = "LEVEL", requires = "compare")]
+    base: Option<String>,
+    /// Take in again what is in the results file already
+    #[arg(long)]
+    again: bool,
+    #[command(flatten)]
+    results: Results,
+    #[command(flatten)]
+    format: FormatOption,
+    // Last: what follows a heading is under it.
+    #[command(flatten)]
+    ran: Ran,
+}
+
+/// What pgbench's files may not say.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "How pgbench ran, where its files do not say it")]
+struct Ran {
+    /// pgbench ran with this --sampling-rate: counts are scaled up from the log
+    #[arg(long, value_name = "SHARE")]
+    sampling_rate: Option<f64>,
+    /// pgbench ran with this --rate
+    #[arg(short = 'R', long, value_name = "TPS")]
+    rate: Option<f64>,
+    /// pgbench ran with this --latency-limit: slower transactions count as late
+    #[arg(short = 'L', long, value_name = "MS")]
+    latency_limit: Option<f64>,
+    /// pgbench ran with these --max-tries
+    #[arg(long, value_name = "N")]
+    max_tries: Option<u32>,
+    /// pgbench ran with this --aggregate-interval
+    #[arg(long, value_name = "SEC", value_parser = clap::value_parser!(u32).range(1..))]
+    aggregate_interval: Option<u32>,
+}
+
+/// `FACTOR=LEVEL`, both not empty.
+fn level(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((factor, level)) if !factor.trim().is_empty() && !level.trim().is_empty() => {
+            Ok((factor.trim().to_owned(), level.trim().to_owned()))
+        }
+        _ => Err("write FACTOR=LEVEL, as in storage=nvme".to_owned()),
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let ran = how_it_ran(args)?;
+    let path = args.results.path();
     // First: a file that cannot be used is better known before an hour of logs is read.
     Store::try_out(&path)?;
-    let (found, took) = read(args, &told)?;
+    let (found, took) = read(args, &ran)?;
     let mut store = Store::create_or_open(&path)?;
     let imported = store.import(&collection(args), &found.runs, args.again)?;
     say_known(&found, &imported, args)?;
@@ -33,7 +100,7 @@ pub(crate) fn run(args: &cli::Import) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn told(args: &cli::Import) -> anyhow::Result<Told> {
+fn how_it_ran(args: &Args) -> anyhow::Result<Told> {
     let positive = |name: &str, value: Option<f64>, most: f64| match value {
         Some(value) if !(value > 0.0 && value <= most) => Err(Failure::with_code(
             USAGE,
@@ -43,15 +110,15 @@ fn told(args: &cli::Import) -> anyhow::Result<Told> {
         value => Ok(value),
     };
     Ok(Told {
-        sampling_rate: positive("--sampling-rate", args.sampling_rate, 1.0)?,
-        rate: positive("--rate", args.rate, 10_000_000.0)?,
-        latency_limit_ms: positive("--latency-limit", args.latency_limit, 86_400_000.0)?,
-        max_tries: args.max_tries,
-        aggregate_interval_s: args.aggregate_interval,
+        sampling_rate: positive("--sampling-rate", args.ran.sampling_rate, 1.0)?,
+        rate: positive("--rate", args.ran.rate, 10_000_000.0)?,
+        latency_limit_ms: positive("--latency-limit", args.ran.latency_limit, 86_400_000.0)?,
+        max_tries: args.ran.max_tries,
+        aggregate_interval_s: args.ran.aggregate_interval,
     })
 }
 
-fn collection(args: &cli::Import) -> Collection {
+fn collection(args: &Args) -> Collection {
     Collection {
         name: args.name.clone(),
         question: args.question.clone(),
@@ -62,7 +129,7 @@ fn collection(args: &cli::Import) -> Collection {
 }
 
 /// Reads all files, with a line that says how far it is on a terminal.
-fn read(args: &cli::Import, told: &Told) -> anyhow::Result<(Found, Duration)> {
+fn read(args: &Args, ran: &Told) -> anyhow::Result<(Found, Duration)> {
     let bytes: u64 = args
         .files
         .iter()
@@ -74,7 +141,7 @@ fn read(args: &cli::Import, told: &Told) -> anyhow::Result<(Found, Duration)> {
     let style = "{bar:20.cyan} {bytes}/{total_bytes}  {msg}  {eta} left";
     bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
     let start = Instant::now();
-    let found = import::read(&args.files, told, &mut |rows, bytes| {
+    let found = import::read(&args.files, ran, &mut |rows, bytes| {
         bar.set_position(bytes);
         bar.set_message(speed(rows, start.elapsed()));
     });
@@ -91,7 +158,7 @@ fn speed(rows: u64, took: Duration) -> String {
 }
 
 /// Runs that are in the file already are left out; when that is all of them, nothing was done.
-fn say_known(found: &Found, imported: &Imported, args: &cli::Import) -> anyhow::Result<()> {
+fn say_known(found: &Found, imported: &Imported, args: &Args) -> anyhow::Result<()> {
     for known in &imported.known {
         warning(&format!(
             "{}: imported before (run {} of experiment {}), left out",

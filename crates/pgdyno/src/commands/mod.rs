@@ -1,4 +1,4 @@
-//! One file per command; this one only chooses.
+//! One file per command, with its arguments; this one is the list of them, and only chooses.
 
 mod bench;
 mod calibrate;
@@ -14,15 +14,82 @@ mod table;
 mod target;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ::report::ReportData;
 use ::target::settings::journal;
+use clap::{CommandFactory, FromArgMatches};
 use results::Store;
 
-use crate::cli::{Cli, Command, Format, Results, Selection};
 use crate::exit::Outcome;
+use crate::options::{Format, Selection};
+
+/// A dynamometer for PostgreSQL and PostGIS: drives a database with a known load, keeps every measurement, and
+/// says, with an interval and a verdict, what is faster and by how much.
+#[derive(Debug, clap::Parser)]
+#[command(name = "pgdyno", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    after_help = "Start with: pgdyno run experiments/demo.toml --dry-run\nExit codes: docs/exit-codes.md"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The commands.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Run an experiment file: prepare the target, measure every cell and arm in turn, compare, report
+    Run(run::Args),
+    /// One run of pgbench scripts against a server, or pgbench's tables for it (-i)
+    Bench(Box<bench::Args>),
+    /// PostgreSQL's pgbench to the letter, and what it lacks (its own help: pgdyno pgbench --help; docs/pgbench.md)
+    #[command(disable_help_flag = true)]
+    Pgbench(Pgbench),
+    /// Print stored results as a table: runs, cells, a crosstab, load phases or sizes
+    Table(table::Args),
+    /// Compare the arms of an experiment: change, interval and verdict per cell, workload and grid
+    Compare(compare::Args),
+    /// Write the HTML report of an experiment: one file, no network, no script needed
+    Report(report::Args),
+    /// Ask the results file a question in SQL (read only; try: select * from v_run)
+    Sql(sql::Args),
+    /// Bring results of pgbench (its reports, its logs) into the results file, to look at and to compare
+    Import(import::Args),
+    /// What this host can do as a load generator: cost of an operation, lateness, highest clean rate
+    Calibrate(calibrate::Args),
+    /// Load OpenStreetMap data, with every phase timed
+    #[command(subcommand)]
+    Osm(osm::Command),
+    /// Private PostgreSQL servers that pgdyno makes and owns
+    #[command(subcommand)]
+    Target(target::Command),
+}
+
+/// `pgdyno pgbench`: its arguments are pgbench's own.
+#[derive(Debug, clap::Args)]
+struct Pgbench {
+    /// pgbench's options and the name of a database, or a connection string
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION|DBNAME")]
+    arguments: Vec<std::ffi::OsString>,
+}
+
+/// Reads the arguments of the process.
+///
+/// # Errors
+/// clap's, for help, version and wrong usage.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    parse_from(std::env::args_os())
+}
+
+fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches_from(args)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let (Command::Bench(bench), Some(given)) = (&mut cli.command, matches.subcommand_matches("bench")) {
+        bench.scripts.put_in_order(given);
+    }
+    Ok(cli)
+}
 
 /// Runs the command.
 pub(crate) fn run(cli: Cli) -> Outcome {
@@ -59,13 +126,9 @@ pub(crate) fn other_life() -> Option<ExitCode> {
     Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
-fn results_path(results: &Results) -> PathBuf {
-    ::target::home::results_path(results.results.as_deref())
-}
-
 /// Loads the experiment that was asked for.
 fn load(selection: &Selection) -> anyhow::Result<ReportData> {
-    let store = Store::open_read_only(&results_path(&selection.results))?;
+    let store = Store::open_read_only(&selection.results.path())?;
     let id = store.find(selection.experiment.as_deref())?;
     Ok(ReportData::load(&store, id)?)
 }
@@ -112,5 +175,31 @@ fn on_lines(table: &results::Table) -> results::Table {
         columns: table.columns.iter().map(text).collect(),
         rows: table.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
         ..results::Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn scripts_keep_the_order_they_were_given_in() {
+        let args = ["pgdyno", "bench", "-f", "a.sql@2", "-S", "-b", "tpcb", "-f", "b.sql", "-N", "db"];
+        let cli = parse_from(args.map(Into::into)).expect("valid");
+        let Command::Bench(bench) = cli.command else { panic!("bench") };
+        let names: Vec<String> = bench
+            .scripts
+            .in_order
+            .iter()
+            .map(|script| match script {
+                bench::Script::File(name) | bench::Script::Builtin(name) => name.clone(),
+            })
+            .collect();
+        assert_eq!(names, ["a.sql@2", "select-only", "tpcb", "b.sql", "simple-update"]);
     }
 }

@@ -9,11 +9,21 @@ use report::ReportData;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use super::load;
-use crate::cli;
 use crate::exit::{Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
+use crate::options::Selection;
 use crate::print;
 
-pub(crate) fn run(args: &cli::Report) -> Outcome {
+/// `pgdyno report`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// File to write; `-` for standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "pgdyno-report.html")]
+    output: PathBuf,
+    #[command(flatten)]
+    selection: Selection,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
     let printed = args.output.as_os_str() == "-";
     if !printed {
         check_writable(&args.output)?;

@@ -1,21 +1,49 @@
 //! `pgdyno run`: an experiment file, from plan to report.
 
+use std::path::PathBuf;
+
 use ::report::ReportData;
 use lab::LabError;
-use lab::execute::{self, Looked, Options};
+use lab::execute::{self, Looked};
 use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::plan::Plan;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 use target::settings::Machine;
 
-use super::{print, report as page, results_path, signals};
-use crate::cli;
+use super::{print, report as page, signals};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
+use crate::options::{Format, Output, Programs};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
-pub(crate) fn run(args: &cli::Run) -> Outcome {
+/// `pgdyno run`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Experiment file (TOML; every key is explained in docs/experiment.md)
+    file: PathBuf,
+    /// Show the plan, run by run, and do nothing; settings are checked where a server is at hand
+    #[arg(long)]
+    dry_run: bool,
+    /// Use the file's table "full": more levels, more rounds, longer runs
+    #[arg(long)]
+    full: bool,
+    /// OpenStreetMap extract that $PGDYNO_DATA in the file stands for
+    #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
+    data: Option<PathBuf>,
+    /// Run a finished experiment again, as a new one
+    #[arg(long)]
+    again: bool,
+    /// Also write the HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(path) = &args.report {
         page::check_writable(path)?;
     }
@@ -34,17 +62,20 @@ pub(crate) fn run(args: &cli::Run) -> Outcome {
                 "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
             )),
         }
-        let table = match args.format.format {
-            cli::Format::Text | cli::Format::Md => plan.short_table(),
-            cli::Format::Json | cli::Format::Csv => plan.table(),
+        let table = match args.output.format.format {
+            Format::Text | Format::Md => plan.short_table(),
+            Format::Json | Format::Csv => plan.table(),
         };
-        print(&table, args.format.format)?;
+        print(&table, args.output.format.format)?;
         return Ok(SAME_OR_BETTER);
     }
     let stop = signals::listen()?;
-    let options =
-        Options { results: results_path(&args.results), again: args.again, pg_bin: args.pg_bin.clone() };
-    let mut screen = Screen::new(args.talk.verbose);
+    let options = execute::Options {
+        results: args.output.results.path(),
+        again: args.again,
+        pg_bin: args.programs.pg_bin.clone(),
+    };
+    let mut screen = Screen::new(args.output.verbose);
     let outcome = execute::run(&file, plan, &options, &mut screen, &stop);
     drop(screen);
     match outcome {
@@ -62,16 +93,16 @@ pub(crate) fn run(args: &cli::Run) -> Outcome {
 }
 
 /// Compares, prints the summary, writes the report.
-fn conclude(args: &cli::Run, options: &Options, experiment: ExperimentId) -> Outcome {
+fn conclude(args: &Args, options: &execute::Options, experiment: ExperimentId) -> Outcome {
     let store = Store::open_read_only(&options.results)?;
     let found = ReportData::load(&store, experiment)?;
     let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
     // That by response times, where schedules set the throughput.
     let comparison = found.answer().or(throughput.as_ref());
-    match (args.format.format, comparison) {
-        (cli::Format::Text, _) => data(&report::summary::text(&found))?,
-        (cli::Format::Md, Some(comparison)) => {
-            print(&report::tables::compared_in_words(&found, comparison), cli::Format::Md)?;
+    match (args.output.format.format, comparison) {
+        (Format::Text, _) => data(&report::summary::text(&found))?,
+        (Format::Md, Some(comparison)) => {
+            print(&report::tables::compared_in_words(&found, comparison), Format::Md)?;
         }
         (format, Some(comparison)) => print(&report::tables::compared(&found, comparison), format)?,
         (format, None) => print(&report::tables::cells(&found), format)?,

@@ -3,14 +3,44 @@
 use report::tables;
 use results::Store;
 
-use super::{load, print, results_path};
-use crate::cli::{self, TableKind};
+use super::{load, print};
 use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::options::{FormatOption, Selection};
 
-pub(crate) fn run(args: &cli::Table) -> Outcome {
+/// What `pgdyno table` prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// One line per run, in the order they ran
+    Runs,
+    /// One line per cell and arm: mean, maximum, percentiles
+    #[default]
+    Cells,
+    /// Clients down, arms across, per workload, with percent change
+    Crosstab,
+    /// Phases of loads
+    Phases,
+    /// Sizes of tables and indexes
+    Sizes,
+    /// The experiments in the file
+    Experiments,
+}
+
+/// `pgdyno table`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which table
+    #[arg(value_enum, default_value_t)]
+    kind: Kind,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    format: FormatOption,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
     let format = args.format.format;
-    if args.kind == TableKind::Experiments {
-        let store = Store::open_read_only(&results_path(&args.selection.results))?;
+    if args.kind == Kind::Experiments {
+        let store = Store::open_read_only(&args.selection.results.path())?;
         let list =
             "SELECT experiment_id AS id, name, question, runs, base, substr(created_at, 1, 16) AS created_utc
                     FROM v_experiment ORDER BY experiment_id";
@@ -19,11 +49,11 @@ pub(crate) fn run(args: &cli::Table) -> Outcome {
     }
     let data = load(&args.selection)?;
     let table = match args.kind {
-        TableKind::Runs => tables::runs(&data),
-        TableKind::Cells | TableKind::Experiments => tables::cells(&data),
-        TableKind::Crosstab => tables::crosstab(&data),
-        TableKind::Phases => tables::phases(&data),
-        TableKind::Sizes => tables::sizes(&data),
+        Kind::Runs => tables::runs(&data),
+        Kind::Cells | Kind::Experiments => tables::cells(&data),
+        Kind::Crosstab => tables::crosstab(&data),
+        Kind::Phases => tables::phases(&data),
+        Kind::Sizes => tables::sizes(&data),
     };
     print(&table, format)?;
     Ok(SAME_OR_BETTER)

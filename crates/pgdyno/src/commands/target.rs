@@ -4,17 +4,74 @@ use lab::{Class, LabError};
 use results::{Table, Value};
 use target::child::Watchdog;
 use target::home::Home;
-use target::managed::{self, Cluster, Options, Status, Wish};
+use target::managed::{self, Cluster, Status, Wish};
 use target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
 use target::settings::mend_managed;
 use target::{self, Target, TargetError};
 
 use super::{print, signals};
-use crate::cli::{self, Target as Command, TargetName, TargetRestore, TargetStart, TargetStatus};
 use crate::exit::{Outcome, SAME_OR_BETTER};
+use crate::options::{FormatOption, Programs};
 use crate::print::{self, data, talk, warning};
 
-pub(crate) fn run(command: &cli::Target) -> Outcome {
+/// `pgdyno target …`.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make (if need be) and start a private server that stays until it is stopped; prints its connection string
+    Start(StartArgs),
+    /// Stop a private server; its data stays
+    Stop(NameArgs),
+    /// Say which private servers there are, which run, and which servers have settings that were left changed
+    Status(StatusArgs),
+    /// Put back settings that a pgdyno that was killed left changed on a server; says what it put back
+    Restore(RestoreArgs),
+    /// Stop a private server and delete its data
+    Destroy(NameArgs),
+}
+
+/// `pgdyno target start`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StartArgs {
+    #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
+    programs: Programs,
+    /// Extensions to create in its database
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    extensions: Vec<String>,
+}
+
+/// Name of a managed target.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NameArgs {
+    /// Name of the private server
+    #[arg(default_value = "default")]
+    name: String,
+}
+
+/// `pgdyno target status`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    format: FormatOption,
+}
+
+/// `pgdyno target restore`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RestoreArgs {
+    /// Private server by name, or a connection string or URI of a server that is not pgdyno's [default: all servers
+    /// that are not pgdyno's and were left changed]
+    #[arg(value_name = "NAME|URI")]
+    server: Option<String>,
+    /// Server that is not pgdyno's, as connection string or URI; needed where its password is not in the environment
+    /// or the passfile
+    #[arg(long, short = 'd', value_name = "URI", conflicts_with = "server")]
+    url: Option<String>,
+    #[command(flatten)]
+    format: FormatOption,
+}
+
+pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Start(args) => start(args),
         Command::Stop(args) => stop(args),
@@ -25,10 +82,10 @@ pub(crate) fn run(command: &cli::Target) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn start(args: &TargetStart) -> anyhow::Result<()> {
+fn start(args: &StartArgs) -> anyhow::Result<()> {
     let home = home()?;
-    let wish = Wish { pg_bin: args.pg_bin.clone(), version: None };
-    let options = Options { wish, network: false, detached: true };
+    let wish = Wish { pg_bin: args.programs.pg_bin.clone(), version: None };
+    let options = managed::Options { wish, network: false, detached: true };
     let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
     let target =
@@ -38,13 +95,13 @@ fn start(args: &TargetStart) -> anyhow::Result<()> {
     Ok(data(&format!("{}\n", target.redacted()))?)
 }
 
-fn stop(args: &TargetName) -> anyhow::Result<()> {
+fn stop(args: &NameArgs) -> anyhow::Result<()> {
     open(&args.name)?.stop().map_err(failed)?;
     talk(&format!("server {:?} is stopped; its data stays until: pgdyno target destroy {0}", args.name));
     Ok(())
 }
 
-fn destroy(args: &TargetName) -> anyhow::Result<()> {
+fn destroy(args: &NameArgs) -> anyhow::Result<()> {
     open(&args.name)?.destroy().map_err(failed)?;
     talk(&format!("server {:?} is stopped and its data removed", args.name));
     Ok(())
@@ -55,7 +112,7 @@ fn open(name: &str) -> anyhow::Result<Cluster> {
     Ok(Cluster::open(&home()?, name, &watchdog, &target::Stop::new()).map_err(failed)?)
 }
 
-fn status(args: &TargetStatus) -> anyhow::Result<()> {
+fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let home = home()?;
     let servers = managed::list(&home);
     let left = journal::left(&home);
@@ -137,7 +194,7 @@ fn left_words(left: &Left) -> Option<String> {
     }
 }
 
-fn restore(args: &TargetRestore) -> anyhow::Result<()> {
+fn restore(args: &RestoreArgs) -> anyhow::Result<()> {
     let is_connection = |text: &str| text.contains("://") || text.contains('=');
     match (&args.url, &args.server) {
         (Some(url), _) => restore_left(args, Some(url)),
@@ -147,7 +204,7 @@ fn restore(args: &TargetRestore) -> anyhow::Result<()> {
     }
 }
 
-fn restore_private(args: &TargetRestore, name: &str) -> anyhow::Result<()> {
+fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
     let mut cluster = open(name)?;
     let mended = mend_managed(&mut cluster).map_err(LabError::from)?;
     let mut table = restored_table();
@@ -159,7 +216,7 @@ fn restore_private(args: &TargetRestore, name: &str) -> anyhow::Result<()> {
     print(&table, args.format.format)
 }
 
-fn restore_left(args: &TargetRestore, url: Option<&str>) -> anyhow::Result<()> {
+fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
     let found = target::url::restore_left(&home()?, url).map_err(LabError::from)?;
     if found.is_empty() {
         talk(match url {

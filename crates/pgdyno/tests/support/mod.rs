@@ -157,6 +157,13 @@ impl Drop for Place {
     }
 }
 
+/// `FILE:LINE` of the first line of a file with these words, as messages name it.
+pub fn line_of(file: &Path, words: &str) -> String {
+    let text = std::fs::read_to_string(file).expect("a file");
+    let line = text.lines().position(|line| line.contains(words)).expect("a line with these words");
+    format!("{}:{}", file.file_name().expect("a name").to_string_lossy(), line + 1)
+}
+
 /// Runs a command to its end, killing it (and failing) after [`PATIENCE`].
 #[track_caller]
 pub fn finish(mut command: Command) -> Finished {

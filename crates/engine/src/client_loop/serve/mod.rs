@@ -243,7 +243,8 @@ impl<C: Clock> Serving<'_, C> {
         let abort = Abort { client: seat.number, code, causes, message };
         if thread.progress.is_setup() {
             let message = abort.to_string();
-            thread.failure.get_or_insert(EngineError::Setup { client: abort.client, message });
+            let Abort { client, code, .. } = abort;
+            thread.failure.get_or_insert(EngineError::Setup { client, code, message });
         } else {
             thread.recorder.outbox.say(Said::Abort(abort.clone()));
             thread.recorder.figures.aborts.push((thread.turn.now, abort));

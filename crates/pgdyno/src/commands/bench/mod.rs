@@ -1,5 +1,6 @@
 //! `pgdyno bench`: one run of pgbench scripts, or pgbench's tables.
 
+mod args;
 mod show;
 
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use engine::Until;
 use lab::LabError;
-use lab::bench::{self, Options};
+use lab::bench;
 use lab::experiment::TargetSpec;
 use record::Reason;
 use results::ExperimentId;
@@ -15,13 +16,15 @@ use script::Weighted;
 use workloads::pgbench::init::{InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
 
+pub(super) use args::{BenchArgs as Args, Script};
 pub(super) use show::phases;
 
-use super::{print, results_path, signals};
-use crate::cli::{self, Mode, ScriptArgument};
+use self::args::{Mode, Target};
+use super::{print, signals};
 use crate::exit::{
     Failure, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
 };
+use crate::options::Format;
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
@@ -32,40 +35,40 @@ const MOST_THREADS: f64 = 1024.0;
 const LEAST_RATE: f64 = 0.001;
 const MOST_RATE: f64 = 10_000_000.0;
 
-pub(crate) fn run(args: &cli::Bench) -> Outcome {
-    let target =
-        bench::at(args.dsn.as_deref(), args.host.as_deref(), args.port.as_deref(), args.username.as_deref())?;
-    if args.initialize { initialize(args, &target) } else { measure(args, target) }
+pub(crate) fn run(args: &Args) -> Outcome {
+    let Target { dsn, host, port, username } = &args.target;
+    let target = bench::at(dsn.as_deref(), host.as_deref(), port.as_deref(), username.as_deref())?;
+    if args.tables.initialize { initialize(args, &target) } else { measure(args, target) }
 }
 
-fn initialize(args: &cli::Bench, target: &TargetSpec) -> Outcome {
-    let steps = parse_steps(&args.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))?;
+fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
+    let steps = parse_steps(&args.tables.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))?;
     let options = InitOptions {
-        scale: args.scale.unwrap_or(1),
+        scale: args.tables.scale.unwrap_or(1),
         steps,
-        fillfactor: args.fillfactor,
-        unlogged: args.unlogged_tables,
+        fillfactor: args.tables.fillfactor,
+        unlogged: args.tables.unlogged_tables,
         ..InitOptions::default()
     };
     let stop = signals::listen_at_once()?;
-    let mut screen = Screen::new(args.talk.verbose);
-    let results = results_path(&args.results);
+    let mut screen = Screen::new(args.output.verbose);
+    let results = args.output.results.path();
     let kept = bench::initialize(target, None, &options, Some(&results), &mut screen, &stop)?;
     drop(screen);
-    print(&phases(&kept.run), args.format.format)?;
+    print(&phases(&kept.run), args.output.format.format)?;
     stored(kept.stored)?;
     Ok(SAME_OR_BETTER)
 }
 
-fn measure(args: &cli::Bench, target: TargetSpec) -> Outcome {
+fn measure(args: &Args, target: TargetSpec) -> Outcome {
     let options = options(args, target)?;
     let stop = signals::listen_at_once()?;
-    let mut screen = Screen::new(args.talk.verbose);
+    let mut screen = Screen::new(args.output.verbose);
     let mut done = bench::run(&options, &mut screen, &stop)?;
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));
-    match args.format.format {
-        cli::Format::Text => data(&show::text(&options, &done))?,
+    match args.output.format.format {
+        Format::Text => data(&show::text(&options, &done))?,
         format => print(&show::table(&done), format)?,
     }
     let refused = refused(&done).map(|(error, said)| {
@@ -113,7 +116,7 @@ fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
             0 => String::new(),
             more => format!(" (and {})", lab::words::count(more, "more client")),
         };
-        let code = if lost_server(&abort.message) { UNREACHABLE } else { GUARD };
+        let code = if abort.code.as_deref().is_some_and(is_loss) { UNREACHABLE } else { GUARD };
         let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
         return Some((Failure::with_code(code, format!("{place}{abort}{others}"), None), None));
     }
@@ -135,79 +138,79 @@ pub(super) fn stored(stored: Option<Result<ExperimentId, LabError>>) -> anyhow::
     }
 }
 
-/// Whether a client gave up because its server went away: by the words of the client, or the server's last ones.
-fn lost_server(message: &str) -> bool {
-    ["perhaps the backend died", "while establishing connection", "terminating connection"]
-        .iter()
-        .any(|words| message.contains(words))
+/// Whether this SQLSTATE says that there is no connection (any more): those of class 08, and what a server says last.
+fn is_loss(sqlstate: &str) -> bool {
+    /// Shutdown, crash, starting up; timeouts of an idle session, in a transaction and of one.
+    const LAST_WORDS: [&str; 6] = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"];
+    sqlstate.starts_with("08") || LAST_WORDS.contains(&sqlstate)
 }
 
 fn usage(problem: &str) -> anyhow::Error {
     Failure::with_code(USAGE, problem, Some("pgdyno bench --help".into()))
 }
 
-fn options(args: &cli::Bench, target: TargetSpec) -> anyhow::Result<Options> {
+fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
     let within = |name: &str, value: Option<f64>, least: f64, most: f64| match value {
         Some(value) if !(least..=most).contains(&value) => {
             Err(usage(&format!("{name} must be from {least} to {most}")))
         }
         value => Ok(value),
     };
-    within("--warmup (seconds)", Some(args.warmup), 0.0, MONTH_S)?;
-    within("--time (seconds)", args.time.map(|seconds| seconds as f64), 1.0, MONTH_S)?;
-    within("--client", Some(f64::from(args.client)), 1.0, MOST_CLIENTS)?;
-    within("--jobs", Some(f64::from(args.jobs)), 1.0, MOST_THREADS)?;
-    let until = match (args.time, args.transactions) {
+    within("--warmup (seconds)", Some(args.load.warmup), 0.0, MONTH_S)?;
+    within("--time (seconds)", args.load.time.map(|seconds| seconds as f64), 1.0, MONTH_S)?;
+    within("--client", Some(f64::from(args.load.client)), 1.0, MOST_CLIENTS)?;
+    within("--jobs", Some(f64::from(args.load.jobs)), 1.0, MOST_THREADS)?;
+    let until = match (args.load.time, args.load.transactions) {
         (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
         (None, transactions) => Until::PerClient(transactions.unwrap_or(10)),
     };
-    Ok(Options {
+    Ok(bench::Options {
         target,
         pg_bin: None,
         workload: workload(args)?,
-        scripts: args.scripts.iter().map(source).collect::<anyhow::Result<_>>()?,
-        clients: args.client,
-        threads: args.jobs,
+        scripts: args.scripts.in_order.iter().map(source).collect::<anyhow::Result<_>>()?,
+        clients: args.load.client,
+        threads: args.load.jobs,
         until,
-        warmup: Duration::from_secs_f64(args.warmup),
-        rate: within("--rate", args.rate, LEAST_RATE, MOST_RATE)?,
-        promise: within("--latency-limit (ms)", args.latency_limit, 0.001, 1e3 * 86_400.0)?
+        warmup: Duration::from_secs_f64(args.load.warmup),
+        rate: within("--rate", args.pace.rate, LEAST_RATE, MOST_RATE)?,
+        promise: within("--latency-limit (ms)", args.pace.latency_limit, 0.001, 1e3 * 86_400.0)?
             .map(|ms| Duration::from_secs_f64(ms / 1e3)),
-        statements: args.report_per_command,
-        driver: args.driver.into(),
-        seed: args.random_seed.unwrap_or_else(fresh_seed),
-        results: Some(results_path(&args.results)),
+        statements: args.conduct.report_per_command,
+        driver: args.conduct.driver.into(),
+        seed: args.conduct.random_seed.unwrap_or_else(fresh_seed),
+        results: Some(args.output.results.path()),
     })
 }
 
-fn workload(args: &cli::Bench) -> anyhow::Result<pgbench::Options> {
-    let define = args.define.iter().map(|pair| match pair.split_once('=') {
+fn workload(args: &Args) -> anyhow::Result<pgbench::Options> {
+    let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))
         }
         _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"))),
     });
     Ok(pgbench::Options {
-        mode: match args.mode {
+        mode: match args.scripts.mode {
             Mode::Simple => pgbench::Mode::Simple,
             Mode::Extended => pgbench::Mode::Extended,
             Mode::Prepared => pgbench::Mode::Prepared,
         },
         define: define.collect::<anyhow::Result<_>>()?,
-        scale: args.scale,
-        max_tries: args.max_tries,
-        reconnect: args.connect,
-        reconnect_lost: args.reconnect,
-        vacuum: !args.no_vacuum,
-        latency_limit_ms: args.latency_limit,
-        may_be_empty: args.may_be_empty,
+        scale: args.tables.scale,
+        max_tries: args.conduct.max_tries,
+        reconnect: args.conduct.connect,
+        reconnect_lost: args.conduct.reconnect,
+        vacuum: !args.conduct.no_vacuum,
+        latency_limit_ms: args.pace.latency_limit,
+        may_be_empty: args.conduct.may_be_empty,
         ..pgbench::Options::default()
     })
 }
 
-fn source(argument: &ScriptArgument) -> anyhow::Result<ScriptSource> {
+fn source(argument: &Script) -> anyhow::Result<ScriptSource> {
     match argument {
-        ScriptArgument::Builtin(name) => {
+        Script::Builtin(name) => {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-b {name}: {error}")))?;
             script::Builtin::find(&weighted.name).map_err(|error| {
                 let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
@@ -219,7 +222,7 @@ fn source(argument: &ScriptArgument) -> anyhow::Result<ScriptSource> {
             })?;
             Ok(ScriptSource::Builtin(name.clone()))
         }
-        ScriptArgument::File(name) => {
+        Script::File(name) => {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-f {name}: {error}")))?;
             let path = PathBuf::from(&weighted.name);
             Ok(ScriptSource::File { path, shown: weighted.name, weight: weighted.weight })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use engine::Until;
-use lab::bench::{Benched, Options};
+use lab::bench::{self, Benched};
 use record::{Arrivals, Counts, Doubt, Offer, Run};
 use report::visible::line;
 use results::{Table, Value};
@@ -16,7 +16,7 @@ const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// The report for people.
-pub(super) fn text(options: &Options, done: &Benched) -> String {
+pub(super) fn text(options: &bench::Options, done: &Benched) -> String {
     let mut out = String::new();
     let seconds = done.run.measured_s;
     head(&mut out, options, done);
@@ -75,7 +75,7 @@ fn doubts(run: &Run) -> String {
     run.doubts.iter().map(doubt).collect::<Vec<_>>().join("; ")
 }
 
-fn head(out: &mut String, options: &Options, done: &Benched) {
+fn head(out: &mut String, options: &bench::Options, done: &Benched) {
     let kind = match &done.scripts[..] {
         [only] => line(&only.name).into_owned(),
         _ => "multiple scripts".to_owned(),
@@ -92,7 +92,7 @@ fn head(out: &mut String, options: &Options, done: &Benched) {
     let _ = writeln!(out, "random seed: {}", options.seed);
 }
 
-fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &Options) {
+fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Options) {
     let all = counts.processed() + counts.failed + counts.skipped;
     let share = |part: u64| if all == 0 { 0.0 } else { 100.0 * part as f64 / all as f64 };
     let _ = writeln!(out, "{prefix}number of transactions actually processed: {}", counts.processed());
@@ -180,7 +180,7 @@ fn distribution(out: &mut String, prefix: &str, latency: &Histogram, started_onl
     let _ = writeln!(out, "{prefix}latency percentiles{of} = {} ms", parts.join(", "));
 }
 
-fn scripts(out: &mut String, options: &Options, done: &Benched, seconds: f64, started_only: bool) {
+fn scripts(out: &mut String, options: &bench::Options, done: &Benched, seconds: f64, started_only: bool) {
     let weights: u64 = done.scripts.iter().map(|script| u64::from(script.weight)).sum();
     for (index, (script, figures)) in done.scripts.iter().zip(&done.measured.scripts).enumerate() {
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use workloads::pgbench::init::{Event, InitError, InitOptions, Loading, Remark, Voice};
+use workloads::pgbench::init::{Event, InitError, Remark, Voice};
 
 use super::args::{Fault, InitSettings};
 use super::talk::{Level, Talk};
@@ -29,8 +29,8 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
     let mut voice = Voice::new(std::io::stderr().is_terminal());
     let stopped = || stop.at_once();
     let mut listener = |event: &Event| print::talk_as_is(&voice.say(&visible(event)));
-    let done =
-        lab::jobs::initialize(control, &options(settings), &loading(settings), &stopped, &mut listener);
+    let InitSettings { tables, loading, .. } = settings;
+    let done = lab::jobs::initialize(control, tables, loading, &stopped, &mut listener);
     match done {
         Ok(_) => Ok(0),
         Err(error) => {
@@ -60,29 +60,4 @@ fn refusal(error: &InitError) -> Fault {
     };
     let lines = error.remarks().into_iter().map(|(remark, text)| (level(remark), text)).collect();
     Fault { lines, exit: if matches!(error, InitError::Stopped(_)) { INTERRUPTED } else { 1 } }
-}
-
-fn options(settings: &InitSettings) -> InitOptions {
-    InitOptions {
-        scale: settings.scale,
-        steps: settings.steps.clone(),
-        fillfactor: settings.fillfactor,
-        unlogged: settings.unlogged,
-        // Among the steps already.
-        foreign_keys: false,
-        partitions: settings.partitions,
-        partition_method: settings.partition_method,
-        tablespace: settings.tablespace.clone(),
-        index_tablespace: settings.index_tablespace.clone(),
-        quiet: settings.quiet,
-    }
-}
-
-fn loading(settings: &InitSettings) -> Loading {
-    let usual = Loading::default();
-    Loading {
-        jobs: settings.jobs.unwrap_or(usual.jobs),
-        batch: settings.batch.or(usual.batch),
-        resume: settings.resume,
-    }
 }

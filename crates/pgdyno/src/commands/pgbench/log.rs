@@ -8,7 +8,7 @@ use ::report::pgbench::{Aggregates, End, LogFormat, Transaction};
 use engine::{Entry, EntryEnd, Failure, Time};
 use script::Random;
 
-use super::args::LogAsked;
+use super::args::LogFiles;
 
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 64 << 10;
@@ -41,14 +41,14 @@ impl Log {
     /// # Errors
     /// In pgbench's words.
     pub(super) fn create(
-        asked: &LogAsked,
+        files: &LogFiles,
         format: LogFormat,
         clients: usize,
         samples: Vec<Random>,
     ) -> Result<Self, String> {
         let pid = std::process::id();
         let open = |(thread, sample): (usize, Random)| {
-            let prefix = &asked.prefix;
+            let prefix = &files.prefix;
             let path = match thread {
                 0 => format!("{prefix}.{pid}"),
                 _ => format!("{prefix}.{pid}.{thread}"),
@@ -64,8 +64,8 @@ impl Log {
         Ok(Self {
             threads: samples.into_iter().enumerate().map(open).collect::<Result<_, String>>()?,
             format,
-            sampling: asked.sampling,
-            aggregate: asked.aggregate,
+            sampling: files.sampling,
+            aggregate: files.aggregate,
             numbers: vec![0; clients],
             epoch_us: 0,
         })

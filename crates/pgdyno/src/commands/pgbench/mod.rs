@@ -20,7 +20,7 @@ pub(super) use self::summary::losses;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use self::args::{Ask, Asked, Fault, Process};
+use self::args::{Command, CommandLine, Fault, Process};
 use self::talk::{Level, NAME, Talk};
 use crate::print;
 
@@ -39,39 +39,30 @@ pub(crate) fn arguments(all: &[OsString]) -> Option<(String, &[OsString])> {
 
 /// Does what the arguments ask for; gives the exit code.
 pub(crate) fn main(called: String, arguments: &[OsString]) -> u8 {
-    let asked = args::parse(arguments.iter().cloned(), &Process { called });
-    let code = match asked {
-        Ok(asked) => carry_out(&asked),
-        Err(fault) => Err(fault),
-    };
-    code.unwrap_or_else(|fault| {
+    let line = args::parse(arguments.iter().cloned(), &Process { called });
+    line.and_then(|line| carry_out(&line)).unwrap_or_else(|fault| {
         let talk = Talk::from_environment(false);
         fault.lines.iter().for_each(|(level, text)| talk.say(*level, text));
         fault.exit
     })
 }
 
-fn carry_out(asked: &Asked) -> Result<u8, Fault> {
-    let debug = match &asked.ask {
-        Ask::Initialize(settings) => settings.debug,
-        Ask::Run(settings) => settings.debug,
-        _ => false,
-    };
-    let talk = Talk::from_environment(debug);
-    asked.said.iter().for_each(|(level, text)| talk.say(*level, text));
-    match &asked.ask {
-        Ask::Help => show(args::help()),
-        Ask::Version => show(&args::version()),
-        Ask::ListScripts => {
+fn carry_out(line: &CommandLine) -> Result<u8, Fault> {
+    let talk = Talk::from_environment(line.debug);
+    line.messages.iter().for_each(|(level, text)| talk.say(*level, text));
+    match &line.command {
+        Command::Help => show(args::help()),
+        Command::Version => show(&args::version()),
+        Command::ListScripts => {
             print::talk_as_is(&args::list_text());
             Ok(0)
         }
-        Ask::ShowScript(builtin) => {
+        Command::ShowScript(builtin) => {
             print::talk_as_is(&args::show_text(builtin));
             Ok(0)
         }
-        Ask::Initialize(settings) => init::initialize(settings, &talk),
-        Ask::Run(settings) => run::run(settings, &talk),
+        Command::Initialize(settings) => init::initialize(settings, &talk),
+        Command::Run(settings) => run::run(settings, &talk),
     }
 }
 

@@ -5,17 +5,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::report::pgbench::{Moment, Progress};
 use engine::Second;
 
-use super::args::ProgressAsked;
+use super::args::ProgressLines;
 
 /// Gathers seconds until a line is due.
 pub(super) struct Ticker {
-    asked: ProgressAsked,
+    lines: ProgressLines,
     line: Progress,
 }
 
 impl Ticker {
     /// Which optional parts the lines have.
-    pub(super) fn new(asked: ProgressAsked, rate: bool, limit: bool, retries: bool) -> Self {
+    pub(super) fn new(lines: ProgressLines, rate: bool, limit: bool, retries: bool) -> Self {
         let line = Progress {
             moment: Moment::Elapsed(0),
             interval_ns: 0,
@@ -27,7 +27,7 @@ impl Ticker {
             skipped: (rate && limit).then_some(0),
             retried: retries.then_some((0, 0)),
         };
-        Self { asked, line }
+        Self { lines, line }
     }
 
     /// Takes one second of load; gives the line that is due at its end, if one is.
@@ -35,11 +35,11 @@ impl Ticker {
         let start = u64::try_from(second.start_ns).ok()?;
         self.add(second);
         let end = start + second.length_ns;
-        let interval = u64::from(self.asked.seconds) * 1_000_000_000;
+        let interval = u64::from(self.lines.seconds) * 1_000_000_000;
         if !end.is_multiple_of(interval) || second.length_ns == 0 {
             return None;
         }
-        self.line.moment = if self.asked.timestamp {
+        self.line.moment = if self.lines.timestamp {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             Moment::Wall(now.as_micros() as i64)
         } else {
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn a_line_comes_with_the_last_second_of_an_interval() {
-        let asked = ProgressAsked { seconds: 2, timestamp: false };
-        let mut ticker = Ticker::new(asked, false, false, false);
+        let lines = ProgressLines { seconds: 2, timestamp: false };
+        let mut ticker = Ticker::new(lines, false, false, false);
         let full = 1_000_000_000;
         assert_eq!(ticker.second(&second(-1, full, &[9])), None, "warm-up");
         assert_eq!(ticker.second(&second(0, full, &[1, 3])), None);

@@ -6,15 +6,13 @@ use ::report::pgbench as report;
 use engine::{EngineError, Time, Until};
 use lab::dropin::{Recorder, ShellRunner};
 use lab::measure::{Keep, Measured, NotStarted, measure};
-use lab::setup::{Counting, Load, Server, Setup};
+use lab::setup::{self, Counting, Server, Setup};
 use target::control::Connector;
 use target::settings::{left_behind, left_behind_at};
-use workloads::pgbench::{Group, HostPolicy, Manner, Options, Pgbench, ScriptSource, Vacuuming, vacuum};
+use workloads::pgbench::{HostPolicy, Manner, Pgbench, ScriptSource, Vacuuming, vacuum};
 use workloads::{ClientWorkload, Places};
 
-use super::args::{
-    self, Fault, Format, Length, LogAsked, Origin, RunSettings, ScriptAsked, ScriptText, Vacuum,
-};
+use super::args::{self, Fault, Format, Length, Load, Origin, RunSettings, Script, ScriptText};
 use super::log::Log;
 use super::progress::Ticker;
 use super::talk::{Level, Talk};
@@ -25,6 +23,8 @@ use crate::print;
 
 /// Some client gave up.
 const ABORTED: u8 = 2;
+/// SQLSTATE of a client that could not connect.
+const NO_CONNECTION: &str = "08001";
 /// Ctrl-C: as a shell tells it of a program that died of SIGINT.
 const INTERRUPTED: u8 = 130;
 
@@ -33,8 +33,8 @@ const INTERRUPTED: u8 = 130;
 /// # Errors
 /// When it did not start.
 pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
-    let options = workload_options(settings);
-    let mut workload = Pgbench::with_manner(&options, &sources(settings), manner(settings))
+    let sources: Vec<ScriptSource> = settings.scripts.all.iter().map(source).collect();
+    let mut workload = Pgbench::with_manner(&settings.workload, &sources, manner(settings, talk))
         .map_err(|error| fault([error.to_string()]))?;
     let mut connector = connection::connector(&settings.connection, talk)?;
     let prepared = prepare(settings, talk, &mut connector, &mut workload)?;
@@ -46,15 +46,11 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let mut watch = Watch {
         talk,
         log: open_log(settings, &workload, &setup)?,
-        ticker: settings.progress.map(|asked| {
-            Ticker::new(
-                asked,
-                settings.rate.is_some(),
-                settings.latency_limit_us.is_some(),
-                settings.max_tries != 1,
-            )
+        ticker: settings.output.progress.map(|lines| {
+            let Load { rate, latency_limit_us, .. } = settings.load;
+            Ticker::new(lines, rate.is_some(), latency_limit_us.is_some(), settings.workload.max_tries != 1)
         }),
-        exit_on_abort: settings.exit_on_abort,
+        exit_on_abort: settings.load.exit_on_abort,
         stop: &to_end,
         aborted: None,
     };
@@ -65,7 +61,7 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let measured = measure(&workload, &prepared.places, &setup, keep, &mut watch, &mut collectors, &stop);
     drop(collectors);
     let measured = measured.map_err(not_started)?;
-    let ran = Ran { options: &options, workload: &workload, setup: &setup, prepared: &prepared, recorder };
+    let ran = Ran { workload: &workload, setup: &setup, prepared: &prepared, recorder };
     conclude(settings, talk, ran, watch, measured)
 }
 
@@ -84,9 +80,9 @@ fn prepare(
     let mut control = connector
         .connect(&mut password::ask)
         .map_err(|words| fault([words, "could not create connection for setup".to_owned()]))?;
-    left::check(&left_behind(&mut control), settings.allow_changed_settings, talk)?;
+    left::check(&left_behind(&mut control), settings.preparation.allow_changed_settings, talk)?;
     let server_version = control.reported("server_version").unwrap_or("unknown").to_owned();
-    if settings.format == Format::Text {
+    if settings.output.format == Format::Text {
         print_data(&report::banner(args::VERSION, &server_version))?;
     }
     talk.say(Level::Debug, &describe(settings, connector));
@@ -96,32 +92,33 @@ fn prepare(
         fault.lines.extend(error.hint.map(|hint| (Level::Hint, hint)));
         fault
     })?;
-    if let (Some(tables), Some(_)) = (tables, settings.scale) {
+    if let (Some(tables), Some(_)) = (tables, settings.workload.scale) {
         let count = tables.scale;
         let text = format!("scale option ignored, using count from pgbench_branches table ({count})");
         talk.say(Level::Warning, &text);
     }
-    if settings.vacuum != Vacuum::Nothing {
-        vacuum(&mut control, settings.vacuum == Vacuum::All, &mut |told| say_vacuuming(talk, &told));
+    if !settings.preparation.no_vacuum {
+        let accounts = settings.preparation.vacuum_accounts;
+        vacuum(&mut control, accounts, &mut |event| say_vacuuming(talk, &event));
     }
     control.take_notices().iter().for_each(|notice| talk.say(Level::Plain, notice));
     let mut places = Places { postgres: Some(control.place().clone()), ..Places::default() };
-    if settings.reconnect_lost {
+    if settings.workload.reconnect_lost {
         places.postgres_again = connector.places_from(control.place());
         places.session = connector.config().target_session_attrs;
     }
     drop(control);
-    if settings.hosts != args::HostPolicy::First {
+    if settings.scripts.hosts != HostPolicy::First {
         places.postgres_all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
         for server in &places.postgres_all {
-            left::check(&left_behind_at(&server.place), settings.allow_changed_settings, talk)?;
+            left::check(&left_behind_at(&server.place), settings.preparation.allow_changed_settings, talk)?;
         }
     }
     Ok(Prepared { places, server_version })
 }
 
-fn say_vacuuming(talk: &Talk, told: &Vacuuming<'_>) {
-    match told {
+fn say_vacuuming(talk: &Talk, event: &Vacuuming<'_>) {
+    match event {
         Vacuuming::Begins(text) => print::talk_as_is(text),
         Vacuuming::Failed(error) => {
             talk.say(Level::Error, &error.text);
@@ -134,34 +131,15 @@ fn say_vacuuming(talk: &Talk, told: &Vacuuming<'_>) {
 fn describe(settings: &RunSettings, connector: &Connector) -> String {
     let config = connector.config();
     let (host, port) = connection::first_host(config);
-    let (what, how_many) = match settings.length {
+    let (what, how_many) = match settings.load.length {
         Length::Transactions(count) => ("nxacts", count),
         Length::Seconds(seconds) => ("duration", seconds),
     };
-    let (clients, database) = (settings.clients, &config.dbname);
+    let (clients, database) = (settings.load.clients, &config.dbname);
     format!("pghost: {host} pgport: {port} nclients: {clients} {what}: {how_many} dbName: {database}")
 }
 
-fn workload_options(settings: &RunSettings) -> Options {
-    Options {
-        mode: settings.mode,
-        define: settings.define.iter().cloned().collect(),
-        scale: settings.scale,
-        max_tries: settings.max_tries,
-        reconnect: settings.reconnect,
-        reconnect_lost: settings.reconnect_lost,
-        continue_on_error: settings.continue_on_error,
-        vacuum: settings.vacuum != Vacuum::Nothing,
-        latency_limit_ms: settings.latency_limit_us.map(|us| us as f64 / 1e3),
-        ..Options::default()
-    }
-}
-
-fn sources(settings: &RunSettings) -> Vec<ScriptSource> {
-    settings.scripts.iter().map(source).collect()
-}
-
-fn source(script: &ScriptAsked) -> ScriptSource {
+fn source(script: &Script) -> ScriptSource {
     match &script.origin {
         Origin::Builtin(builtin) => ScriptSource::Builtin(format!("{}@{}", builtin.name, script.weight)),
         Origin::File(file) => text_source(file, script.weight),
@@ -172,78 +150,69 @@ fn text_source(file: &ScriptText, weight: u32) -> ScriptSource {
     ScriptSource::Text { name: file.name.clone(), text: file.text.clone(), weight }
 }
 
-fn manner(settings: &RunSettings) -> Manner {
-    let group =
-        |group: &args::Group| Group { clients: group.clients as usize, scripts: group.scripts.clone() };
+fn manner(settings: &RunSettings, talk: &Talk) -> Manner {
+    let scripts = &settings.scripts;
     Manner {
-        verbose_errors: settings.verbose_errors,
-        debug: settings.debug,
+        verbose_errors: settings.output.verbose_errors,
+        debug: talk.says_debug(),
         shell: Some(Arc::new(ShellRunner)),
-        startup: settings.startup.as_ref().map(|file| text_source(file, 1)),
-        groups: settings.groups.iter().map(group).collect(),
-        hosts: match settings.hosts {
-            args::HostPolicy::First => HostPolicy::First,
-            args::HostPolicy::RoundRobin => HostPolicy::RoundRobin,
-            args::HostPolicy::Random => HostPolicy::Random,
-            args::HostPolicy::ReadWrite => HostPolicy::ReadWrite { reads: settings.read_scripts.clone() },
-        },
+        startup: scripts.startup.as_ref().map(|file| text_source(file, 1)),
+        groups: scripts.groups.clone(),
+        hosts: scripts.hosts.clone(),
     }
 }
 
 fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     let names: Vec<_> = workload.scripts().into_iter().map(|script| script.name).collect();
-    let clients = settings.clients;
+    let load = settings.load;
     Setup {
         server: Server::Target,
         arm: None,
         workload: names.join(", "),
-        load: settings.rate.map_or(Load::Closed, Load::Rate),
-        clients,
-        threads: settings.threads.clamp(1, clients.max(1)),
-        promise: settings.latency_limit_us.map(std::time::Duration::from_micros),
-        warmup: settings.warmup,
-        until: match settings.length {
+        load: load.rate.map_or(setup::Load::Closed, setup::Load::Rate),
+        clients: load.clients,
+        threads: load.threads.clamp(1, load.clients.max(1)),
+        promise: load.latency_limit_us.map(std::time::Duration::from_micros),
+        warmup: load.warmup,
+        until: match load.length {
             Length::Transactions(count) => Until::PerClient(count.into()),
             Length::Seconds(seconds) => Until::Elapsed(Time::from(seconds) * 1_000_000_000),
         },
-        statements: settings.per_command,
-        transactions: settings.log.is_some(),
-        driver: settings.driver,
-        seed: settings.seed,
+        statements: settings.output.per_command,
+        transactions: settings.output.log.is_some(),
+        driver: load.driver,
+        seed: load.seed,
         counting: Counting::PGBENCH,
     }
 }
 
 fn open_log(settings: &RunSettings, workload: &Pgbench, setup: &Setup) -> Result<Option<Log>, Fault> {
-    let Some(asked) = &settings.log else { return Ok(None) };
-    let asked: &LogAsked = asked;
+    let Some(files) = &settings.output.log else { return Ok(None) };
     let format = report::LogFormat {
-        lag: settings.rate.is_some(),
-        limit: settings.latency_limit_us.is_some(),
-        retries: settings.max_tries != 1,
-        detailed: settings.failures_detailed,
-        other: settings.continue_on_error || settings.reconnect_lost,
+        lag: settings.load.rate.is_some(),
+        limit: settings.load.latency_limit_us.is_some(),
+        retries: settings.workload.max_tries != 1,
+        detailed: settings.output.failures_detailed,
+        other: settings.workload.continue_on_error || settings.workload.reconnect_lost,
     };
     let samples = workload.log_sampling(setup.clients());
-    Log::create(asked, format, setup.clients as usize, samples).map(Some).map_err(|problem| fault([problem]))
+    Log::create(files, format, setup.clients as usize, samples).map(Some).map_err(|problem| fault([problem]))
 }
 
 fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option<Recorder>, Fault> {
-    let Some(path) = &settings.results else { return Ok(None) };
+    let Some(path) = &settings.output.results else { return Ok(None) };
     Recorder::open(path, &connector.dsn()).map(Some).map_err(|error| lab_fault(&error))
 }
 
 fn not_started(reason: NotStarted) -> Fault {
     match reason {
-        // A client that was connected says itself what it could not do.
-        NotStarted::Engine(EngineError::Setup { message, .. })
-            if message.contains(" aborted in startup script ") =>
+        NotStarted::Engine(EngineError::Setup { client, code, message })
+            if code.as_deref() == Some(NO_CONNECTION) =>
         {
-            fault([message])
-        }
-        NotStarted::Engine(EngineError::Setup { client, message }) => {
             fault([message, format!("could not create connection for client {client}")])
         }
+        // A client that was connected says itself what it could not do.
+        NotStarted::Engine(EngineError::Setup { message, .. }) => fault([message]),
         other => lab_fault(&other.into()),
     }
 }
@@ -256,7 +225,6 @@ fn lab_fault(error: &lab::LabError) -> Fault {
 
 /// What a run was made of.
 struct Ran<'a> {
-    options: &'a Options,
     workload: &'a Pgbench,
     setup: &'a Setup,
     prepared: &'a Prepared,
@@ -276,13 +244,13 @@ fn conclude(
         talk.say(Level::Debug, note);
     }
     let log_problem = log.map_or(Ok(()), Log::finish).err();
-    if let (true, Some(client)) = (settings.exit_on_abort, aborted) {
+    if let (true, Some(client)) = (settings.load.exit_on_abort, aborted) {
         let thread = thread_of(client, ran.setup.clients as usize, ran.setup.threads as usize);
         talk.say(Level::Error, &format!("Run was aborted due to an error in thread {thread}"));
         return Ok(ABORTED);
     }
     let facts = summary::report(settings, ran.workload, &ran.prepared.server_version, measured);
-    print_data(&match settings.format {
+    print_data(&match settings.output.format {
         Format::Text => report::text(&facts),
         Format::Json => report::json(&facts),
         Format::Lines => report::lines(&facts),
@@ -298,7 +266,7 @@ fn conclude(
         code = INTERRUPTED;
     }
     if let Some(recorder) = ran.recorder {
-        let stored = recorder.store(ran.workload, ran.options, ran.setup, recorded);
+        let stored = recorder.store(ran.workload, &settings.workload, ran.setup, recorded);
         let (_, doubts) = stored.map_err(|error| lab_fault(&error))?;
         for doubt in doubts {
             talk.say(Level::Warning, &format!("{}: {}", doubt.reason.text(), doubt.detail));

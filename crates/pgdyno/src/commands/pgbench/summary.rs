@@ -22,17 +22,17 @@ pub(super) fn report(
     Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         server_version: server_version.to_owned(),
-        settings: asked(settings, workload),
+        settings: how(settings, workload),
         scripts: scripts(settings, workload, measured),
         times: Times {
             elapsed_ns: measured.elapsed,
             connecting_ns: measured.connecting,
             reconnecting_ns: measured.reconnecting,
         },
-        percentiles: settings.percentiles.clone(),
+        percentiles: settings.output.percentiles.clone(),
         aborted_clients: measured.aborts.len() as u32,
         interrupted: measured.interrupted,
-        losses: settings.reconnect_lost.then(|| losses(measured)),
+        losses: settings.workload.reconnect_lost.then(|| losses(measured)),
     }
 }
 
@@ -45,39 +45,40 @@ pub(in crate::commands) fn losses(measured: &Measured) -> Losses {
     }
 }
 
-fn asked(settings: &RunSettings, workload: &Pgbench) -> Settings {
-    let partitions = workload.tables().and_then(|tables| {
+fn how(settings: &RunSettings, pgbench: &Pgbench) -> Settings {
+    let partitions = pgbench.tables().and_then(|tables| {
         let method = match tables.partition_method? {
             PartitionMethod::Range => "range",
             PartitionMethod::Hash => "hash",
         };
         Some(Partitions { method: method.to_owned(), count: tables.partitions.into() })
     });
+    let RunSettings { workload, load, output, .. } = settings;
     Settings {
-        scale: workload.scale(),
+        scale: pgbench.scale(),
         partitions,
-        mode: settings.mode.name().to_owned(),
-        clients: settings.clients,
-        threads: settings.threads,
-        max_tries: settings.max_tries,
-        length: match settings.length {
+        mode: workload.mode.name().to_owned(),
+        clients: load.clients,
+        threads: load.threads,
+        max_tries: workload.max_tries,
+        length: match load.length {
             Length::Transactions(count) => ReportLength::Transactions(count.into()),
             Length::Seconds(seconds) => ReportLength::Seconds(seconds.into()),
         },
-        reconnect: settings.reconnect,
-        rate: settings.rate,
-        latency_limit_us: settings.latency_limit_us,
-        progress: settings.progress.is_some(),
-        per_command: settings.per_command,
-        failures_detailed: settings.failures_detailed,
-        continue_on_error: settings.continue_on_error,
-        random_seed: settings.seed,
-        warmup_s: settings.warmup.as_secs_f64(),
+        reconnect: workload.reconnect,
+        rate: load.rate,
+        latency_limit_us: load.latency_limit_us,
+        progress: output.progress.is_some(),
+        per_command: output.per_command,
+        failures_detailed: output.failures_detailed,
+        continue_on_error: workload.continue_on_error,
+        random_seed: load.seed,
+        warmup_s: load.warmup.as_secs_f64(),
     }
 }
 
 fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &Measured) -> Vec<Script> {
-    let mut commands: Vec<Vec<Command>> = vec![Vec::new(); settings.scripts.len()];
+    let mut commands: Vec<Vec<Command>> = vec![Vec::new(); settings.scripts.all.len()];
     let figures = measured.statements.iter();
     for (statement, figures) in workload.statements().into_iter().zip(figures) {
         commands[statement.script].push(Command {
@@ -88,8 +89,8 @@ fn scripts(settings: &RunSettings, workload: &Pgbench, measured: &Measured) -> V
         });
     }
     let empty = ScriptFigures::default();
-    let asked = settings.scripts.iter().zip(commands).enumerate();
-    asked
+    let scripts = settings.scripts.all.iter().zip(commands).enumerate();
+    scripts
         .map(|(index, (script, commands))| Script {
             name: script.name().to_owned(),
             weight: script.weight.into(),

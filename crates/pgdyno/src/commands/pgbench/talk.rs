@@ -64,6 +64,11 @@ impl Talk {
         Self { colors, debug }
     }
 
+    /// Whether debug lines are shown.
+    pub(crate) fn says_debug(&self) -> bool {
+        self.debug
+    }
+
     /// Says one message.
     pub(crate) fn say(&self, level: Level, text: &str) {
         if level != Level::Debug || self.debug {
@@ -99,8 +104,8 @@ fn painted(text: &str, attributes: Option<&str>) -> String {
 }
 
 /// The attributes that the two environment variables ask for.
-fn colors(wish: Option<OsString>, list: Option<OsString>, terminal: impl Fn() -> bool) -> Colors {
-    let wanted = match wish.as_deref().and_then(|wish| wish.to_str()) {
+fn colors(when: Option<OsString>, list: Option<OsString>, terminal: impl Fn() -> bool) -> Colors {
+    let wanted = match when.as_deref().and_then(|when| when.to_str()) {
         Some("always") => true,
         Some("auto") => terminal(),
         _ => false,
@@ -136,8 +141,8 @@ fn colors(wish: Option<OsString>, list: Option<OsString>, terminal: impl Fn() ->
 mod tests {
     use super::*;
 
-    fn talk(wish: &str, list: Option<&str>, terminal: bool) -> Talk {
-        let colors = colors(Some(wish.into()), list.map(Into::into), || terminal);
+    fn talk(when: &str, list: Option<&str>, terminal: bool) -> Talk {
+        let colors = colors(Some(when.into()), list.map(Into::into), || terminal);
         Talk { colors, debug: false }
     }
 

@@ -8,7 +8,19 @@ use super::run::SEND_FAILED;
 use super::{PgbenchClient, State, Trouble};
 use crate::link::Progress;
 
+/// SQLSTATE of a connection that cannot be made.
+const NO_CONNECTION: &str = "08001";
+/// SQLSTATE of a connection that was lost.
+const LOST: &str = "08006";
+
 impl PgbenchClient {
+    /// SQLSTATE of the loss of the session in use, if that is lost: the server's own, where it said one.
+    pub(super) fn loss(&self) -> Option<String> {
+        let conn = &self.conns[self.at];
+        let words = conn.last_words.as_ref();
+        (!conn.link.is_up()).then(|| words.map_or_else(|| LOST.to_owned(), |error| error.code.clone()))
+    }
+
     /// Goes on with connecting.
     pub(super) fn connected(
         &mut self,
@@ -68,6 +80,7 @@ impl PgbenchClient {
 
     /// Before the run its caller adds that there is no connection for this client.
     fn cannot_connect(&mut self, reason: String, io: &mut Io<'_>) -> Step {
+        io.abort_code(NO_CONNECTION.to_owned());
         if !self.program.reconnect && !self.served {
             return self.give_up(Vec::new(), reason, io);
         }

@@ -278,6 +278,9 @@ impl PgbenchClient {
     /// The client stops for good: causes first, then its last words.
     fn give_up(&mut self, causes: Vec<String>, message: String, io: &mut Io<'_>) -> Step {
         self.state = State::Over;
+        if let Some(code) = self.loss() {
+            io.abort_code(code);
+        }
         self.send_pipeline(io);
         for (link, conn) in self.conns.iter().enumerate() {
             if conn.link.is_up() {

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn every_option_is_in_the_help() {
         for spec in PGBENCH.iter().chain(&BESIDE) {
-            let long = format!("--{}{}", spec.long, if spec.value { "=" } else { " " });
+            let long = format!("--{}{}", spec.long, if spec.takes_value() { "=" } else { " " });
             assert!(HELP.contains(&long), "{long}");
             if let Some(short) = spec.short {
                 let both = format!("  -{}, {}", char::from(short), long.trim_end());

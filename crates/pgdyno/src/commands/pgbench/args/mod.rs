@@ -1,18 +1,24 @@
 //! The drop-in's command line: pgbench 18's, to the letter, with pgbench 19's `--continue-on-error` and options of
-//! our own beside it.
+//! our own beside it. No library reads it: getopt's abbreviations, bundles and complaints, C's numbers, and mistakes
+//! told in the order in which pgbench meets them are part of what is promised.
 //!
-//! As in pgbench, options are taken one after another, and the first mistake ends it: scripts are read and checked
-//! where `-f` names them, and whatever can be said about several options together is said after the last one.
+//! Each option has one line in [`options`], which says how it is written and what it sets. As in pgbench, options are
+//! taken one after another, and the first mistake ends it: scripts are read and checked where `-f` names them, and
+//! whatever can be said about several options together is said after the last one.
 
-mod checks;
+mod connection;
 mod env;
-mod gather;
+mod fault;
 mod help;
+mod init;
+mod load;
 mod numbers;
 mod options;
+mod output;
 mod own;
+mod parsed;
+mod preparation;
 mod scripts;
-mod settings;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -22,20 +28,24 @@ use std::ffi::OsString;
 
 use script::Builtin;
 
+pub(crate) use connection::Connection;
 pub(crate) use env::{Env, Process};
+pub(crate) use fault::{Fault, Message};
 pub(crate) use help::{VERSION, help, version};
-pub(crate) use settings::{
-    Connection, Format, Group, HostPolicy, InitSettings, Length, LogAsked, Origin, ProgressAsked,
-    RunSettings, ScriptAsked, ScriptText, Vacuum,
-};
+pub(crate) use init::InitSettings;
+pub(crate) use load::{Length, Load};
+pub(crate) use output::{Format, LogFiles, Output, ProgressLines};
+pub(crate) use preparation::Preparation;
+pub(crate) use scripts::{Origin, Script, ScriptText, Scripts};
 
-use self::gather::Gathered;
+use self::options::{Mode, Spec};
+use self::parsed::Parsed;
 use self::tokens::{Token, Tokens};
-use super::talk::{Level, NAME};
+use super::talk::Level;
 
-/// What a command line asks for.
+/// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Ask {
+pub(crate) enum Command {
     /// `--help`: [`help()`], on standard output.
     Help,
     /// `--version`: [`version`], on standard output.
@@ -50,83 +60,126 @@ pub(crate) enum Ask {
     Run(Box<RunSettings>),
 }
 
-/// A message and its kind.
-pub(crate) type Line = (Level, String);
+/// A run: its parts, each checked and typed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RunSettings {
+    pub(crate) connection: Connection,
+    pub(crate) preparation: Preparation,
+    pub(crate) scripts: Scripts,
+    /// How the scripts' transactions are sent, tried again and counted.
+    pub(crate) workload: workloads::pgbench::Options,
+    pub(crate) load: Load,
+    pub(crate) output: Output,
+}
 
 /// A command line that was understood.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct CommandLine {
     /// What is to be said first, in this order.
-    pub(crate) said: Vec<Line>,
-    /// What is to be done then.
-    pub(crate) ask: Ask,
-}
-
-/// A command line that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// What is to be said, in this order.
-    pub(crate) lines: Vec<Line>,
-    /// Exit code.
-    pub(crate) exit: u8,
-}
-
-impl Fault {
-    /// An error.
-    fn error(text: impl Into<String>) -> Self {
-        Self { lines: vec![(Level::Error, text.into())], exit: 1 }
-    }
-
-    /// The same with one more line.
-    fn and(mut self, level: Level, text: impl Into<String>) -> Self {
-        self.lines.push((level, text.into()));
-        self
-    }
-
-    /// The same with the advice to look at the help.
-    fn and_see_help(self) -> Self {
-        self.and(Level::Hint, format!("Try \"{NAME} --help\" for more information."))
-    }
+    pub(crate) messages: Vec<Message>,
+    /// `--debug`
+    pub(crate) debug: bool,
+    pub(crate) command: Command,
 }
 
 /// Reads a command line, without the program's name.
 ///
 /// # Errors
 /// It is wrong: with pgbench's messages and exit code.
-pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>, env: &dyn Env) -> Result<Asked, Fault> {
+pub(crate) fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    env: &dyn Env,
+) -> Result<CommandLine, Fault> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let only = |command| Ok(CommandLine { messages: Vec::new(), debug: false, command });
     match arguments.first().and_then(|first| first.to_str()) {
-        Some("--help" | "-?") => return Ok(Asked { said: Vec::new(), ask: Ask::Help }),
-        Some("--version" | "-V") => return Ok(Asked { said: Vec::new(), ask: Ask::Version }),
+        Some("--help" | "-?") => return only(Command::Help),
+        Some("--version" | "-V") => return only(Command::Version),
         _ => {}
     }
-    let mut gathered = Gathered::default();
-    match read(arguments, &mut gathered, env) {
-        Ok(ask) => Ok(Asked { said: gathered.said, ask }),
-        Err(mut fault) => {
-            fault.lines.splice(0..0, gathered.said);
-            Err(fault)
-        }
+    let mut parsed = Parsed::default();
+    let mut seen = Vec::new();
+    let mut tokens = Tokens::new(arguments, env.variable("POSIXLY_CORRECT").is_some());
+    let taken = take_all(&mut tokens, &mut parsed, &mut seen, env);
+    let (messages, debug) = (std::mem::take(&mut parsed.messages), parsed.debug);
+    let command = match taken {
+        Ok(Some(command)) => Ok(command),
+        Ok(None) => decide(parsed, &seen, tokens.others(), env),
+        Err(fault) => Err(fault),
+    };
+    match command {
+        Ok(command) => Ok(CommandLine { messages, debug, command }),
+        Err(fault) => Err(fault.behind(messages)),
     }
 }
 
-fn read(arguments: Vec<OsString>, gathered: &mut Gathered, env: &dyn Env) -> Result<Ask, Fault> {
-    gathered.seed_from_environment(env)?;
-    let mut tokens = Tokens::new(arguments, env.variable("POSIXLY_CORRECT").is_some());
+/// Takes one option after another; gives what is to be done when nothing more matters.
+fn take_all(
+    tokens: &mut Tokens,
+    parsed: &mut Parsed,
+    seen: &mut Vec<&'static Spec>,
+    env: &dyn Env,
+) -> Result<Option<Command>, Fault> {
+    parsed.seed_from_environment(env)?;
     while let Some(token) = tokens.next() {
         match token {
             Token::Option(spec, value) => {
-                if let Some(ask) = gathered.take(spec, &value, env)? {
-                    return Ok(ask);
+                seen.push(spec);
+                if let Some(command) = spec.take(parsed, &value, env)? {
+                    return Ok(Some(command));
                 }
             }
             Token::Wrong(text) => {
                 let complaint = (Level::Plain, format!("{}: {text}", env.called()));
-                return Err(Fault { lines: vec![complaint], exit: 1 }.and_see_help());
+                return Err(Fault::of(complaint).and_see_help());
             }
         }
     }
-    checks::finish(gathered, tokens.others(), env)
+    Ok(None)
+}
+
+/// What can only be said when all options are known, in pgbench's order; then the settings.
+fn decide(
+    mut parsed: Parsed,
+    seen: &[&'static Spec],
+    others: Vec<OsString>,
+    env: &dyn Env,
+) -> Result<Command, Fault> {
+    if !parsed.initialize {
+        parsed.scripts.complete(parsed.workload.mode)?;
+    }
+    parsed.connection.complete(others, env)?;
+    if parsed.initialize {
+        none_of(seen, Mode::Run, "initialization (-i) mode")?;
+        let settings = parsed.init.decide(parsed.connection, parsed.preparation.no_vacuum)?;
+        return Ok(Command::Initialize(Box::new(settings)));
+    }
+    none_of(seen, Mode::Init, "benchmarking mode")?;
+    let Parsed { connection, preparation, scripts, mut workload, load, log, progress, mut output, .. } =
+        parsed;
+    let length = load.length()?;
+    output.log = log.decide(length)?;
+    output.progress = progress.decide()?;
+    load.check_tries(workload.max_tries)?;
+    let groups = scripts.groups()?;
+    let load = load.decide(length, &groups, env)?;
+    workload.vacuum = !preparation.no_vacuum;
+    workload.latency_limit_ms = load.latency_limit_us.map(|us| us as f64 / 1e3);
+    let scripts = scripts.decide(groups)?;
+    let settings = RunSettings { connection, preparation, scripts, workload, load, output };
+    Ok(Command::Run(Box::new(settings)))
+}
+
+/// Refuses options of the other mode; one of our own is named.
+fn none_of(seen: &[&'static Spec], mode: Mode, here: &str) -> Result<(), Fault> {
+    let misplaced = || seen.iter().filter(|spec| spec.mode == mode);
+    if misplaced().next().is_none() {
+        return Ok(());
+    }
+    Err(Fault::error(match misplaced().find(|spec| spec.is_own()) {
+        Some(own) => format!("--{} cannot be used in {here}", own.long),
+        None => format!("some of the specified options cannot be used in {here}"),
+    }))
 }
 
 /// What `-b list` prints.

@@ -1,68 +1,14 @@
-//! Every option of the drop-in: its name, its letter, whether it takes a value.
+//! Every option of the drop-in, each in one line: its name, its letter, where it has a meaning, and what it sets.
 
-/// Which option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opt {
-    Builtin,
-    Client,
-    Connect,
-    Dbname,
-    Define,
-    File,
-    Fillfactor,
-    Host,
-    Initialize,
-    InitSteps,
-    Jobs,
-    Log,
-    LatencyLimit,
-    NoVacuum,
-    Port,
-    Progress,
-    Protocol,
-    Quiet,
-    ReportPerCommand,
-    Rate,
-    Scale,
-    SelectOnly,
-    SkipSomeUpdates,
-    Time,
-    Transactions,
-    Username,
-    VacuumAll,
-    UnloggedTables,
-    Tablespace,
-    IndexTablespace,
-    SamplingRate,
-    AggregateInterval,
-    ProgressTimestamp,
-    LogPrefix,
-    ForeignKeys,
-    RandomSeed,
-    ShowScript,
-    Partitions,
-    PartitionMethod,
-    FailuresDetailed,
-    MaxTries,
-    VerboseErrors,
-    ExitOnAbort,
-    Debug,
-    AllowChangedSettings,
-    ContinueOnError,
-    Driver,
-    Format,
-    Group,
-    Hosts,
-    InitBatch,
-    InitJobs,
-    Percentiles,
-    ReadScript,
-    Reconnect,
-    Results,
-    Resume,
-    StartupScript,
-    Warmup,
-}
+use std::ffi::OsStr;
+use std::ops::RangeInclusive;
+
+use super::env::Env;
+use super::fault::Fault;
+use super::load::check_open_files;
+use super::numbers::integer;
+use super::parsed::Parsed;
+use super::{Command, own, scripts, values};
 
 /// In which mode an option has a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,99 +16,229 @@ pub(super) enum Mode {
     /// With `-i` and without.
     Both,
     /// With `-i` only.
-    Initialization,
+    Init,
     /// Without `-i` only.
-    Benchmark,
+    Run,
 }
 
-/// How an option is written.
-#[derive(Debug, Clone, Copy)]
+/// One option.
+#[derive(Debug)]
 pub(super) struct Spec {
-    /// Which one.
-    pub(super) opt: Opt,
-    /// Long name, without its dashes.
+    /// Without its dashes.
     pub(super) long: &'static str,
     /// Letter, where there is one.
     pub(super) short: Option<u8>,
-    /// Whether a value follows.
-    pub(super) value: bool,
-    /// Where it has a meaning.
     pub(super) mode: Mode,
+    sets: Sets,
 }
 
-const fn spec(opt: Opt, long: &'static str, short: u8, value: bool, mode: Mode) -> Spec {
-    Spec { opt, long, short: if short == 0 { None } else { Some(short) }, value, mode }
+/// What is to be done when nothing more matters; mostly nothing yet.
+type Next = Result<Option<Command>, Fault>;
+
+/// What an option sets, from which value.
+#[derive(Debug, Clone)]
+enum Sets {
+    /// It has no value.
+    Flag(fn(&mut Parsed)),
+    /// It has no value and names a builtin script.
+    Builtin(&'static str),
+    /// A whole number of this range.
+    Number(RangeInclusive<i32>, fn(&mut Parsed, u32)),
+    /// A text.
+    Text(fn(&mut Parsed, &str) -> Result<(), Fault>),
+    /// Whatever else it takes.
+    Any(fn(&mut Parsed, &OsStr, &dyn Env) -> Next),
 }
 
-use Mode::{Benchmark, Both, Initialization};
+impl Spec {
+    pub(super) fn takes_value(&self) -> bool {
+        !matches!(self.sets, Flag(_) | Builtin(_))
+    }
+
+    /// Whether no pgbench has it.
+    pub(super) fn is_own(&self) -> bool {
+        self.long != "continue-on-error" && BESIDE.iter().any(|own| own.long == self.long)
+    }
+
+    /// Takes the option; gives what is to be done when nothing more matters.
+    ///
+    /// # Errors
+    /// Its value is wrong.
+    pub(super) fn take(&self, parsed: &mut Parsed, value: &OsStr, env: &dyn Env) -> Next {
+        match &self.sets {
+            Flag(set) => set(parsed),
+            Builtin(name) => parsed.scripts.add_builtin(name)?,
+            Number(range, set) => set(parsed, whole(value, &self.name(), range)?),
+            Text(set) => set(parsed, &value.to_string_lossy())?,
+            Any(set) => return set(parsed, value, env),
+        }
+        Ok(None)
+    }
+
+    /// As messages about its number call it.
+    fn name(&self) -> String {
+        match self.short {
+            Some(letter) => format!("-{}/--{}", char::from(letter), self.long),
+            None => format!("--{}", self.long),
+        }
+    }
+}
+
+const fn spec(long: &'static str, short: u8, mode: Mode, sets: Sets) -> Spec {
+    Spec { long, short: if short == 0 { None } else { Some(short) }, mode, sets }
+}
+
+use Mode::{Both, Init, Run};
+use Sets::{Any, Builtin, Flag, Number, Text};
+
+const FROM_0: RangeInclusive<i32> = 0..=i32::MAX;
+const FROM_1: RangeInclusive<i32> = 1..=i32::MAX;
 
 /// The options of pgbench 18, in the order in which it names them when an abbreviation is ambiguous.
-pub(super) const PGBENCH: [Spec; 44] = [
-    spec(Opt::Builtin, "builtin", b'b', true, Benchmark),
-    spec(Opt::Client, "client", b'c', true, Benchmark),
-    spec(Opt::Connect, "connect", b'C', false, Benchmark),
-    spec(Opt::Dbname, "dbname", b'd', true, Both),
-    spec(Opt::Define, "define", b'D', true, Benchmark),
-    spec(Opt::File, "file", b'f', true, Benchmark),
-    spec(Opt::Fillfactor, "fillfactor", b'F', true, Initialization),
-    spec(Opt::Host, "host", b'h', true, Both),
-    spec(Opt::Initialize, "initialize", b'i', false, Both),
-    spec(Opt::InitSteps, "init-steps", b'I', true, Initialization),
-    spec(Opt::Jobs, "jobs", b'j', true, Benchmark),
-    spec(Opt::Log, "log", b'l', false, Benchmark),
-    spec(Opt::LatencyLimit, "latency-limit", b'L', true, Benchmark),
-    spec(Opt::NoVacuum, "no-vacuum", b'n', false, Both),
-    spec(Opt::Port, "port", b'p', true, Both),
-    spec(Opt::Progress, "progress", b'P', true, Benchmark),
-    spec(Opt::Protocol, "protocol", b'M', true, Benchmark),
-    spec(Opt::Quiet, "quiet", b'q', false, Initialization),
-    spec(Opt::ReportPerCommand, "report-per-command", b'r', false, Benchmark),
-    spec(Opt::Rate, "rate", b'R', true, Benchmark),
-    spec(Opt::Scale, "scale", b's', true, Both),
-    spec(Opt::SelectOnly, "select-only", b'S', false, Benchmark),
-    spec(Opt::SkipSomeUpdates, "skip-some-updates", b'N', false, Benchmark),
-    spec(Opt::Time, "time", b'T', true, Benchmark),
-    spec(Opt::Transactions, "transactions", b't', true, Benchmark),
-    spec(Opt::Username, "username", b'U', true, Both),
-    spec(Opt::VacuumAll, "vacuum-all", b'v', false, Benchmark),
-    spec(Opt::UnloggedTables, "unlogged-tables", 0, false, Initialization),
-    spec(Opt::Tablespace, "tablespace", 0, true, Initialization),
-    spec(Opt::IndexTablespace, "index-tablespace", 0, true, Initialization),
-    spec(Opt::SamplingRate, "sampling-rate", 0, true, Benchmark),
-    spec(Opt::AggregateInterval, "aggregate-interval", 0, true, Benchmark),
-    spec(Opt::ProgressTimestamp, "progress-timestamp", 0, false, Benchmark),
-    spec(Opt::LogPrefix, "log-prefix", 0, true, Benchmark),
-    spec(Opt::ForeignKeys, "foreign-keys", 0, false, Initialization),
-    spec(Opt::RandomSeed, "random-seed", 0, true, Benchmark),
-    spec(Opt::ShowScript, "show-script", 0, true, Both),
-    spec(Opt::Partitions, "partitions", 0, true, Initialization),
-    spec(Opt::PartitionMethod, "partition-method", 0, true, Initialization),
-    spec(Opt::FailuresDetailed, "failures-detailed", 0, false, Benchmark),
-    spec(Opt::MaxTries, "max-tries", 0, true, Benchmark),
-    spec(Opt::VerboseErrors, "verbose-errors", 0, false, Benchmark),
-    spec(Opt::ExitOnAbort, "exit-on-abort", 0, false, Benchmark),
-    spec(Opt::Debug, "debug", 0, false, Both),
+pub(super) static PGBENCH: [Spec; 44] = [
+    spec("builtin", b'b', Run, Any(builtin)),
+    spec("client", b'c', Run, Any(client)),
+    spec("connect", b'C', Run, Flag(|all| all.workload.reconnect = true)),
+    spec("dbname", b'd', Both, Text(|all, text| keep(&mut all.connection.database, text))),
+    spec("define", b'D', Run, Text(define)),
+    spec("file", b'f', Run, Any(|all, path, env| and_on(all.scripts.add_file(path, env)))),
+    spec("fillfactor", b'F', Init, Number(10..=100, |all, percent| all.init.tables.fillfactor = percent)),
+    spec("host", b'h', Both, Text(|all, text| keep(&mut all.connection.host, text))),
+    spec("initialize", b'i', Both, Flag(|all| all.initialize = true)),
+    spec("init-steps", b'I', Init, Text(|all, text| some(&mut all.init.steps, values::steps(text)))),
+    spec("jobs", b'j', Run, Number(FROM_1, |all, count| all.load.threads = Some(count))),
+    spec("log", b'l', Run, Flag(|all| all.log.log = true)),
+    spec(
+        "latency-limit",
+        b'L',
+        Run,
+        Text(|all, text| put(&mut all.load.latency_limit_us, values::latency_limit_us(text))),
+    ),
+    spec("no-vacuum", b'n', Both, Flag(|all| all.preparation.no_vacuum = true)),
+    spec("port", b'p', Both, Text(|all, text| keep(&mut all.connection.port, text))),
+    spec("progress", b'P', Run, Number(FROM_1, |all, seconds| all.progress.seconds = Some(seconds))),
+    spec("protocol", b'M', Run, Text(|all, text| put(&mut all.workload.mode, values::mode(text)))),
+    spec("quiet", b'q', Init, Flag(|all| all.init.tables.quiet = true)),
+    spec("report-per-command", b'r', Run, Flag(|all| all.output.per_command = true)),
+    spec("rate", b'R', Run, Text(|all, text| some(&mut all.load.rate, values::positive(text, "rate limit")))),
+    spec("scale", b's', Both, Number(FROM_1, scale)),
+    spec("select-only", b'S', Run, Builtin("select-only")),
+    spec("skip-some-updates", b'N', Run, Builtin("simple-update")),
+    spec("time", b'T', Run, Number(FROM_1, |all, seconds| all.load.seconds = Some(seconds))),
+    spec("transactions", b't', Run, Number(FROM_1, |all, count| all.load.transactions = Some(count))),
+    spec("username", b'U', Both, Text(|all, text| keep(&mut all.connection.user, text))),
+    spec("vacuum-all", b'v', Run, Flag(|all| all.preparation.vacuum_accounts = true)),
+    spec("unlogged-tables", 0, Init, Flag(|all| all.init.tables.unlogged = true)),
+    spec("tablespace", 0, Init, Text(|all, text| keep(&mut all.init.tables.tablespace, text))),
+    spec("index-tablespace", 0, Init, Text(|all, text| keep(&mut all.init.tables.index_tablespace, text))),
+    spec("sampling-rate", 0, Run, Text(|all, text| some(&mut all.log.sampling, values::sampling_rate(text)))),
+    spec("aggregate-interval", 0, Run, Number(FROM_1, |all, seconds| all.log.aggregate = Some(seconds))),
+    spec("progress-timestamp", 0, Run, Flag(|all| all.progress.timestamp = true)),
+    spec("log-prefix", 0, Run, Text(|all, text| keep(&mut all.log.prefix, text))),
+    spec("foreign-keys", 0, Init, Flag(|all| all.init.tables.foreign_keys = true)),
+    spec("random-seed", 0, Run, Any(random_seed)),
+    spec("show-script", 0, Both, Any(show_script)),
+    spec("partitions", 0, Init, Number(FROM_0, |all, count| all.init.tables.partitions = count)),
+    spec(
+        "partition-method",
+        0,
+        Init,
+        Text(|all, text| some(&mut all.init.partition_method, values::partition_method(text))),
+    ),
+    spec("failures-detailed", 0, Run, Flag(|all| all.output.failures_detailed = true)),
+    spec("max-tries", 0, Run, Text(|all, text| put(&mut all.workload.max_tries, values::max_tries(text)))),
+    spec("verbose-errors", 0, Run, Flag(|all| all.output.verbose_errors = true)),
+    spec("exit-on-abort", 0, Run, Flag(|all| all.load.exit_on_abort = true)),
+    spec("debug", 0, Both, Flag(|all| all.debug = true)),
 ];
 
 /// pgbench 19's option and pgdyno's own ones. An abbreviation means one of these only when it means none of
 /// [`PGBENCH`], so that command lines written for pgbench keep their meaning.
-pub(super) const BESIDE: [Spec; 15] = [
-    spec(Opt::AllowChangedSettings, "allow-changed-settings", 0, false, Benchmark),
-    spec(Opt::ContinueOnError, "continue-on-error", 0, false, Benchmark),
-    spec(Opt::Driver, "driver", 0, true, Benchmark),
-    spec(Opt::Format, "format", 0, true, Benchmark),
-    spec(Opt::Group, "group", 0, true, Benchmark),
-    spec(Opt::Hosts, "hosts", 0, true, Benchmark),
-    spec(Opt::InitBatch, "init-batch", 0, true, Initialization),
-    spec(Opt::InitJobs, "init-jobs", 0, true, Initialization),
-    spec(Opt::Percentiles, "percentiles", 0, true, Benchmark),
-    spec(Opt::ReadScript, "read-script", 0, true, Benchmark),
-    spec(Opt::Reconnect, "reconnect", 0, false, Benchmark),
-    spec(Opt::Results, "results", 0, true, Benchmark),
-    spec(Opt::Resume, "resume", 0, false, Initialization),
-    spec(Opt::StartupScript, "startup-script", 0, true, Benchmark),
-    spec(Opt::Warmup, "warmup", 0, true, Benchmark),
+pub(super) static BESIDE: [Spec; 15] = [
+    spec("allow-changed-settings", 0, Run, Flag(|all| all.preparation.allow_changed_settings = true)),
+    spec("continue-on-error", 0, Run, Flag(|all| all.workload.continue_on_error = true)),
+    spec("driver", 0, Run, Text(|all, text| put(&mut all.load.driver, own::driver(text)))),
+    spec("format", 0, Run, Text(|all, text| put(&mut all.output.format, own::format(text)))),
+    spec("group", 0, Run, Text(|all, text| own::group(text).map(|group| all.scripts.groups.push(group)))),
+    spec("hosts", 0, Run, Text(|all, text| put(&mut all.scripts.hosts, own::hosts(text)))),
+    spec("init-batch", 0, Init, Number(FROM_1, |all, rows| all.init.loading.batch = Some(rows.into()))),
+    spec("init-jobs", 0, Init, Number(FROM_1, |all, count| all.init.loading.jobs = count)),
+    spec("percentiles", 0, Run, Text(|all, text| put(&mut all.output.percentiles, own::percentiles(text)))),
+    spec("read-script", 0, Run, Text(read_script)),
+    spec("reconnect", 0, Run, Flag(|all| all.workload.reconnect_lost = true)),
+    spec("results", 0, Run, Text(|all, text| some(&mut all.output.results, own::results(text)))),
+    spec("resume", 0, Init, Flag(|all| all.init.loading.resume = true)),
+    spec("startup-script", 0, Run, Any(startup_script)),
+    spec("warmup", 0, Run, Text(|all, text| put(&mut all.load.warmup, own::warmup(text)))),
 ];
+
+/// Puts a value in its place, if it is one.
+fn put<T>(place: &mut T, value: Result<T, Fault>) -> Result<(), Fault> {
+    *place = value?;
+    Ok(())
+}
+
+/// The same where there may be none.
+fn some<T>(place: &mut Option<T>, value: Result<T, Fault>) -> Result<(), Fault> {
+    put(place, value.map(Some))
+}
+
+/// Keeps a text as it is.
+fn keep(place: &mut Option<String>, text: &str) -> Result<(), Fault> {
+    some(place, Ok(text.to_owned()))
+}
+
+/// Goes on with the next option.
+fn and_on(done: Result<(), Fault>) -> Next {
+    done.map(|()| None)
+}
+
+fn builtin(all: &mut Parsed, name: &OsStr, _: &dyn Env) -> Next {
+    if name == "list" {
+        return Ok(Some(Command::ListScripts));
+    }
+    and_on(all.scripts.add_builtin(&name.to_string_lossy()))
+}
+
+fn show_script(_: &mut Parsed, name: &OsStr, _: &dyn Env) -> Next {
+    scripts::builtin(&name.to_string_lossy()).map(|builtin| Some(Command::ShowScript(builtin)))
+}
+
+fn startup_script(all: &mut Parsed, path: &OsStr, env: &dyn Env) -> Next {
+    and_on(some(&mut all.scripts.startup, scripts::startup(path, env)))
+}
+
+fn client(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> Next {
+    let clients = whole(value, "-c/--client", &FROM_1)?;
+    all.load.clients = Some(clients);
+    and_on(check_open_files(clients, env))
+}
+
+fn random_seed(all: &mut Parsed, value: &OsStr, env: &dyn Env) -> Next {
+    and_on(all.set_seed(&value.to_string_lossy(), "--random-seed option", env))
+}
+
+fn define(all: &mut Parsed, text: &str) -> Result<(), Fault> {
+    let (name, value) = values::definition(text)?;
+    all.workload.define.insert(name, value);
+    Ok(())
+}
+
+fn scale(all: &mut Parsed, scale: u32) {
+    all.workload.scale = Some(scale);
+    all.init.tables.scale = scale;
+}
+
+fn read_script(all: &mut Parsed, text: &str) -> Result<(), Fault> {
+    all.scripts.read_scripts.extend(own::read_scripts(text)?);
+    Ok(())
+}
+
+/// A whole number of a range that has nothing below 0; `option` is what messages call the option.
+fn whole(value: &OsStr, option: &str, range: &RangeInclusive<i32>) -> Result<u32, Fault> {
+    let number = integer(&value.to_string_lossy(), option, *range.start(), *range.end());
+    number.map(i32::cast_unsigned).map_err(Fault::error)
+}
 
 /// What a long name, perhaps abbreviated, stands for.
 #[derive(Debug)]

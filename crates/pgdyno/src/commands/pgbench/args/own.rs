@@ -5,27 +5,22 @@ use std::time::Duration;
 
 use ::report::pgbench::Percentile;
 use engine::DriverChoice;
+use workloads::pgbench::HostPolicy;
 
-use super::Fault;
+use super::fault::Fault;
 use super::numbers::integer;
-use super::options::{BESIDE, Opt, Spec};
-use super::settings::{Format, HostPolicy};
+use super::output::Format;
 
 /// Longest warm-up, s.
 const LONGEST_WARMUP_S: f64 = i32::MAX as f64;
 
 /// One `--group` as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct GroupAsked {
+pub(super) struct GroupOption {
     /// How many clients, at least 1.
     pub(super) clients: u32,
     /// Scripts by number from 1, with the weight given here.
     pub(super) scripts: Vec<(usize, Option<u32>)>,
-}
-
-/// Whether no pgbench has this option.
-pub(super) fn is_own(spec: &Spec) -> bool {
-    spec.opt != Opt::ContinueOnError && BESIDE.iter().any(|own| own.opt == spec.opt)
 }
 
 fn invalid(text: &str, option: &str, expected: &str) -> Fault {
@@ -73,7 +68,7 @@ pub(super) fn warmup(text: &str) -> Result<Duration, Fault> {
 }
 
 /// `COUNT=SCRIPT[@W],...`
-pub(super) fn group(text: &str) -> Result<GroupAsked, Fault> {
+pub(super) fn group(text: &str) -> Result<GroupOption, Fault> {
     let fault = || {
         let expected =
             "COUNT=SCRIPT[@W],..., such as 8=1,2@3: clients, then numbers of scripts with their weights";
@@ -91,7 +86,7 @@ pub(super) fn group(text: &str) -> Result<GroupAsked, Fault> {
         };
         scripts.push((script_number(number).ok_or_else(fault)?, weight));
     }
-    Ok(GroupAsked { clients, scripts })
+    Ok(GroupOption { clients, scripts })
 }
 
 /// `first`, `round-robin`, `random` or `read-write`
@@ -100,7 +95,7 @@ pub(super) fn hosts(text: &str) -> Result<HostPolicy, Fault> {
         "first" => Ok(HostPolicy::First),
         "round-robin" => Ok(HostPolicy::RoundRobin),
         "random" => Ok(HostPolicy::Random),
-        "read-write" => Ok(HostPolicy::ReadWrite),
+        "read-write" => Ok(HostPolicy::ReadWrite { reads: Vec::new() }),
         _ => Err(invalid(text, "--hosts", "first, round-robin, random or read-write")),
     }
 }

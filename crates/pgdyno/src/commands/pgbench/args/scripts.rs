@@ -1,30 +1,91 @@
-//! The scripts of a command line, read and checked where they are named.
+//! The scripts of a command line, read and checked where they are named, and which clients run them where.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use script::{Builtin, ParseError, Scripts, Weighted};
+use script::{Builtin, ParseError, Weighted};
+use workloads::pgbench::{Group, HostPolicy, Mode};
 
-use super::env::ReadFault;
-use super::settings::{Origin, ScriptAsked, ScriptText};
-use super::{Env, Fault, Level};
+use super::env::{Env, ReadFault};
+use super::fault::Fault;
+use super::own::GroupOption;
+use crate::commands::pgbench::talk::Level;
 
-/// Scripts in the order they were asked for.
-#[derive(Debug, Default)]
-pub(super) struct ScriptsAsked {
-    asked: Vec<ScriptAsked>,
-    parsed: Scripts,
+/// The scripts of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Scripts {
+    /// In the order of `-f`, `-b`, `-S` and `-N`, 1 to 128; without any it is tpcb-like.
+    pub(crate) all: Vec<Script>,
+    /// `--startup-script`
+    pub(crate) startup: Option<ScriptText>,
+    /// `--group`; empty when all clients choose among all scripts, else their clients add up to all of them.
+    pub(crate) groups: Vec<Group>,
+    /// `--hosts` and `--read-script`
+    pub(crate) hosts: HostPolicy,
 }
 
-impl ScriptsAsked {
+/// One script of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Script {
+    pub(crate) origin: Origin,
+    /// 0..=2^31-1
+    pub(crate) weight: u32,
+}
+
+/// Where a script comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It comes with pgbench.
+    Builtin(&'static Builtin),
+    /// A file or standard input, already read and found correct.
+    File(ScriptText),
+}
+
+/// A script that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ScriptText {
+    /// As it was given.
+    pub(crate) name: String,
+    pub(crate) text: Vec<u8>,
+}
+
+impl Script {
+    /// Name in reports.
+    pub(crate) fn name(&self) -> &str {
+        match &self.origin {
+            Origin::Builtin(builtin) => builtin.description,
+            Origin::File(file) => &file.name,
+        }
+    }
+
+    /// Whether it is known to change nothing.
+    fn only_reads(&self) -> bool {
+        matches!(&self.origin, Origin::Builtin(builtin) if builtin.name == "select-only")
+    }
+}
+
+/// Options that name scripts.
+#[derive(Debug, Default)]
+pub(super) struct ScriptOptions {
+    all: Vec<Script>,
+    parsed: script::Scripts,
+    pub(super) startup: Option<ScriptText>,
+    pub(super) groups: Vec<GroupOption>,
+    /// Still without the scripts that only read.
+    pub(super) hosts: HostPolicy,
+    /// `--read-script`: numbers of scripts, from 1.
+    pub(super) read_scripts: Vec<usize>,
+}
+
+impl ScriptOptions {
     /// `-b`: a builtin script by a prefix of its name, perhaps with a weight.
     pub(super) fn add_builtin(&mut self, text: &str) -> Result<(), Fault> {
         let Weighted { name, weight } =
             Weighted::parse(text).map_err(|error| Fault::error(error.to_string()))?;
         let builtin = builtin(&name)?;
         self.parsed.add_builtin(builtin, weight).map_err(wrong)?;
-        self.asked.push(ScriptAsked { origin: Origin::Builtin(builtin), weight });
+        self.all.push(Script { origin: Origin::Builtin(builtin), weight });
         Ok(())
     }
 
@@ -34,28 +95,76 @@ impl ScriptsAsked {
         let Weighted { name, weight } = weighted.map_err(|error| Fault::error(error.to_string()))?;
         let text = read(&path(value), &name, env)?;
         self.parsed.add(&name, &text, weight).map_err(wrong)?;
-        self.asked.push(ScriptAsked { origin: Origin::File(ScriptText { name, text }), weight });
+        self.all.push(Script { origin: Origin::File(ScriptText { name, text }), weight });
         Ok(())
     }
 
-    /// tpcb-like, if no script was asked for.
-    pub(super) fn or_default(&mut self) -> Result<(), Fault> {
-        if self.asked.is_empty() { self.add_builtin("tpcb-like") } else { Ok(()) }
+    /// tpcb-like, if no script was named; then what can only be said of all together.
+    pub(super) fn complete(&mut self, mode: Mode) -> Result<(), Fault> {
+        if self.all.is_empty() {
+            self.add_builtin("tpcb-like")?;
+        }
+        self.parsed.check(mode != Mode::Simple).map_err(wrong)
     }
 
-    /// What can only be said of all together; `extended` when variables travel as parameters.
-    pub(super) fn check(&self, extended: bool) -> Result<(), Fault> {
-        self.parsed.check(extended).map_err(wrong)
+    /// The groups with their scripts looked up.
+    pub(super) fn groups(&self) -> Result<Vec<Group>, Fault> {
+        self.groups.iter().map(|group| self.group(group)).collect()
     }
 
-    /// The scripts so far.
-    pub(super) fn all(&self) -> &[ScriptAsked] {
-        &self.asked
+    fn group(&self, group: &GroupOption) -> Result<Group, Fault> {
+        let mut chosen: Vec<(usize, u32)> = Vec::new();
+        for &(number, weight) in &group.scripts {
+            let index = self.index("--group", number)?;
+            if chosen.iter().any(|&(other, _)| other == index) {
+                return Err(Fault::error(format!("--group names script {number} twice")));
+            }
+            chosen.push((index, weight.unwrap_or(self.all[index].weight)));
+        }
+        if chosen.iter().all(|&(_, weight)| weight == 0) {
+            return Err(Fault::error("total script weight of a group (--group) must not be zero"));
+        }
+        Ok(Group { clients: group.clients as usize, scripts: chosen })
     }
 
-    /// Hands the scripts over.
-    pub(super) fn take(&mut self) -> Vec<ScriptAsked> {
-        std::mem::take(&mut self.asked)
+    /// The index of a script by its number.
+    fn index(&self, option: &str, number: usize) -> Result<usize, Fault> {
+        let count = self.all.len();
+        if number <= count {
+            return Ok(number - 1);
+        }
+        let (are, scripts) = if count == 1 { ("is", "script") } else { ("are", "scripts") };
+        let text = format!("{option} names script {number}, but there {are} {count} {scripts}");
+        let hint = "Scripts are numbered from 1 in the order of -f, -b, -S and -N.";
+        Err(Fault::error(text).and(Level::Hint, hint))
+    }
+
+    pub(super) fn decide(self, groups: Vec<Group>) -> Result<Scripts, Fault> {
+        let hosts = match self.hosts {
+            HostPolicy::ReadWrite { .. } => HostPolicy::ReadWrite { reads: self.reads()? },
+            _ if !self.read_scripts.is_empty() => {
+                return Err(Fault::error("--read-script is allowed only with --hosts read-write"));
+            }
+            hosts => hosts,
+        };
+        Ok(Scripts { all: self.all, startup: self.startup, groups, hosts })
+    }
+
+    /// The scripts that only read, ascending: as given, else the builtin ones known to.
+    fn reads(&self) -> Result<Vec<usize>, Fault> {
+        let named = self.read_scripts.iter().map(|&number| self.index("--read-script", number));
+        let mut chosen = named.collect::<Result<Vec<usize>, Fault>>()?;
+        if chosen.is_empty() {
+            chosen = (0..self.all.len()).filter(|&index| self.all[index].only_reads()).collect();
+        }
+        if chosen.is_empty() {
+            let hint = "Name them with --read-script; the builtin script select-only is known to.";
+            return Err(Fault::error("--hosts read-write needs to know which scripts only read")
+                .and(Level::Hint, hint));
+        }
+        chosen.sort_unstable();
+        chosen.dedup();
+        Ok(chosen)
     }
 }
 
@@ -68,7 +177,7 @@ pub(super) fn builtin(name: &str) -> Result<&'static Builtin, Fault> {
 pub(super) fn startup(value: &OsStr, env: &dyn Env) -> Result<ScriptText, Fault> {
     let name = value.to_string_lossy().into_owned();
     let text = read(value, &name, env)?;
-    Scripts::new().add(&name, &text, 1).map_err(wrong)?;
+    script::Scripts::new().add(&name, &text, 1).map_err(wrong)?;
     Ok(ScriptText { name, text })
 }
 
@@ -85,10 +194,11 @@ fn path(value: &OsStr) -> OsString {
 
 fn read(path: &OsStr, name: &str, env: &dyn Env) -> Result<Vec<u8>, Fault> {
     env.read(path).map_err(|fault| {
-        Fault::error(match fault {
-            ReadFault::Open(error) => format!("could not open file \"{name}\": {}", system_text(&error)),
-            ReadFault::Read(error) => format!("could not read file \"{name}\": {}", system_text(&error)),
-        })
+        let (doing, error) = match &fault {
+            ReadFault::Open(error) => ("open", error),
+            ReadFault::Read(error) => ("read", error),
+        };
+        Fault::error(format!("could not {doing} file \"{name}\": {}", system_text(error)))
     })
 }
 

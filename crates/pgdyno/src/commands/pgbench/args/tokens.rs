@@ -70,7 +70,7 @@ impl Tokens {
         let Some(spec) = by_letter(letter) else {
             return Token::Wrong(format!("invalid option -- '{shown}'"));
         };
-        if !spec.value {
+        if !spec.takes_value() {
             return Token::Option(spec, OsString::new());
         }
         let glued: Vec<u8> = self.bundle.by_ref().collect();
@@ -94,7 +94,7 @@ impl Tokens {
             Found::Ambiguous(specs) => return ambiguous(text, &specs),
             Found::Unknown => return Token::Wrong(format!("unrecognized option '--{}'", lossy(text))),
         };
-        match (spec.value, glued) {
+        match (spec.takes_value(), glued) {
             (false, None) => Token::Option(spec, OsString::new()),
             (false, Some(_)) => Token::Wrong(format!("option '--{}' doesn't allow an argument", spec.long)),
             (true, Some(value)) => Token::Option(spec, OsString::from_vec(value)),
@@ -126,7 +126,9 @@ mod tests {
         let mut seen = Vec::new();
         while let Some(token) = tokens.next() {
             seen.push(match token {
-                Token::Option(spec, value) if spec.value => format!("{}={}", spec.long, value.display()),
+                Token::Option(spec, value) if spec.takes_value() => {
+                    format!("{}={}", spec.long, value.display())
+                }
                 Token::Option(spec, _) => spec.long.to_owned(),
                 Token::Wrong(text) => text,
             });
@@ -172,24 +174,24 @@ mod tests {
     /// Each prefix of each of pgbench's own options means what it means in pgbench, whatever we add.
     #[test]
     fn own_options_change_no_abbreviation_of_pgbench() {
-        for spec in PGBENCH {
+        for spec in &PGBENCH {
             for length in 1..=spec.long.len() {
                 let prefix = &spec.long[..length];
                 let starting: Vec<_> = PGBENCH.iter().filter(|spec| spec.long.starts_with(prefix)).collect();
                 let exact = PGBENCH.iter().find(|spec| spec.long == prefix);
                 match (by_long(prefix.as_bytes()), exact) {
-                    (Found::One(found), Some(exact)) => assert_eq!(found.opt, exact.opt, "{prefix}"),
+                    (Found::One(found), Some(exact)) => assert_eq!(found.long, exact.long, "{prefix}"),
                     (Found::One(found), None) => {
-                        assert_eq!((found.opt, starting.len()), (starting[0].opt, 1), "{prefix}");
+                        assert_eq!((found.long, starting.len()), (starting[0].long, 1), "{prefix}");
                     }
                     (Found::Ambiguous(found), None) => assert_eq!(found.len(), starting.len(), "{prefix}"),
                     (found, _) => panic!("{prefix}: {found:?}"),
                 }
             }
         }
-        for spec in BESIDE {
+        for spec in &BESIDE {
             assert!(
-                matches!(by_long(spec.long.as_bytes()), Found::One(found) if found.opt == spec.opt),
+                matches!(by_long(spec.long.as_bytes()), Found::One(found) if found.long == spec.long),
                 "{}",
                 spec.long
             );

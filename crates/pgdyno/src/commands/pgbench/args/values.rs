@@ -1,22 +1,14 @@
 //! Values of pgbench's options, each checked by itself.
 
+use workloads::pgbench::Mode;
 use workloads::pgbench::init::PartitionMethod;
 
-use super::numbers::{atof, atoi, integer};
-use super::{Fault, Level};
+use super::fault::Fault;
+use super::numbers::{atof, atoi};
+use crate::commands::pgbench::talk::Level;
 
 /// Letters of the steps of `-i`.
 const STEPS: &str = "dtgGvpf";
-
-/// A whole number of at least `least` (0 or 1).
-pub(super) fn number(text: &str, option: &str, least: i32) -> Result<u32, Fault> {
-    integer(text, option, least, i32::MAX).map(i32::cast_unsigned).map_err(Fault::error)
-}
-
-/// `-F`, percent.
-pub(super) fn fillfactor(text: &str) -> Result<u32, Fault> {
-    integer(text, "-F/--fillfactor", 10, 100).map(i32::cast_unsigned).map_err(Fault::error)
-}
 
 /// `--sampling-rate`
 pub(super) fn sampling_rate(text: &str) -> Result<f64, Fault> {
@@ -42,6 +34,17 @@ pub(super) fn positive(text: &str, what: &str) -> Result<f64, Fault> {
     } else {
         Err(Fault::error(format!("invalid {what}: \"{text}\"")))
     }
+}
+
+/// `-L`, milliseconds: in whole µs, of which none is as good as no limit.
+pub(super) fn latency_limit_us(text: &str) -> Result<Option<u64>, Fault> {
+    let us = (positive(text, "latency limit")? * 1000.0) as u64;
+    Ok(Some(us).filter(|&us| us > 0))
+}
+
+/// `-M`
+pub(super) fn mode(text: &str) -> Result<Mode, Fault> {
+    text.parse().map_err(|_| Fault::error(format!("invalid query mode (-M): \"{text}\"")))
 }
 
 /// `-D`

@@ -101,6 +101,25 @@ fn a_client_that_gives_up_says_the_code_of_the_error() {
     assert_eq!(measured.aborts[0].code, None);
 }
 
+/// Whether the server went away was once read out of the words above.
+#[test]
+fn a_client_that_lost_its_server_says_so_by_a_code() {
+    let code = |options: &Options, answer: Answer, full_at: usize| {
+        let mut answers = vec![answer].into_iter();
+        let mut server =
+            FakePostgres::new(|_, _: &str| answers.next().map_or_else(|| one("1"), |answer| vec![answer]));
+        server.full_at = full_at;
+        let (_, measured) = drop_in(options, Manner::default(), "select 1;", 2, &mut server);
+        measured.aborts[0].code.clone().unwrap_or_default()
+    };
+    let usual = Options::default();
+    assert_eq!(code(&usual, Answer::Lost, usize::MAX), "08006");
+    assert_eq!(code(&mode(Mode::Prepared), Answer::Lost, usize::MAX), "08006");
+    assert_eq!(code(&usual, Answer::Fatal("57P01", "terminating connection"), usize::MAX), "57P01");
+    let anew = Options { reconnect: true, ..usual };
+    assert_eq!(code(&anew, Answer::Done("SELECT 1"), 1), "08001");
+}
+
 #[test]
 fn a_variable_without_text_has_no_message_in_pgbench() {
     let options = Options { define: [("x".to_owned(), String::new())].into(), ..Options::default() };

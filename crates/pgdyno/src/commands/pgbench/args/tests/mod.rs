@@ -5,10 +5,13 @@ mod recorded;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::time::Duration;
 
-use workloads::pgbench::Mode as QueryMode;
-use workloads::pgbench::init::{PartitionMethod, Step};
+use engine::DriverChoice;
+use workloads::pgbench::init::{InitOptions, Loading, PartitionMethod, Step};
+use workloads::pgbench::{self, HostPolicy, Mode as QueryMode};
 
+use super::super::talk::NAME;
 use super::env::ReadFault;
 use super::*;
 
@@ -56,20 +59,20 @@ impl Env for Fake {
     }
 }
 
-fn parse_words(words: &[&str], env: &Fake) -> Result<Asked, Fault> {
+fn parse_words(words: &[&str], env: &Fake) -> Result<CommandLine, Fault> {
     parse(words.iter().map(OsString::from), env)
 }
 
 fn run_of(words: &[&str]) -> RunSettings {
     match parse_words(words, &Fake::default()) {
-        Ok(Asked { ask: Ask::Run(settings), .. }) => *settings,
+        Ok(CommandLine { command: Command::Run(settings), .. }) => *settings,
         other => panic!("{words:?}: {other:?}"),
     }
 }
 
 fn init_of(words: &[&str]) -> InitSettings {
     match parse_words(words, &Fake::default()) {
-        Ok(Asked { ask: Ask::Initialize(settings), .. }) => *settings,
+        Ok(CommandLine { command: Command::Initialize(settings), .. }) => *settings,
         other => panic!("{words:?}: {other:?}"),
     }
 }
@@ -77,130 +80,99 @@ fn init_of(words: &[&str]) -> InitSettings {
 fn errors_of(words: &[&str], env: &Fake) -> Vec<String> {
     match parse_words(words, env) {
         Err(fault) => fault.lines.into_iter().map(|(_, text)| text).collect(),
-        Ok(asked) => panic!("{words:?}: {asked:?}"),
+        Ok(line) => panic!("{words:?}: {line:?}"),
     }
+}
+
+/// The same of a line whose words have no blanks in them.
+fn run_of_line(line: &str) -> RunSettings {
+    run_of(&line.split_whitespace().collect::<Vec<_>>())
 }
 
 #[test]
 fn defaults() {
-    let settings = run_of(&[]);
-    assert_eq!(
-        settings.scripts.iter().map(ScriptAsked::name).collect::<Vec<_>>(),
-        ["<builtin: TPC-B (sort of)>"]
-    );
-    assert_eq!((settings.clients, settings.threads, settings.max_tries), (1, 1, 1));
-    assert_eq!(settings.length, Length::Transactions(10));
-    assert_eq!(settings.vacuum, Vacuum::Small);
-    assert_eq!((settings.seed, settings.mode), (42, QueryMode::Simple));
-    assert_eq!((settings.format, settings.hosts), (Format::Text, HostPolicy::First));
-    let init = init_of(&["-i"]);
-    assert_eq!(init.steps, [Step::Drop, Step::CreateTables, Step::Generate, Step::Vacuum, Step::PrimaryKeys]);
-    assert_eq!((init.scale, init.fillfactor, init.partitions), (1, 100, 0));
+    let RunSettings { preparation, scripts, workload, load, output, .. } = run_of(&[]);
+    assert_eq!(scripts.all.iter().map(Script::name).collect::<Vec<_>>(), ["<builtin: TPC-B (sort of)>"]);
+    assert_eq!((scripts.groups.len(), scripts.hosts), (0, HostPolicy::First));
+    assert_eq!((load.clients, load.threads, load.seed), (1, 1, 42));
+    assert_eq!(load.length, Length::Transactions(10));
+    assert_eq!((workload.max_tries, workload.mode, workload.vacuum), (1, QueryMode::Simple, true));
+    assert_eq!((preparation, output), (Preparation::default(), Output::default()));
+    let InitSettings { tables, loading, .. } = init_of(&["-i"]);
+    assert_eq!((tables, loading), (InitOptions::default(), Loading::default()));
 }
 
 #[test]
 fn everything_a_run_can_be_asked_for() {
-    let settings = run_of(&[
-        "-nvf",
-        "fx/good.sql@3",
-        "-S",
-        "-b",
-        "simple@0",
-        "-c4",
-        "-j",
-        "9",
-        "-T",
-        "10",
-        "-Mprepared",
-        "-Da=1",
-        "-D",
-        "b==",
-        "-C",
-        "-r",
-        "-R",
-        "2.5e2x",
-        "-L",
-        "1.5",
-        "--max-tries",
-        "0",
-        "-P",
-        "5",
-        "--progress-timestamp",
-        "-l",
-        "--aggregate-interval",
-        "5",
-        "--log-prefix",
-        "x",
-        "-h",
-        "host",
-        "-p",
-        "p",
-        "-U",
-        "me",
-        "-s",
-        "7",
-        "--failures-detailed",
-        "--verbose-errors",
-        "--exit-on-abort",
-        "--continue-on-error",
-        "--debug",
-        "--random-seed",
-        "9",
-        "base",
-    ]);
-    let names: Vec<_> = settings.scripts.iter().map(|script| (script.name(), script.weight)).collect();
+    let settings = run_of_line(
+        "-nvf fx/good.sql@3 -S -b simple@0 -c4 -j 9 -T 10 -Mprepared -Da=1 -D b== -C -r -R 2.5e2x -L 1.5 \
+         --max-tries 0 -P 5 --progress-timestamp -l --aggregate-interval 5 --log-prefix x -h host -p p -U me -s 7 \
+         --failures-detailed --verbose-errors --exit-on-abort --continue-on-error --debug --random-seed 9 base",
+    );
+    let RunSettings { connection, preparation, scripts, workload, load, output } = settings;
+    let some = |text: &str| Some(text.to_owned());
+    let wanted = Connection { database: some("base"), host: some("host"), port: some("p"), user: some("me") };
+    assert_eq!(connection, wanted);
+    assert!(preparation.no_vacuum && preparation.vacuum_accounts);
+    let names: Vec<_> = scripts.all.iter().map(|script| (script.name(), script.weight)).collect();
     assert_eq!(names, [("fx/good.sql", 3), ("<builtin: select only>", 1), ("<builtin: simple update>", 0)]);
-    assert_eq!((settings.clients, settings.threads), (4, 4));
-    assert_eq!((settings.length, settings.scale), (Length::Seconds(10), Some(7)));
-    assert_eq!((settings.rate, settings.latency_limit_us), (Some(250.0), Some(1_500)));
-    assert_eq!(settings.define, [("a".into(), "1".into()), ("b".into(), "=".into())]);
-    assert_eq!(settings.vacuum, Vacuum::Nothing);
-    assert_eq!(settings.progress, Some(ProgressAsked { seconds: 5, timestamp: true }));
-    let log = LogAsked { prefix: "x".into(), aggregate: Some(5), sampling: None };
-    assert_eq!((settings.log, settings.seed), (Some(log), 9));
-    let connection = Connection {
-        database: Some("base".into()),
-        host: Some("host".into()),
-        port: Some("p".into()),
-        user: Some("me".into()),
+    let wanted = pgbench::Options {
+        mode: QueryMode::Prepared,
+        define: [("a", "1"), ("b", "=")].map(|(name, value)| (name.into(), value.into())).into(),
+        scale: Some(7),
+        max_tries: 0,
+        reconnect: true,
+        continue_on_error: true,
+        vacuum: false,
+        latency_limit_ms: Some(1.5),
+        ..pgbench::Options::default()
     };
-    assert_eq!(settings.connection, connection);
-    assert!(settings.reconnect && settings.per_command && settings.debug && settings.continue_on_error);
-    assert!(settings.failures_detailed && settings.verbose_errors && settings.exit_on_abort);
+    assert_eq!(workload, wanted);
+    let wanted = Load {
+        clients: 4,
+        threads: 4,
+        length: Length::Seconds(10),
+        rate: Some(250.0),
+        latency_limit_us: Some(1_500),
+        warmup: Duration::ZERO,
+        driver: DriverChoice::Auto,
+        seed: 9,
+        exit_on_abort: true,
+    };
+    assert_eq!(load, wanted);
+    let wanted = Output {
+        progress: Some(ProgressLines { seconds: 5, timestamp: true }),
+        log: Some(LogFiles { prefix: "x".into(), aggregate: Some(5), sampling: None }),
+        verbose_errors: true,
+        per_command: true,
+        failures_detailed: true,
+        ..Output::default()
+    };
+    assert_eq!(output, wanted);
 }
 
 #[test]
 fn everything_an_initialization_can_be_asked_for() {
-    let init = init_of(&[
-        "-iqn",
-        "-I",
-        "dtv Gv",
-        "--foreign-keys",
-        "-F50",
-        "-s",
-        "3",
-        "--partitions",
-        "2",
-        "--partition-method",
-        "HASH",
-        "--tablespace",
-        "a",
-        "--index-tablespace",
-        "b",
-        "--unlogged-tables",
-        "--init-jobs",
-        "4",
-        "--init-batch",
-        "1000",
-        "--resume",
-    ]);
-    assert_eq!(init.steps, [Step::Drop, Step::CreateTables, Step::GenerateOnServer, Step::ForeignKeys]);
-    assert_eq!((init.fillfactor, init.scale, init.partitions), (50, 3, 2));
-    assert_eq!(init.partition_method, PartitionMethod::Hash);
-    assert_eq!((init.tablespace.as_deref(), init.index_tablespace.as_deref()), (Some("a"), Some("b")));
-    assert_eq!((init.jobs, init.batch), (Some(4), Some(1000)));
-    assert!(init.quiet && init.unlogged && init.resume);
-    assert!(init_of(&["-i", "-n", "-I", "v"]).steps.is_empty());
+    let line = "-iqn -I dtvGv --foreign-keys -F50 -s 3 --partitions 2 --partition-method HASH --tablespace a \
+                --index-tablespace b --unlogged-tables --init-jobs 4 --init-batch 1000 --resume";
+    let InitSettings { tables, loading, .. } = init_of(&line.split_whitespace().collect::<Vec<_>>());
+    let wanted = InitOptions {
+        scale: 3,
+        steps: vec![Step::Drop, Step::CreateTables, Step::GenerateOnServer, Step::ForeignKeys],
+        fillfactor: 50,
+        unlogged: true,
+        foreign_keys: false,
+        partitions: 2,
+        partition_method: PartitionMethod::Hash,
+        tablespace: Some("a".into()),
+        index_tablespace: Some("b".into()),
+        quiet: true,
+    };
+    assert_eq!(tables, wanted);
+    assert_eq!(loading, Loading { jobs: 4, batch: Some(1000), resume: true });
+    let steps = |words: &[&str]| init_of(words).tables.steps;
+    assert_eq!(steps(&["-i", "-I", "d t"]), [Step::Drop, Step::CreateTables]);
+    assert!(steps(&["-i", "-n", "-I", "v"]).is_empty());
 }
 
 #[test]
@@ -210,7 +182,7 @@ fn the_environment_has_its_say() {
     };
     let database =
         |variables: &[(&'static str, &'static str)], words: &[&str]| match parse_with(variables, words) {
-            Ok(Asked { ask: Ask::Run(settings), .. }) => settings.connection.database,
+            Ok(CommandLine { command: Command::Run(settings), .. }) => settings.connection.database,
             other => panic!("{other:?}"),
         };
     assert_eq!(database(&[], &[]), None);
@@ -221,9 +193,9 @@ fn the_environment_has_its_say() {
     assert_eq!(database(&[("PGDATABASE", "d")], &["-d", "a"]).as_deref(), Some("a"));
 
     let seeded = |seed| parse_with(&[("PGBENCH_RANDOM_SEED", seed)], &["--random-seed=rand"]);
-    let said: Vec<_> = seeded("7").map(|asked| asked.said).unwrap_or_default();
+    let messages: Vec<_> = seeded("7").map(|line| line.messages).unwrap_or_default();
     assert_eq!(
-        said,
+        messages,
         [(Level::Info, "setting random seed to 7".into()), (Level::Info, "setting random seed to 43".into())]
     );
     let fault = seeded("x").expect_err("no seed");
@@ -247,15 +219,15 @@ fn clients_need_open_files() {
 
 #[test]
 fn help_and_version_count_in_the_first_place_only() {
-    for (word, ask) in
-        [("--help", Ask::Help), ("-?", Ask::Help), ("--version", Ask::Version), ("-V", Ask::Version)]
-    {
-        assert_eq!(parse_words(&[word, "-x"], &Fake::default()).map(|asked| asked.ask), Ok(ask));
+    let (help, version) = (Command::Help, Command::Version);
+    for (word, wanted) in [("--help", &help), ("-?", &help), ("--version", &version), ("-V", &version)] {
+        let line = parse_words(&[word, "-x"], &Fake::default()).expect("understood");
+        assert_eq!(line.command, *wanted, "{word}");
         assert!(parse_words(&["-n", word], &Fake::default()).is_err());
     }
 }
 
-/// No option of the table is without a place.
+/// Each option takes a value that fits it, and changes something.
 #[test]
 fn every_option_is_taken() {
     for spec in options::PGBENCH.iter().chain(&options::BESIDE) {
@@ -265,21 +237,22 @@ fn every_option_is_taken() {
             "define" => "a=1",
             "file" | "startup-script" => "fx/good.sql",
             "init-steps" => "d",
-            "protocol" => "simple",
+            "protocol" => "prepared",
             "sampling-rate" => "1",
             "partition-method" => "range",
-            "format" => "text",
-            "hosts" => "first",
-            "driver" => "auto",
+            "format" => "json",
+            "hosts" => "random",
+            "driver" => "portable",
             "group" => "1=1",
             _ => "10",
         };
-        let words = if spec.value { vec![long.as_str(), value] } else { vec![long.as_str()] };
-        let mut gathered = Gathered::default();
+        let words = if spec.takes_value() { vec![long.as_str(), value] } else { vec![long.as_str()] };
+        let mut parsed = Parsed::default();
+        let before = format!("{parsed:?}");
         let mut tokens = Tokens::new(words.iter().map(OsString::from).collect(), false);
         let Some(Token::Option(found, value)) = tokens.next() else { panic!("{long}") };
-        let taken = gathered.take(found, &value, &Fake::default());
-        assert!(taken.is_ok(), "{long}: {taken:?}");
+        let command = found.take(&mut parsed, &value, &Fake::default()).expect(&long);
+        assert!(command.is_some() || format!("{parsed:?}") != before, "{long} changes nothing");
     }
 }
 

@@ -2,44 +2,35 @@
 
 use std::time::Duration;
 
+use workloads::pgbench::{Group, HostPolicy};
+
 use super::*;
 
 #[test]
 fn own_options() {
-    let settings = run_of(&[
-        "-S",
-        "-f",
-        "fx/good.sql@4",
-        "-N",
-        "--percentiles=50,99.9,50",
-        "--format",
-        "json",
-        "--results=r.sqlite",
-        "--warmup",
-        "1.5",
-        "--startup-script",
-        "fx/good.sql",
-        "--group",
-        "3=1,2@7",
-        "--group=2=3",
-        "--hosts=read-write",
-        "--read-script=2,1",
-        "--read-script",
-        "2",
-    ]);
-    let percentiles: Vec<_> = settings.percentiles.iter().map(ToString::to_string).collect();
+    let settings = run_of_line(
+        "-S -f fx/good.sql@4 -N --percentiles=50,99.9,50 --format json --results=r.sqlite --warmup 1.5 \
+         --startup-script fx/good.sql --group 3=1,2@7 --group=2=3 --hosts=read-write --read-script=2,1 --read-script 2",
+    );
+    let RunSettings { scripts, load, output, .. } = settings;
+    let percentiles: Vec<_> = output.percentiles.iter().map(ToString::to_string).collect();
     assert_eq!(percentiles, ["50", "99.9"]);
-    assert_eq!((settings.format, settings.warmup), (Format::Json, Duration::from_millis(1_500)));
-    assert_eq!(settings.results.as_deref(), Some("r.sqlite".as_ref()));
-    assert_eq!(settings.startup.map(|script| script.name).as_deref(), Some("fx/good.sql"));
+    assert_eq!((output.format, load.warmup), (Format::Json, Duration::from_millis(1_500)));
+    assert_eq!(output.results.as_deref(), Some("r.sqlite".as_ref()));
+    assert_eq!(scripts.startup.map(|script| script.name).as_deref(), Some("fx/good.sql"));
     let groups =
         [Group { clients: 3, scripts: vec![(0, 1), (1, 7)] }, Group { clients: 2, scripts: vec![(2, 1)] }];
-    assert_eq!((settings.groups, settings.clients), (groups.to_vec(), 5));
-    assert_eq!((settings.hosts, settings.read_scripts), (HostPolicy::ReadWrite, vec![0, 1]));
-    assert_eq!(run_of(&["-N", "-S", "--hosts", "read-write"]).read_scripts, [1]);
-    assert!(run_of(&["-S", "--reconnect"]).reconnect_lost && !run_of(&["-S", "-C"]).reconnect_lost);
-    assert!(run_of(&["-S", "--allow"]).allow_changed_settings && !run_of(&["-S"]).allow_changed_settings);
-    assert_eq!(run_of(&["-f", "fx/good.sql@4", "--group=1=1"]).groups[0].scripts, [(0, 4)]);
+    assert_eq!((scripts.groups, load.clients), (groups.to_vec(), 5));
+    assert_eq!(scripts.hosts, HostPolicy::ReadWrite { reads: vec![0, 1] });
+    let known = run_of(&["-N", "-S", "--hosts", "read-write"]).scripts.hosts;
+    assert_eq!(known, HostPolicy::ReadWrite { reads: vec![1] });
+    assert_eq!(run_of(&["-f", "fx/good.sql@4", "--group=1=1"]).scripts.groups[0].scripts, [(0, 4)]);
+    for (word, wanted) in [("--reconnect", true), ("-C", false)] {
+        assert_eq!(run_of(&["-S", word]).workload.reconnect_lost, wanted, "{word}");
+    }
+    for (word, wanted) in [("--allow", true), ("-n", false)] {
+        assert_eq!(run_of(&["-S", word]).preparation.allow_changed_settings, wanted, "{word}");
+    }
 }
 
 #[test]

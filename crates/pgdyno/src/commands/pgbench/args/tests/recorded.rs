@@ -6,11 +6,13 @@ use super::*;
 /// What the program would print for a command line, in the form of the recorded cases.
 fn shown(words: &[&str]) -> String {
     let (lines, end) = match parse_words(words, &Fake::default()) {
-        Ok(Asked { said, ask: Ask::ListScripts }) => (said, format!("{}exit 0\n", list_text())),
-        Ok(Asked { said, ask: Ask::ShowScript(builtin) }) => {
-            (said, format!("{}exit 0\n", show_text(builtin)))
+        Ok(CommandLine { messages, command: Command::ListScripts, .. }) => {
+            (messages, format!("{}exit 0\n", list_text()))
         }
-        Ok(Asked { said, .. }) => (said, "accepted\n".to_owned()),
+        Ok(CommandLine { messages, command: Command::ShowScript(builtin), .. }) => {
+            (messages, format!("{}exit 0\n", show_text(builtin)))
+        }
+        Ok(CommandLine { messages, .. }) => (messages, "accepted\n".to_owned()),
         Err(Fault { lines, exit }) => (lines, format!("exit {exit}\n")),
     };
     let talk = Talk::default();

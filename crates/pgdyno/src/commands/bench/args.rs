@@ -1,0 +1,192 @@
+//! The arguments of `pgdyno bench`: pgbench's own, as far as they go, so that its users need not learn them again.
+
+use clap::{ArgAction, ArgMatches, Args, ValueEnum};
+
+use crate::options::{Driver, Output};
+
+/// `pgdyno bench`.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct BenchArgs {
+    /// Print help
+    #[arg(long, short = '?', action = ArgAction::Help)]
+    help: Option<bool>,
+    #[command(flatten)]
+    pub(super) tables: Tables,
+    #[command(flatten)]
+    pub(super) load: Load,
+    #[command(flatten)]
+    pub(crate) scripts: Scripts,
+    #[command(flatten)]
+    pub(super) pace: Pace,
+    #[command(flatten)]
+    pub(super) conduct: Conduct,
+    #[command(flatten)]
+    pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// pgbench's tables: whether to make them, and how.
+#[derive(Debug, Args)]
+pub(super) struct Tables {
+    /// Make and fill pgbench's tables instead of running
+    #[arg(short = 'i', long = "initialize", help_heading = "Initialization")]
+    pub(super) initialize: bool,
+    /// Initialization steps: d drop, t tables, g or G generate, v vacuum, p primary keys, f foreign keys
+    #[arg(short = 'I', long, value_name = "STEPS", default_value = "dtgvp", help_heading = "Initialization")]
+    pub(super) init_steps: String,
+    /// Fill factor of the tables, percent
+    #[arg(short = 'F', long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(10..=100), help_heading = "Initialization")]
+    pub(super) fillfactor: u32,
+    /// Make the tables unlogged
+    #[arg(long, help_heading = "Initialization")]
+    pub(super) unlogged_tables: bool,
+    /// Scale: 100,000 accounts each; with scripts, the value of :scale
+    #[arg(short = 's', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) scale: Option<u32>,
+}
+
+/// How many clients, and how long.
+#[derive(Debug, Args)]
+pub(super) struct Load {
+    /// Clients
+    #[arg(short = 'c', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) client: u32,
+    /// Threads
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) jobs: u32,
+    /// Duration in seconds
+    #[arg(short = 'T', long, value_name = "SEC", conflicts_with = "transactions", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) time: Option<u64>,
+    /// Transactions per client [default: 10, unless -T]
+    #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) transactions: Option<u64>,
+    /// Seconds of load before anything counts
+    #[arg(long, value_name = "SEC", default_value_t = 0.0)]
+    pub(super) warmup: f64,
+}
+
+/// What the clients run.
+#[derive(Debug, Args)]
+pub(crate) struct Scripts {
+    /// Script file, with a weight after @ (repeatable)
+    #[arg(short = 'f', long = "file", value_name = "FILE[@W]")]
+    pub(super) files: Vec<String>,
+    /// Built-in script: tpcb-like, simple-update, select-only, with a weight after @ (repeatable)
+    #[arg(short = 'b', long = "builtin", value_name = "NAME[@W]")]
+    pub(super) builtins: Vec<String>,
+    /// Same as -b select-only
+    #[arg(short = 'S', long)]
+    pub(super) select_only: bool,
+    /// Same as -b simple-update
+    #[arg(short = 'N', long)]
+    pub(super) skip_some_updates: bool,
+    /// All of -f, -b, -S and -N in the order they were given: scripts are numbered by it.
+    #[arg(skip)]
+    pub(crate) in_order: Vec<Script>,
+    /// Query protocol
+    #[arg(short = 'M', long = "protocol", value_enum, default_value_t, value_name = "MODE")]
+    pub(super) mode: Mode,
+    /// Set a script variable
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
+    pub(super) define: Vec<String>,
+}
+
+/// How fast, and within which time; a promise goes by pgbench's name for it.
+#[derive(Debug, Args)]
+pub(super) struct Pace {
+    /// Open load: transactions per second, with Poisson arrivals
+    #[arg(short = 'R', long, value_name = "TPS")]
+    pub(super) rate: Option<f64>,
+    /// Latency limit in milliseconds: slower transactions count as late, hopeless ones are skipped under --rate
+    #[arg(short = 'L', long, value_name = "MS")]
+    pub(super) latency_limit: Option<f64>,
+}
+
+/// How a run is carried out.
+#[derive(Debug, Args)]
+pub(super) struct Conduct {
+    /// Tries per transaction that fails by serialization or deadlock
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_tries: u32,
+    /// Connect anew for each transaction
+    #[arg(short = 'C', long)]
+    pub(super) connect: bool,
+    /// Make lost connections again and go on; the transaction lost with one counts as failed
+    #[arg(long)]
+    pub(super) reconnect: bool,
+    /// Do not vacuum pgbench's tables before the run
+    #[arg(short = 'n', long)]
+    pub(super) no_vacuum: bool,
+    /// Report the latency of each statement
+    #[arg(short = 'r', long)]
+    pub(super) report_per_command: bool,
+    /// Scripts may find and change nothing at all: the run is valid nevertheless
+    #[arg(long)]
+    pub(super) may_be_empty: bool,
+    /// How bytes are moved
+    #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
+    pub(super) driver: Driver,
+    /// Seed of all randomness [default: drawn anew; always recorded]
+    #[arg(long, value_name = "N")]
+    pub(super) random_seed: Option<u64>,
+}
+
+/// Where the server is.
+#[derive(Debug, Args)]
+pub(super) struct Target {
+    /// Database name, connection string or URI [default: as libpq: PGDATABASE, else the user's name]
+    #[arg(value_name = "DBNAME|URI")]
+    pub(super) dsn: Option<String>,
+    /// Server's host or socket folder
+    #[arg(short = 'h', long, value_name = "HOST", help_heading = "Connection")]
+    pub(super) host: Option<String>,
+    /// Server's port
+    #[arg(short = 'p', long, value_name = "PORT", help_heading = "Connection")]
+    pub(super) port: Option<String>,
+    /// User name
+    #[arg(short = 'U', long, value_name = "NAME", help_heading = "Connection")]
+    pub(super) username: Option<String>,
+}
+
+/// Query protocol, as in pgbench.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Mode {
+    /// Variables are pasted into the text
+    #[default]
+    Simple,
+    /// Parse, bind and execute each time
+    Extended,
+    /// Parse once per connection
+    Prepared,
+}
+
+/// One script as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Script {
+    /// `-f`, with its weight.
+    File(String),
+    /// `-b` and its short forms, with its weight.
+    Builtin(String),
+}
+
+impl Scripts {
+    /// clap keeps each option's values apart; the places on the command line put them in order again.
+    pub(crate) fn put_in_order(&mut self, given: &ArgMatches) {
+        let places = |id: &str| given.indices_of(id).into_iter().flatten().collect::<Vec<_>>();
+        let files = self.files.iter().cloned().map(Script::File);
+        let builtins = self.builtins.iter().cloned().map(Script::Builtin);
+        let mut scripts: Vec<(usize, Script)> = places("files").into_iter().zip(files).collect();
+        scripts.extend(places("builtins").into_iter().zip(builtins));
+        for (wanted, id, name) in [
+            (self.select_only, "select_only", "select-only"),
+            (self.skip_some_updates, "skip_some_updates", "simple-update"),
+        ] {
+            let place = places(id).first().copied().filter(|_| wanted);
+            scripts.extend(place.map(|place| (place, Script::Builtin(name.to_owned()))));
+        }
+        scripts.sort_by_key(|(place, _)| *place);
+        self.in_order = scripts.into_iter().map(|(_, script)| script).collect();
+    }
+}

@@ -1,0 +1,123 @@
+//! What is said of a run, and where it is kept.
+
+use std::path::PathBuf;
+
+use ::report::pgbench::Percentile;
+
+use super::fault::Fault;
+use super::load::Length;
+
+/// Start of the names of log files when none is given.
+const DEFAULT_LOG_PREFIX: &str = "pgbench_log";
+
+/// What is said of a run, and where it is kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Output {
+    /// `-P`
+    pub(crate) progress: Option<ProgressLines>,
+    /// `-l`
+    pub(crate) log: Option<LogFiles>,
+    pub(crate) verbose_errors: bool,
+    /// `-r`
+    pub(crate) per_command: bool,
+    pub(crate) failures_detailed: bool,
+    /// In the order given, none twice.
+    pub(crate) percentiles: Vec<Percentile>,
+    pub(crate) format: Format,
+    pub(crate) results: Option<PathBuf>,
+}
+
+/// `-P`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProgressLines {
+    /// Seconds between two of them, at least 1.
+    pub(crate) seconds: u32,
+    /// `--progress-timestamp`
+    pub(crate) timestamp: bool,
+}
+
+/// `-l`
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LogFiles {
+    /// `--log-prefix`
+    pub(crate) prefix: String,
+    /// `--aggregate-interval`, s.
+    pub(crate) aggregate: Option<u32>,
+    /// `--sampling-rate`, above 0 and at most 1.
+    pub(crate) sampling: Option<f64>,
+}
+
+/// How the report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Format {
+    /// As pgbench prints it.
+    #[default]
+    Text,
+    /// One JSON object.
+    Json,
+    /// A fact a line.
+    Lines,
+}
+
+/// `-P` and `--progress-timestamp`
+#[derive(Debug, Default)]
+pub(super) struct ProgressOptions {
+    pub(super) seconds: Option<u32>,
+    pub(super) timestamp: bool,
+}
+
+impl ProgressOptions {
+    pub(super) fn decide(self) -> Result<Option<ProgressLines>, Fault> {
+        let Self { seconds, timestamp } = self;
+        if timestamp && seconds.is_none() {
+            return Err(Fault::error("--progress-timestamp is allowed only under --progress"));
+        }
+        Ok(seconds.map(|seconds| ProgressLines { seconds, timestamp }))
+    }
+}
+
+/// `-l` and what shapes it.
+#[derive(Debug, Default)]
+pub(super) struct LogOptions {
+    pub(super) log: bool,
+    pub(super) prefix: Option<String>,
+    pub(super) aggregate: Option<u32>,
+    pub(super) sampling: Option<f64>,
+}
+
+impl LogOptions {
+    pub(super) fn decide(self, length: Length) -> Result<Option<LogFiles>, Fault> {
+        let Self { log, prefix, aggregate, sampling } = self;
+        let refused = if sampling.is_some() && !log {
+            "log sampling (--sampling-rate) is allowed only when logging transactions (-l)"
+        } else if sampling.is_some() && aggregate.is_some() {
+            "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time"
+        } else if aggregate.is_some() && !log {
+            "log aggregation is allowed only when actually logging transactions"
+        } else if prefix.is_some() && !log {
+            "log file prefix (--log-prefix) is allowed only when logging transactions (-l)"
+        } else {
+            if let (Some(interval), Length::Seconds(seconds)) = (aggregate, length) {
+                check_interval(interval, seconds)?;
+            }
+            let prefix = prefix.unwrap_or_else(|| DEFAULT_LOG_PREFIX.to_owned());
+            return Ok(log.then_some(LogFiles { prefix, aggregate, sampling }));
+        };
+        Err(Fault::error(refused))
+    }
+}
+
+/// A run is so many whole intervals.
+fn check_interval(interval: u32, seconds: u32) -> Result<(), Fault> {
+    if interval > seconds {
+        return Err(Fault::error(format!(
+            "number of seconds for aggregation ({interval}) must not be higher than test duration ({seconds})"
+        )));
+    }
+    if !seconds.is_multiple_of(interval) {
+        return Err(Fault::error(format!(
+            "duration ({seconds}) must be a multiple of aggregation interval ({interval})"
+        )));
+    }
+    Ok(())
+}

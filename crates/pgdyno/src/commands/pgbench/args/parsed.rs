@@ -1,0 +1,64 @@
+//! All that options said, before they are looked at together.
+
+use script::{Seed, SeedError};
+use workloads::pgbench;
+
+use super::connection::Connection;
+use super::env::Env;
+use super::fault::{Fault, Message};
+use super::init::Init;
+use super::load::LoadOptions;
+use super::output::{LogOptions, Output, ProgressOptions};
+use super::preparation::Preparation;
+use super::scripts::ScriptOptions;
+use crate::commands::pgbench::talk::Level;
+
+/// The options of a command line as they are met, each checked by itself, in their parts.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    /// What is to be said first.
+    pub(super) messages: Vec<Message>,
+    pub(super) debug: bool,
+    /// `-i`
+    pub(super) initialize: bool,
+    pub(super) connection: Connection,
+    pub(super) preparation: Preparation,
+    pub(super) init: Init,
+    pub(super) scripts: ScriptOptions,
+    pub(super) workload: pgbench::Options,
+    pub(super) load: LoadOptions,
+    pub(super) log: LogOptions,
+    pub(super) progress: ProgressOptions,
+    /// Finished but for log and progress.
+    pub(super) output: Output,
+}
+
+impl Parsed {
+    /// `PGBENCH_RANDOM_SEED`, or the clock.
+    pub(super) fn seed_from_environment(&mut self, env: &dyn Env) -> Result<(), Fault> {
+        let Some(text) = env.variable("PGBENCH_RANDOM_SEED") else {
+            self.load.seed = env.now_us();
+            return Ok(());
+        };
+        self.set_seed(&text.to_string_lossy(), "PGBENCH_RANDOM_SEED environment variable", env)
+    }
+
+    /// The seed, and a message that tells it.
+    pub(super) fn set_seed(&mut self, text: &str, from: &str, env: &dyn Env) -> Result<(), Fault> {
+        let fault =
+            |first: Fault| first.and(Level::Error, format!("error while setting random seed from {from}"));
+        let seed = match Seed::parse(text) {
+            Ok(Seed::Time) => env.now_us(),
+            Ok(Seed::Strong) => {
+                env.strong().map_err(|_| fault(Fault::error("could not generate random seed")))?
+            }
+            Ok(Seed::Value(value)) => value,
+            Err(error) => {
+                return Err(fault(Fault::error(error.to_string()).and(Level::Detail, SeedError::DETAIL)));
+            }
+        };
+        self.load.seed = seed;
+        self.messages.push((Level::Info, format!("setting random seed to {seed}")));
+        Ok(())
+    }
+}
