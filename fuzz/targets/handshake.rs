@@ -1,4 +1,4 @@
-//! What a PostgreSQL server sends until a session is ready.
+//! What a PostgreSQL server sends until a connection is ready.
 
 #![no_main]
 

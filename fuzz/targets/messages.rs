@@ -1,4 +1,4 @@
-//! What a PostgreSQL server sends to a session that is ready.
+//! What a PostgreSQL server sends to a connection that is ready.
 
 #![no_main]
 

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::wake::{WakeQueue, Waker};
 
@@ -31,6 +32,26 @@ pub struct Tls {
     pub name: rustls_pki_types::ServerName<'static>,
 }
 
+/// How TCP connections are kept and given up; `None` leaves it to the system. Unix sockets have none of this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TcpOptions {
+    /// Send probes while nothing else is sent.
+    pub keepalive: Option<Keepalive>,
+    /// How long sent data may stay without acknowledgement; in ms, where the system has this (Linux).
+    pub user_timeout: Option<Duration>,
+}
+
+/// When keepalive probes are sent; `None` leaves it to the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keepalive {
+    /// Idle time before the first probe, in s.
+    pub idle: Option<Duration>,
+    /// Time between probes, in s.
+    pub interval: Option<Duration>,
+    /// Probes without an answer before the connection is given up.
+    pub count: Option<u32>,
+}
+
 /// One end point a client keeps a connection to.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
@@ -38,6 +59,16 @@ pub struct Endpoint {
     pub address: Address,
     /// Present when the client may answer [`Step::StartTls`] for this link.
     pub tls: Option<Tls>,
+    /// For an address of TCP.
+    pub tcp: TcpOptions,
+}
+
+impl Endpoint {
+    /// Without TLS, and with the system's ways for TCP.
+    #[must_use]
+    pub fn plain(address: Address) -> Self {
+        Self { address, tls: None, tcp: TcpOptions::default() }
+    }
 }
 
 /// What happened; handed to [`Client::handle`] one at a time.

@@ -18,10 +18,9 @@ mod stop;
 mod wake;
 
 pub use client::{
-    Address, Client, Endpoint, Event, Failure, Io, Level, Link, Outcome, Returned, StatementEnd, Step, Time,
-    Tls,
+    Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome, Returned, StatementEnd,
+    Step, TcpOptions, Time, Tls,
 };
-pub use driver::start_connect;
 pub use error::EngineError;
 pub use measured::{Abort, Measured, OwnCost, ScriptFigures, Second, StatementFigures};
 pub use observer::{Entry, EntryEnd, Message, Observer};

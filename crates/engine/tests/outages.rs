@@ -139,7 +139,7 @@ impl Client for Mover {
                     fail(io);
                 }
                 let address = Address::Unix("/elsewhere".into());
-                io.redirect(0, Endpoint { address, tls: None });
+                io.redirect(0, Endpoint::plain(address));
                 self.0.handle(event, io)
             }
             event => self.0.handle(event, io),

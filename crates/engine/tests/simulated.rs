@@ -342,7 +342,7 @@ struct TwoLinks {
 impl Client for TwoLinks {
     fn endpoints(&self) -> Vec<Endpoint> {
         let address = Address::Unix("/simulated".into());
-        vec![Endpoint { address: address.clone(), tls: None }, Endpoint { address, tls: None }]
+        vec![Endpoint::plain(address.clone()), Endpoint::plain(address)]
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use protocol::postgres::{Format, Login, Message, Session, Want, frontend};
+use protocol::postgres::{Connection, Format, Login, Message, Want, frontend};
 use protocol::redis::{self, Replies, Reply};
 
 /// Rows of the larger results.
@@ -52,9 +52,9 @@ fn encode_query(bencher: Bencher<'_, '_>) {
 }
 
 /// Everything up to the end of `input`; how many messages that was.
-fn decode(session: &mut Session, input: &[u8]) -> usize {
+fn decode(connection: &mut Connection, input: &[u8]) -> usize {
     let (mut at, mut messages) = (0, 0);
-    while let Some(message) = session.next(input, &mut at).expect("good bytes") {
+    while let Some(message) = connection.next(input, &mut at).expect("good bytes") {
         if let Message::DataRow(row) = &message {
             for value in row.iter() {
                 black_box(value);
@@ -67,12 +67,12 @@ fn decode(session: &mut Session, input: &[u8]) -> usize {
 
 fn decode_with(bencher: Bencher<'_, '_>, want: Want, rows: usize) {
     let input = answer(rows);
-    let mut session = Session::new(Arc::new(Login::new("u", "d")));
-    session.rows(want);
+    let mut connection = Connection::new(Arc::new(Login::new("u", "d")));
+    connection.rows(want);
     bencher
         .counter(BytesCount::new(input.len()))
         .counter(ItemsCount::new(rows))
-        .bench_local(|| decode(&mut session, black_box(&input)));
+        .bench_local(|| decode(&mut connection, black_box(&input)));
 }
 
 #[divan::bench(args = [1, ROWS])]

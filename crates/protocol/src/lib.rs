@@ -8,5 +8,6 @@
 mod address;
 pub mod postgres;
 pub mod redis;
+pub mod wording;
 
 pub use address::Address;

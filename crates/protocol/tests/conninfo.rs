@@ -562,10 +562,13 @@ fn wrong_lines_of_a_service_file_are_named() {
             "connection option \"sslcrl\" is not supported: certificate revocation lists are not checked",
         ),
     ] {
-        let env = env().with_file("/home/os/.pg_service.conf", format!("[s]\n\n{line}\n"), 0o644);
+        let before = ["[s]", ""];
+        let file = format!("{}\n{line}\n", before.join("\n"));
+        let number = before.len() + 1;
+        let env = env().with_file("/home/os/.pg_service.conf", file, 0o644);
         assert_eq!(
             error_in("service=s", &env),
-            format!("{what} in service file \"/home/os/.pg_service.conf\", line 3"),
+            format!("{what} in service file \"/home/os/.pg_service.conf\", line {number}"),
             "{line}"
         );
     }

@@ -71,44 +71,32 @@ fn lines_are_counted_and_long_ones_cut() {
     let long_right = format!("select abc, {twos}2");
     let long_left = format!("select {ones}abc");
     let long_wide = format!("select {ones}'日本', abc, {twos}2");
-    for (query, at, line, caret) in [
-        ("select\nabc", 8, "LINE 2: abc", "        ^"),
-        ("select\r\nabc", 9, "LINE 2: abc", "        ^"),
-        ("\n\nselect abc\nfrom t", 10, "LINE 3: select abc", "               ^"),
-        ("abc", 1, "LINE 1: abc", "        ^"),
-        ("select", 7, "LINE 1: select", "              ^"),
-        ("select 'äö', abc", 14, "LINE 1: select 'äö', abc", "                     ^"),
-        ("select '日本', abc", 14, "LINE 1: select '日本', abc", "                       ^"),
-        (
-            &long,
-            98,
-            "LINE 1: ..., 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, abc, 2, 2,...",
-            "                                                             ^",
-        ),
-        (
-            &long_right,
-            8,
-            "LINE 1: select abc, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, ...",
-            "               ^",
-        ),
-        (
-            &long_left,
-            98,
-            "LINE 1: ...1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, abc",
-            "                                                                    ^",
-        ),
-        (
-            &long_wide,
-            104,
-            "LINE 1: ...1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, '日本', abc, 2, 2,...",
-            "                                                             ^",
-        ),
-        ("select\t'x',\tabc", 13, "LINE 1: select 'x', abc", "                    ^"),
+    // Where the error is.
+    const PLACE: &str = "abc";
+    // Screen columns: a tab is shown as one blank.
+    let columns = |text: &str| text.chars().map(|c| if "日本".contains(c) { 2 } else { 1 }).sum::<usize>();
+    for (query, line) in [
+        ("select\nabc", "LINE 2: abc"),
+        ("select\r\nabc", "LINE 2: abc"),
+        ("\n\nselect abc\nfrom t", "LINE 3: select abc"),
+        ("abc", "LINE 1: abc"),
+        ("select 'äö', abc", "LINE 1: select 'äö', abc"),
+        ("select '日本', abc", "LINE 1: select '日本', abc"),
+        (&long, "LINE 1: ..., 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, abc, 2, 2,..."),
+        (&long_right, "LINE 1: select abc, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, ..."),
+        (&long_left, "LINE 1: ...1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, abc"),
+        (&long_wide, "LINE 1: ...1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, '日本', abc, 2, 2,..."),
+        ("select\t'x',\tabc", "LINE 1: select 'x', abc"),
     ] {
+        let before = |text: &str| text.split(PLACE).next().expect("a part").to_owned();
+        let at = before(query).chars().count() as u32 + 1;
+        let caret = format!("{}^", " ".repeat(columns(&before(line))));
         let text = error(Some(at)).libpq_text(Some(query));
         let shown: Vec<&str> = text.lines().skip(1).collect();
-        assert_eq!(shown, [line, caret], "{query:?} at {at}");
+        assert_eq!(shown, [line, &caret], "{query:?} at {at}");
     }
+    let behind = error(Some(7)).libpq_text(Some("select"));
+    assert!(behind.ends_with("\nLINE 1: select\n              ^\n"), "{behind}");
     assert_eq!(error(Some(99)).libpq_text(Some("short")).lines().count(), 1, "beyond the query");
     assert_eq!(error(Some(0)).libpq_text(Some("short")).lines().count(), 1, "position 0");
 }

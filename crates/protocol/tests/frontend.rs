@@ -36,7 +36,6 @@ fn their_bind(
 #[test]
 fn messages_without_content() {
     assert_same(ours::sync, theirs::sync);
-    assert_same(ours::flush, theirs::flush);
     assert_same(ours::copy_done, theirs::copy_done);
     assert_same(ours::terminate, theirs::terminate);
     assert_same(ours::ssl_request, theirs::ssl_request);
@@ -56,9 +55,6 @@ proptest! {
             |out| theirs::parse(&name, &sql, types.iter().copied(), out).unwrap(),
         );
         assert_same(|out| ours::describe_portal(out, &name), |out| theirs::describe(b'P', &name, out).unwrap());
-        assert_same(|out| ours::describe_statement(out, &name), |out| theirs::describe(b'S', &name, out).unwrap());
-        assert_same(|out| ours::close_portal(out, &name), |out| theirs::close(b'P', &name, out).unwrap());
-        assert_same(|out| ours::close_statement(out, &name), |out| theirs::close(b'S', &name, out).unwrap());
         assert_same(|out| ours::execute(out, &name, 7), |out| theirs::execute(&name, 7, out).unwrap());
         assert_same(|out| ours::copy_fail(out, &sql), |out| theirs::copy_fail(&sql, out).unwrap());
         assert_same(

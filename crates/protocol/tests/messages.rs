@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use protocol::postgres::{Broken, Counted, Login, Message, Session, TxStatus, Want};
+use protocol::postgres::{Broken, Connection, Counted, Login, Message, TxStatus, Want};
 
-fn session() -> Session {
-    Session::new(Arc::new(Login::new("u", "d")))
+fn connection() -> Connection {
+    Connection::new(Arc::new(Login::new("u", "d")))
 }
 
 /// A message of the server.
@@ -79,8 +79,8 @@ type Seen = (Vec<String>, Counted, usize);
 
 /// Feeds `bytes` in pieces of these sizes, keeping what is not used.
 fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
-    let mut session = session();
-    session.rows(want);
+    let mut connection = connection();
+    connection.rows(want);
     let (mut buffer, mut seen, mut kept) = (Vec::new(), Vec::new(), 0);
     let mut rest = bytes;
     for size in sizes.iter().cycle() {
@@ -88,7 +88,7 @@ fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
         rest = behind;
         buffer.extend_from_slice(piece);
         let mut at = 0;
-        while let Some(message) = session.next(&buffer, &mut at)? {
+        while let Some(message) = connection.next(&buffer, &mut at)? {
             seen.push(describe(&message));
         }
         buffer.drain(..at);
@@ -98,7 +98,7 @@ fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
         }
     }
     assert!(buffer.is_empty(), "{} bytes left over", buffer.len());
-    Ok((seen, session.take_counts(), kept))
+    Ok((seen, connection.take_counts(), kept))
 }
 
 #[test]
@@ -146,20 +146,20 @@ fn a_large_row_passes_a_small_buffer() {
 #[test]
 fn what_was_wanted_may_change_between_rows() {
     let bytes = [row(&[Some(b"first")]), row(&[Some(b"second")])].concat();
-    let mut session = session();
-    session.rows(Want::Skip);
+    let mut connection = connection();
+    connection.rows(Want::Skip);
     let mut at = 0;
     // The first row is half here; then rows are wanted.
-    assert_eq!(session.next(&bytes[..8], &mut at), Ok(None));
-    session.rows(Want::Read);
-    let Ok(Some(Message::DataRow(second))) = session.next(&bytes, &mut at) else {
+    assert_eq!(connection.next(&bytes[..8], &mut at), Ok(None));
+    connection.rows(Want::Read);
+    let Ok(Some(Message::DataRow(second))) = connection.next(&bytes, &mut at) else {
         panic!("the second row");
     };
     assert_eq!(second.column(0), Some(&b"second"[..]));
     assert_eq!(second.column(1), None);
-    let counted = session.take_counts();
+    let counted = connection.take_counts();
     assert_eq!((at, counted.rows, counted.bytes), (bytes.len(), 2, 11));
-    assert_eq!(session.take_counts(), Counted::default());
+    assert_eq!(connection.take_counts(), Counted::default());
 }
 
 /// A statement's rows and its tag.
@@ -203,15 +203,15 @@ fn statements_are_counted_by_their_rows_and_tags() {
 
 #[test]
 fn status_and_settings_are_kept() {
-    let mut session = session();
+    let mut connection = connection();
     let bytes = conversation();
     let mut at = 0;
-    while session.next(&bytes, &mut at).expect("good bytes").is_some() {}
-    assert_eq!(session.status(), TxStatus::InTransaction);
-    assert_eq!(session.setting("TimeZone"), Some("UTC"));
+    while connection.next(&bytes, &mut at).expect("good bytes").is_some() {}
+    assert_eq!(connection.status(), TxStatus::InTransaction);
+    assert_eq!(connection.setting("TimeZone"), Some("UTC"));
     let later = message(b'S', b"TimeZone\0Asia/Tokyo\0");
-    assert!(session.next(&later, &mut 0).expect("good bytes").is_some());
-    assert_eq!(session.setting("TimeZone"), Some("Asia/Tokyo"));
+    assert!(connection.next(&later, &mut 0).expect("good bytes").is_some());
+    assert_eq!(connection.setting("TimeZone"), Some("Asia/Tokyo"));
 }
 
 #[test]
@@ -266,13 +266,13 @@ fn garbage_is_told_from_half_a_message() {
         ),
         ("late", message(b'R', b"\0\0\0\0"), "unexpected message type \"R\" from server during a query"),
     ] {
-        let error = session().next(&bytes, &mut 0).expect_err(what);
+        let error = connection().next(&bytes, &mut 0).expect_err(what);
         assert_eq!(error.to_string(), expected, "{what}");
     }
     for body in [&b""[..], b"\0", b"\0\x05abc"] {
-        let mut session = session();
-        session.rows(Want::Skip);
-        assert!(session.next(&message(b'D', body), &mut 0).is_err(), "skipped row of {body:?}");
+        let mut connection = connection();
+        connection.rows(Want::Skip);
+        assert!(connection.next(&message(b'D', body), &mut 0).is_err(), "skipped row of {body:?}");
     }
 }
 
@@ -287,10 +287,10 @@ fn almost_messages() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in almost_messages(), want in prop::sample::select(vec![Want::Read, Want::Skip])) {
-        let mut session = session();
-        session.rows(want);
+        let mut connection = connection();
+        connection.rows(want);
         let mut at = 0;
-        while let Ok(Some(message)) = session.next(&bytes, &mut at) {
+        while let Ok(Some(message)) = connection.next(&bytes, &mut at) {
             describe(&message);
             if let Message::Error(fields) = message {
                 let _ = fields.to_owned().libpq_text(Some("select 1\nfrom t"));
@@ -311,9 +311,9 @@ proptest! {
     fn rows_read_back(values in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..50)), 0..9)) {
         let values: Vec<Option<&[u8]>> = values.iter().map(|value| value.as_deref()).collect();
         let bytes = row(&values);
-        let mut session = session();
+        let mut connection = connection();
         let mut at = 0;
-        let Ok(Some(Message::DataRow(row))) = session.next(&bytes, &mut at) else {
+        let Ok(Some(Message::DataRow(row))) = connection.next(&bytes, &mut at) else {
             panic!("a row");
         };
         prop_assert_eq!(row.iter().collect::<Vec<_>>(), values.clone());

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::{Env, RootCertificates};
-use protocol::postgres::{Config, Host, SslMode};
+use protocol::postgres::{Config, Host};
 
 use super::TargetError;
 use super::settings::journal::{Access, Journal, Recovered, Scope, left_at, recover};
@@ -103,15 +103,7 @@ impl UrlServer {
     /// What libpq programs need to connect alike, beside host, port, user, database and password.
     #[must_use]
     pub fn libpq_environment(&self) -> Vec<(OsString, OsString)> {
-        let mode = match self.config.ssl.mode {
-            SslMode::Disable => "disable",
-            SslMode::Allow => "allow",
-            SslMode::Prefer => "prefer",
-            SslMode::Require => "require",
-            SslMode::VerifyCa => "verify-ca",
-            SslMode::VerifyFull => "verify-full",
-        };
-        let mut env = vec![("PGSSLMODE".into(), mode.into())];
+        let mut env = vec![("PGSSLMODE".into(), self.config.ssl.mode.name().into())];
         match &self.config.ssl.root {
             RootCertificates::None => {}
             RootCertificates::System => env.push(("PGSSLROOTCERT".into(), "system".into())),

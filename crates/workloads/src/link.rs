@@ -1,19 +1,13 @@
-//! A PostgreSQL link of a client: from the open connection to a session that takes queries.
+//! A PostgreSQL link of a client: from the open connection to one that takes queries.
 
 use std::sync::Arc;
 
-use engine::{Endpoint, Io, Link, Returned, Step};
-use protocol::Address;
-use protocol::postgres::conninfo::TargetSession;
-use protocol::postgres::{Counted, Handshake, Session, SessionError};
+use engine::{Endpoint, Io, Keepalive, Link, Returned, Step};
+use protocol::postgres::conninfo::{TargetSession, TcpOptions};
+use protocol::postgres::{Connection, Counted, Handshake, LoginError, Place};
+use protocol::{Address, wording};
 
-use protocol::postgres::Place;
-
-/// What libpq says of a connection that ends without a word.
-pub(crate) const CLOSED: &str = "server closed the connection unexpectedly\n\tThis probably means the server \
-                                 terminated abnormally\n\tbefore or while processing the request.";
-
-/// What a session counted, as the engine takes it.
+/// What a connection counted, as the engine takes it.
 #[inline]
 pub(crate) fn returned(counted: Counted) -> Returned {
     let Counted { rows, bytes, affected, queries, changes } = counted;
@@ -25,14 +19,14 @@ pub(crate) fn returned(counted: Counted) -> Returned {
 pub(crate) enum Progress {
     /// Answer this to the engine.
     Step(Step),
-    /// The session takes queries.
+    /// The connection takes queries.
     Up,
 }
 
-/// A connection and its session.
+/// A connection, its place, and how far it has come.
 #[derive(Debug)]
 pub(crate) struct PgLink {
-    pub(crate) session: Session,
+    pub(crate) session: Connection,
     connect: Place,
     link: Link,
     stage: Stage,
@@ -51,7 +45,7 @@ enum Stage {
 
 impl PgLink {
     pub(crate) fn new(connect: &Place, link: Link) -> Self {
-        let session = Session::new(Arc::clone(&connect.login));
+        let session = Connection::new(Arc::clone(&connect.login));
         Self { session, connect: connect.clone(), link, stage: Stage::Down, refused: false }
     }
 
@@ -68,9 +62,18 @@ impl PgLink {
         self.stage = Stage::Down;
     }
 
+    /// Connects anew, to where the server's name leads by now.
+    pub(crate) fn again(&mut self, io: &mut Io<'_>) -> Step {
+        self.close();
+        if self.connect.follow_name() {
+            io.redirect(self.link, endpoint(&self.connect));
+        }
+        Step::Reconnect(self.link)
+    }
+
     /// Goes to another server from the next connection on.
     pub(crate) fn redirect(&mut self, connect: &Place) {
-        self.session = Session::new(Arc::clone(&connect.login));
+        self.session = Connection::new(Arc::clone(&connect.login));
         self.connect = connect.clone();
         self.stage = Stage::Down;
     }
@@ -144,9 +147,11 @@ impl PgLink {
             return Ok(Progress::Step(Step::Reconnect(self.link)));
         }
         let reason = match error {
-            None => CLOSED.to_owned(),
-            Some(error) if !up => format!("{}{}", system_words(error), self.advice(error)),
-            Some(error) => system_words(error),
+            None => wording::CLOSED.to_owned(),
+            Some(error) if !up => {
+                format!("{}{}", wording::system(error), wording::advice(&self.connect.address, error))
+            }
+            Some(error) => wording::system(error),
         };
         Err(if up { reason } else { self.failure(&reason) })
     }
@@ -171,29 +176,14 @@ impl PgLink {
     }
 
     fn failure(&self, reason: &str) -> String {
-        let place = self.connect.address.in_words(self.connect.host.as_deref());
-        format!("connection to server {place} failed: {reason}")
-    }
-
-    /// What libpq asks when nobody answers.
-    fn advice(&self, error: &std::io::Error) -> &'static str {
-        use std::io::ErrorKind::{ConnectionRefused, NotFound};
-        match (&self.connect.address, error.kind()) {
-            (Address::Unix(_), ConnectionRefused | NotFound) => {
-                "\n\tIs the server running locally and accepting connections on that socket?"
-            }
-            (Address::Tcp(_), ConnectionRefused) => {
-                "\n\tIs the server running on that host and accepting TCP/IP connections?"
-            }
-            _ => "",
-        }
+        wording::not_connected(&self.connect.address, self.connect.host.as_deref(), reason)
     }
 }
 
 /// A server that starts, stops, recovers or has no connection left may take one later.
-fn is_passing(error: &SessionError) -> bool {
+fn is_passing(error: &LoginError) -> bool {
     match error {
-        SessionError::Server { error, .. } => {
+        LoginError::Server { error, .. } => {
             ["08", "53", "57"].iter().any(|class| error.code.starts_with(class))
         }
         _ => false,
@@ -204,7 +194,10 @@ fn is_passing(error: &SessionError) -> bool {
 pub(crate) fn endpoint(place: &Place) -> Endpoint {
     let tls =
         place.tls.as_ref().map(|tls| engine::Tls { config: Arc::clone(&tls.config), name: tls.name.clone() });
-    Endpoint { address: address(&place.address), tls }
+    let TcpOptions { keepalives, idle, interval, count, user_timeout } = place.tcp;
+    let keepalive = keepalives.then_some(Keepalive { idle, interval, count });
+    let tcp = engine::TcpOptions { keepalive, user_timeout };
+    Endpoint { address: address(&place.address), tls, tcp }
 }
 
 /// As the engine connects to it.
@@ -215,17 +208,30 @@ pub(crate) fn address(address: &Address) -> engine::Address {
     }
 }
 
-/// An error of the system without its number.
-pub(crate) fn system_words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use protocol::postgres::Login;
 
     use super::*;
+
+    #[test]
+    fn tcp_keepalive_settings_of_a_place_reach_its_end_point() {
+        let seconds = |seconds| Some(std::time::Duration::from_secs(seconds));
+        let address = Address::Tcp("127.0.0.1:5433".parse().unwrap());
+        let tcp_of = |tcp| {
+            let place = Place { tcp, ..Place::new(address.clone(), Arc::new(Login::new("me", "db"))) };
+            endpoint(&place).tcp
+        };
+        let (idle, interval, count) = (seconds(7), seconds(8), Some(9));
+        let user_timeout = seconds(2);
+        let given = TcpOptions { keepalives: true, idle, interval, count, user_timeout };
+        let keepalive = Keepalive { idle, interval, count };
+        assert_eq!(tcp_of(given), engine::TcpOptions { keepalive: Some(keepalive), user_timeout });
+        let off = TcpOptions { keepalives: false, ..given };
+        assert_eq!(tcp_of(off), engine::TcpOptions { keepalive: None, user_timeout });
+        let usual = engine::TcpOptions { keepalive: Some(Keepalive::default()), user_timeout: None };
+        assert_eq!(tcp_of(TcpOptions::default()), usual);
+    }
 
     #[test]
     fn refusals_read_as_libpq_has_them() {
@@ -254,12 +260,8 @@ mod tests {
                  running on that host and accepting TCP/IP connections?",
             ),
         ] {
-            let connect = Place {
-                address,
-                tls: None,
-                host: host.map(Into::into),
-                login: Arc::new(Login::new("me", "db")),
-            };
+            let login = Arc::new(Login::new("me", "db"));
+            let connect = Place { host: host.map(Into::into), ..Place::new(address, login) };
             let mut link = PgLink::new(&connect, 0);
             let error = std::io::Error::from_raw_os_error(code);
             assert_eq!(link.closed(Some(&error)).unwrap_err(), wanted);

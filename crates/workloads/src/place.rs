@@ -1,9 +1,11 @@
-//! Where a workload's clients and checks go: resolved places, no names to look up any more.
+//! Where a workload's clients and checks go.
+
+use std::sync::Arc;
 
 use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
-use protocol::postgres::{Place, Server};
+use protocol::postgres::{HostName, Place, Server};
 use protocol::redis::{self, ControlError};
 
 use crate::error::WorkloadError;
@@ -24,6 +26,14 @@ pub struct Places {
 }
 
 impl Places {
+    /// The names that were looked up, which may lead elsewhere one day; a name may be there more than once.
+    #[must_use]
+    pub fn names(&self) -> Vec<Arc<HostName>> {
+        let several = self.postgres_all.iter().map(|server| &server.place);
+        let places = self.postgres.iter().chain(&self.postgres_again).chain(several);
+        places.filter_map(|place| Some(Arc::clone(place.named.as_ref()?.name()))).collect()
+    }
+
     /// The PostgreSQL server.
     ///
     /// # Errors

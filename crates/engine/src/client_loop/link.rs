@@ -92,7 +92,7 @@ impl LinkState {
         match self.order.take() {
             None => {}
             Some(Order::Close) => driver.close(self.conn),
-            Some(Order::Connect) => driver.connect(self.conn, &self.endpoint.address),
+            Some(Order::Connect) => driver.connect(self.conn, &self.endpoint),
         }
     }
 

@@ -86,7 +86,7 @@ impl<D: Driver> ClientLoop<D> {
             owners.extend((0..endpoints.len()).map(|link| (index, link)));
             let seat = Seat::new(client, index, number, first_conn, endpoints);
             for (link, state) in seat.links.iter().enumerate().filter(|_| !seat.settled) {
-                driver.connect(first_conn + link, &state.endpoint.address);
+                driver.connect(first_conn + link, &state.endpoint);
             }
             seats.push(seat);
         }

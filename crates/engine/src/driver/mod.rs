@@ -4,6 +4,7 @@ mod choose;
 mod cpu;
 mod epoch;
 mod portable;
+mod tcp;
 #[cfg(target_os = "linux")]
 mod uring;
 
@@ -14,11 +15,10 @@ pub(crate) use choose::{Chosen, choose};
 pub(crate) use cpu::Cpu;
 pub(crate) use epoch::Epoch;
 pub(crate) use portable::Portable;
-pub use portable::start_connect;
 #[cfg(target_os = "linux")]
 pub(crate) use uring::Uring;
 
-use crate::client::{Address, Time};
+use crate::client::{Endpoint, Time};
 use crate::wake::Notify;
 
 /// Number of a connection within its thread, the same for all the connections a link makes one after another.
@@ -62,7 +62,7 @@ pub(crate) trait Driver {
     fn cpu(&self) -> Cpu;
 
     /// Starts to connect; the outcome, also an immediate failure, comes as an event.
-    fn connect(&mut self, conn: Conn, address: &Address);
+    fn connect(&mut self, conn: Conn, to: &Endpoint);
 
     /// Sends `out` and leaves it empty, usually with another buffer's memory. Bytes for a connection that is gone vanish.
     fn send(&mut self, conn: Conn, out: &mut Vec<u8>);

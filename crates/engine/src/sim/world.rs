@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::server::{Action, Greeting, Replies, Server};
-use crate::client::{Address, Time};
+use crate::client::{Address, Endpoint, Time};
 use crate::driver::{Clock, Conn, Cpu, Driver, Happened};
 use crate::wake::Notify;
 
@@ -198,9 +198,9 @@ impl Driver for SimDriver<'_, '_> {
         Cpu::default()
     }
 
-    fn connect(&mut self, conn: Conn, address: &Address) {
+    fn connect(&mut self, conn: Conn, to: &Endpoint) {
         self.close(conn);
-        self.connections[conn] = Some(self.world.borrow_mut().connect(self.thread, conn, address));
+        self.connections[conn] = Some(self.world.borrow_mut().connect(self.thread, conn, &to.address));
     }
 
     fn send(&mut self, conn: Conn, out: &mut Vec<u8>) {

@@ -74,7 +74,7 @@ pub enum Phase {
 impl Asker {
     pub fn new(address: Address) -> Self {
         Self {
-            endpoint: Endpoint { address, tls: None },
+            endpoint: Endpoint::plain(address),
             request: b"ask".to_vec(),
             loss: Loss::Reconnect,
             script: 0,

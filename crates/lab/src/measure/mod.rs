@@ -13,6 +13,7 @@ use protocol::postgres::sql::SqlError;
 use record::{Sample, SeriesPoint};
 use results::{Spool, StoreError};
 use target::Stop;
+use target::control::Names;
 use workloads::{ClientWorkload, Places, WorkloadError};
 
 use self::series::Series;
@@ -85,6 +86,8 @@ pub fn measure(
     let started_at = jiff::Timestamp::now().to_string();
     let mut watch = Watch { observer, collectors, series, samples: Vec::new(), trouble: None };
     let plan = plan::plan(setup, workload);
+    // Names are followed while clients may connect anew.
+    let _names = Names::follow(places.names());
     let engine = engine::run(&plan, clients, &mut watch, &engine::Stop::from(stop.flag()))?;
     let Watch { collectors, series, mut samples, mut trouble, .. } = watch;
     // What was measured until now is worth its figures, also if the user has seen enough.

@@ -4,8 +4,8 @@
 
 use std::ffi::CStr;
 
+use super::announced::CancelKey;
 use super::rows::Format;
-use super::session::CancelKey;
 
 /// Protocol 3.0.
 const VERSION_3: u32 = 3 << 16;
@@ -19,7 +19,7 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 #[error("number of parameters must be between 0 and 65535")]
 pub struct TooManyParameters;
 
-/// Runs a query string, possibly of several statements (simple protocol), in whatever encoding the session has.
+/// Runs a query string, possibly of several statements (simple protocol), in whatever encoding the connection has.
 #[inline]
 pub fn query(out: &mut Vec<u8>, sql: impl AsRef<[u8]>) {
     message(out, b'Q', |out| cstr_bytes(out, sql.as_ref()));
@@ -98,22 +98,10 @@ pub fn bind(
 
 /// Asks for a portal's columns.
 pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
-    named(out, b'D', b'P', portal);
-}
-
-/// Asks for a statement's parameter types and columns.
-pub fn describe_statement(out: &mut Vec<u8>, statement: &str) {
-    named(out, b'D', b'S', statement);
-}
-
-/// Closes a portal.
-pub fn close_portal(out: &mut Vec<u8>, portal: &str) {
-    named(out, b'C', b'P', portal);
-}
-
-/// Closes a prepared statement.
-pub fn close_statement(out: &mut Vec<u8>, statement: &str) {
-    named(out, b'C', b'S', statement);
+    message(out, b'D', |out| {
+        out.push(b'P');
+        cstr(out, portal);
+    });
 }
 
 /// Runs a portal; `max_rows` 0 means all of them.
@@ -129,11 +117,6 @@ pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: u32) {
 #[inline]
 pub fn sync(out: &mut Vec<u8>) {
     message(out, b'S', |_| ());
-}
-
-/// Asks the server to send what it holds back.
-pub fn flush(out: &mut Vec<u8>) {
-    message(out, b'H', |_| ());
 }
 
 /// A piece of COPY data.
@@ -152,7 +135,7 @@ pub fn copy_fail(out: &mut Vec<u8>, reason: &str) {
     message(out, b'f', |out| cstr(out, reason));
 }
 
-/// Ends the session.
+/// Ends the connection.
 pub fn terminate(out: &mut Vec<u8>) {
     message(out, b'X', |_| ());
 }
@@ -171,7 +154,7 @@ pub fn ssl_request(out: &mut Vec<u8>) {
     out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
 }
 
-/// Opens a session with these parameters, `user` among them.
+/// Opens a connection with these parameters, `user` among them.
 pub fn startup<'p>(out: &mut Vec<u8>, parameters: impl IntoIterator<Item = (&'p str, &'p str)>) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -202,13 +185,6 @@ pub(crate) fn sasl_initial(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
 /// A later message of a SASL exchange.
 pub(crate) fn sasl_response(out: &mut Vec<u8>, data: &[u8]) {
     message(out, b'p', |out| out.extend_from_slice(data));
-}
-
-fn named(out: &mut Vec<u8>, tag: u8, kind: u8, name: &str) {
-    message(out, tag, |out| {
-        out.push(kind);
-        cstr(out, name);
-    });
 }
 
 #[inline]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::choices::Choices;
 use super::conninfo::Password;
 use super::frame::Broken;
 use super::scram::{ScramCache, ScramError};
@@ -26,9 +27,26 @@ pub enum SslMode {
 }
 
 impl SslMode {
-    /// True when a plain connection will not do.
+    pub(crate) const CHOICES: Choices<SslMode> = Choices {
+        expected: "disable, allow, prefer, require, verify-ca or verify-full",
+        values: &[
+            ("disable", SslMode::Disable),
+            ("allow", SslMode::Allow),
+            ("prefer", SslMode::Prefer),
+            ("require", SslMode::Require),
+            ("verify-ca", SslMode::VerifyCa),
+            ("verify-full", SslMode::VerifyFull),
+        ],
+    };
+
+    /// As a connection string names it.
     #[must_use]
-    pub fn demands_tls(self) -> bool {
+    pub fn name(self) -> &'static str {
+        Self::CHOICES.name(self)
+    }
+
+    /// True when a plain connection will not do.
+    pub(crate) fn demands_tls(self) -> bool {
         self >= SslMode::Require
     }
 }
@@ -43,6 +61,13 @@ pub enum SslNegotiation {
     Direct,
 }
 
+impl SslNegotiation {
+    pub(crate) const CHOICES: Choices<SslNegotiation> = Choices {
+        expected: "postgres or direct",
+        values: &[("postgres", SslNegotiation::Postgres), ("direct", SslNegotiation::Direct)],
+    };
+}
+
 /// Whether SCRAM must be tied to the TLS connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ChannelBinding {
@@ -53,6 +78,17 @@ pub enum ChannelBinding {
     Prefer,
     /// Only so.
     Require,
+}
+
+impl ChannelBinding {
+    pub(crate) const CHOICES: Choices<ChannelBinding> = Choices {
+        expected: "disable, prefer or require",
+        values: &[
+            ("disable", ChannelBinding::Disable),
+            ("prefer", ChannelBinding::Prefer),
+            ("require", ChannelBinding::Require),
+        ],
+    };
 }
 
 /// A way to prove who one is.
@@ -69,15 +105,20 @@ pub enum AuthMethod {
 }
 
 impl AuthMethod {
-    /// The name used in `require_auth`.
+    pub(crate) const CHOICES: Choices<AuthMethod> = Choices {
+        expected: "a list of password, md5, scram-sha-256, gss, sspi, oauth and none",
+        values: &[
+            ("none", AuthMethod::None),
+            ("password", AuthMethod::Password),
+            ("md5", AuthMethod::Md5),
+            ("scram-sha-256", AuthMethod::ScramSha256),
+        ],
+    };
+
+    /// As `require_auth` names it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            AuthMethod::None => "none",
-            AuthMethod::Password => "password",
-            AuthMethod::Md5 => "md5",
-            AuthMethod::ScramSha256 => "scram-sha-256",
-        }
+        Self::CHOICES.name(self)
     }
 }
 
@@ -112,7 +153,7 @@ impl Default for AuthPolicy {
     }
 }
 
-/// What one connection needs to log in; shared by all sessions that log in alike.
+/// What one connection needs to log in; shared by all connections that log in alike.
 #[derive(Debug, Clone)]
 pub struct Login {
     /// Role to log in as.
@@ -153,9 +194,9 @@ impl Login {
     }
 }
 
-/// Why a session could not be opened.
+/// Why a login failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SessionError {
+pub enum LoginError {
     /// The server refused.
     #[error("{}", two_refusals(.error, .earlier.as_deref()))]
     Server {

@@ -1,4 +1,4 @@
-//! What the server says once a session is ready, borrowed from the receive buffer.
+//! What the server says once a connection is ready, borrowed from the receive buffer.
 
 use super::frame::{Broken, Header, Reader};
 use super::rows::{DataRow, Format, RowDescription};
@@ -17,7 +17,7 @@ pub enum Message<'a> {
     CommandComplete(CommandTag<'a>),
     /// The query string was empty.
     EmptyQuery,
-    /// A statement failed. The session stays usable unless the severity is FATAL or PANIC.
+    /// A statement failed. The connection stays usable unless the severity is FATAL or PANIC.
     Error(ErrorFields<'a>),
     /// A notice or warning.
     Notice(ErrorFields<'a>),
@@ -47,11 +47,11 @@ pub enum Message<'a> {
     CopyDone,
     /// A setting's value, at connection and whenever it changes.
     ParameterStatus(Setting<'a>),
-    /// Somebody notified a channel this session listens on.
+    /// Somebody notified a channel this connection listens on.
     Notification(Notification<'a>),
 }
 
-/// State of the session's transaction when the server is ready.
+/// State of the transaction when the server is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TxStatus {
     /// Not in a transaction.
@@ -135,8 +135,7 @@ impl<'a> CommandTag<'a> {
     }
 
     /// Whether a statement that asks for rows says that there were none.
-    #[must_use]
-    pub fn found_nothing(&self) -> bool {
+    pub(crate) fn found_nothing(&self) -> bool {
         matches!(self.0, b"SELECT 0" | b"FETCH 0")
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use rustls_pki_types::ServerName;
 
-use super::Login;
+use super::conninfo::TcpOptions;
+use super::host_name::NamedAddress;
+use super::login::Login;
 use crate::Address;
 
 /// One PostgreSQL server, resolved and ready to connect to; cheap to clone.
@@ -16,8 +18,31 @@ pub struct Place {
     pub tls: Option<Tls>,
     /// The name the address was looked up by, for messages; `None` when it was given as an address.
     pub host: Option<Arc<str>>,
+    /// Where that name leads, which may change; `None` when nothing was looked up.
+    pub named: Option<NamedAddress>,
+    /// How a TCP connection is kept and given up.
+    pub tcp: TcpOptions,
     /// User, database, password, TLS policy and parameters sent at startup (session settings among them).
     pub login: Arc<Login>,
+}
+
+impl Place {
+    /// A server at this address, without TLS.
+    #[must_use]
+    pub fn new(address: Address, login: Arc<Login>) -> Place {
+        Place { address, tls: None, host: None, named: None, tcp: TcpOptions::default(), login }
+    }
+
+    /// Goes to where the name leads by now; true when that is elsewhere. To be called before each new connection that is not
+    /// to wait for a name service: somebody else looks the name up ([`HostName`](super::HostName)).
+    pub fn follow_name(&mut self) -> bool {
+        let (Some(named), Address::Tcp(address)) = (&mut self.named, &mut self.address) else {
+            return false;
+        };
+        let moved = named.moved(*address);
+        *address = moved.unwrap_or(*address);
+        moved.is_some()
+    }
 }
 
 /// What a connection needs to be encrypted.

@@ -45,7 +45,7 @@ pub enum ScramError {
     NoRandom,
 }
 
-/// Keys derived from passwords so far, shared by all sessions: the derivation is paid once per password, salt and
+/// Keys derived from passwords so far, shared by all connections: the derivation is paid once per password, salt and
 /// iteration count. Holds no password, only digests.
 #[derive(Default)]
 pub struct ScramCache {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use protocol::postgres::{Config, Env, Host, HostSpec, Session};
+use protocol::postgres::{Config, Connection, Env, Host, HostSpec};
 
 pub fn run(data: &[u8]) {
     let mut parts = data.splitn(4, |&byte| byte == 0);
@@ -31,7 +31,7 @@ fn check(config: &Config) {
     for host in &config.hosts {
         assert!(!host.to_string().is_empty());
         let mut out = Vec::new();
-        Session::new(Arc::new(config.login(host, Arc::default()))).start(&mut out);
+        Connection::new(Arc::new(config.login(host, Arc::default()))).start(&mut out);
         // Direct TLS sends nothing before it is up; all else begins with a packet that knows its length.
         if let Some(&length) = out.first_chunk() {
             assert_eq!(u32::from_be_bytes(length) as usize, out.len());

@@ -1,4 +1,4 @@
-//! What a PostgreSQL server sends until a session is ready.
+//! What a PostgreSQL server sends until a connection is ready.
 //!
 //! The first byte chooses how we log in, what follows is a server: messages of a tag, a length in one byte, and a
 //! body. At the start of its first SCRAM message, `r=@` stands for our nonce, which it could not know otherwise. Whatever
@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use protocol::postgres::{
-    Broken, ChannelBinding, Handshake, Login, Password, PasswordSource, Session, SessionError, SslMode,
+    Broken, ChannelBinding, Connection, Handshake, Login, LoginError, Password, PasswordSource, SslMode,
     SslNegotiation,
 };
 
@@ -54,20 +54,20 @@ fn login(choice: u8) -> Login {
 
 /// One side of a conversation, and what it came to.
 struct Talk {
-    session: Session,
+    connection: Connection,
     /// What arrived and has not been used.
     kept: Vec<u8>,
     /// All that was sent.
     sent: Vec<u8>,
     /// What the handshake answered, with the number of bytes sent by then.
-    answers: Vec<(Result<Handshake, SessionError>, usize)>,
+    answers: Vec<(Result<Handshake, LoginError>, usize)>,
 }
 
 /// All answers of a handshake with the server that `script` describes, whose messages arrive in pieces of `size`.
-fn converse(choice: u8, script: &[u8], size: usize) -> Vec<(Result<Handshake, SessionError>, usize)> {
-    let session = Session::new(Arc::new(login(choice)));
-    let mut talk = Talk { session, kept: Vec::new(), sent: Vec::new(), answers: Vec::new() };
-    let begun = talk.session.start(&mut talk.sent);
+fn converse(choice: u8, script: &[u8], size: usize) -> Vec<(Result<Handshake, LoginError>, usize)> {
+    let connection = Connection::new(Arc::new(login(choice)));
+    let mut talk = Talk { connection, kept: Vec::new(), sent: Vec::new(), answers: Vec::new() };
+    let begun = talk.connection.start(&mut talk.sent);
     talk.answer(Ok(begun));
     talk.follow(begun);
     let mut script = script;
@@ -81,7 +81,7 @@ fn converse(choice: u8, script: &[u8], size: usize) -> Vec<(Result<Handshake, Se
             }
         }
     }
-    assert!(talk.session.take_notices().len() <= MOST_NOTICES);
+    assert!(talk.connection.take_notices().len() <= MOST_NOTICES);
     talk.answers
 }
 
@@ -91,7 +91,7 @@ impl Talk {
         self.kept.extend_from_slice(piece);
         loop {
             let mut at = 0;
-            let answer = self.session.handshake(&self.kept, &mut at, &mut self.sent);
+            let answer = self.connection.handshake(&self.kept, &mut at, &mut self.sent);
             assert!(at <= self.kept.len(), "used {at} of {}", self.kept.len());
             self.kept.drain(..at);
             match answer {
@@ -111,10 +111,10 @@ impl Talk {
     /// Does what was asked for: TLS comes up without a certificate, and a link opens again.
     fn follow(&mut self, step: Handshake) {
         match step {
-            Handshake::StartTls => drop(self.session.secured(None, &mut self.sent)),
+            Handshake::StartTls => drop(self.connection.secured(None, &mut self.sent)),
             Handshake::Reconnect => {
                 self.kept.clear();
-                let begun = self.session.start(&mut self.sent);
+                let begun = self.connection.start(&mut self.sent);
                 self.answer(Ok(begun));
                 self.follow(begun);
             }
@@ -122,10 +122,10 @@ impl Talk {
         }
     }
 
-    fn answer(&mut self, answer: Result<Handshake, SessionError>) {
+    fn answer(&mut self, answer: Result<Handshake, LoginError>) {
         let told = answer.map_err(|error| match error {
             // A stranger is told by the first byte, before the length is there.
-            SessionError::Broken(Broken::UnknownMessage { tag, .. }) => {
+            LoginError::Broken(Broken::UnknownMessage { tag, .. }) => {
                 Broken::UnknownMessage { tag, length: 0 }.into()
             }
             error => error,

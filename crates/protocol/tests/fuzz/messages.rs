@@ -1,4 +1,4 @@
-//! What a PostgreSQL server sends to a session that is ready.
+//! What a PostgreSQL server sends to a connection that is ready.
 //!
 //! Whatever the bytes: the same messages, counts and error come out however they are cut, no byte is used that is
 //! not there, no more is kept than one incomplete message, and rows that are skipped, with their description, count like rows that are read.
@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use protocol::postgres::{
-    Broken, Counted, DataRow, Login, Message, RowDescription, ServerError, Session, Want,
+    Broken, Connection, Counted, DataRow, Login, Message, RowDescription, ServerError, Want,
 };
 
 /// Sizes of the pieces the bytes arrive in.
@@ -51,16 +51,16 @@ pub fn run(data: &[u8]) {
 
 /// Feeds `data` in pieces of `size`, keeping what is not used.
 fn feed(data: &[u8], rows: Rows, size: usize) -> Seen {
-    let mut session = Session::new(Arc::new(Login::new("u", "d")));
+    let mut connection = Connection::new(Arc::new(Login::new("u", "d")));
     let (mut buffer, mut messages) = (Vec::new(), Vec::new());
     for piece in data.chunks(size.max(1)) {
         buffer.extend_from_slice(piece);
         let mut at = 0;
         loop {
             let skip = rows == Rows::Skip || rows == Rows::InTurn && messages.len() % 2 == 1;
-            session.rows(if skip { Want::Skip } else { Want::Read });
+            connection.rows(if skip { Want::Skip } else { Want::Read });
             let before = at;
-            let next = session.next(&buffer, &mut at);
+            let next = connection.next(&buffer, &mut at);
             assert!(before <= at && at <= buffer.len(), "from {before} to {at} of {}", buffer.len());
             match next {
                 Ok(Some(message)) => {
@@ -71,12 +71,14 @@ fn feed(data: &[u8], rows: Rows, size: usize) -> Seen {
                     check_kept(&buffer[at..], skip);
                     break;
                 }
-                Err(error) => return Seen { messages, counts: session.take_counts(), end: Err(bare(error)) },
+                Err(error) => {
+                    return Seen { messages, counts: connection.take_counts(), end: Err(bare(error)) };
+                }
             }
         }
         buffer.drain(..at);
     }
-    Seen { messages, counts: session.take_counts(), end: Ok(buffer.len()) }
+    Seen { messages, counts: connection.take_counts(), end: Ok(buffer.len()) }
 }
 
 /// A stranger is told by the first byte, before the length is there.

@@ -3,8 +3,7 @@
 use std::io;
 
 use super::socket::Socket;
-use protocol::Address;
-use protocol::postgres::{CancelKey, frontend};
+use protocol::postgres::{CancelKey, Place, frontend};
 
 use super::Control;
 use super::patience::GivenUp;
@@ -15,7 +14,7 @@ use super::patience::GivenUp;
 /// only for cancelling.
 #[derive(Debug, Clone)]
 pub struct Canceller {
-    address: Address,
+    place: Place,
     key: CancelKey,
 }
 
@@ -27,7 +26,7 @@ impl Canceller {
     /// When the server cannot be reached.
     pub fn cancel(&self, given_up: &dyn Fn() -> bool) -> io::Result<()> {
         let mut watch = || if given_up() { Err(GivenUp::Stopped.into()) } else { Ok(()) };
-        let mut socket = Socket::connect(&self.address, &mut watch)?;
+        let mut socket = Socket::connect(&self.place.address, &self.place.tcp, &mut watch)?;
         let mut out = Vec::new();
         frontend::cancel_request(&mut out, self.key);
         socket.send(&out, &mut watch)
@@ -38,7 +37,7 @@ impl Control {
     /// What it takes to cancel this connection's statements.
     #[must_use]
     pub fn canceller(&self) -> Option<Canceller> {
-        let key = self.session.cancel_key()?;
-        Some(Canceller { address: self.connect.address.clone(), key })
+        let key = self.connection.cancel_key()?;
+        Some(Canceller { place: self.connect.clone(), key })
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use protocol::Address;
-use protocol::postgres::{Login, ServerError, SessionError};
+use protocol::postgres::{Login, LoginError, ServerError};
 
 use super::patience::GivenUp;
 
@@ -116,11 +116,11 @@ pub enum ConnectError {
     },
     /// The server refused otherwise, or speaks something else.
     #[error("connection to {place} failed: {source}")]
-    Session {
+    Login {
         /// Where.
         place: String,
         /// Why.
-        source: SessionError,
+        source: LoginError,
     },
     /// The system refused otherwise.
     #[error("connection to {place} failed: {source}")]
@@ -151,15 +151,15 @@ impl ConnectError {
     }
 
     /// An error of the protocol.
-    pub(super) fn session(address: &Address, login: &Login, source: SessionError) -> Self {
+    pub(super) fn login(address: &Address, login: &Login, source: LoginError) -> Self {
         let place = describe(address);
         match source {
-            SessionError::PasswordNeeded => Self::PasswordNeeded { place, user: login.user.clone() },
-            SessionError::Server { error, earlier } => match Self::server(&place, login, &error) {
+            LoginError::PasswordNeeded => Self::PasswordNeeded { place, user: login.user.clone() },
+            LoginError::Server { error, earlier } => match Self::server(&place, login, &error) {
                 Some(known) => known,
-                None => Self::Session { place, source: SessionError::Server { error, earlier } },
+                None => Self::Login { place, source: LoginError::Server { error, earlier } },
             },
-            source => Self::Session { place, source },
+            source => Self::Login { place, source },
         }
     }
 
@@ -200,9 +200,9 @@ mod tests {
 
     fn refusal(code: &str) -> ConnectError {
         let error = ServerError { code: code.into(), message: "said so".into(), ..ServerError::default() };
-        let source = SessionError::Server { error: Box::new(error), earlier: None };
+        let source = LoginError::Server { error: Box::new(error), earlier: None };
         let address = Address::Tcp(([127, 0, 0, 1], 5432).into());
-        ConnectError::session(&address, &Login::new("ann", "shop"), source)
+        ConnectError::login(&address, &Login::new("ann", "shop"), source)
     }
 
     #[test]

@@ -4,6 +4,7 @@ use protocol::postgres::Config;
 use protocol::postgres::conninfo::{Env, Parameters, TargetSession};
 use protocol::postgres::sql::Sql;
 use protocol::postgres::{Place, Role, Server};
+use protocol::wording;
 
 use super::resolve::suits;
 use super::{ConnectError, Control, Patience, places, places_from};
@@ -32,7 +33,7 @@ pub struct Connector {
     asked: bool,
 }
 
-/// Why no server gave a session.
+/// Why no server gave a connection.
 struct Refused {
     words: Vec<String>,
     needs_password: bool,
@@ -190,11 +191,7 @@ impl Connector {
 /// A name without an address, as libpq words it.
 fn unresolved(error: &ConnectError) -> String {
     match error {
-        ConnectError::UnknownHost { host, source } => {
-            let text = source.to_string();
-            let reason = text.rsplit(": ").next().unwrap_or(&text);
-            format!("could not translate host name \"{host}\" to address: {reason}")
-        }
+        ConnectError::UnknownHost { host, source } => wording::unknown_host(host, source),
         other => other.to_string(),
     }
 }

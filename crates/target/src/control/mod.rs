@@ -9,6 +9,7 @@ mod copy;
 mod error;
 mod libpq;
 mod look;
+mod names;
 mod open;
 mod options;
 mod patience;
@@ -21,14 +22,14 @@ mod stream;
 mod tests;
 mod vigil;
 
-use protocol::postgres::Place;
-use protocol::postgres::Session;
 use protocol::postgres::sql::SqlError;
+use protocol::postgres::{Connection, Place};
 
 pub use cancel::Canceller;
 pub use error::ConnectError;
 pub use libpq::{Connector, Wanted};
 pub use look::{Looker, Seen};
+pub use names::Names;
 pub use options::with_session_settings;
 pub use patience::{ANSWER_BOUND, HURRY, LOOK_AFTER, LOOK_BOUND, Patience};
 pub use resolve::{connect, look_up, places, places_from, resolve};
@@ -37,7 +38,7 @@ pub use resolve::{connect, look_up, places, places_from, resolve};
 #[derive(Debug)]
 pub struct Control {
     stream: stream::Stream,
-    session: Session,
+    connection: Connection,
     connect: Place,
     /// Bytes received; those before `at` are used up.
     input: Vec<u8>,
@@ -69,7 +70,7 @@ impl Control {
     /// A setting that the server reports by itself, such as `server_version`.
     #[must_use]
     pub fn reported(&self, name: &str) -> Option<&str> {
-        self.session.setting(name)
+        self.connection.setting(name)
     }
 
     /// Takes what the server remarked (NOTICE, WARNING) since the last call, as libpq prints it.
@@ -80,13 +81,13 @@ impl Control {
     /// Whether the connection is encrypted.
     #[must_use]
     pub fn is_secure(&self) -> bool {
-        self.session.is_secure()
+        self.connection.is_secure()
     }
 
     /// Process id of the server process that serves us.
     #[must_use]
     pub fn server_process(&self) -> Option<u32> {
-        self.session.cancel_key().map(|key| key.process_id)
+        self.connection.cancel_key().map(|key| key.process_id)
     }
 
     /// Major version of the server as a number (`server_version` 9.6 counts as 9).

@@ -1,11 +1,11 @@
-//! From a resolved place to a session that takes queries.
+//! From a resolved place to a connection that takes queries.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::Tls;
-use protocol::postgres::{Handshake, Session};
+use protocol::postgres::{Connection, Handshake};
 
 use super::attempt::{Failed, Seen};
 use super::patience::GivenUp;
@@ -52,13 +52,13 @@ impl Control {
             at: 0,
             out: Vec::new(),
             notices: Vec::new(),
-            session: Session::new(connect.login.clone()),
+            connection: Connection::new(connect.login.clone()),
             patience,
             peer: Peer::Elsewhere,
             process: None,
             broken: None,
         };
-        let mut step = control.session.start(&mut control.out);
+        let mut step = control.connection.start(&mut control.out);
         loop {
             step = match step {
                 Handshake::Ready => break,
@@ -81,10 +81,11 @@ struct Opening<'a> {
 
 impl Opening<'_> {
     fn socket(&mut self) -> Result<Socket, Failed> {
-        Socket::connect(&self.connect.address, &mut self.watch).map_err(|error| self.failed(error))
+        Socket::connect(&self.connect.address, &self.connect.tcp, &mut self.watch)
+            .map_err(|error| self.failed(error))
     }
 
-    /// Sends what the session wants to say, waits for an answer and hands it on.
+    /// Sends what the handshake wants to say, waits for an answer and hands it on.
     fn exchange(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
         control.stream.send(&mut control.out, &mut self.watch).map_err(|error| self.failed(error))?;
         let step = if control.at < control.input.len() { self.handle(control)? } else { Handshake::NeedMore };
@@ -103,9 +104,9 @@ impl Opening<'_> {
 
     fn handle(&self, control: &mut Control) -> Result<Handshake, Failed> {
         let step = control
-            .session
+            .connection
             .handshake(&control.input, &mut control.at, &mut control.out)
-            .map_err(|error| self.saw(Seen::Session(error)))?;
+            .map_err(|error| self.saw(Seen::Login(error)))?;
         control.input.drain(..control.at);
         control.at = 0;
         Ok(step)
@@ -115,13 +116,13 @@ impl Opening<'_> {
         match self.secured(control) {
             Ok(()) => {
                 let certificate = control.stream.certificate();
-                Ok(control.session.secured(certificate.as_deref(), &mut control.out))
+                Ok(control.connection.secured(certificate.as_deref(), &mut control.out))
             }
             // What was given up is not tried in another way.
             Err(error) if error.kind() == io::ErrorKind::TimedOut || GivenUp::of(&error).is_some() => {
                 Err(self.failed(error))
             }
-            Err(_) if control.session.tls_failed() => Ok(Handshake::Reconnect),
+            Err(_) if control.connection.tls_failed() => Ok(Handshake::Reconnect),
             Err(source) => Err(self.saw(Seen::Tls(source))),
         }
     }
@@ -138,13 +139,13 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// A second connection, with or without TLS, as the session chose.
+    /// A second connection, with or without TLS, as the handshake chose.
     fn again(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
         control.stream = Stream::Plain(self.socket()?);
         control.input.clear();
         control.at = 0;
         control.out.clear();
-        Ok(control.session.start(&mut control.out))
+        Ok(control.connection.start(&mut control.out))
     }
 
     fn failed(&self, error: io::Error) -> Failed {

@@ -61,8 +61,7 @@ mod tests {
         let mut login = Login::new("u", "d");
         login.parameters.push(("options".into(), "-c jit=off".into()));
 
-        let connect =
-            Place { address: Address::Unix("/s".into()), tls: None, host: None, login: Arc::new(login) };
+        let connect = Place::new(Address::Unix("/s".into()), Arc::new(login));
         let with = with_session_settings(&connect, &settings(&[("work_mem", "1MB")]));
         assert_eq!(with.login.parameters, [("options".to_owned(), "-c jit=off -c work_mem=1MB".to_owned())]);
         assert_eq!(

@@ -112,7 +112,7 @@ impl Control {
     /// Whether an earlier statement left a transaction open.
     #[must_use]
     pub fn in_transaction(&self) -> bool {
-        self.session.status() != TxStatus::Idle
+        self.connection.status() != TxStatus::Idle
     }
 
     fn ask(&mut self, sql: &str, length: Length) -> Result<Vec<ResultSet>, SqlError> {
@@ -142,7 +142,7 @@ impl Control {
     /// The process that serves us, if it is the same for all our statements: behind a pooler the one we were told of at
     /// the login is none of the server's.
     fn own_process(&mut self) -> Result<Option<u32>, SqlError> {
-        if self.process.is_none() && self.session.status() != TxStatus::Failed {
+        if self.process.is_none() && self.connection.status() != TxStatus::Failed {
             let ours = match self.ask("SELECT pg_catalog.pg_backend_pid()", Length::Short) {
                 Ok(sets) => sets.into_iter().next().and_then(|set| set.rows.into_iter().next()?.pop()?),
                 // A server without the question, or one that refuses it, is not asked again.
@@ -169,8 +169,10 @@ impl Control {
         vigil: &mut Vigil,
     ) -> Result<bool, SqlError> {
         loop {
-            let message =
-                self.session.next(&self.input, &mut self.at).map_err(|error| broken(&error.to_string()))?;
+            let message = self
+                .connection
+                .next(&self.input, &mut self.at)
+                .map_err(|error| broken(&error.to_string()))?;
             if let Some(message) = message {
                 return match answer.take(&message, sql) {
                     Taken::More => Ok(false),
@@ -254,8 +256,5 @@ pub(super) fn broken(text: &str) -> SqlError {
 }
 
 fn closed() -> SqlError {
-    broken(
-        "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally\n\tbefore \
-         or while processing the request.",
-    )
+    broken(protocol::wording::CLOSED)
 }

@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use super::socket::SLICE;
 use protocol::Address;
-use protocol::postgres::Place;
-use protocol::postgres::Tls;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
 use protocol::postgres::tls::{client_config, server_name};
-use protocol::postgres::{Config, Host, HostSpec, ScramCache};
+use protocol::postgres::{Config, Host, HostName, HostSpec, NamedAddress, Place, ScramCache, Tls};
 
 use super::patience::GivenUp;
 use super::{ConnectError, Control, Patience};
@@ -38,7 +36,7 @@ pub fn connect(config: &Config) -> Result<Control, ConnectError> {
     }
 }
 
-/// The place of that server, for the engine's clients: no name is looked up after this.
+/// The place of that server, for the engine's clients.
 ///
 /// # Errors
 /// As [`connect`].
@@ -74,12 +72,21 @@ pub fn places(config: &Config) -> Vec<(usize, Result<Place, ConnectError>)> {
         let login = Arc::new(config.login(host, cache.clone()));
         match addresses(host) {
             Err(error) => places.push((number, Err(error))),
-            Ok(addresses) => places.extend(addresses.into_iter().map(|address| {
-                let tls = if matches!(address, Address::Unix(_)) { Ok(None) } else { tls_for(host, &tls) };
-                let name = name_of(host);
-                let connect = |tls| Place { address, tls, host: name, login: login.clone() };
-                (number, tls.map(connect))
-            })),
+            Ok((addresses, name)) => {
+                places.extend(addresses.into_iter().enumerate().map(|(nth, address)| {
+                    let over_socket = matches!(address, Address::Unix(_));
+                    let tls = if over_socket { Ok(None) } else { tls_for(config, host, &tls) };
+                    let place = |tls| Place {
+                        address,
+                        tls,
+                        host: name_of(host),
+                        named: name.clone().map(|name| NamedAddress::new(name, nth)),
+                        tcp: config.tcp,
+                        login: login.clone(),
+                    };
+                    (number, tls.map(place))
+                }))
+            }
         }
     }
     if config.load_balance {
@@ -110,26 +117,30 @@ fn name_of(spec: &HostSpec) -> Option<Arc<str>> {
 }
 
 fn tls_for(
+    config: &Config,
     host: &HostSpec,
-    config: &Result<Option<Arc<rustls::ClientConfig>>, String>,
+    tls: &Result<Option<Arc<rustls::ClientConfig>>, String>,
 ) -> Result<Option<Tls>, ConnectError> {
-    match config {
+    match tls {
         Err(error) => Err(ConnectError::Description(error.clone())),
         Ok(None) => Ok(None),
-        Ok(Some(config)) => server_name(host)
-            .map(|name| Some(Tls { config: config.clone(), name }))
+        Ok(Some(tls)) => server_name(host, &config.ssl)
+            .map(|name| Some(Tls { config: tls.clone(), name }))
             .map_err(|error| ConnectError::Description(error.to_string())),
     }
 }
 
-fn addresses(spec: &HostSpec) -> Result<Vec<Address>, ConnectError> {
-    match &spec.host {
-        Host::Unix(_) => Ok(spec.socket_path().into_iter().map(Address::Unix).collect()),
-        Host::Tcp { address: Some(address), .. } => Ok(vec![Address::Tcp((*address, spec.port).into())]),
+/// The addresses of a server, and its name if it was looked up for them.
+fn addresses(spec: &HostSpec) -> Result<(Vec<Address>, Option<Arc<HostName>>), ConnectError> {
+    Ok(match &spec.host {
+        Host::Unix(_) => (spec.socket_path().into_iter().map(Address::Unix).collect(), None),
+        Host::Tcp { address: Some(address), .. } => (vec![Address::Tcp((*address, spec.port).into())], None),
         Host::Tcp { name, address: None } => {
-            Ok(look_up(name, spec.port)?.into_iter().map(Address::Tcp).collect())
+            let found = look_up(name, spec.port)?;
+            let addresses = found.iter().copied().map(Address::Tcp).collect();
+            (addresses, Some(Arc::new(HostName::new(name.clone(), spec.port, found))))
         }
-    }
+    })
 }
 
 /// The addresses of a name. The system looks it up, and its wait for a silent name server cannot be ended: a thread
@@ -229,6 +240,15 @@ mod tests {
         let other = self::config("host=127.0.0.9 port=5433 sslmode=disable");
         let found = places_from(&other, &second);
         assert_eq!(found.iter().filter_map(last_byte).collect::<Vec<_>>(), [2, 9]);
+    }
+
+    /// They were read and forgotten: no connection sent a probe.
+    #[test]
+    fn tcp_keepalive_settings_of_a_connection_string_reach_its_places() {
+        let given = config("host=127.0.0.1 sslmode=disable keepalives_idle=7 tcp_user_timeout=2000");
+        let place = places(&given).remove(0).1.unwrap();
+        assert_eq!(place.tcp, given.tcp);
+        assert_eq!(place.tcp.idle, Some(Duration::from_secs(7)));
     }
 
     fn last_byte(place: &Place) -> Option<u8> {

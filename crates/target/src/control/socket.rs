@@ -7,9 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use protocol::Address;
+use protocol::postgres::conninfo::TcpOptions;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use socket2::{Domain, SockAddr, Type};
+use socket2::{Domain, SockAddr, TcpKeepalive, Type};
 
 /// Time between two questions whether to wait any longer: what ends a wait is seen so soon.
 pub const SLICE: Duration = Duration::from_millis(50);
@@ -35,10 +36,10 @@ impl Socket {
     ///
     /// # Errors
     /// The system's, or that of `watch`.
-    pub fn connect(address: &Address, watch: &mut Watch<'_>) -> io::Result<Self> {
+    pub fn connect(address: &Address, options: &TcpOptions, watch: &mut Watch<'_>) -> io::Result<Self> {
         let socket = loop {
             watch()?;
-            match start(address) {
+            match start(address, options) {
                 // The queue of a Unix socket is full: its server takes no connections just now, and nothing tells when.
                 Err(error) if is_passing(&error) => std::thread::sleep(SLICE),
                 started => break started?,
@@ -119,7 +120,7 @@ pub fn wait(socket: &impl AsFd, wanted: For, watch: &mut Watch<'_>) -> io::Resul
 }
 
 /// A socket whose connection is under way.
-fn start(address: &Address) -> io::Result<socket2::Socket> {
+fn start(address: &Address, options: &TcpOptions) -> io::Result<socket2::Socket> {
     let (domain, to) = match address {
         Address::Tcp(address) => (Domain::for_address(*address), SockAddr::from(*address)),
         Address::Unix(path) => (Domain::UNIX, SockAddr::unix(path)?),
@@ -127,7 +128,7 @@ fn start(address: &Address) -> io::Result<socket2::Socket> {
     let socket = socket2::Socket::new(domain, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     if matches!(address, Address::Tcp(_)) {
-        socket.set_tcp_nodelay(true)?;
+        set_tcp_options(&socket, options)?;
     }
     match socket.connect(&to) {
         Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
@@ -135,10 +136,20 @@ fn start(address: &Address) -> io::Result<socket2::Socket> {
     }
 }
 
-/// An error of the system without its number.
-pub(crate) fn system_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
+fn set_tcp_options(socket: &socket2::Socket, options: &TcpOptions) -> io::Result<()> {
+    let TcpOptions { keepalives, idle, interval, count, user_timeout } = *options;
+    socket.set_tcp_nodelay(true)?;
+    if keepalives {
+        let keepalive = idle.map_or(TcpKeepalive::new(), |time| TcpKeepalive::new().with_time(time));
+        let keepalive = interval.map_or(keepalive.clone(), |time| keepalive.with_interval(time));
+        let keepalive = count.map_or(keepalive.clone(), |count| keepalive.with_retries(count));
+        socket.set_tcp_keepalive(&keepalive)?;
+    }
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(user_timeout)?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = user_timeout;
+    Ok(())
 }
 
 impl AsFd for Socket {
@@ -181,7 +192,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let listener = UnixListener::bind(&path).unwrap();
-        let mut socket = Socket::connect(&Address::Unix(path), &mut || Ok(())).unwrap();
+        let mut socket =
+            Socket::connect(&Address::Unix(path), &TcpOptions::default(), &mut || Ok(())).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let start = Instant::now();
         let bound = Duration::from_millis(200);
@@ -206,7 +218,8 @@ mod tests {
         // As many as the queue takes, then one that waits.
         let mut waiting = Vec::new();
         let error = loop {
-            match Socket::connect(&address, &mut at_most(Duration::from_millis(100))) {
+            match Socket::connect(&address, &TcpOptions::default(), &mut at_most(Duration::from_millis(100)))
+            {
                 Ok(socket) => waiting.push(socket),
                 Err(error) => break error,
             }
@@ -219,7 +232,32 @@ mod tests {
     #[test]
     fn nobody_listening_is_told_at_once() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let error = Socket::connect(&Address::Tcp(free), &mut || Ok(())).unwrap_err();
+        let error = Socket::connect(&Address::Tcp(free), &TcpOptions::default(), &mut || Ok(())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+
+    /// They were read from connection strings and then forgotten.
+    #[test]
+    fn tcp_keepalive_settings_reach_the_socket() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let options = TcpOptions {
+            keepalives: true,
+            idle: seconds(31),
+            interval: seconds(32),
+            count: Some(33),
+            user_timeout: seconds(34),
+        };
+        let socket = Socket::connect(&address, &options, &mut || Ok(())).unwrap().0;
+        assert!(socket.keepalive().unwrap());
+        assert_eq!(Some(socket.tcp_keepalive_time().unwrap()), options.idle);
+        assert_eq!(Some(socket.tcp_keepalive_interval().unwrap()), options.interval);
+        assert_eq!(Some(socket.tcp_keepalive_retries().unwrap()), options.count);
+        #[cfg(target_os = "linux")]
+        assert_eq!(socket.tcp_user_timeout().unwrap(), options.user_timeout);
+        let off = TcpOptions { keepalives: false, ..options };
+        let socket = Socket::connect(&address, &off, &mut || Ok(())).unwrap().0;
+        assert!(!socket.keepalive().unwrap());
     }
 }

@@ -60,7 +60,7 @@ impl Fake {
         });
         let address = Address::Unix(path);
         let login = Arc::new(Login::new("ann", "shop"));
-        Self { place: Place { address, tls: None, host: None, login }, _folder: folder }
+        Self { place: Place::new(address, login), _folder: folder }
     }
 
     /// A server that does the same on all connections.

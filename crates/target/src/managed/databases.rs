@@ -21,7 +21,7 @@ const CONNECT_BOUND: Duration = Duration::from_secs(10);
 pub(super) fn place_of(socket: &Path, database: &str) -> Place {
     let mut login = Login::new(SUPERUSER, database);
     login.parameters.push(("application_name".to_owned(), "pgdyno".to_owned()));
-    Place { address: Address::Unix(socket.to_owned()), tls: None, host: None, login: Arc::new(login) }
+    Place::new(Address::Unix(socket.to_owned()), Arc::new(login))
 }
 
 impl Cluster {

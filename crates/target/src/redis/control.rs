@@ -3,10 +3,11 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use protocol::Address;
+use protocol::postgres::conninfo::TcpOptions;
 use protocol::redis::{Answer, Control, ControlError, Replies};
+use protocol::{Address, wording};
 
-use crate::control::socket::{Socket, system_words};
+use crate::control::socket::Socket;
 
 /// How long connecting, and each answer, may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,10 +28,13 @@ impl<'a> RedisControl<'a> {
     /// # Errors
     /// When nobody answers there.
     pub fn connect(address: &'a Address, given_up: &'a dyn Fn() -> bool) -> Result<Self, ControlError> {
-        let socket = Socket::connect(address, &mut watch(given_up)).map_err(|error| ControlError {
-            doing: format!("connecting {}", address.in_words(None)),
-            problem: format!("{}; is a Redis server running there?", words(&error)),
-        })?;
+        let socket =
+            Socket::connect(address, &TcpOptions::default(), &mut watch(given_up)).map_err(|error| {
+                ControlError {
+                    doing: format!("connecting {}", address.in_words(None)),
+                    problem: format!("{}; is a Redis server running there?", words(&error)),
+                }
+            })?;
         Ok(Self { socket, given_up, address, replies: Replies::new(), input: Vec::new(), at: 0 })
     }
 
@@ -86,7 +90,7 @@ fn words(error: &io::Error) -> String {
         io::ErrorKind::TimedOut if error.raw_os_error().is_none() => {
             format!("no answer within {} s", PATIENCE.as_secs())
         }
-        _ => system_words(error),
+        _ => wording::system(error),
     }
 }
 

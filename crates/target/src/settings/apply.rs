@@ -220,7 +220,7 @@ fn verify(place: &Place, change: &Change) -> Result<(), SettingsError> {
     let with_settings = with_session_settings(place, &change.session);
     let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| match error {
         // The server refuses wrong session settings when a connection starts.
-        ConnectError::Session { source, .. } if !change.session.is_empty() => {
+        ConnectError::Login { source, .. } if !change.session.is_empty() => {
             SettingsError::Refused { what: "a session setting".into(), message: source.to_string() }
         }
         error => error.into(),

@@ -79,7 +79,7 @@ impl Sink {
         let null = std::fs::File::create("/dev/null").map_err(|error| failed(error.to_string()))?;
         let child = watchdog.start(&order, &null).map_err(|error| failed(error.to_string()))?;
         let address = Address::Unix(socket);
-        let place = Place { address, tls: None, host: None, login: Arc::new(Login::new("sink", "sink")) };
+        let place = Place::new(address, Arc::new(Login::new("sink", "sink")));
         let sink = Self { child, folder, place };
         let start = Instant::now();
         while let Err(error) = Control::open(&sink.place, Some(Duration::from_secs(1))) {

@@ -51,7 +51,7 @@ fn tls_is_used_as_asked() {
         Cluster::ensure(&place.home, "main", &options, &watchdog(), &target::Stop::new()).unwrap();
     assert!(!open(&server, "sslmode=prefer").unwrap().is_secure());
     let refused = open(&server, "sslmode=require").unwrap_err();
-    assert!(matches!(refused, ConnectError::Session { .. }), "{refused}");
+    assert!(matches!(refused, ConnectError::Login { .. }), "{refused}");
 
     make_certificate(&server.data());
     server.connect("postgres").unwrap().execute("ALTER SYSTEM SET ssl = on").unwrap();
@@ -62,6 +62,9 @@ fn tls_is_used_as_asked() {
         ("sslmode=prefer".to_owned(), true),
         ("sslmode=require channel_binding=require".to_owned(), true),
         (format!("sslmode=verify-full {root}"), true),
+        // No DNS name.
+        ("sslmode=require host=db-".to_owned(), true),
+        (format!("sslmode=verify-ca {root} host=db-"), true),
     ] {
         let mut control = open(&server, &rest).unwrap_or_else(|error| panic!("{rest}: {error}"));
         assert_eq!(control.is_secure(), secure, "{rest}");
@@ -70,4 +73,6 @@ fn tls_is_used_as_asked() {
     let wrong = open(&server, &format!("sslmode=verify-full {root} hostaddr=127.0.0.1 host=example.org"))
         .unwrap_err();
     assert!(matches!(wrong, ConnectError::Tls { .. }), "{wrong}");
+    let unnamed = open(&server, &format!("sslmode=verify-full {root} host=db-")).unwrap_err();
+    assert!(matches!(unnamed, ConnectError::Description(_)), "{unnamed}");
 }

@@ -7,7 +7,6 @@ use script::{Builtin, Weighted};
 
 use super::options::ScriptSource;
 use crate::error::WorkloadError;
-use crate::link::system_words;
 use crate::words::nearest;
 
 /// Longest script file that an experiment reads.
@@ -86,7 +85,10 @@ fn read_file(path: &Path) -> Result<Vec<u8>, WorkloadError> {
 /// Whatever can be read, a pipe also, as pgbench does it; the messages are pgbench's.
 fn read_anything(path: &Path, shown: &str) -> Result<Vec<u8>, WorkloadError> {
     let told = |what: &str, error: &std::io::Error| {
-        WorkloadError::Script(format!("could not {what} file \"{shown}\": {}", system_words(error)))
+        WorkloadError::Script(format!(
+            "could not {what} file \"{shown}\": {}",
+            protocol::wording::system(error)
+        ))
     };
     let mut file = std::fs::File::open(path).map_err(|error| told("open", &error))?;
     let mut text = Vec::new();

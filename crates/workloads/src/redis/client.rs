@@ -7,7 +7,7 @@ use script::Random;
 
 use super::keys::{Keys, Values};
 use super::options::Command;
-use crate::link::{address, system_words};
+use crate::link::address;
 
 const LINK: usize = 0;
 /// Failures told in words; the rest is only counted.
@@ -126,7 +126,7 @@ impl RedisClient {
 
 impl Client for RedisClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        vec![Endpoint { address: address(&self.address), tls: None }]
+        vec![Endpoint::plain(address(&self.address))]
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
@@ -139,8 +139,8 @@ impl Client for RedisClient {
             Event::Slot { .. } => self.begin(io),
             Event::Bytes { data, used, .. } => self.bytes(data, used, io),
             Event::Closed { error, .. } => {
-                let reason =
-                    error.map_or_else(|| "the server closed the connection".to_owned(), system_words);
+                let reason = error
+                    .map_or_else(|| "the server closed the connection".to_owned(), protocol::wording::system);
                 self.give_up(&reason, io)
             }
             Event::Secured { .. } | Event::Timer | Event::Woken => Step::Wait,

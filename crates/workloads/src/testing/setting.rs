@@ -59,5 +59,5 @@ pub(crate) fn connect() -> Place {
 /// The same in another folder.
 pub(crate) fn connect_to(folder: &str) -> Place {
     let address = Address::Unix(format!("{folder}/.s.PGSQL.5432").into());
-    Place { address, tls: None, host: None, login: Arc::new(Login::new("me", "db")) }
+    Place::new(address, Arc::new(Login::new("me", "db")))
 }

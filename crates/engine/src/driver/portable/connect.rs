@@ -5,18 +5,19 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
 
-use crate::client::Address;
+use crate::client::{Address, Endpoint};
+use crate::driver::tcp::set_tcp_options;
 
 /// A socket that connects and never blocks, and whether it has connected already; children do not inherit it.
 ///
 /// # Errors
 /// The system's; `EAGAIN` when the queue of a Unix socket is full.
-pub fn start_connect(address: &Address) -> Result<(OwnedFd, bool), Errno> {
-    let (fd, outcome) = match address {
+pub(super) fn start_connect(to: &Endpoint) -> Result<(OwnedFd, bool), Errno> {
+    let (fd, outcome) = match &to.address {
         Address::Tcp(address) => {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
             let fd = stream_socket(family)?;
-            net::sockopt::set_tcp_nodelay(&fd, true)?;
+            set_tcp_options(&fd, &to.tcp)?;
             let outcome = net::connect(&fd, address);
             (fd, outcome)
         }
@@ -46,7 +47,56 @@ fn stream_socket(family: AddressFamily) -> Result<OwnedFd, Errno> {
         let fd = net::socket(family, SocketType::STREAM, None)?;
         rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&fd, true)?;
-        net::sockopt::set_socket_nosigpipe(&fd, true)?;
+        sockopt::set_socket_nosigpipe(&fd, true)?;
         Ok(fd)
+    }
+}
+
+#[cfg(test)]
+pub(in crate::driver) mod tests {
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use rustix::net::sockopt;
+
+    use super::*;
+    use crate::client::{Keepalive, TcpOptions};
+
+    /// An end point where somebody listens, with all TCP options set.
+    pub(in crate::driver) fn endpoint_with_options() -> (TcpListener, Endpoint) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let keepalive = Keepalive {
+            idle: Some(Duration::from_secs(31)),
+            interval: Some(Duration::from_secs(32)),
+            count: Some(33),
+        };
+        let tcp =
+            TcpOptions { keepalive: Some(keepalive), user_timeout: Some(Duration::from_millis(34_500)) };
+        let endpoint = Endpoint { tcp, ..Endpoint::plain(Address::Tcp(listener.local_addr().unwrap())) };
+        (listener, endpoint)
+    }
+
+    /// What a socket says of itself.
+    pub(in crate::driver) fn options_of(fd: &OwnedFd) -> TcpOptions {
+        let keepalive = sockopt::socket_keepalive(fd).unwrap().then(|| Keepalive {
+            idle: Some(sockopt::tcp_keepidle(fd).unwrap()),
+            interval: Some(sockopt::tcp_keepintvl(fd).unwrap()),
+            count: Some(sockopt::tcp_keepcnt(fd).unwrap()),
+        });
+        #[cfg(target_os = "linux")]
+        let user_timeout = Some(Duration::from_millis(sockopt::tcp_user_timeout(fd).unwrap().into()));
+        #[cfg(not(target_os = "linux"))]
+        let user_timeout = Some(Duration::from_millis(34_500));
+        TcpOptions { keepalive, user_timeout }
+    }
+
+    /// They were read from connection strings and then forgotten.
+    #[test]
+    fn tcp_keepalive_settings_reach_the_socket() {
+        let (_listener, endpoint) = endpoint_with_options();
+        let (fd, _) = start_connect(&endpoint).unwrap();
+        assert_eq!(options_of(&fd), endpoint.tcp);
+        let (fd, _) = start_connect(&Endpoint::plain(endpoint.address)).unwrap();
+        assert_eq!(options_of(&fd).keepalive, None);
     }
 }

@@ -3,7 +3,7 @@
 //! Sends are written at once. A socket is watched for writing only while it connects or has bytes left,
 //! since an edge-triggered one would otherwise report an edge each time the peer reads.
 
-mod connect;
+pub(super) mod connect;
 #[cfg_attr(any(target_os = "linux", target_os = "android"), path = "epoll.rs")]
 #[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "kqueue.rs")]
 mod poller;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags};
 
-pub use self::connect::start_connect;
+use self::connect::start_connect;
 use self::poller::Poller;
 use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
-use crate::client::{Address, Time};
+use crate::client::{Endpoint, Time};
 use crate::wake::Notify;
 
 /// Bytes read at once.
@@ -83,7 +83,7 @@ struct Retry {
     pause: Time,
     conn: Conn,
     generation: u32,
-    address: Address,
+    to: Endpoint,
 }
 
 /// One thread's sockets.
@@ -118,11 +118,11 @@ impl Portable {
         })
     }
 
-    fn open(&mut self, conn: Conn, address: &Address, pause: Time) {
+    fn open(&mut self, conn: Conn, to: &Endpoint, pause: Time) {
         let socket = &mut self.sockets[conn];
         socket.connecting = true;
         let generation = socket.generation;
-        match start_connect(address) {
+        match start_connect(to) {
             Ok((fd, done)) => {
                 let interest = if done { Interest::Read } else { Interest::ReadWrite };
                 if let Err(error) = self.poller.add(fd.as_fd(), token(conn, generation), interest) {
@@ -137,7 +137,7 @@ impl Portable {
             // A Unix-domain listener whose queue is full.
             Err(Errno::AGAIN) => {
                 let at = self.epoch.now() + pause;
-                self.retries.push(Retry { at, pause, conn, generation, address: address.clone() });
+                self.retries.push(Retry { at, pause, conn, generation, to: to.clone() });
             }
             Err(error) => self.outcomes.push_back((conn, generation, Err(error.into()))),
         }
@@ -153,7 +153,7 @@ impl Portable {
             }
             let retry = self.retries.swap_remove(index);
             if self.sockets[retry.conn].generation == retry.generation {
-                self.open(retry.conn, &retry.address, (retry.pause * 2).min(BACKLOG_PAUSE.1));
+                self.open(retry.conn, &retry.to, (retry.pause * 2).min(BACKLOG_PAUSE.1));
             }
         }
     }
@@ -326,9 +326,9 @@ impl Driver for Portable {
         Cpu::of_this_thread()
     }
 
-    fn connect(&mut self, conn: Conn, address: &Address) {
+    fn connect(&mut self, conn: Conn, to: &Endpoint) {
         self.close(conn);
-        self.open(conn, address, BACKLOG_PAUSE.0);
+        self.open(conn, to, BACKLOG_PAUSE.0);
     }
 
     #[inline]

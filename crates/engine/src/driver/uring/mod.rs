@@ -23,7 +23,7 @@ use self::buffers::Buffers;
 use self::socket::Socket;
 use self::token::{Kind, parts, token};
 use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
-use crate::client::{Address, Time};
+use crate::client::{Endpoint, Time};
 use crate::wake::Notify;
 
 /// How long the end of a driver waits for last words to be sent.
@@ -296,10 +296,10 @@ impl Driver for Uring {
         Cpu::of_this_thread()
     }
 
-    fn connect(&mut self, conn: Conn, address: &Address) {
+    fn connect(&mut self, conn: Conn, to: &Endpoint) {
         self.close(conn);
         let socket = &mut self.sockets[conn];
-        match socket.connect(conn, address) {
+        match socket.connect(conn, to) {
             Ok(entry) => self.order(&entry),
             Err(error) => self.failed.push((conn, socket.generation, error)),
         }

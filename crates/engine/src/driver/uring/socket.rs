@@ -4,13 +4,15 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use io_uring::{opcode, squeue, types};
-use rustix::net::{self, sockopt};
-use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, addr::SocketAddrArg};
+use rustix::net::{
+    self, AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, addr::SocketAddrArg,
+};
 
 use super::Buffers;
 use super::token::{Kind, token};
-use crate::client::Address;
+use crate::client::{Address, Endpoint};
 use crate::driver::Conn;
+use crate::driver::tcp::set_tcp_options;
 
 /// An address in the system's form; it must stay where it is while a connection is being made.
 pub(super) struct SystemAddress {
@@ -46,8 +48,8 @@ impl Socket {
     }
 
     /// A new socket and the order to connect it.
-    pub(super) fn connect(&mut self, conn: Conn, address: &Address) -> io::Result<squeue::Entry> {
-        let (fd, address) = prepare(address)?;
+    pub(super) fn connect(&mut self, conn: Conn, to: &Endpoint) -> io::Result<squeue::Entry> {
+        let (fd, address) = prepare(to)?;
         let address = self.address.insert(Box::new(address));
         let storage = std::ptr::from_ref(&address.storage).cast();
         let order = opcode::Connect::new(types::Fd(fd.as_raw_fd()), storage, address.length).build();
@@ -157,12 +159,12 @@ impl Socket {
 }
 
 /// A blocking socket: on others the ring answers EAGAIN instead of waiting.
-fn prepare(address: &Address) -> io::Result<(OwnedFd, SystemAddress)> {
+fn prepare(to: &Endpoint) -> io::Result<(OwnedFd, SystemAddress)> {
     let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
-    Ok(match address {
+    Ok(match &to.address {
         Address::Tcp(address) => {
             let fd = open(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
-            sockopt::set_tcp_nodelay(&fd, true)?;
+            set_tcp_options(&fd, &to.tcp)?;
             (fd, in_system_form(address))
         }
         Address::Unix(path) => (open(AddressFamily::UNIX)?, in_system_form(&SocketAddrUnix::new(path)?)),

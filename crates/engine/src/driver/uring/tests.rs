@@ -3,6 +3,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Instant;
 
 use super::*;
+use crate::client::Address;
+use crate::driver::portable::connect::tests::{endpoint_with_options, options_of};
 
 const SECOND: Time = 1_000_000_000;
 
@@ -13,7 +15,7 @@ fn two_connections() -> Option<(Uring, [UnixStream; 2])> {
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
     let peers = [0, 1].map(|conn| {
-        driver.connect(conn, &Address::Unix(path.clone()));
+        driver.connect(conn, &Endpoint::plain(Address::Unix(path.clone())));
         let opened = take(&mut driver, SECOND).expect("connected");
         assert_eq!(opened, (conn, Vec::new()));
         listener.accept().unwrap().0
@@ -72,4 +74,14 @@ fn a_send_that_has_to_wait_holds_back_the_others_only_for_moments() {
     assert_eq!(take(&mut driver, 5 * SECOND), Some((1, b"answer".to_vec())));
     assert!(driver.sockets[0].busy);
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[test]
+fn tcp_keepalive_settings_reach_the_socket() {
+    let Ok(mut driver) = Uring::new(1, Epoch::start()) else { return };
+    let (_listener, endpoint) = endpoint_with_options();
+    driver.connect(0, &endpoint);
+    assert_eq!(take(&mut driver, SECOND), Some((0, Vec::new())));
+    let fd = driver.sockets[0].fd.as_ref().expect("open");
+    assert_eq!(options_of(fd), endpoint.tcp);
 }

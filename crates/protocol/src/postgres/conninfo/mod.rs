@@ -5,9 +5,9 @@
 //! file, the environment, built-in defaults.
 
 mod config;
+mod describe;
 mod env;
 mod error;
-mod exact;
 mod hosts;
 mod keywords;
 mod options;

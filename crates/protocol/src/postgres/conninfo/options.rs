@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::postgres::choices::Choices;
 use crate::postgres::login::{SslMode, SslNegotiation};
 
 /// Which of several servers will do; checked by the caller after login (`transaction_read_only`, `in_hot_standby`).
@@ -23,6 +24,20 @@ pub enum TargetSession {
     PreferStandby,
 }
 
+impl TargetSession {
+    pub(super) const CHOICES: Choices<TargetSession> = Choices {
+        expected: "any, read-write, read-only, primary, standby or prefer-standby",
+        values: &[
+            ("any", TargetSession::Any),
+            ("read-write", TargetSession::ReadWrite),
+            ("read-only", TargetSession::ReadOnly),
+            ("primary", TargetSession::Primary),
+            ("standby", TargetSession::Standby),
+            ("prefer-standby", TargetSession::PreferStandby),
+        ],
+    };
+}
+
 /// A version of TLS that libpq names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TlsVersion {
@@ -30,6 +45,13 @@ pub enum TlsVersion {
     V1_2,
     /// TLS 1.3.
     V1_3,
+}
+
+impl TlsVersion {
+    pub(super) const CHOICES: Choices<TlsVersion> = Choices {
+        expected: "TLSv1.2 or TLSv1.3; older versions are not built in",
+        values: &[("TLSv1.2", TlsVersion::V1_2), ("TLSv1.3", TlsVersion::V1_3)],
+    };
 }
 
 /// Where certificates of authorities come from.

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::config::Config;
-use super::env::Env;
 use super::error::ConnInfoError;
-use super::{keywords, resolve, secret, text, uri};
+use super::{keywords, secret};
 
 /// Where an option's value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,22 +31,6 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Reads a connection string (`host=… dbname=…`), a URI (`postgres://…`) or the bare name of a database.
-    ///
-    /// # Errors
-    /// When it is written wrongly or names an option that libpq does not know or pgdyno does not have.
-    pub fn parse(dsn: &str) -> Result<Parameters, ConnInfoError> {
-        let mut parameters = Parameters::default();
-        if let Some(rest) = uri::after_scheme(dsn) {
-            uri::parse(rest, &mut parameters)?;
-        } else if dsn.contains('=') {
-            text::parse(dsn, &mut parameters)?;
-        } else {
-            parameters.set_default("dbname", dsn)?;
-        }
-        Ok(parameters)
-    }
-
     /// Sets an option, also if it is set already.
     ///
     /// # Errors
@@ -78,14 +60,6 @@ impl Parameters {
         } else {
             self.fill(keyword, value, Origin::Argument)
         }
-    }
-
-    /// Fills in the service file, the environment and the defaults.
-    ///
-    /// # Errors
-    /// When a value is not possible, or a file that is needed cannot be read.
-    pub fn resolve(&self, env: &Env) -> Result<Config, ConnInfoError> {
-        resolve::resolve(self.clone(), env)
     }
 
     /// Sets an option that is not set yet.

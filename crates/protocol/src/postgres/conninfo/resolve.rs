@@ -1,4 +1,4 @@
-//! Turns the options given into a connection: service file, environment and defaults are filled in, values are read.
+//! From what the user wrote to a connection: service file, environment and defaults are filled in, values are read.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,12 +11,50 @@ use super::options::{
 };
 use super::parameters::{Origin, Parameters};
 use super::password::{Password, PasswordSource};
-use super::{hosts, keywords, passfile, service};
+use super::{hosts, keywords, passfile, service, text, uri};
+use crate::postgres::choices::Choices;
 use crate::postgres::login::{AuthMethod, AuthPolicy, ChannelBinding, SslMode, SslNegotiation};
 
 type Result<T> = std::result::Result<T, ConnInfoError>;
 
-pub(super) fn resolve(mut parameters: Parameters, env: &Env) -> Result<Config> {
+impl Config {
+    /// Describes a connection by what the user wrote (a connection string, a URI, a database's name or nothing) and the
+    /// environment.
+    ///
+    /// # Errors
+    /// When an option is unknown, unsupported or has an impossible value, or a file that is needed cannot be read.
+    pub fn parse(dsn: Option<&str>, env: &Env) -> Result<Config> {
+        Parameters::parse(dsn.unwrap_or_default())?.resolve(env)
+    }
+}
+
+impl Parameters {
+    /// Reads a connection string (`host=… dbname=…`), a URI (`postgres://…`) or the bare name of a database.
+    ///
+    /// # Errors
+    /// When it is written wrongly or names an option that libpq does not know or pgdyno does not have.
+    pub fn parse(dsn: &str) -> Result<Parameters> {
+        let mut parameters = Parameters::default();
+        if let Some(rest) = uri::after_scheme(dsn) {
+            uri::parse(rest, &mut parameters)?;
+        } else if dsn.contains('=') {
+            text::parse(dsn, &mut parameters)?;
+        } else {
+            parameters.set_default("dbname", dsn)?;
+        }
+        Ok(parameters)
+    }
+
+    /// Fills in the service file, the environment and the defaults.
+    ///
+    /// # Errors
+    /// When a value is not possible, or a file that is needed cannot be read.
+    pub fn resolve(&self, env: &Env) -> Result<Config> {
+        resolve(self.clone(), env)
+    }
+}
+
+fn resolve(mut parameters: Parameters, env: &Env) -> Result<Config> {
     fill_in(&mut parameters, env)?;
     let p = &parameters;
     let user = p.get("user").or_else(|| env.user()).ok_or(ConnInfoError::NoUser)?.to_owned();
@@ -25,16 +63,16 @@ pub(super) fn resolve(mut parameters: Parameters, env: &Env) -> Result<Config> {
         dbname: p.get("dbname").unwrap_or(&user).to_owned(),
         user,
         password: password(p),
-        options: text(p, "options"),
-        application_name: text(p, "application_name").or_else(|| text(p, "fallback_application_name")),
+        options: given(p, "options"),
+        application_name: given(p, "application_name").or_else(|| given(p, "fallback_application_name")),
         client_encoding: client_encoding(p, env),
         settings: settings(env),
         ssl: ssl(p, env)?,
-        channel_binding: choice(p, "channel_binding", CHANNEL_BINDINGS)?,
+        channel_binding: choice(p, "channel_binding", &ChannelBinding::CHOICES)?,
         require_auth: require_auth(p)?,
         connect_timeout: integer(p, "connect_timeout")?.and_then(seconds),
-        target_session_attrs: choice(p, "target_session_attrs", TARGET_SESSIONS)?,
-        load_balance: choice(p, "load_balance_hosts", LOAD_BALANCING)?,
+        target_session_attrs: choice(p, "target_session_attrs", &TargetSession::CHOICES)?,
+        load_balance: choice(p, "load_balance_hosts", &LOAD_BALANCING)?,
         tcp: tcp(p)?,
         warnings: Vec::new(),
     };
@@ -68,7 +106,7 @@ fn fill_in(parameters: &mut Parameters, env: &Env) -> Result<()> {
     Ok(())
 }
 
-fn text(parameters: &Parameters, keyword: &str) -> Option<String> {
+fn given(parameters: &Parameters, keyword: &str) -> Option<String> {
     parameters.get(keyword).map(str::to_owned)
 }
 
@@ -108,57 +146,9 @@ fn settings(env: &Env) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The values of an option, and what they mean.
-type Choices<T> = (&'static str, &'static [(&'static str, T)]);
-
-const SSL_MODES: Choices<SslMode> = (
-    "disable, allow, prefer, require, verify-ca or verify-full",
-    &[
-        ("disable", SslMode::Disable),
-        ("allow", SslMode::Allow),
-        ("prefer", SslMode::Prefer),
-        ("require", SslMode::Require),
-        ("verify-ca", SslMode::VerifyCa),
-        ("verify-full", SslMode::VerifyFull),
-    ],
-);
-const SSL_NEGOTIATIONS: Choices<SslNegotiation> =
-    ("postgres or direct", &[("postgres", SslNegotiation::Postgres), ("direct", SslNegotiation::Direct)]);
-const CHANNEL_BINDINGS: Choices<ChannelBinding> = (
-    "disable, prefer or require",
-    &[
-        ("disable", ChannelBinding::Disable),
-        ("prefer", ChannelBinding::Prefer),
-        ("require", ChannelBinding::Require),
-    ],
-);
-const TARGET_SESSIONS: Choices<TargetSession> = (
-    "any, read-write, read-only, primary, standby or prefer-standby",
-    &[
-        ("any", TargetSession::Any),
-        ("read-write", TargetSession::ReadWrite),
-        ("read-only", TargetSession::ReadOnly),
-        ("primary", TargetSession::Primary),
-        ("standby", TargetSession::Standby),
-        ("prefer-standby", TargetSession::PreferStandby),
-    ],
-);
-const LOAD_BALANCING: Choices<bool> = ("disable or random", &[("disable", false), ("random", true)]);
-const HIDE_NAME: Choices<bool> = ("0 or 1", &[("1", false), ("0", true)]);
-/// TLS before 1.2 is not built in, so a lower bound below it bounds nothing.
-const MIN_VERSIONS: Choices<Option<TlsVersion>> = (
-    "TLSv1.2 or TLSv1.3",
-    &[
-        ("TLSv1", None),
-        ("TLSv1.1", None),
-        ("TLSv1.2", Some(TlsVersion::V1_2)),
-        ("TLSv1.3", Some(TlsVersion::V1_3)),
-    ],
-);
-const MAX_VERSIONS: Choices<Option<TlsVersion>> = (
-    "TLSv1.2 or TLSv1.3; older versions are not built in",
-    &[("TLSv1.2", Some(TlsVersion::V1_2)), ("TLSv1.3", Some(TlsVersion::V1_3))],
-);
+const LOAD_BALANCING: Choices<bool> =
+    Choices { expected: "disable or random", values: &[("disable", false), ("random", true)] };
+const HIDE_NAME: Choices<bool> = Choices { expected: "0 or 1", values: &[("1", false), ("0", true)] };
 
 /// Whether our certificate is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -168,20 +158,43 @@ enum CertificateMode {
     Disable,
 }
 
-const CERTIFICATE_MODES: Choices<CertificateMode> =
-    ("disable or allow", &[("allow", CertificateMode::Allow), ("disable", CertificateMode::Disable)]);
+const CERTIFICATE_MODES: Choices<CertificateMode> = Choices {
+    expected: "disable or allow",
+    values: &[("allow", CertificateMode::Allow), ("disable", CertificateMode::Disable)],
+};
 
 /// Reads an option with a fixed set of values; not given, it has its type's default.
-fn choice<T: Copy + Default>(
+fn choice<T: Copy + PartialEq + Default>(
     parameters: &Parameters,
     keyword: &'static str,
-    (expected, choices): Choices<T>,
+    choices: &Choices<T>,
 ) -> Result<T> {
-    let Some(value) = parameters.get(keyword) else {
-        return Ok(T::default());
-    };
-    let found = choices.iter().find(|(name, _)| *name == value);
-    found.map(|&(_, choice)| choice).ok_or(ConnInfoError::Value { keyword, expected })
+    match parameters.get(keyword) {
+        None => Ok(T::default()),
+        Some(value) => {
+            choices.read(value).ok_or(ConnInfoError::Value { keyword, expected: choices.expected })
+        }
+    }
+}
+
+/// TLS before 1.2 is not built in, so a lower bound below it bounds nothing.
+fn min_version(parameters: &Parameters) -> Result<Option<TlsVersion>> {
+    const KEYWORD: &str = "ssl_min_protocol_version";
+    match parameters.get(KEYWORD) {
+        None | Some("TLSv1" | "TLSv1.1") => Ok(None),
+        Some(value) => {
+            let bad = ConnInfoError::Value { keyword: KEYWORD, expected: "TLSv1.2 or TLSv1.3" };
+            TlsVersion::CHOICES.read(value).map(Some).ok_or(bad)
+        }
+    }
+}
+
+fn max_version(parameters: &Parameters) -> Result<Option<TlsVersion>> {
+    const KEYWORD: &str = "ssl_max_protocol_version";
+    let Some(value) = parameters.get(KEYWORD) else { return Ok(None) };
+    let choices = &TlsVersion::CHOICES;
+    let bad = ConnInfoError::Value { keyword: KEYWORD, expected: choices.expected };
+    choices.read(value).map(Some).ok_or(bad)
 }
 
 fn integer(parameters: &Parameters, keyword: &'static str) -> Result<Option<i32>> {
@@ -215,13 +228,13 @@ fn tcp(parameters: &Parameters) -> Result<TcpOptions> {
 
 fn ssl(parameters: &Parameters, env: &Env) -> Result<SslOptions> {
     let options = SslOptions {
-        mode: choice(parameters, "sslmode", SSL_MODES)?,
-        negotiation: choice(parameters, "sslnegotiation", SSL_NEGOTIATIONS)?,
+        mode: choice(parameters, "sslmode", &SslMode::CHOICES)?,
+        negotiation: choice(parameters, "sslnegotiation", &SslNegotiation::CHOICES)?,
         root: RootCertificates::None,
         client: client_certificate(parameters, env)?,
-        hide_name: choice(parameters, "sslsni", HIDE_NAME)?,
-        min_version: choice(parameters, "ssl_min_protocol_version", MIN_VERSIONS)?,
-        max_version: choice(parameters, "ssl_max_protocol_version", MAX_VERSIONS)?,
+        hide_name: choice(parameters, "sslsni", &HIDE_NAME)?,
+        min_version: min_version(parameters)?,
+        max_version: max_version(parameters)?,
     };
     let root = root_certificates(parameters, options.mode, env);
     let options = SslOptions { root, ..options };
@@ -261,7 +274,7 @@ fn check_ssl(options: &SslOptions) -> Result<()> {
 
 /// The certificate named, or the default one when it is there.
 fn client_certificate(parameters: &Parameters, env: &Env) -> Result<Option<ClientCertificate>> {
-    if choice(parameters, "sslcertmode", CERTIFICATE_MODES)? == CertificateMode::Disable {
+    if choice(parameters, "sslcertmode", &CERTIFICATE_MODES)? == CertificateMode::Disable {
         return Ok(None);
     }
     let named = parameters.get("sslcert").map(PathBuf::from);
@@ -275,8 +288,6 @@ fn client_certificate(parameters: &Parameters, env: &Env) -> Result<Option<Clien
 /// Reads `require_auth`: a list of methods, or of methods that are ruled out (`!md5`).
 fn require_auth(parameters: &Parameters) -> Result<AuthPolicy> {
     const KEYWORD: &str = "require_auth";
-    const METHODS: [AuthMethod; 4] =
-        [AuthMethod::None, AuthMethod::Password, AuthMethod::Md5, AuthMethod::ScramSha256];
     /// Methods of libpq that we never do: allowing them changes nothing.
     const NEVER_DONE: [&str; 3] = ["gss", "sspi", "oauth"];
 
@@ -291,10 +302,10 @@ fn require_auth(parameters: &Parameters) -> Result<AuthPolicy> {
         if item.starts_with('!') != negative {
             return Err(bad("either methods or methods with \"!\", not both"));
         }
-        match METHODS.iter().find(|method| method.name() == name) {
-            Some(&method) => policy = policy.with(method, !negative),
+        match AuthMethod::CHOICES.read(name) {
+            Some(method) => policy = policy.with(method, !negative),
             None if NEVER_DONE.contains(&name) => {}
-            None => return Err(bad("a list of password, md5, scram-sha-256, gss, sspi, oauth and none")),
+            None => return Err(bad(AuthMethod::CHOICES.expected)),
         }
     }
     Ok(policy)

@@ -1,10 +1,10 @@
 //! A description of a connection as it may be shown and stored.
 
-use super::config::in_words;
 use super::env::Env;
 use super::keywords::KEYWORDS;
 use super::parameters::Parameters;
 use super::secret::shown_options;
+use super::text::connection_string;
 
 /// What may be seen of a connection string or URI: this, and nothing else of it, goes into messages, plans, results
 /// and reports.
@@ -71,7 +71,7 @@ fn words(given: &Parameters) -> (String, Vec<&'static str>) {
             parts.push((name, shown));
         }
     }
-    (in_words(&parts), hidden)
+    (connection_string(&parts), hidden)
 }
 
 #[cfg(test)]

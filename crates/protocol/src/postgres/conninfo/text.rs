@@ -69,7 +69,7 @@ fn quoted(text: &mut Text<'_>) -> Result<String, ConnInfoError> {
 }
 
 /// A value as it is written in a connection string.
-pub(super) fn quote(value: &str) -> String {
+fn quote(value: &str) -> String {
     if !value.is_empty()
         && !value.contains(|c| is_blank(c) || matches!(c, '\'' | '\\'))
         && !secret::needs_quotes(value)
@@ -77,4 +77,9 @@ pub(super) fn quote(value: &str) -> String {
         return value.to_owned();
     }
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+/// A connection string of these options.
+pub(super) fn connection_string(parts: &[(&'static str, String)]) -> String {
+    parts.iter().map(|(name, value)| format!("{name}={}", quote(value))).collect::<Vec<_>>().join(" ")
 }

@@ -1,18 +1,19 @@
 //! What ties SCRAM to a TLS connection: `tls-server-end-point`, a hash of the server's certificate (RFC 5929, section 4).
 
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+use x509_cert::der::asn1::{AnyRef, ContextSpecific, ObjectIdentifier};
+use x509_cert::der::oid::db::rfc5912::{
+    ECDSA_WITH_SHA_224, ECDSA_WITH_SHA_256, ECDSA_WITH_SHA_384, ECDSA_WITH_SHA_512, ID_RSASSA_PSS,
+    ID_SHA_224, ID_SHA_384, ID_SHA_512, MD_2_WITH_RSA_ENCRYPTION, MD_5_WITH_RSA_ENCRYPTION,
+    SHA_1_WITH_RSA_ENCRYPTION, SHA_224_WITH_RSA_ENCRYPTION, SHA_256_WITH_RSA_ENCRYPTION,
+    SHA_384_WITH_RSA_ENCRYPTION, SHA_512_WITH_RSA_ENCRYPTION,
+};
+use x509_cert::der::{self, Reader, TagNumber};
+use x509_cert::spki::AlgorithmIdentifierRef;
 
 use super::certificate::Certificate;
-use super::der::{self, Der};
 
-/// 1.2.840.113549.1.1: signatures with RSA; the next byte says with which hash.
-const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
-/// 1.2.840.10045.4.3: signatures with ECDSA and SHA-2.
-const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03];
-/// 1.2.840.10045.4.1
-const ECDSA_SHA1: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x01];
-/// 2.16.840.1.101.3.4.2: the SHA-2 hashes.
-const SHA2: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02];
+const ECDSA_WITH_SHA_1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.1");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hash {
@@ -24,10 +25,9 @@ enum Hash {
 
 /// The hash of a certificate in DER that channel binding uses: the hash the certificate was signed with, but SHA-256 in
 /// place of MD5 and SHA-1. `None` where the RFC defines none (Ed25519) or the bytes are no certificate.
-#[must_use]
-pub fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
-    let hash = signature_hash(Certificate::parse(certificate)?.signature_algorithm)?;
-    Some(match hash {
+pub(crate) fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
+    let algorithm = Certificate::parse(certificate).ok()?.signature_algorithm;
+    Some(match signature_hash(algorithm.decode_as().ok()?)? {
         Hash::Sha224 => Sha224::digest(certificate).to_vec(),
         Hash::Sha256 => Sha256::digest(certificate).to_vec(),
         Hash::Sha384 => Sha384::digest(certificate).to_vec(),
@@ -35,43 +35,31 @@ pub fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The hash named by the content of a signature's AlgorithmIdentifier.
-fn signature_hash(algorithm: &[u8]) -> Option<Hash> {
-    let mut parts = Der::new(algorithm);
-    let oid = parts.expect(der::OID)?;
-    if oid == ECDSA_SHA1 {
-        return Some(Hash::Sha256);
-    }
-    let (&last, family) = oid.split_last()?;
-    match (family, last) {
-        // MD2, MD5, SHA-1.
-        (RSA, 2 | 4 | 5) => Some(Hash::Sha256),
-        (RSA, 10) => pss_hash(parts),
-        (RSA, 11) => Some(Hash::Sha256),
-        (RSA, 12) => Some(Hash::Sha384),
-        (RSA, 13) => Some(Hash::Sha512),
-        (RSA, 14) => Some(Hash::Sha224),
-        (ECDSA, 1) => Some(Hash::Sha224),
-        (ECDSA, 2) => Some(Hash::Sha256),
-        (ECDSA, 3) => Some(Hash::Sha384),
-        (ECDSA, 4) => Some(Hash::Sha512),
+fn signature_hash(algorithm: AlgorithmIdentifierRef<'_>) -> Option<Hash> {
+    match algorithm.oid {
+        MD_2_WITH_RSA_ENCRYPTION | MD_5_WITH_RSA_ENCRYPTION => Some(Hash::Sha256),
+        SHA_1_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_1 => Some(Hash::Sha256),
+        SHA_224_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_224 => Some(Hash::Sha224),
+        SHA_256_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_256 => Some(Hash::Sha256),
+        SHA_384_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_384 => Some(Hash::Sha384),
+        SHA_512_WITH_RSA_ENCRYPTION | ECDSA_WITH_SHA_512 => Some(Hash::Sha512),
+        ID_RSASSA_PSS => pss_hash(algorithm.parameters?).ok(),
         _ => None,
     }
 }
 
 /// RSASSA-PSS names its hash in its parameters; left out it is SHA-1.
-fn pss_hash(mut parameters: Der<'_>) -> Option<Hash> {
-    let mut parameters = Der::new(parameters.expect(der::SEQUENCE)?);
-    let Some(explicit) = parameters.optional(der::context(0)) else {
-        return Some(Hash::Sha256);
-    };
-    let oid = Der::new(Der::new(explicit).expect(der::SEQUENCE)?).expect(der::OID)?;
-    match oid.split_last() {
-        Some((1, SHA2)) => Some(Hash::Sha256),
-        Some((2, SHA2)) => Some(Hash::Sha384),
-        Some((3, SHA2)) => Some(Hash::Sha512),
-        Some((4, SHA2)) => Some(Hash::Sha224),
-        Some(_) => Some(Hash::Sha256),
-        None => None,
-    }
+fn pss_hash(parameters: AnyRef<'_>) -> der::Result<Hash> {
+    let named = parameters.sequence(|reader| {
+        let hash = ContextSpecific::<AlgorithmIdentifierRef<'_>>::decode_explicit(reader, TagNumber(0))?;
+        // The mask and the length of the salt.
+        reader.read_slice(reader.remaining_len())?;
+        Ok::<_, der::Error>(hash)
+    })?;
+    Ok(match named.map(|named| named.value.oid) {
+        Some(ID_SHA_224) => Hash::Sha224,
+        Some(ID_SHA_384) => Hash::Sha384,
+        Some(ID_SHA_512) => Hash::Sha512,
+        _ => Hash::Sha256,
+    })
 }

@@ -2,11 +2,11 @@
 
 mod binding;
 mod certificate;
-mod der;
 mod files;
 mod names;
 mod verifier;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, InconsistentKeys};
 use rustls_pki_types::ServerName;
 
-use super::conninfo::{ClientCertificate, Host, HostSpec, SslOptions, TlsVersion};
+use super::conninfo::{ClientCertificate, Host, HostSpec, SslOptions, TlsVersion, Verification};
 use super::login::{SslMode, SslNegotiation};
 use verifier::Verifier;
 
-pub use binding::server_end_point;
+pub(super) use binding::server_end_point;
 
 /// Name of PostgreSQL's protocol in a TLS handshake; servers demand it when TLS is started directly.
 const ALPN: &[u8] = b"postgresql";
@@ -78,7 +78,10 @@ pub enum TlsError {
     #[error("could not set up TLS: {0}")]
     Library(String),
     /// The host's name cannot stand in a certificate.
-    #[error("\"{0}\" is not a name or address that TLS can use")]
+    #[error(
+        "host \"{0}\" is neither a DNS name nor an address, so no certificate can be for it; use another name of the server, \
+         or sslmode verify-ca, which does not verify the name"
+    )]
     Name(String),
 }
 
@@ -114,15 +117,22 @@ pub fn client_config(options: &SslOptions) -> Result<Option<Arc<ClientConfig>>, 
     Ok(Some(Arc::new(config)))
 }
 
-/// The name to check the host's certificate against.
+/// The name to send to the host and to check its certificate against.
+///
+/// A host that is no DNS name (`db-`, `fe80::1%eth0`, or what else stands in a hosts file) gets an address in place of a
+/// name, of which nothing is sent: as long as the name is not verified, it takes no part.
 ///
 /// # Errors
-/// When it can be neither a DNS name nor an address, or the host is a Unix socket.
-pub fn server_name(host: &HostSpec) -> Result<ServerName<'static>, TlsError> {
+/// When the name is to be verified and can be neither a DNS name nor an address, or the host is a Unix socket.
+pub fn server_name(host: &HostSpec, options: &SslOptions) -> Result<ServerName<'static>, TlsError> {
     match &host.host {
-        Host::Tcp { name, .. } => {
-            ServerName::try_from(name.clone()).map_err(|_| TlsError::Name(name.clone()))
-        }
+        Host::Tcp { name, .. } => match ServerName::try_from(name.clone()) {
+            Ok(name) => Ok(name),
+            Err(_) if options.verification() == Verification::AuthorityAndHost => {
+                Err(TlsError::Name(name.clone()))
+            }
+            Err(_) => Ok(ServerName::from(IpAddr::from(Ipv4Addr::UNSPECIFIED))),
+        },
         Host::Unix(folder) => Err(TlsError::Name(folder.to_string_lossy().into_owned())),
     }
 }

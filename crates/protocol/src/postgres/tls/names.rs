@@ -3,46 +3,64 @@
 use std::net::IpAddr;
 
 use rustls_pki_types::ServerName;
+use x509_cert::der;
 
 use super::certificate::{Alternative, Certificate};
 
-/// True when the certificate names the host.
+/// Whom a certificate is for.
 ///
 /// The alternative names are looked at first; the common name counts only if none of them is of the host's kind (a DNS
 /// name for a name, an address for an address).
-pub(super) fn names_host(certificate: &Certificate<'_>, host: &ServerName<'_>) -> bool {
-    let text = host.to_str();
-    let address = match host {
-        ServerName::IpAddress(address) => Some(IpAddr::from(*address)),
-        _ => None,
-    };
-    let mut of_kind = false;
-    for alternative in &certificate.alternatives {
-        let matches = match alternative {
-            Alternative::Dns(pattern) => name_matches(pattern, &text),
-            Alternative::Address(bytes) => address.is_some_and(|address| address_matches(bytes, address)),
-        };
-        if matches {
-            return true;
-        }
-        of_kind |= matches!(alternative, Alternative::Address(_)) == address.is_some();
-    }
-    !of_kind && certificate.common_name().is_some_and(|name| name_matches(name, &text))
+pub(super) struct Names<'a> {
+    alternatives: Vec<Alternative<'a>>,
+    common: Option<&'a [u8]>,
 }
 
-/// The names and addresses a certificate is for, to show.
-pub(super) fn presented(certificate: &Certificate<'_>) -> Vec<String> {
-    let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-    let shown = |alternative: &Alternative<'_>| match alternative {
-        Alternative::Dns(name) => text(name),
-        Alternative::Address(bytes) => match (<[u8; 4]>::try_from(*bytes), <[u8; 16]>::try_from(*bytes)) {
-            (Ok(octets), _) => IpAddr::from(octets).to_string(),
-            (_, Ok(octets)) => IpAddr::from(octets).to_string(),
-            _ => "an address that is none".to_owned(),
-        },
-    };
-    let names: Vec<String> = certificate.alternatives.iter().map(shown).collect();
-    if names.is_empty() { certificate.common_name().map(text).into_iter().collect() } else { names }
+impl<'a> Names<'a> {
+    /// Of this certificate; alternative names that cannot be read are an error, or the common name would stand in.
+    pub(super) fn of(certificate: &'a Certificate<'_>) -> der::Result<Names<'a>> {
+        Ok(Names { alternatives: certificate.alternatives()?, common: certificate.common_name() })
+    }
+
+    /// True when the host is one of them.
+    pub(super) fn include(&self, host: &ServerName<'_>) -> bool {
+        let text = host.to_str();
+        let address = match host {
+            ServerName::IpAddress(address) => Some(IpAddr::from(*address)),
+            _ => None,
+        };
+        let mut of_kind = false;
+        for alternative in &self.alternatives {
+            let matches = match alternative {
+                Alternative::Dns(pattern) => name_matches(pattern, &text),
+                Alternative::Address(bytes) => address.is_some_and(|address| address_matches(bytes, address)),
+            };
+            if matches {
+                return true;
+            }
+            of_kind |= matches!(alternative, Alternative::Address(_)) == address.is_some();
+        }
+        !of_kind && self.common.is_some_and(|name| name_matches(name, &text))
+    }
+
+    /// The names and addresses, for messages.
+    pub(super) fn shown(&self) -> Vec<String> {
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let shown = |alternative: &Alternative<'_>| match alternative {
+            Alternative::Dns(name) => text(name),
+            Alternative::Address(bytes) => {
+                match (<[u8; 4]>::try_from(*bytes), <[u8; 16]>::try_from(*bytes)) {
+                    (Ok(octets), _) => IpAddr::from(octets).to_string(),
+                    (_, Ok(octets)) => IpAddr::from(octets).to_string(),
+                    _ => "an address that is none".to_owned(),
+                }
+            }
+        };
+        match self.alternatives.as_slice() {
+            [] => self.common.map(text).into_iter().collect(),
+            alternatives => alternatives.iter().map(shown).collect(),
+        }
+    }
 }
 
 fn address_matches(bytes: &[u8], address: IpAddr) -> bool {

@@ -22,67 +22,78 @@ macro_rules! certificate {
 /// Within the life of all test certificates, 2026-11-21 to 2126-10-28.
 const NOW: u64 = 1_800_000_000;
 
-fn check(
+/// One look at a server's certificate.
+struct Check {
     verification: Verification,
     root: CertificateDer<'static>,
-    certificate: &CertificateDer<'_>,
-    host: &str,
+    certificate: CertificateDer<'static>,
+    host: &'static str,
     now: u64,
-) -> Result<(), Error> {
-    let algorithms = rustls::crypto::ring::default_provider().signature_verification_algorithms;
-    let host = ServerName::try_from(host).expect("a name");
-    let now = UnixTime::since_unix_epoch(Duration::from_secs(now));
-    Verifier::new(vec![root], verification, algorithms)
-        .verify_server_cert(certificate, &[], &host, &[], now)
-        .map(|_| ())
+}
+
+impl Check {
+    fn outcome(&self) -> Result<(), Error> {
+        let algorithms = rustls::crypto::ring::default_provider().signature_verification_algorithms;
+        let host = ServerName::try_from(self.host).expect("a name");
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(self.now));
+        Verifier::new(vec![self.root.clone()], self.verification, algorithms)
+            .verify_server_cert(&self.certificate, &[], &host, &[], now)
+            .map(|_| ())
+    }
+}
+
+/// What is looked at in most tests: everything.
+fn full(root: CertificateDer<'static>, certificate: CertificateDer<'static>, host: &'static str) -> Check {
+    Check { verification: Verification::AuthorityAndHost, root, certificate, host, now: NOW }
+}
+
+/// The same without the host's name.
+fn authority(root: CertificateDer<'static>, certificate: CertificateDer<'static>) -> Check {
+    Check { verification: Verification::Authority, ..full(root, certificate, "any") }
 }
 
 #[test]
 fn certificates_are_checked_as_the_mode_asks() {
-    use Verification::{Authority, AuthorityAndHost, None};
     let root = || certificate!("root");
     let own = || certificate!("self-signed");
-    let wrong_name = Err("certificate is for another name".to_owned());
-    let unknown = Err(Error::from(CertificateError::UnknownIssuer).to_string());
-    for (what, verification, root, certificate, host, expected) in [
-        ("nothing is checked", None, root(), own(), "any", Ok(())),
-        ("self-signed, its own root", Authority, own(), own(), "any", Ok(())),
-        ("self-signed, common name", AuthorityAndHost, own(), own(), "localhost", Ok(())),
-        ("self-signed, other name", AuthorityAndHost, own(), own(), "db", wrong_name.clone()),
-        ("self-signed, address", AuthorityAndHost, own(), own(), "127.0.0.1", wrong_name.clone()),
-        ("self-signed, other root", Authority, root(), own(), "localhost", unknown.clone()),
-        ("version 1", Authority, root(), certificate!("version-1"), "any", Ok(())),
-        ("version 1, common name", AuthorityAndHost, root(), certificate!("version-1"), "LOCALHOST", Ok(())),
-        ("version 1, other root", Authority, own(), certificate!("version-1"), "localhost", unknown.clone()),
-        (
-            "version 3, common name",
-            AuthorityAndHost,
-            root(),
-            certificate!("common-name"),
-            "localhost",
-            Ok(()),
-        ),
-        ("version 3, other root", Authority, own(), certificate!("common-name"), "localhost", unknown),
-        ("alternative name", AuthorityAndHost, root(), certificate!("named"), "db.example.org", Ok(())),
-        ("wildcard", AuthorityAndHost, root(), certificate!("named"), "a.pool.example.org", Ok(())),
-        ("address", AuthorityAndHost, root(), certificate!("named"), "127.0.0.1", Ok(())),
-        ("other address", AuthorityAndHost, root(), certificate!("named"), "::1", wrong_name.clone()),
-        (
-            "common name is hidden by others",
-            AuthorityAndHost,
-            root(),
-            certificate!("named"),
-            "localhost",
-            wrong_name,
-        ),
-    ] {
-        let checked = check(verification, root, &certificate, host, NOW).map_err(|error| match error {
-            Error::InvalidCertificate(CertificateError::NotValidForNameContext { .. }) => {
-                "certificate is for another name".to_owned()
-            }
-            other => other.to_string(),
-        });
-        assert_eq!(checked, expected, "{what}");
+    let named = |host| full(root(), certificate!("named"), host);
+    let unchecked = Check { verification: Verification::None, ..full(root(), own(), "any") };
+
+    let good = [
+        ("nothing is checked", unchecked),
+        ("self-signed, its own root", authority(own(), own())),
+        ("self-signed, common name", full(own(), own(), "localhost")),
+        ("version 1", authority(root(), certificate!("version-1"))),
+        ("version 1, common name", full(root(), certificate!("version-1"), "LOCALHOST")),
+        ("version 3, common name", full(root(), certificate!("common-name"), "localhost")),
+        ("alternative name", named("db.example.org")),
+        ("wildcard", named("a.pool.example.org")),
+        ("address", named("127.0.0.1")),
+    ];
+    for (what, check) in good {
+        assert_eq!(check.outcome(), Ok(()), "{what}");
+    }
+    let of_strangers = [
+        ("self-signed", authority(root(), own())),
+        ("version 1", authority(own(), certificate!("version-1"))),
+        ("version 3", authority(own(), certificate!("common-name"))),
+    ];
+    for (what, check) in of_strangers {
+        assert_eq!(check.outcome(), Err(CertificateError::UnknownIssuer.into()), "{what}");
+    }
+    let of_others = [
+        ("self-signed", full(own(), own(), "db")),
+        ("self-signed, address", full(own(), own(), "127.0.0.1")),
+        ("other address", named("::1")),
+        ("common name is hidden by others", named("localhost")),
+    ];
+    for (what, check) in of_others {
+        let outcome = check.outcome();
+        let wrong_name = matches!(
+            outcome,
+            Err(Error::InvalidCertificate(CertificateError::NotValidForNameContext { .. }))
+        );
+        assert!(wrong_name, "{what}: {outcome:?}");
     }
 }
 
@@ -92,7 +103,7 @@ fn a_wrong_name_is_shown_with_the_right_ones() {
         (certificate!("named"), &["db.example.org", "*.pool.example.org", "127.0.0.1"][..]),
         (certificate!("common-name"), &["localhost"]),
     ] {
-        let checked = check(Verification::AuthorityAndHost, certificate!("root"), &certificate, "db", NOW);
+        let checked = full(certificate!("root"), certificate, "db").outcome();
         let Err(Error::InvalidCertificate(CertificateError::NotValidForNameContext { expected, presented })) =
             checked
         else {
@@ -114,34 +125,52 @@ fn certificates_have_their_time() {
             [certificate!("self-signed"), certificate!("version-1"), certificate!("common-name")]
         {
             for now in [EARLY, LATE] {
-                let checked = check(Verification::Authority, root.clone(), &certificate, "localhost", now);
-                assert!(checked.is_err(), "at {now}");
+                let check = Check { now, ..authority(root.clone(), certificate.clone()) };
+                assert!(check.outcome().is_err(), "at {now}");
             }
         }
     }
-    let own = || certificate!("self-signed");
-    assert_eq!(
-        check(Verification::Authority, own(), &own(), "h", LATE),
-        Err(CertificateError::Expired.into())
-    );
-    assert_eq!(
-        check(Verification::Authority, own(), &own(), "h", EARLY),
-        Err(CertificateError::NotValidYet.into())
-    );
+    for (now, error) in [(LATE, CertificateError::Expired), (EARLY, CertificateError::NotValidYet)] {
+        let check = Check { now, ..authority(certificate!("self-signed"), certificate!("self-signed")) };
+        assert_eq!(check.outcome(), Err(error.into()), "at {now}");
+    }
 }
 
 #[test]
 fn a_changed_certificate_is_refused() {
-    let mut bytes = certificate!("version-1").to_vec();
+    let good = certificate!("version-1");
+    let refused = |bytes: Vec<u8>| {
+        authority(certificate!("root"), CertificateDer::from(bytes)).outcome().expect_err("refused")
+    };
+    let mut forged = good.to_vec();
     // A byte of the signature, which ends the certificate.
-    *bytes.last_mut().expect("not empty") ^= 1;
-    let checked =
-        check(Verification::Authority, certificate!("root"), &CertificateDer::from(bytes), "localhost", NOW);
-    assert_eq!(checked, Err(CertificateError::UnknownIssuer.into()));
-    for cut in 0..certificate!("version-1").len() {
-        let cut = CertificateDer::from(certificate!("version-1")[..cut].to_vec());
-        assert!(check(Verification::Authority, certificate!("root"), &cut, "localhost", NOW).is_err());
+    *forged.last_mut().expect("not empty") ^= 1;
+    assert_eq!(refused(forged), CertificateError::UnknownIssuer.into());
+    for at in 0..good.len() {
+        for bit in 0..8 {
+            let mut bytes = good.to_vec();
+            bytes[at] ^= 1 << bit;
+            refused(bytes);
+        }
+        refused(good[..at].to_vec());
     }
+    refused([&good[..], b"x"].concat());
+    refused([&good[..], &good[..]].concat());
+}
+
+/// A server that its own root vouches for, whose alternative names are no list of names, could pass for its common name.
+#[test]
+fn alternative_names_that_cannot_be_read_do_not_fall_back_on_the_common_name() {
+    const SUBJECT_ALTERNATIVE_NAME: [u8; 3] = [0x55, 0x1d, 0x11];
+    let mut bytes = certificate!("named").to_vec();
+    let oid = bytes.windows(3).position(|part| part == SUBJECT_ALTERNATIVE_NAME).expect("it has some");
+    // Behind the name of the extension: the head of its value (2 bytes), then that of the list.
+    let list = oid + SUBJECT_ALTERNATIVE_NAME.len() + 2;
+    assert_eq!(bytes[list], 0x30, "a sequence");
+    bytes[list] = 0x04;
+    let broken = CertificateDer::from(bytes);
+    let outcome = full(broken.clone(), broken, "localhost").outcome();
+    assert_eq!(outcome, Err(CertificateError::BadEncoding.into()));
 }
 
 #[test]
@@ -235,17 +264,26 @@ fn files_that_do_not_serve_are_named() {
     }
 }
 
+/// A host with any other name could not be connected to with TLS, whatever the sslmode.
 #[test]
-fn hosts_have_names_that_tls_can_use() {
-    for (host, expected) in [
-        ("db_1.example.org", Some("db_1.example.org")),
-        ("127.0.0.1", Some("127.0.0.1")),
-        ("::1", Some("::1")),
-        ("a..b", None),
-        ("/tmp", None),
-    ] {
+fn a_host_that_is_no_dns_name_is_refused_only_where_its_name_is_verified() {
+    let name = |host: &str, mode| {
         let config = Config::parse(Some(&format!("host='{host}' user=u")), &Env::empty()).expect("good");
-        let name = server_name(&config.hosts[0]).ok().map(|name| name.to_str().into_owned());
-        assert_eq!(name.as_deref(), expected, "{host}");
+        server_name(&config.hosts[0], &SslOptions { mode, ..SslOptions::default() })
+    };
+    let shown = |host, mode| name(host, mode).expect("a name").to_str().into_owned();
+    for host in ["db_1.example.org", "127.0.0.1", "::1"] {
+        for mode in [SslMode::Require, SslMode::VerifyFull] {
+            assert_eq!(shown(host, mode), host);
+        }
+    }
+    for host in ["db-", "a..b", "fe80::1%eth0", "dörfli"] {
+        for mode in [SslMode::Allow, SslMode::Prefer, SslMode::Require, SslMode::VerifyCa] {
+            assert_eq!(shown(host, mode), "0.0.0.0", "no name is sent");
+        }
+        assert_eq!(name(host, SslMode::VerifyFull), Err(TlsError::Name(host.to_owned())));
+    }
+    for mode in [SslMode::Require, SslMode::VerifyFull] {
+        assert_eq!(name("/tmp", mode), Err(TlsError::Name("/tmp".to_owned())), "sockets have no TLS");
     }
 }

@@ -13,7 +13,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 
 use super::certificate::Certificate;
-use super::names;
+use super::names::Names;
 use crate::postgres::conninfo::Verification;
 
 /// libpq's checks. Beyond rustls' own it takes what PostgreSQL's manual makes: a self-signed certificate that is its own
@@ -48,7 +48,7 @@ impl Verifier {
         if self.roots.contains(certificate) {
             return check_dates(parsed, now);
         }
-        if parsed.version < 3 || parsed.is_authority {
+        if !parsed.is_version_3() || parsed.is_authority() {
             check_dates(parsed, now)?;
             return self.check_signed_by_root(parsed, now);
         }
@@ -63,36 +63,43 @@ impl Verifier {
         let issuers = self
             .roots
             .iter()
-            .filter_map(|root| Certificate::parse(root))
-            .filter(|root| root.subject == certificate.issuer && root.is_valid_at(now.as_secs()));
+            .filter_map(|root| Certificate::parse(root).ok())
+            .filter(|root| root.subject() == certificate.issuer() && root.is_valid_at(now.as_secs()));
         for issuer in issuers {
-            let signed = self.algorithms.all.iter().any(|algorithm| {
-                algorithm.signature_alg_id().as_ref() == certificate.signature_algorithm
-                    && algorithm.public_key_alg_id().as_ref() == issuer.key.algorithm
-                    && algorithm
-                        .verify_signature(issuer.key.bits, certificate.signed, certificate.signature)
-                        .is_ok()
-            });
-            if signed {
+            if self.has_signed(&issuer, certificate) {
                 return Ok(());
             }
         }
         Err(CertificateError::UnknownIssuer.into())
+    }
+
+    fn has_signed(&self, issuer: &Certificate<'_>, certificate: &Certificate<'_>) -> bool {
+        let Ok((key_algorithm, key)) = issuer.signing_key() else { return false };
+        self.algorithms.all.iter().any(|algorithm| {
+            algorithm.signature_alg_id().as_ref() == certificate.signature_algorithm.value()
+                && algorithm.public_key_alg_id().as_ref() == key_algorithm
+                && algorithm.verify_signature(key, certificate.signed, certificate.signature).is_ok()
+        })
     }
 }
 
 fn check_dates(certificate: &Certificate<'_>, now: UnixTime) -> Result<(), Error> {
     if certificate.is_valid_at(now.as_secs()) {
         Ok(())
-    } else if now.as_secs() < certificate.valid.0 {
+    } else if now.as_secs() < certificate.valid().0 {
         Err(CertificateError::NotValidYet.into())
     } else {
         Err(CertificateError::Expired.into())
     }
 }
 
-fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<Certificate<'a>, Error> {
-    Certificate::parse(certificate).ok_or_else(|| CertificateError::BadEncoding.into())
+fn bad_encoding(_: x509_cert::der::Error) -> Error {
+    CertificateError::BadEncoding.into()
+}
+
+/// A certificate that rustls does not take the key of; of one that cannot be read, rustls says why.
+fn older<'a>(certificate: &'a CertificateDer<'_>) -> Option<Certificate<'a>> {
+    Certificate::parse(certificate).ok().filter(|certificate| !certificate.is_version_3())
 }
 
 impl ServerCertVerifier for Verifier {
@@ -107,11 +114,14 @@ impl ServerCertVerifier for Verifier {
         if self.verification == Verification::None {
             return Ok(ServerCertVerified::assertion());
         }
-        let parsed = parse(certificate)?;
+        let parsed = Certificate::parse(certificate).map_err(bad_encoding)?;
         self.check_authority(certificate, &parsed, intermediates, now)?;
-        if self.verification == Verification::AuthorityAndHost && !names::names_host(&parsed, host) {
-            let (expected, presented) = (host.to_owned(), names::presented(&parsed));
-            return Err(CertificateError::NotValidForNameContext { expected, presented }.into());
+        if self.verification == Verification::AuthorityAndHost {
+            let names = Names::of(&parsed).map_err(bad_encoding)?;
+            if !names.include(host) {
+                let (expected, presented) = (host.to_owned(), names.shown());
+                return Err(CertificateError::NotValidForNameContext { expected, presented }.into());
+            }
         }
         Ok(ServerCertVerified::assertion())
     }
@@ -122,21 +132,21 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let parsed = parse(certificate)?;
-        if parsed.version >= 3 {
+        let Some(older) = older(certificate) else {
             return verify_tls12_signature(message, certificate, signature, &self.algorithms);
-        }
+        };
+        let (key_algorithm, key) = older.signing_key().map_err(bad_encoding)?;
         let candidates = self.algorithms.mapping.iter().filter(|(scheme, _)| *scheme == signature.scheme);
         let mut candidates = candidates
             .flat_map(|(_, algorithms)| algorithms.iter())
-            .filter(|algorithm| algorithm.public_key_alg_id().as_ref() == parsed.key.algorithm)
+            .filter(|algorithm| algorithm.public_key_alg_id().as_ref() == key_algorithm)
             .peekable();
         if candidates.peek().is_none() {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
         }
-        match candidates.any(|algorithm| {
-            algorithm.verify_signature(parsed.key.bits, message, signature.signature()).is_ok()
-        }) {
+        match candidates
+            .any(|algorithm| algorithm.verify_signature(key, message, signature.signature()).is_ok())
+        {
             true => Ok(HandshakeSignatureValid::assertion()),
             false => Err(CertificateError::BadSignature.into()),
         }
@@ -148,11 +158,10 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let parsed = parse(certificate)?;
-        if parsed.version >= 3 {
+        let Some(older) = older(certificate) else {
             return verify_tls13_signature(message, certificate, signature, &self.algorithms);
-        }
-        let key = SubjectPublicKeyInfoDer::from(parsed.key.whole);
+        };
+        let key = SubjectPublicKeyInfoDer::from(older.key().map_err(bad_encoding)?);
         verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
     }
 

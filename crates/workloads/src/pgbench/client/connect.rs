@@ -67,7 +67,7 @@ impl PgbenchClient {
         }
         self.state = State::Connecting;
         if let Some(link) = self.conns.iter().position(|conn| conn.lost) {
-            return self.connect_again(link);
+            return self.connect_again(link, io);
         }
         if !self.conns.iter().all(|conn| conn.link.is_up()) {
             return Step::Wait;

@@ -72,14 +72,13 @@ impl PgbenchClient {
             return Step::Done;
         }
         self.state = State::Connecting;
-        self.connect_again(link)
+        self.connect_again(link, io)
     }
 
-    pub(super) fn connect_again(&mut self, link: Link) -> Step {
+    pub(super) fn connect_again(&mut self, link: Link, io: &mut Io<'_>) -> Step {
         let conn = &mut self.conns[link];
         (conn.lost, conn.fresh, conn.last_words) = (false, false, None);
-        conn.link.close();
-        Step::Reconnect(link)
+        conn.link.again(io)
     }
 
     /// Forgets what is under way.

@@ -225,7 +225,7 @@ impl PgbenchClient {
         // One that was made again after a loss is there already.
         if self.program.reconnect && !self.conns[self.at].link.is_up() {
             self.state = State::Connecting;
-            return Step::Reconnect(self.at);
+            return self.conns[self.at].link.again(io);
         }
         self.start_script(io)
     }

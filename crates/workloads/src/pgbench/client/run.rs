@@ -7,7 +7,6 @@ use script::{Action, Capture, Command, DebugLine, EvalError, Expression, Script,
 
 use super::pipeline::Pipeline;
 use super::{PgbenchClient, State};
-use crate::link::CLOSED;
 use crate::pgbench::options::Mode;
 
 /// What pgbench says when libpq does not take a statement.
@@ -112,7 +111,10 @@ impl PgbenchClient {
                 return Flow::Pause(self.found_lost(&message, io));
             }
             return match prepared && !in_pipeline && !self.is_prepared() {
-                true => Flow::Abort(vec![self.lost_words(CLOSED)], self.command_failed("SQL", SEND_FAILED)),
+                true => Flow::Abort(
+                    vec![self.lost_words(protocol::wording::CLOSED)],
+                    self.command_failed("SQL", SEND_FAILED),
+                ),
                 false => Flow::Abort(Vec::new(), message),
             };
         }

@@ -3,8 +3,10 @@
 use super::*;
 use crate::pgbench::HostPolicy;
 use crate::testing::connect_to;
+use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
-use protocol::postgres::{Role, Server};
+use protocol::postgres::{HostName, NamedAddress, Place, Role, Server};
+use std::sync::Arc;
 
 fn again(mode_used: Mode) -> Options {
     Options { reconnect_lost: true, ..mode(mode_used) }
@@ -210,6 +212,42 @@ fn the_next_server_is_tried_where_one_does_not_take_the_client() {
     assert_eq!(first(TargetSession::Primary, Some("/c")).0, "aabca");
     assert_eq!(first(TargetSession::Standby, Some("/b")).0, "aabcab");
     assert_eq!(first(TargetSession::PreferStandby, Some("/b")).0, "aabc");
+}
+
+/// Hosts were looked up once for a whole run.
+#[test]
+fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_anew() {
+    let at = |last: u8| std::net::SocketAddr::from(([192, 0, 2, last], 5432));
+    let went = |options: &Options, lost: bool| {
+        let name = Arc::new(HostName::new("db".to_owned(), 5432, vec![at(1)]));
+        let place = Place {
+            host: Some("db".into()),
+            named: Some(NamedAddress::new(Arc::clone(&name), 0)),
+            ..Place::new(Address::Tcp(at(1)), Arc::clone(&connect().login))
+        };
+        let mut asked = 0;
+        let mut server = FakePostgres::new(move |_, sql: &str| {
+            asked += 1;
+            if asked == 3 {
+                name.set(vec![at(2)]);
+            }
+            if lost && asked == 3 { vec![Answer::Lost] } else { usual(sql) }
+        });
+        server.down = if lost { 1..2 } else { 0..0 };
+        let places = Places { postgres: Some(place), ..Places::default() };
+        let workload = Pgbench::with_scripts(options, &sources(&["select 1;"])).unwrap();
+        let measured = server.run(workload.clients(&places, crew(1)).unwrap(), 5, 1).unwrap();
+        assert_eq!(measured.totals().ok, if lost { 4 } else { 5 });
+        let last = |address: &engine::Address| match address {
+            engine::Address::Tcp(std::net::SocketAddr::V4(address)) => address.ip().octets()[3],
+            other => panic!("{other:?}"),
+        };
+        server.addresses.iter().map(last).collect::<Vec<_>>()
+    };
+    let each = Options { reconnect: true, ..mode(Mode::Simple) };
+    assert_eq!(went(&each, false), [1, 1, 1, 2, 2]);
+    assert_eq!(went(&again(Mode::Simple), true), [1, 2, 2], "the first connection there is refused");
+    assert_eq!(went(&mode(Mode::Simple), false), [1], "what is connected stays");
 }
 
 #[test]

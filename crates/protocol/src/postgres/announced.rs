@@ -1,0 +1,60 @@
+//! What a server says of itself and of the connection without being asked.
+
+use super::server_error::ServerError;
+
+/// Most settings remembered; servers report about 15, with those of extensions a few more.
+const MOST_SETTINGS: usize = 256;
+
+/// Most notices kept from one handshake; a server that sends more is not worth the memory.
+const MOST_NOTICES: usize = 100;
+
+/// What it takes to cancel this connection's query from another one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct CancelKey {
+    /// Process id of the server process.
+    pub process_id: u32,
+    /// A secret that goes with it.
+    pub secret: u32,
+}
+
+impl std::fmt::Debug for CancelKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CancelKey").field("process_id", &self.process_id).finish_non_exhaustive()
+    }
+}
+
+/// Settings, the key to cancel, and notices of the handshake; all empty until the server speaks.
+#[derive(Debug, Default)]
+pub(super) struct Announced {
+    pub(super) cancel_key: Option<CancelKey>,
+    settings: Vec<(String, String)>,
+    notices: Vec<ServerError>,
+}
+
+impl Announced {
+    /// Remembers a setting.
+    pub(super) fn set(&mut self, name: &[u8], value: &[u8]) {
+        let name = String::from_utf8_lossy(name);
+        let value = String::from_utf8_lossy(value).into_owned();
+        let room = self.settings.len() < MOST_SETTINGS;
+        match self.settings.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, old)) => *old = value,
+            None if !room => {}
+            None => self.settings.push((name.into_owned(), value)),
+        }
+    }
+
+    pub(super) fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn remark(&mut self, notice: ServerError) {
+        if self.notices.len() < MOST_NOTICES {
+            self.notices.push(notice);
+        }
+    }
+
+    pub(super) fn take_notices(&mut self) -> Vec<ServerError> {
+        std::mem::take(&mut self.notices)
+    }
+}

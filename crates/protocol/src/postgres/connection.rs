@@ -1,0 +1,121 @@
+//! The protocol state of one connection.
+
+use std::sync::Arc;
+
+use super::announced::{Announced, CancelKey};
+use super::frame::Broken;
+use super::handshake::{Handshake, Opening};
+use super::login::{Login, LoginError};
+use super::message::{Message, TxStatus};
+use super::replies::{Counted, Replies, Want};
+use super::server_error::ServerError;
+
+/// The protocol state of one connection: handshake first, then messages.
+///
+/// It is told when the link opens ([`start`](Connection::start)), when TLS is up ([`secured`](Connection::secured)), and
+/// what arrives ([`handshake`](Connection::handshake) until it is ready, then [`next`](Connection::next)); it appends
+/// what is to be sent. Another `start` makes it the state of the next connection.
+#[derive(Debug)]
+pub struct Connection {
+    opening: Opening,
+    announced: Announced,
+    replies: Replies,
+}
+
+impl Connection {
+    /// A connection that has not begun.
+    #[must_use]
+    pub fn new(login: Arc<Login>) -> Connection {
+        Connection {
+            opening: Opening::new(login),
+            announced: Announced::default(),
+            replies: Replies::default(),
+        }
+    }
+
+    /// The link is open: begins the handshake.
+    pub fn start(&mut self, out: &mut Vec<u8>) -> Handshake {
+        self.announced = Announced::default();
+        self.replies = Replies::default();
+        self.opening.start(out)
+    }
+
+    /// TLS is up; `certificate` is the server's own, in DER.
+    pub fn secured(&mut self, certificate: Option<&[u8]>, out: &mut Vec<u8>) -> Handshake {
+        self.opening.secured(certificate, out)
+    }
+
+    /// TLS did not come up. True when the sslmode allows another try without it: connect again and call
+    /// [`start`](Connection::start).
+    pub fn tls_failed(&mut self) -> bool {
+        self.opening.tls_failed()
+    }
+
+    /// Handles what arrived during the handshake, from index `at` on, which is moved behind what was used.
+    ///
+    /// # Errors
+    /// When the server refuses, asks for what we do not have or do not do, or does not speak PostgreSQL's protocol.
+    /// The connection must then be closed.
+    pub fn handshake(
+        &mut self,
+        input: &[u8],
+        at: &mut usize,
+        out: &mut Vec<u8>,
+    ) -> Result<Handshake, LoginError> {
+        self.opening.arrived(input, at, out, &mut self.announced)
+    }
+
+    /// Says what to do with the rows that come from now on.
+    #[inline]
+    pub fn rows(&mut self, want: Want) {
+        self.replies.want = want;
+    }
+
+    /// Takes the next message from `input`, starting at index `at`, and moves `at` behind it.
+    ///
+    /// `None` means that the rest of `input` is no whole message: keep it, add what arrives, call again. Skipped rows
+    /// are passed over as far as they have arrived.
+    ///
+    /// # Errors
+    /// When the bytes are not PostgreSQL's protocol; the connection must then be closed.
+    #[inline]
+    pub fn next<'a>(&mut self, input: &'a [u8], at: &mut usize) -> Result<Option<Message<'a>>, Broken> {
+        self.replies.next(input, at, &mut self.announced)
+    }
+
+    /// What was counted since the last call; all counters start again at 0.
+    #[inline]
+    pub fn take_counts(&mut self) -> Counted {
+        self.replies.take_counts()
+    }
+
+    /// State of the transaction, as of the last ReadyForQuery.
+    #[inline]
+    #[must_use]
+    pub fn status(&self) -> TxStatus {
+        self.replies.status
+    }
+
+    /// True when the connection is encrypted.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.opening.is_secure()
+    }
+
+    /// A setting the server reports by itself, such as `server_version` or `TimeZone`.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.announced.setting(name)
+    }
+
+    /// What it takes to cancel this connection's query; `None` before the handshake is over.
+    #[must_use]
+    pub fn cancel_key(&self) -> Option<CancelKey> {
+        self.announced.cancel_key
+    }
+
+    /// Notices that came during the handshake, oldest first.
+    pub fn take_notices(&mut self) -> Vec<ServerError> {
+        self.announced.take_notices()
+    }
+}

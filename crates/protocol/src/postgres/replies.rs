@@ -1,0 +1,143 @@
+//! What a server answers: messages cut out of the byte stream, rows handed out or counted and passed over.
+
+use super::announced::Announced;
+use super::frame::{self, Broken};
+use super::message::{self, CommandTag, Message, TxStatus};
+
+/// What to do with the rows (and COPY data) that arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Want {
+    /// Count them and pass over them, also over those that have not arrived completely: a row of any size
+    /// passes through a small buffer. Their description is passed over, too.
+    Skip,
+    /// Hand them out. A row must be complete in the input for that. They are counted too.
+    #[default]
+    Read,
+}
+
+/// What statements gave, counted from their rows and command tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Counted {
+    /// Rows, and pieces of COPY data.
+    pub rows: u64,
+    /// Bytes of their values.
+    pub bytes: u64,
+    /// Rows inserted, updated, deleted or merged, those of `CREATE TABLE AS` among them.
+    pub affected: u64,
+    /// Statements that ended well and return rows, or say that they found none.
+    pub queries: u32,
+    /// Statements that ended well and say how many rows they changed.
+    pub changes: u32,
+}
+
+/// Cuts what a server answers into messages; counts rows, or passes over them.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    pub(super) status: TxStatus,
+    pub(super) want: Want,
+    /// Bytes of a skipped message that have not arrived yet.
+    skip: usize,
+    counted: Counted,
+    /// `counted.rows` as the last statement ended.
+    rows_before: u64,
+}
+
+/// Fewest bytes that tell how much of a row is payload: header and number of columns.
+const ROW_HEAD: usize = frame::HEADER + 2;
+
+impl Replies {
+    #[inline]
+    pub(super) fn next<'a>(
+        &mut self,
+        input: &'a [u8],
+        at: &mut usize,
+        announced: &mut Announced,
+    ) -> Result<Option<Message<'a>>, Broken> {
+        loop {
+            if self.skip > 0 {
+                let passed = self.skip.min(input.len().saturating_sub(*at));
+                *at += passed;
+                self.skip -= passed;
+                if self.skip > 0 {
+                    return Ok(None);
+                }
+            }
+            let rest = input.get(*at..).unwrap_or_default();
+            let Some(header) = frame::header(rest)? else {
+                return Ok(None);
+            };
+            if self.want == Want::Skip && matches!(header.tag, b'D' | b'd' | b'T') {
+                if !self.begin_skip(header, rest)? {
+                    return Ok(None);
+                }
+                continue;
+            }
+            let Some(body) = rest.get(frame::HEADER..frame::HEADER + header.body) else {
+                return Ok(None);
+            };
+            let message = message::decode(header, body)?;
+            *at += frame::HEADER + header.body;
+            self.note(&message, announced);
+            return Ok(Some(message));
+        }
+    }
+
+    /// Counts the row at the start of `rest`, if it is one, and sets out to skip it; false when its head has not arrived.
+    #[inline]
+    fn begin_skip(&mut self, header: frame::Header, rest: &[u8]) -> Result<bool, Broken> {
+        match header.tag {
+            b'D' => {
+                let Some(head) = rest.get(..ROW_HEAD) else {
+                    return match header.body {
+                        0 | 1 => Err(Broken::Malformed { tag: header.tag, what: "too short" }),
+                        _ => Ok(false),
+                    };
+                };
+                let columns = usize::from(u16::from_be_bytes([head[ROW_HEAD - 2], head[ROW_HEAD - 1]]));
+                let payload = header.body.checked_sub(2 + 4 * columns);
+                self.count(payload.ok_or(Broken::Malformed { tag: header.tag, what: "too short" })?);
+            }
+            b'd' => self.count(header.body),
+            _ => {}
+        }
+        self.skip = frame::HEADER + header.body;
+        Ok(true)
+    }
+
+    /// Keeps what later calls may ask for.
+    #[inline]
+    fn note(&mut self, message: &Message<'_>, announced: &mut Announced) {
+        match message {
+            Message::DataRow(row) => self.count(row.payload()),
+            Message::CopyData(data) => self.count(data.len()),
+            Message::CommandComplete(tag) => self.count_statement(*tag),
+            Message::ReadyForQuery(status) => self.status = *status,
+            Message::ParameterStatus(setting) => announced.set(setting.name, setting.value),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, payload: usize) {
+        self.counted.rows += 1;
+        self.counted.bytes += payload as u64;
+    }
+
+    /// Counts a statement that ended well; one whose tag has no count (`DO`, `SET`, `BEGIN`) only if it gave rows.
+    #[inline]
+    fn count_statement(&mut self, tag: CommandTag<'_>) {
+        let returned = self.counted.rows != self.rows_before;
+        self.rows_before = self.counted.rows;
+        self.counted.queries += u32::from(returned || tag.found_nothing());
+        if let Some(affected) = tag.affected(returned) {
+            self.counted.changes += 1;
+            self.counted.affected += affected;
+        }
+    }
+
+    #[inline]
+    pub(super) fn take_counts(&mut self) -> Counted {
+        self.rows_before = 0;
+        std::mem::take(&mut self.counted)
+    }
+}
