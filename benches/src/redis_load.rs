@@ -8,8 +8,8 @@ use engine::{DriverChoice, Load, Plan, Stop, Time, Until};
 use protocol::Address;
 use protocol::redis::ControlError;
 use target::redis::RedisControl;
-use workloads::redis::{self, Command, Redis};
-use workloads::{ClientWorkload, Crew, Places, RedisServer, Site};
+use workloads::redis::{Command, Options, Redis};
+use workloads::{ClientWorkload, Clients, Places, RedisServer, Site};
 
 /// The word.
 pub(crate) const WORD: &str = "redis-load";
@@ -22,13 +22,13 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let (what, clients, seconds) = (word(0)?, number(2)? as usize, number(4)?);
     let command = if what == "SET" { Command::Set } else { Command::Get };
     let address = Address::Unix(Path::new(word(1)?).to_owned());
-    let mut workload = Redis::open(&redis::Options { command, value_bytes: number(3)?, keys: 1000 })?;
+    let mut workload = Redis::open(&Options { command, value_bytes: number(3)?, keys: 1000 })?;
     if what == "fill" {
         workload.prepare(&mut Site { sql: None, redis: Some(&Server(address)) }, 1)?;
         return Ok(());
     }
-    let places = Places { redis: Some(address), ..Places::default() };
-    let load = workload.clients(&places, Crew { clients, threads: 1, seed: 1, statements: false })?;
+    let wanted = Clients { count: clients, threads: 1, seed: 1, statements: false };
+    let load = workload.clients(&Places::from(address), wanted)?;
     let measured = engine::run(&plan(seconds), load, &mut (), &Stop::new())?;
     let done = measured.totals().processed();
     println!("{done} {}", done as f64 * 1e9 / measured.elapsed as f64);

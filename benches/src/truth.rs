@@ -16,7 +16,7 @@ use target::child::Watchdog;
 use target::home::Home;
 use target::sink::{Delay, Sink};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
-use workloads::{ClientWorkload, Crew, Places};
+use workloads::{ClientWorkload, Clients, Places};
 
 use crate::{Args, What, page, quiet, stop};
 
@@ -97,8 +97,8 @@ fn drive(
     let source = ScriptSource::Text { name: "one".into(), text: b"SELECT 1;".to_vec(), weight: 1 };
     let workload =
         Pgbench::with_scripts(&pgbench::Options { vacuum: false, ..pgbench::Options::default() }, &[source])?;
-    let places = Places { postgres: Some(sink.place().clone()), ..Places::default() };
-    let crew = Crew { clients, threads: 1, seed: 1, statements: false };
+    let places = Places::from(sink.place().clone());
+    let crew = Clients { count: clients, threads: 1, seed: 1, statements: false };
     let plan = plan(load, Duration::from_secs(case.seconds));
     let measured =
         engine::run(&plan, workload.clients(&places, crew)?, &mut (), &Stop::from(stop::switch().flag()))?;

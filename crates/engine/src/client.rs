@@ -1,5 +1,6 @@
 //! The seam between the engine and a workload: what a client is told, and what it answers.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -200,6 +201,33 @@ pub enum StatementEnd {
     Failed,
 }
 
+/// A client that gave up.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Abort {
+    /// Number of the client, from 0.
+    pub client: usize,
+    /// Code of the error behind it, in the words of the client's protocol (an SQLSTATE), where it has one: what tells
+    /// equal reasons from different ones, whatever their texts say.
+    pub code: Option<String>,
+    /// Whether it lost its server: that ended, ended the session, or does not take it any more.
+    pub lost: bool,
+    /// The command it was at, counted as by [`Io::statement`], where it was one that failed.
+    pub statement: Option<usize>,
+    /// What led to it, oldest first; often nothing.
+    pub causes: Vec<String>,
+    /// Its reason.
+    pub message: String,
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for cause in &self.causes {
+            writeln!(formatter, "{cause}")?;
+        }
+        formatter.write_str(&self.message)
+    }
+}
+
 /// What the engine lends a client while it handles an event.
 #[derive(Debug)]
 pub struct Io<'a> {
@@ -220,10 +248,8 @@ pub(crate) struct Notes {
     pub(crate) restarted: Option<Time>,
     /// For statement latencies.
     pub(crate) statements: Vec<StatementNote>,
-    /// Causes and message of the abort that the step carries out.
-    pub(crate) abort: Option<(Vec<String>, String)>,
-    /// Code of the error behind it.
-    pub(crate) abort_code: Option<String>,
+    /// The abort that the step carries out.
+    pub(crate) abort: Option<Abort>,
     /// For the user.
     pub(crate) messages: Vec<(Level, String)>,
     /// A link to be closed.
@@ -278,17 +304,12 @@ impl Io<'_> {
     /// Says why this client gives up; answer [`Step::Done`] after it, or [`Step::Ended`] if the open transaction
     /// is to be counted before the client stops.
     pub fn abort(&mut self, message: String) {
-        self.abort_because(Vec::new(), message);
+        self.abort_because(Abort { message, ..Abort::default() });
     }
 
-    /// As [`Io::abort`], with what led to it, oldest first.
-    pub fn abort_because(&mut self, causes: Vec<String>, message: String) {
-        self.notes.abort = Some((causes, message));
-    }
-
-    /// The code of the error (an SQLSTATE, say) behind the abort that is told with this event; the first one counts.
-    pub fn abort_code(&mut self, code: String) {
-        self.notes.abort_code.get_or_insert(code);
+    /// As [`Io::abort`], with what led to it; the engine puts the client's number in.
+    pub fn abort_because(&mut self, abort: Abort) {
+        self.notes.abort = Some(abort);
     }
 
     /// Something for the user to be shown as it is (NOTICE, debug).

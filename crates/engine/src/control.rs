@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use crate::client::Abort;
 use crate::client::Time;
 use crate::error::EngineError;
-use crate::measured::{Abort, Second, ThreadFigures};
+use crate::measured::{Second, ThreadFigures};
 use crate::observer::{Entry, Message};
 use crate::wake::Notify;
 

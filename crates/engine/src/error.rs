@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::client::Time;
+use crate::client::{Abort, Time};
 
 /// A run that could not start or could not go on; failures of single transactions are counted instead.
 #[derive(Debug, thiserror::Error)]
@@ -34,15 +34,8 @@ pub enum EngineError {
         allowed: u64,
     },
     /// A client gave up before the load started.
-    #[error("client {client}: {message}")]
-    Setup {
-        /// Number of the client, from 0.
-        client: usize,
-        /// As of [`crate::Abort`].
-        code: Option<String>,
-        /// The client's reason.
-        message: String,
-    },
+    #[error("client {}: {_0}", .0.client)]
+    Setup(Abort),
     /// A client was not ready within the time given for connecting.
     #[error("client {client} was not ready after {:.1} s: {doing}; check the address and the server's load, or allow more time", *waited as f64 / 1e9)]
     SetupTimeout {

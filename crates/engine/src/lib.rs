@@ -18,11 +18,11 @@ mod stop;
 mod wake;
 
 pub use client::{
-    Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome, Returned, StatementEnd,
-    Step, TcpOptions, Time, Tls,
+    Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome, Returned,
+    StatementEnd, Step, TcpOptions, Time, Tls,
 };
 pub use error::EngineError;
-pub use measured::{Abort, Measured, OwnCost, ScriptFigures, Second, StatementFigures};
+pub use measured::{Measured, OwnCost, ScriptFigures, Second, StatementFigures};
 pub use observer::{Entry, EntryEnd, Message, Observer};
 pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};
 pub use run::run;

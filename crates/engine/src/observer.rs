@@ -2,8 +2,9 @@
 
 use std::time::SystemTime;
 
+use crate::client::Abort;
 use crate::client::{Failure, Level, Time};
-use crate::measured::{Abort, Second};
+use crate::measured::Second;
 
 /// Told of a run's progress, on its caller's thread.
 ///

@@ -93,7 +93,11 @@ impl Client for Guest {
                 io.out(0).extend(frame(b"bye"));
                 io.close(0);
                 if self.done == self.most {
-                    io.abort_because(vec!["enough".into()], "gave up".into());
+                    io.abort_because(Abort {
+                        causes: vec!["enough".into()],
+                        message: "gave up".into(),
+                        ..Abort::default()
+                    });
                 }
                 Step::Ended(Outcome { script: 0, failure: None, tries: 2, returned: Returned::default() })
             }

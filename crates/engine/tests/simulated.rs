@@ -229,8 +229,8 @@ fn refused_connections_are_tried_again_or_end_the_run_by_name() {
     let clients = vec![Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()];
     let mut server = Simple { refuses: 1, ..Simple::new(MS) };
     match simulate(&plan(), clients, &mut server, &mut (), &Stop::new()) {
-        Err(EngineError::Setup { client: 0, message, .. }) => {
-            assert!(message.contains("refused"), "{message}")
+        Err(EngineError::Setup(abort)) => {
+            assert!(abort.client == 0 && abort.message.contains("refused"), "{abort}")
         }
         other => panic!("{other:?}"),
     }

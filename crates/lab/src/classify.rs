@@ -327,10 +327,10 @@ fn did_not_start(error: &EngineError) -> LabError {
         EngineError::OpenFiles { .. } | EngineError::Driver { .. } | EngineError::System { .. } => {
             Class::Missing
         }
-        EngineError::Setup { .. } => Class::Refused,
+        EngineError::Setup(_) => Class::Refused,
     };
     let code = match error {
-        EngineError::Setup { code, .. } => code.as_deref(),
+        EngineError::Setup(abort) => abort.code.as_deref(),
         _ => None,
     };
     let hint = code.map_or("", advice);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::{DriverChoice, Timeline, Until};
 use serde::{Deserialize, Serialize};
 use target::settings::Wanted;
-use workloads::Crew;
+use workloads::Clients;
 
 /// All that a run needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,9 +43,9 @@ pub struct Setup {
 impl Setup {
     /// Its clients, for workloads.
     #[must_use]
-    pub fn clients(&self) -> Crew {
-        Crew {
-            clients: self.clients as usize,
+    pub fn clients(&self) -> Clients {
+        Clients {
+            count: self.clients as usize,
             threads: self.threads.clamp(1, self.clients.max(1)) as usize,
             seed: self.seed,
             statements: self.statements,

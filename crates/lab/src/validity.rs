@@ -379,7 +379,7 @@ mod tests {
         busy.own.busiest_thread = 0.95;
         let host = Evidence { steal_pct: Some(3.0), ..evidence(&busy, &[]) };
         assert_eq!(reasons(&host), (Validity::Suspect, vec![Reason::ClientSaturated, Reason::Steal]));
-        busy.aborts.push(Abort { client: 0, code: None, causes: Vec::new(), message: "gone".into() });
+        busy.aborts.push(Abort { message: "gone".into(), ..Abort::default() });
         assert_eq!(judge(&evidence(&busy, &[])).0, Validity::Invalid);
     }
 
@@ -433,7 +433,7 @@ mod tests {
             [Reason::Overloaded, Reason::ClientSaturated, Reason::ScheduleLate]
         );
         // Clients that gave up explain what was not done.
-        run.aborts.push(Abort { client: 0, code: None, causes: Vec::new(), message: "gone".into() });
+        run.aborts.push(Abort { message: "gone".into(), ..Abort::default() });
         assert_eq!(reasons(&open(&run)), (Validity::Invalid, vec![Reason::Errors, Reason::ClientSaturated]));
     }
 

@@ -17,7 +17,7 @@ use target::child::Watchdog;
 use target::home::Home;
 use target::sink::{Delay, Sink};
 use workloads::pgbench::{Mode, Options, Pgbench, ScriptSource};
-use workloads::{ClientWorkload, Crew, Places};
+use workloads::{ClientWorkload, Clients, Places};
 
 const MS: Time = 1_000_000;
 /// What two processes on a busy machine may make of a delay.
@@ -45,7 +45,7 @@ impl Bench {
     }
 
     fn places(&self) -> Places {
-        Places { postgres: Some(self.sink.place().clone()), ..Places::default() }
+        self.sink.place().clone().into()
     }
 
     /// What the engine measured, and what the sink saw meanwhile.
@@ -73,7 +73,7 @@ impl Bench {
             scripts: 1,
             statements: 0,
         };
-        let crew = Crew { clients, threads: 1, seed: 1, statements: false };
+        let crew = Clients { count: clients, threads: 1, seed: 1, statements: false };
         let clients = self.workload.clients(&self.places(), crew).expect("clients");
         self.sink.figures().expect("figures");
         let measured = engine::run(&plan, clients, &mut (), &Stop::new()).expect("a run");

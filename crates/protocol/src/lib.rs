@@ -6,8 +6,10 @@
 //! certificates), and only when a connection is being described, never while one is in use.
 
 mod address;
+mod nearest;
 pub mod postgres;
 pub mod redis;
 pub mod wording;
 
 pub use address::Address;
+pub use nearest::nearest;

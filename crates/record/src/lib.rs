@@ -26,4 +26,4 @@ pub use promise::Promise;
 pub use run::{Artifact, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
 pub use sample::{Sample, Scope};
 pub use verdict::{Doubt, Reason, Validity};
-pub use words::count;
+pub use words::{count, hex};

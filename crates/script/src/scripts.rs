@@ -29,10 +29,26 @@ impl Scripts {
     /// # Errors
     /// The script is wrong, or one too many.
     pub fn add(&mut self, name: &str, text: &[u8], weight: u32) -> Result<(), ParseError> {
-        let mut script = Script::parse(name, text, &mut self.symbols)?;
+        let script = Script::parse(name, text, &mut self.symbols)?;
         if self.scripts.len() >= MAX_SCRIPTS {
             return Err(ParseError::TooManyScripts);
         }
+        self.push(script, weight);
+        Ok(())
+    }
+
+    /// Parses a script that is never chosen, but run on another occasion: add it behind all others. It does not count
+    /// towards [`MAX_SCRIPTS`].
+    ///
+    /// # Errors
+    /// The script is wrong.
+    pub fn add_aside(&mut self, name: &str, text: &[u8]) -> Result<(), ParseError> {
+        let script = Script::parse(name, text, &mut self.symbols)?;
+        self.push(script, 0);
+        Ok(())
+    }
+
+    fn push(&mut self, mut script: Script, weight: u32) {
         for command in &mut script.commands {
             if let Action::Sql(statement) = &mut command.action {
                 statement.number = self.statements;
@@ -41,7 +57,6 @@ impl Scripts {
         }
         self.scripts.push(script);
         self.weights.push(weight);
-        Ok(())
     }
 
     /// Adds a builtin script under its description.

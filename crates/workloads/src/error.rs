@@ -60,6 +60,7 @@ pub enum WorkloadError {
         /// What was being done.
         doing: String,
         /// What the server said.
+        #[source]
         error: SqlError,
     },
     /// Redis could not be reached or answered with an error.

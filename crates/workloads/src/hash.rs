@@ -1,16 +1,10 @@
 //! SHA-256 as hex, for texts and chosen data.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of `bytes`, 64 hex digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    record::hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Every workload has the same parts in the same order: *options* (what a user may write), *check* (does the target
 //! have what it needs), *prepare* (choose, as plain data, what will be asked), *guard* (prove that it does something),
 //! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A client workload is a
-//! [`ClientWorkload`]; a job is a function that reports [`jobs::JobPhase`]s.
+//! [`ClientWorkload`], a job a [`jobs::Job`]; both stand on one list, [`Spec`] and [`Preparation`].
 //!
 //! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
 //! handed in.
@@ -17,15 +17,15 @@ pub mod tiles;
 mod error;
 mod hash;
 mod link;
+mod list;
 mod place;
-mod spec;
+mod sql_file;
 #[cfg(test)]
 mod testing;
 mod words;
 mod workload;
 
 pub use error::WorkloadError;
-pub use place::{Places, RedisServer, Site};
-pub use spec::Spec;
-pub use words::{nearest, unknown_word};
-pub use workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};
+pub use list::{Preparation, Spec};
+pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
+pub use workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};

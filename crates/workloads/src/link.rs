@@ -23,6 +23,21 @@ pub(crate) enum Progress {
     Up,
 }
 
+/// Why there is no connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotConnected {
+    /// In words, as libpq has them.
+    pub(crate) message: String,
+    /// SQLSTATE, where the server gave one.
+    pub(crate) code: Option<String>,
+}
+
+impl From<String> for NotConnected {
+    fn from(message: String) -> Self {
+        Self { message, code: None }
+    }
+}
+
 /// A connection, its place, and how far it has come.
 #[derive(Debug)]
 pub(crate) struct PgLink {
@@ -103,8 +118,8 @@ impl PgLink {
     /// The connection is open.
     ///
     /// # Errors
-    /// In words, as libpq has them; so for all of these functions.
-    pub(crate) fn opened(&mut self, io: &mut Io<'_>) -> Result<Progress, String> {
+    /// [`NotConnected`]; so for all of these functions.
+    pub(crate) fn opened(&mut self, io: &mut Io<'_>) -> Result<Progress, NotConnected> {
         self.stage = Stage::Down;
         let handshake = self.session.start(io.out(self.link));
         self.progress(handshake)
@@ -115,7 +130,7 @@ impl PgLink {
         &mut self,
         certificate: Option<&[u8]>,
         io: &mut Io<'_>,
-    ) -> Result<Progress, String> {
+    ) -> Result<Progress, NotConnected> {
         self.stage = Stage::Down;
         let handshake = self.session.secured(certificate, io.out(self.link));
         self.progress(handshake)
@@ -127,18 +142,22 @@ impl PgLink {
         data: &[u8],
         used: &mut usize,
         io: &mut Io<'_>,
-    ) -> Result<Progress, String> {
+    ) -> Result<Progress, NotConnected> {
         match self.session.handshake(data, used, io.out(self.link)) {
             Ok(handshake) => self.progress(handshake),
             Err(error) => {
-                self.refused = !is_passing(&error);
-                Err(self.failure(&error.to_string()))
+                let code = match &error {
+                    LoginError::Server { error, .. } => Some(error.code.clone()),
+                    _ => None,
+                };
+                self.refused = !code.as_deref().is_some_and(is_passing);
+                Err(NotConnected { message: self.failure(&error.to_string()), code })
             }
         }
     }
 
     /// The connection was closed. While TLS was coming up there may be a second try without it.
-    pub(crate) fn closed(&mut self, error: Option<&std::io::Error>) -> Result<Progress, String> {
+    pub(crate) fn closed(&mut self, error: Option<&std::io::Error>) -> Result<Progress, NotConnected> {
         let securing = self.stage == Stage::Securing;
         let up = self.stage == Stage::Up;
         self.stage = Stage::Down;
@@ -153,15 +172,15 @@ impl PgLink {
             }
             Some(error) => wording::system(error),
         };
-        Err(if up { reason } else { self.failure(&reason) })
+        Err(if up { reason.into() } else { self.failure(&reason).into() })
     }
 
-    fn progress(&mut self, handshake: Handshake) -> Result<Progress, String> {
+    fn progress(&mut self, handshake: Handshake) -> Result<Progress, NotConnected> {
         Ok(match handshake {
             Handshake::NeedMore => Progress::Step(Step::Wait),
             Handshake::StartTls if self.connect.tls.is_none() => {
                 self.refused = true;
-                return Err(self.failure("TLS is wanted, but was not set up for this server"));
+                return Err(self.failure("TLS is wanted, but was not set up for this server").into());
             }
             Handshake::StartTls => {
                 self.stage = Stage::Securing;
@@ -181,13 +200,8 @@ impl PgLink {
 }
 
 /// A server that starts, stops, recovers or has no connection left may take one later.
-fn is_passing(error: &LoginError) -> bool {
-    match error {
-        LoginError::Server { error, .. } => {
-            ["08", "53", "57"].iter().any(|class| error.code.starts_with(class))
-        }
-        _ => false,
-    }
+fn is_passing(sqlstate: &str) -> bool {
+    ["08", "53", "57"].iter().any(|class| sqlstate.starts_with(class))
 }
 
 /// As the engine connects to it.
@@ -264,7 +278,7 @@ mod tests {
             let connect = Place { host: host.map(Into::into), ..Place::new(address, login) };
             let mut link = PgLink::new(&connect, 0);
             let error = std::io::Error::from_raw_os_error(code);
-            assert_eq!(link.closed(Some(&error)).unwrap_err(), wanted);
+            assert_eq!(link.closed(Some(&error)).unwrap_err().message, wanted);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Where a workload's clients and checks go.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use protocol::Address;
@@ -10,27 +11,62 @@ use protocol::redis::{self, ControlError};
 
 use crate::error::WorkloadError;
 
-/// Where clients connect.
-#[derive(Debug, Clone, Default)]
-pub struct Places {
-    /// The PostgreSQL server measured.
-    pub postgres: Option<Place>,
+/// A PostgreSQL server, and those that take its place.
+#[derive(Debug, Clone)]
+pub struct PostgresPlace {
+    /// The server.
+    pub place: Place,
     /// Where a client that lost this server looks for it, in this order, the server itself first; only there when empty.
-    pub postgres_again: Vec<Place>,
+    pub again: Vec<Place>,
     /// Which of these will do, as far as a server tells it by itself.
-    pub session: TargetSession,
-    /// All PostgreSQL servers, where clients are spread over several; else empty.
-    pub postgres_all: Vec<Server>,
-    /// The Redis server measured.
-    pub redis: Option<Address>,
+    pub wanted: TargetSession,
+    /// All servers, where clients are spread over several; else empty.
+    pub all: Vec<Server>,
 }
 
+impl From<Place> for PostgresPlace {
+    fn from(place: Place) -> Self {
+        Self { place, again: Vec::new(), wanted: TargetSession::Any, all: Vec::new() }
+    }
+}
+
+/// Where one of a target's servers is.
+#[derive(Debug, Clone)]
+pub enum ServerPlace {
+    /// PostgreSQL.
+    Postgres(Box<PostgresPlace>),
+    /// Redis.
+    Redis(Address),
+}
+
+/// Where clients connect: the servers of a target by name.
+#[derive(Debug, Clone, Default)]
+pub struct Places(BTreeMap<String, ServerPlace>);
+
 impl Places {
+    /// Name of the PostgreSQL server that is measured.
+    pub const POSTGRES: &'static str = "postgres";
+    /// Name of the Redis server that is measured.
+    pub const REDIS: &'static str = "redis";
+
+    /// With one server more.
+    #[must_use]
+    pub fn with(mut self, name: &str, place: ServerPlace) -> Self {
+        self.0.insert(name.to_owned(), place);
+        self
+    }
+
     /// The names that were looked up, which may lead elsewhere one day; a name may be there more than once.
     #[must_use]
     pub fn names(&self) -> Vec<Arc<HostName>> {
-        let several = self.postgres_all.iter().map(|server| &server.place);
-        let places = self.postgres.iter().chain(&self.postgres_again).chain(several);
+        let postgres = self.0.values().filter_map(|server| match server {
+            ServerPlace::Postgres(postgres) => Some(postgres),
+            ServerPlace::Redis(_) => None,
+        });
+        let places = postgres.flat_map(|postgres| {
+            let several = postgres.all.iter().map(|server| &server.place);
+            std::iter::once(&postgres.place).chain(&postgres.again).chain(several)
+        });
         places.filter_map(|place| Some(Arc::clone(place.named.as_ref()?.name()))).collect()
     }
 
@@ -38,8 +74,11 @@ impl Places {
     ///
     /// # Errors
     /// [`WorkloadError::NoServer`].
-    pub fn postgres(&self) -> Result<&Place, WorkloadError> {
-        self.postgres.as_ref().ok_or(WorkloadError::NoServer { kind: "PostgreSQL" })
+    pub fn postgres(&self) -> Result<&PostgresPlace, WorkloadError> {
+        match self.0.get(Self::POSTGRES) {
+            Some(ServerPlace::Postgres(place)) => Ok(place),
+            _ => Err(WorkloadError::NoServer { kind: "PostgreSQL" }),
+        }
     }
 
     /// The Redis server.
@@ -47,7 +86,28 @@ impl Places {
     /// # Errors
     /// [`WorkloadError::NoServer`].
     pub fn redis(&self) -> Result<&Address, WorkloadError> {
-        self.redis.as_ref().ok_or(WorkloadError::NoServer { kind: "Redis" })
+        match self.0.get(Self::REDIS) {
+            Some(ServerPlace::Redis(address)) => Ok(address),
+            _ => Err(WorkloadError::NoServer { kind: "Redis" }),
+        }
+    }
+}
+
+impl From<PostgresPlace> for Places {
+    fn from(place: PostgresPlace) -> Self {
+        Self::default().with(Self::POSTGRES, ServerPlace::Postgres(Box::new(place)))
+    }
+}
+
+impl From<Place> for Places {
+    fn from(place: Place) -> Self {
+        PostgresPlace::from(place).into()
+    }
+}
+
+impl From<Address> for Places {
+    fn from(redis: Address) -> Self {
+        Self::default().with(Self::REDIS, ServerPlace::Redis(redis))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Client, Gaps};
+use record::Artifact;
 
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
@@ -54,24 +55,11 @@ pub struct Guarded {
     pub notes: Vec<String>,
 }
 
-/// A file kept with a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Artifact {
-    /// Name, e.g. `tile/14/8851/6439`.
-    pub name: String,
-    /// MIME type.
-    pub media_type: String,
-    /// What it shows, in words.
-    pub caption: String,
-    /// Content.
-    pub bytes: Vec<u8>,
-}
-
-/// How many clients, in what order of seeds.
+/// The clients of a run: how many, and how they are dealt their randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Crew {
-    /// Clients; at least 1.
-    pub clients: usize,
+pub struct Clients {
+    /// At least 1.
+    pub count: usize,
     /// Threads the engine will use; the first clients go to the first thread, as evenly as possible.
     pub threads: usize,
     /// Seed of this run's randomness.
@@ -80,11 +68,11 @@ pub struct Crew {
     pub statements: bool,
 }
 
-impl Crew {
+impl Clients {
     /// Clients and threads there really are: at least one client, and no thread without one.
     #[must_use]
     pub(crate) fn seats(&self) -> (usize, usize) {
-        let clients = self.clients.max(1);
+        let clients = self.count.max(1);
         (clients, self.threads.clamp(1, clients))
     }
 }
@@ -103,8 +91,8 @@ pub trait ClientWorkload: Send {
     }
 
     /// The gaps between arrivals at this rate (per second, above 0), where the workload's own streams draw them.
-    fn gaps(&self, rate: f64, crew: Crew) -> Option<Gaps> {
-        let _ = (rate, crew);
+    fn gaps(&self, rate: f64, wanted: Clients) -> Option<Gaps> {
+        let _ = (rate, wanted);
         None
     }
 
@@ -142,7 +130,7 @@ pub trait ClientWorkload: Send {
     ///
     /// # Errors
     /// When the workload's server is not among `places`.
-    fn clients(&self, places: &Places, crew: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError>;
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError>;
 
     /// Files to keep with the experiment, such as sample tiles.
     ///

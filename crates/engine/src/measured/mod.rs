@@ -2,13 +2,11 @@
 
 mod thread;
 
-use std::fmt;
-
 use record::{Counts, Outage};
 use stats::Histogram;
 
 pub(crate) use self::thread::ThreadFigures;
-use crate::client::Time;
+use crate::client::{Abort, Time};
 
 /// Figures of one script: over the run, or over one second of it.
 #[derive(Debug, Clone, Default)]
@@ -101,29 +99,6 @@ pub struct OwnCost {
     pub turn: Histogram,
     /// Actual start minus intended start of open-load arrivals that found a free client.
     pub start_lag: Histogram,
-}
-
-/// A client that gave up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Abort {
-    /// Number of the client, from 0.
-    pub client: usize,
-    /// Code of the error behind it, in the words of the client's protocol (an SQLSTATE), where it has one: what tells
-    /// equal reasons from different ones, whatever their texts say.
-    pub code: Option<String>,
-    /// What led to it, oldest first; often nothing.
-    pub causes: Vec<String>,
-    /// Its reason.
-    pub message: String,
-}
-
-impl fmt::Display for Abort {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for cause in &self.causes {
-            writeln!(formatter, "{cause}")?;
-        }
-        formatter.write_str(&self.message)
-    }
 }
 
 /// Everything a run of the engine measured.

@@ -2,7 +2,8 @@
 
 use stats::{Histogram, SparseHistogram};
 
-use super::{Abort, Measured, OwnCost, StatementFigures};
+use super::{Measured, OwnCost, StatementFigures};
+use crate::client::Abort;
 use crate::client::{StatementEnd, Time};
 use crate::driver::Cpu;
 

@@ -78,7 +78,7 @@ fn large_and_dribbled_messages_go_through_tls() {
 fn a_certificate_that_is_not_trusted_ends_the_set_up_with_its_reason() {
     let (server, _) = server(Manners::default());
     match run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new()) {
-        Err(EngineError::Setup { message, .. }) => assert!(message.contains("UnknownIssuer"), "{message}"),
+        Err(EngineError::Setup(abort)) => assert!(abort.message.contains("UnknownIssuer"), "{abort}"),
         other => panic!("{other:?}"),
     }
 }
@@ -88,7 +88,7 @@ fn tls_that_was_not_set_up_is_an_error_and_not_a_panic() {
     let (server, _) = server(Manners::default());
     let asker = Asker { tls: true, loss: Loss::Abort, ..Asker::new(server.address.clone()) };
     match run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()) {
-        Err(EngineError::Setup { message, .. }) => assert!(message.contains("not set up"), "{message}"),
+        Err(EngineError::Setup(abort)) => assert!(abort.message.contains("not set up"), "{abort}"),
         other => panic!("{other:?}"),
     }
 }
@@ -102,7 +102,7 @@ fn clear_text_after_the_agreement_is_refused() {
         Ok(Box::new(stream))
     });
     match run(&plan(), askers(1, &server, None, b"a secret"), &mut (), &Stop::new()) {
-        Err(EngineError::Setup { message, .. }) => assert!(message.contains("clear text"), "{message}"),
+        Err(EngineError::Setup(abort)) => assert!(abort.message.contains("clear text"), "{abort}"),
         other => panic!("{other:?}"),
     }
 }

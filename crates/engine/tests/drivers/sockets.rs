@@ -103,8 +103,8 @@ fn a_server_that_is_not_there_is_named() {
     for (address, part) in [(Address::Tcp(nobody), "refused"), (missing, "No such file")] {
         let asker = Asker { loss: Loss::Abort, ..Asker::new(address) };
         match run(&plan(), vec![asker.boxed()], &mut (), &Stop::new()) {
-            Err(EngineError::Setup { client: 0, message, .. }) => {
-                assert!(message.contains(part), "{message}")
+            Err(EngineError::Setup(abort)) => {
+                assert!(abort.client == 0 && abort.message.contains(part), "{abort}")
             }
             other => panic!("{other:?}"),
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use record::Run;
 use results::ExperimentId;
+use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
 use crate::error::{Class, LabError};
@@ -37,8 +38,7 @@ pub fn load_osm(
     // Before a server is made or started for it.
     let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
     workloads::osm::check_extract(&tried)?;
-    let plan = PlannedPreparation { osm: Some(options.clone()), ..PlannedPreparation::default() };
-    let plan = plan.with_inputs()?;
+    let plan = PlannedPreparation::of(Preparation { osm: Some(options.clone()), ..Preparation::default() })?;
     let name = plan.inputs.keys().next().cloned().unwrap_or_default();
     let question = format!("How long does it take to load {name}?");
     crate::error::explain(
@@ -59,7 +59,8 @@ pub fn initialize(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
-    let plan = PlannedPreparation { pgbench: Some(options.clone()), ..PlannedPreparation::default() };
+    let plan =
+        PlannedPreparation::of(Preparation { pgbench: Some(options.clone()), ..Preparation::default() })?;
     let question = format!("How long does it take to make pgbench's tables at scale {}?", options.scale);
     crate::error::explain(
         stop,

@@ -131,7 +131,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     Ok(Benched {
         statements,
         scale,
-        gave_up_at: measured.aborts.first().and_then(|abort| positions.locate(&abort.to_string())),
+        gave_up_at: measured.aborts.first().and_then(|abort| positions.place(abort.statement?)),
         remarks: remarks.map(|event| event.detail.clone()).collect(),
         run: finished.run,
         measured,

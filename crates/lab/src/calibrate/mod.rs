@@ -308,7 +308,8 @@ fn server(
         Err(error) => return Err(error),
     };
     let tables = workloads::pgbench::init::InitOptions::default();
-    let plan = PlannedPreparation { pgbench: Some(tables), ..PlannedPreparation::default() };
+    let plan =
+        PlannedPreparation::of(workloads::Preparation { pgbench: Some(tables), ..Default::default() })?;
     prepare(&mut stage, &plan, true, progress, stop)?;
     Ok(Some(stage))
 }

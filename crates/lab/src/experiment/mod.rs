@@ -21,7 +21,7 @@ pub(crate) use hidden::{shown_value, without_secrets};
 pub use keys::KEYS;
 pub use model::{
     ArmSpec, Beside, CellOrder, Compare, DurationSpec, ExperimentFile, Factors, LoadKind, LoadSpec, Measure,
-    NamedWorkload, Prepare, TargetSpec,
+    NamedWorkload, TargetSpec,
 };
 pub use problem::{FileProblems, Problem};
 

@@ -8,8 +8,7 @@ use protocol::postgres::Env;
 use protocol::postgres::conninfo::Shown;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workloads::Spec;
-use workloads::pgbench::init::InitOptions;
+use workloads::{Preparation, Spec};
 
 use super::values::former_spellings;
 use target::settings::Wanted;
@@ -32,7 +31,7 @@ pub struct ExperimentFile {
     /// What is measured.
     pub target: TargetSpec,
     /// What is prepared on it.
-    pub prepare: Prepare,
+    pub prepare: Preparation,
     /// The workloads, in the order of the file.
     pub workloads: Vec<NamedWorkload>,
     /// What is varied.
@@ -109,17 +108,6 @@ impl TargetSpec {
         let spelled = |shown: String| serde_json::json!({ "Url": { "shown": shown, "redis": redis, "change_server": change_server } });
         former_spellings(url).into_iter().map(spelled).collect()
     }
-}
-
-/// What is put on the target before anything is measured.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Prepare {
-    /// An OSM extract to load.
-    pub osm: Option<workloads::osm::Options>,
-    /// pgbench's tables.
-    pub pgbench: Option<InitOptions>,
-    /// SQL files to run, in order.
-    pub sql: Vec<PathBuf>,
 }
 
 /// A workload with its name.

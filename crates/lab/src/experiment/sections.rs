@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use protocol::postgres::Parameters;
 use toml::de::DeValue;
+use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
 use super::keys;
 use super::model::{
     ArmSpec, Beside, CellOrder, Compare, DurationSpec, Factors, LoadKind, LoadSpec, Measure, NamedWorkload,
-    Prepare, TargetSpec,
+    TargetSpec,
 };
 use super::reader::{Field, Section};
 use super::workload;
@@ -101,13 +102,13 @@ fn redis_url(field: &Field<'_>) -> Option<String> {
     Some(url)
 }
 
-pub(super) fn prepare(root: &Section<'_>, folder: &Path) -> Prepare {
-    let Some(section) = root.section("prepare") else { return Prepare::default() };
+pub(super) fn prepare(root: &Section<'_>, folder: &Path) -> Preparation {
+    let Some(section) = root.section("prepare") else { return Preparation::default() };
     section.check_keys();
     let osm = section.get("osm").and_then(|field| osm(&field, folder));
     let pgbench = section.get("pgbench").and_then(|field| pgbench_tables(&field));
     let sql = section.get("sql").map(|field| paths(&field, folder)).unwrap_or_default();
-    Prepare { osm, pgbench, sql }
+    Preparation { osm, pgbench, sql }
 }
 
 fn osm(field: &Field<'_>, folder: &Path) -> Option<workloads::osm::Options> {

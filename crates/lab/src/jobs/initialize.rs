@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::SqlError;
-use workloads::jobs::JobReport;
-use workloads::pgbench::init::{self, Connection, InitError, InitOptions, Listener, Loading, Surroundings};
+use workloads::jobs::{Connection, JobReport, Runtime};
+use workloads::pgbench::init::{self, InitError, InitOptions, Listener, Loading};
 
 use target::control::{Canceller, ConnectError, Control, Patience};
 
@@ -32,25 +32,39 @@ pub fn initialize(
     stopped: &(dyn Fn() -> bool + Sync),
     listener: &mut dyn Listener,
 ) -> Result<JobReport, InitError> {
-    let site = Site {
-        connect: control.place().clone(),
-        patience: control.patience().clone(),
+    with_runtime(&control.place().clone(), control.patience().clone(), stopped, |runtime| {
+        runtime.cancellable(&control);
+        init::run(options, loading, Box::new(control), runtime, listener)
+    })
+}
+
+/// Lends connections to `place`, the clock, and the wish to stop: once `stopped` gives true, what runs over these
+/// connections is cancelled.
+pub(crate) fn with_runtime<T>(
+    place: &Place,
+    patience: Patience,
+    stopped: &(dyn Fn() -> bool + Sync),
+    work: impl FnOnce(&ServerRuntime<'_>) -> T,
+) -> T {
+    let runtime = ServerRuntime {
+        connect: place.clone(),
+        patience,
         start: Instant::now(),
         stopped,
-        cancellers: Mutex::new(Vec::from_iter(control.canceller())),
+        cancellers: Mutex::new(Vec::new()),
     };
-    let site = &site;
+    let runtime = &runtime;
     thread::scope(|scope| {
         let (done, ended) = mpsc::channel();
-        scope.spawn(move || site.watch(&ended));
-        let result = init::run(options, loading, Box::new(control), site, listener);
+        scope.spawn(move || runtime.watch(&ended));
+        let result = work(runtime);
         drop(done);
         result
     })
 }
 
 /// A server, the clock, and the wish to stop.
-struct Site<'a> {
+pub(crate) struct ServerRuntime<'a> {
     connect: Place,
     patience: Patience,
     start: Instant,
@@ -58,7 +72,12 @@ struct Site<'a> {
     cancellers: Mutex<Vec<Canceller>>,
 }
 
-impl Site<'_> {
+impl ServerRuntime<'_> {
+    /// What runs over this connection is cancelled too.
+    fn cancellable(&self, control: &Control) {
+        self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).extend(control.canceller());
+    }
+
     /// Cancels what runs, from the wish to stop on until the end.
     fn watch(&self, ended: &Receiver<()>) {
         let mut pause = LOOK;
@@ -81,12 +100,11 @@ impl Site<'_> {
     }
 }
 
-impl Surroundings for Site<'_> {
+impl Runtime for ServerRuntime<'_> {
     fn connect(&self) -> Result<Connection, SqlError> {
         let control = Control::open_with(&self.connect, Some(BOUND), self.patience.clone())
             .map_err(|error| refused(&error))?;
-        let mut cancellers = self.cancellers.lock().unwrap_or_else(PoisonError::into_inner);
-        cancellers.extend(control.canceller());
+        self.cancellable(&control);
         Ok(Box::new(control))
     }
 

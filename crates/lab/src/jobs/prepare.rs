@@ -2,17 +2,16 @@
 //! fingerprint of what it was made from stays the same.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use protocol::postgres::sql::{Sql, SqlError, long, quote_literal};
+use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 use record::{Artifact, Phase, Relation, Run, RunEvent, RunKey, RunKind};
 use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use workloads::jobs::{JobReport, PhaseTimer, relation_sizes};
-use workloads::{WorkloadError, pgbench};
+use workloads::jobs::{Job, JobReport, JobSite, relation_sizes};
 
+use super::initialize::with_runtime;
 use super::programs::Programs;
 use crate::collectors::Counters;
 use crate::error::{Class, LabError};
@@ -20,15 +19,11 @@ use crate::plan::PlannedPreparation;
 use crate::runner::{LabEvent, Progress, Stage, Step, Tell};
 use target::Stop;
 use target::child::Overseen;
-use target::control::Control;
 use target::host::{self, HostSample};
 
 /// Where records of prepared data are kept: in the database, so that they go where the data goes.
 const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.prepared \
      (job text PRIMARY KEY, fingerprint text NOT NULL, record text NOT NULL)";
-
-/// Patience with a server that answered just before.
-const CONNECTING: Duration = Duration::from_secs(30);
 
 /// What a job left, as it is kept beside the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,7 +80,7 @@ pub(crate) struct Done {
     pub(crate) reused: bool,
 }
 
-/// Does what is to be prepared, in order: OSM, pgbench's tables, SQL files. With `reuse`, what is there already and
+/// Does what is to be prepared, in order. With `reuse`, what is there already and
 /// was made from the same is left as it is.
 pub(crate) fn prepare(
     stage: &mut Stage,
@@ -94,23 +89,9 @@ pub(crate) fn prepare(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Vec<Done>, LabError> {
-    let mut jobs =
-        Jobs { stage, reuse, progress, stop, done: Vec::new(), remarks: Vec::new(), changed: false };
-    if let Some(options) = &plan.osm {
-        let what = format!("load {} with osm2pgsql", options.extract.display());
-        let print = fingerprint(&[&portable(options), &input(plan, &options.extract)]);
-        let table = format!("{}_point", options.prefix);
-        jobs.job("osm", &what, &print, Some(&table), |jobs| jobs.load_osm(options))?;
-    }
-    if let Some(options) = &plan.pgbench {
-        let what = format!("make pgbench's tables, scale {}", options.scale);
-        let print = fingerprint(&[&json(options)]);
-        jobs.job("pgbench -i", &what, &print, Some("pgbench_accounts"), |jobs| jobs.make_tables(options))?;
-    }
-    for path in &plan.sql {
-        let name = format!("sql {}", path.file_name().unwrap_or_default().to_string_lossy());
-        let print = fingerprint(&[&input(plan, path)]);
-        jobs.job(&name, &format!("run {}", path.display()), &print, None, |jobs| jobs.run_sql(path))?;
+    let mut jobs = Jobs { stage, plan, reuse, progress, stop, done: Vec::new(), changed: false };
+    for job in plan.jobs.jobs() {
+        jobs.job(&*job)?;
     }
     Ok(jobs.done)
 }
@@ -119,101 +100,75 @@ fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("options are plain data")
 }
 
-/// OSM options without what only says where files lie.
-fn portable(options: &workloads::osm::Options) -> String {
-    let mut options = options.clone();
-    options.extract = Path::new("").to_owned();
-    options.program = None;
-    options.style = options.style.map(|style| style.file_name().unwrap_or_default().into());
-    json(&options)
-}
-
-fn input(plan: &PlannedPreparation, path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    plan.inputs.get(name.as_ref()).cloned().unwrap_or_default()
-}
-
-fn fingerprint(parts: &[&str]) -> String {
+/// What tells data from data that was made from something else; kept beside the data, so later builds must find it.
+fn fingerprint(parts: &[String]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    record::hex(&hash.finalize())
 }
 
 struct Jobs<'a> {
     stage: &'a mut Stage,
+    plan: &'a PlannedPreparation,
     reuse: bool,
     progress: &'a mut dyn Progress,
     stop: &'a Stop,
     done: Vec<Done>,
-    /// What is to be remembered of the job under way.
-    remarks: Vec<String>,
-    /// An earlier job was done anew: what builds on its data must be done again, too.
+    /// A job was done anew: what builds on its data must be done again, too.
     changed: bool,
 }
 
 impl Jobs<'_> {
-    fn job(
-        &mut self,
-        name: &str,
-        what: &str,
-        print: &str,
-        table: Option<&str>,
-        work: impl FnOnce(&mut Self) -> Result<JobReport, LabError>,
-    ) -> Result<(), LabError> {
+    fn job(&mut self, job: &dyn Job) -> Result<(), LabError> {
         if self.stop.soon() {
             return Err(LabError::Interrupted { kept: 0, planned: 0 });
         }
-        // SQL files may build on what came before them.
-        let stale = !self.reuse || self.changed && table.is_none();
-        let found = if stale { None } else { self.found(name, print, table)? };
+        let print = fingerprint(&job.made_from(&self.plan.inputs));
+        let stale = !self.reuse || self.changed && job.builds_on_earlier();
+        let found = if stale { None } else { self.found(job, &print)? };
         let (record, reused) = match found {
             Some(record) => (record, true),
-            None => (self.carry_out(name, what, print, work)?, false),
+            None => (self.carry_out(job, &print)?, false),
         };
         self.changed |= !reused;
         let took = Duration::from_micros(record.elapsed_us);
-        self.progress.event(LabEvent::JobFinished { what: what.to_owned(), took, reused });
-        self.done.push(Done { name: name.to_owned(), record, reused });
+        self.progress.event(LabEvent::JobFinished { what: job.what(), took, reused });
+        self.done.push(Done { name: job.name(), record, reused });
         Ok(())
     }
 
     /// The record of data that is there and was made from the same.
-    fn found(&mut self, name: &str, print: &str, table: Option<&str>) -> Result<Option<JobRecord>, LabError> {
+    fn found(&mut self, job: &dyn Job, print: &str) -> Result<Option<JobRecord>, LabError> {
         let control = self.stage.control()?;
         if control.scalar("SELECT to_regclass('pgdyno.prepared')")?.is_none() {
             return Ok(None);
         }
-        if let Some(table) = table
-            && control.scalar(&format!("SELECT to_regclass({})", quote_literal(table)))?.is_none()
+        if let Some(table) = job.table()
+            && control.scalar(&format!("SELECT to_regclass({})", quote_literal(&table)))?.is_none()
         {
             return Ok(None);
         }
         let query = format!(
             "SELECT record FROM pgdyno.prepared WHERE job = {} AND fingerprint = {}",
-            quote_literal(name),
+            quote_literal(&job.name()),
             quote_literal(print)
         );
         Ok(control.scalar(&query)?.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    fn carry_out(
-        &mut self,
-        name: &str,
-        what: &str,
-        print: &str,
-        work: impl FnOnce(&mut Self) -> Result<JobReport, LabError>,
-    ) -> Result<JobRecord, LabError> {
+    fn carry_out(&mut self, job: &dyn Job, print: &str) -> Result<JobRecord, LabError> {
         let mut progress: &mut dyn Progress = &mut *self.progress;
-        progress.step(Step::Prepare, what);
+        progress.step(Step::Prepare, job.what());
         // A job that is broken off must not look like one that was done.
-        forget(self.stage.control()?, name)?;
+        forget(self.stage.control()?, &job.name())?;
         let server = self.stage.target.postmaster();
         let before = (Counters::take(self.stage.control()?)?, HostSample::take(server));
         let started_at = jiff::Timestamp::now().to_string();
-        let report = match work(self) {
+        let mut remarks = Vec::new();
+        let report = match self.run(job, &mut remarks) {
             Ok(report) => report,
             Err(error) => return Err(self.explain(error)),
         };
@@ -225,14 +180,14 @@ impl Jobs<'_> {
         let record = JobRecord {
             started_at,
             elapsed_us: report.elapsed_us,
-            phases: report.phases.into_iter().map(phase).collect(),
+            phases: report.phases,
             figures,
             versions: report.versions,
             relations: relations(control)?,
             log: report.log,
-            remarks: std::mem::take(&mut self.remarks),
+            remarks,
         };
-        remember(control, name, print, &record)?;
+        remember(control, &job.name(), print, &record)?;
         Ok(record)
     }
 
@@ -245,61 +200,40 @@ impl Jobs<'_> {
         self.stage.explain(error)
     }
 
-    fn load_osm(&mut self, options: &workloads::osm::Options) -> Result<JobReport, LabError> {
-        if let Some(doubt) = workloads::osm::check_extract(&options.extract)?.doubt {
-            let mut progress: &mut dyn Progress = &mut *self.progress;
-            progress.warn(doubt.clone());
-            self.remarks.push(doubt);
-        }
-        self.stage.target.ensure_extension("postgis")?;
-        if options.hstore {
-            self.stage.target.ensure_extension("hstore")?;
+    fn run(&mut self, job: &dyn Job, remarks: &mut Vec<String>) -> Result<JobReport, LabError> {
+        for extension in job.extensions() {
+            self.stage.target.ensure_extension(extension)?;
         }
         let database = self.stage.target.for_programs();
         let env = self.stage.target.environment_for_programs();
         let overseen =
             Overseen::new(&self.stage.watchdog, self.stop, env).working_on(self.stage.target.place());
         let mut programs = Programs::new(overseen);
-        let loaded = workloads::osm::load(options, &database, Path::new(""), host::cores(), &mut programs);
+        let stop = self.stop;
+        let mut progress: &mut dyn Progress = &mut *self.progress;
+        let control = self.stage.control()?;
+        let (place, patience) = (control.place().clone(), control.patience().clone());
+        let done = with_runtime(&place, patience, &|| stop.at_once(), |runtime| {
+            job.run(&mut JobSite {
+                sql: control,
+                runtime,
+                programs: &mut programs,
+                database: &database,
+                cpus: host::cores(),
+                remark: &mut |remark| {
+                    progress.warn(remark.clone());
+                    remarks.push(remark);
+                },
+            })
+        });
         match programs.dead_server {
             Some(why) => Err(LabError::failed(
                 Class::Unreachable,
-                format!("osm2pgsql was stopped, because its server does not answer: {why}"),
+                why,
                 "see to the server (its log, its disk, the network), then load again",
             )),
-            None => Ok(loaded?),
+            None => Ok(done?),
         }
-    }
-
-    fn make_tables(&mut self, options: &pgbench::init::InitOptions) -> Result<JobReport, LabError> {
-        let place = self.stage.control()?.place().clone();
-        let control = Control::open(&place, Some(CONNECTING))?;
-        let stop = self.stop;
-        let report = super::initialize(
-            control,
-            options,
-            &pgbench::init::Loading::default(),
-            &|| stop.at_once(),
-            &mut |_: &pgbench::init::Event| {},
-        );
-        Ok(report.map_err(WorkloadError::from)?)
-    }
-
-    fn run_sql(&mut self, path: &Path) -> Result<JobReport, LabError> {
-        let text = std::fs::read_to_string(path).map_err(|source| LabError::Io {
-            doing: "read",
-            path: path.to_owned(),
-            source,
-        })?;
-        let start = Instant::now();
-        let mut clock = || start.elapsed().as_micros() as u64;
-        let mut timer = PhaseTimer::new(&mut clock);
-        let control = self.stage.control()?;
-        long(control)
-            .query(&text)
-            .map_err(|error| WorkloadError::Sql { doing: format!("running {}", path.display()), error })?;
-        timer.end("sql", &path.file_name().unwrap_or_default().to_string_lossy(), 0, None);
-        Ok(timer.finish())
     }
 }
 
@@ -313,28 +247,8 @@ fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> R
     sql.execute(&format!("INSERT INTO pgdyno.prepared VALUES ({name}, {print}, {record})"))
 }
 
-fn phase(phase: workloads::jobs::JobPhase) -> Phase {
-    Phase {
-        name: phase.name,
-        item: phase.item,
-        start_us: phase.start_us,
-        duration_us: phase.duration_us,
-        count: phase.count,
-        source: phase.source.to_owned(),
-    }
-}
-
 /// Sizes of the user's tables; our own records are none of them.
 fn relations(sql: &mut dyn Sql) -> Result<Vec<Relation>, LabError> {
     let sizes = relation_sizes(sql)?;
-    let theirs = sizes.into_iter().filter(|size| !size.table.starts_with("pgdyno."));
-    Ok(theirs
-        .map(|size| Relation {
-            name: size.name,
-            kind: size.kind,
-            table: size.table,
-            bytes: size.bytes,
-            rows: size.rows,
-        })
-        .collect())
+    Ok(sizes.into_iter().filter(|size| !size.table.starts_with("pgdyno.")).collect())
 }

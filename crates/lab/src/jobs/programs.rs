@@ -7,7 +7,7 @@ use workloads::jobs::{ChildEnd, ChildOrder, Output, RunChild};
 #[derive(Debug)]
 pub(super) struct Programs {
     overseen: Overseen,
-    /// Why a program was ended, if its server was found dead.
+    /// What became of a program whose server was found dead, if that was so, in words.
     pub(super) dead_server: Option<String>,
 }
 
@@ -23,6 +23,7 @@ impl RunChild for Programs {
         order: &ChildOrder,
         on_line: &mut dyn FnMut(Output, u64, &str),
     ) -> Result<ChildEnd, String> {
+        let name = order.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut program = Program::new(&order.program).args(order.args.iter().cloned());
         program.env.clone_from(&order.env);
         let mut pass_on = |line: Line| {
@@ -34,7 +35,8 @@ impl RunChild for Programs {
         };
         let finished = self.overseen.run(program, &mut pass_on).map_err(|error| {
             if let CutShort::DeadServer(why) = &error {
-                self.dead_server = Some(why.clone());
+                let what = "was stopped, because its server does not answer";
+                self.dead_server = Some(format!("{name} {what}: {why}"));
             }
             error.to_string()
         })?;

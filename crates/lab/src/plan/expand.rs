@@ -83,7 +83,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
     Ok(Content {
         seed: file.seed,
         target: file.target.clone(),
-        prepare: preparation(file)?,
+        prepare: PlannedPreparation::of(file.prepare.clone())?,
         workloads: workloads(file)?,
         factors: factors(file),
         beside_workloads: beside.map(|beside| beside.workload.clone()).unwrap_or_default(),
@@ -139,17 +139,6 @@ fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, LabError> {
         Ok(Arm { name: Some(arm.name.clone()), weakens: weakens(&settings), settings })
     };
     file.arms.iter().map(arm).collect()
-}
-
-fn preparation(file: &ExperimentFile) -> Result<PlannedPreparation, LabError> {
-    let prepare = &file.prepare;
-    let planned = PlannedPreparation {
-        osm: prepare.osm.clone(),
-        pgbench: prepare.pgbench.clone(),
-        sql: prepare.sql.clone(),
-        inputs: BTreeMap::new(),
-    };
-    planned.with_inputs()
 }
 
 fn workloads(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedWorkload>, LabError> {

@@ -1,9 +1,12 @@
 //! Which experiment a plan is.
 
-use std::fmt::Write;
+use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use workloads::Preparation;
+use workloads::jobs::Job;
 
 use super::inputs::fingerprint;
 use super::{Content, Plan, PlannedPreparation};
@@ -47,40 +50,25 @@ impl Content {
 
 fn hash_of(identity: &Value) -> String {
     // serde_json keeps the keys of objects sorted, so equal contents give equal texts.
-    hex(&Sha256::digest(identity.to_string()))
+    record::hex(&Sha256::digest(identity.to_string()))
 }
 
 impl PlannedPreparation {
+    /// The preparation with the content of its files, read now.
+    pub(crate) fn of(jobs: Preparation) -> Result<Self, LabError> {
+        let files: Vec<(String, PathBuf)> = jobs.jobs().iter().flat_map(|job| files(&**job)).collect();
+        let inputs = files.into_iter().map(|(name, path)| Ok((name, fingerprint(&path)?)));
+        let inputs = inputs.collect::<Result<_, LabError>>()?;
+        Ok(Self { jobs, inputs })
+    }
+
     /// The preparation without the places of its files.
     pub(crate) fn identity(&self) -> Value {
-        let mut value = serde_json::to_value(self).expect("plans are plain data");
-        value["sql"] = json!(self.sql.iter().map(|path| file_name(path)).collect::<Vec<_>>());
-        if let Some(osm) = &self.osm {
-            value["osm"]["extract"] = json!(file_name(&osm.extract));
-            value["osm"]["style"] = json!(osm.style.as_deref().map(file_name));
-            value["osm"]["program"] = Value::Null;
-        }
-        value
-    }
-
-    /// The same with the content of its files, read now.
-    pub(crate) fn with_inputs(mut self) -> Result<Self, LabError> {
-        let osm = self.osm.iter().flat_map(|osm| std::iter::once(&osm.extract).chain(&osm.style));
-        self.inputs = osm
-            .chain(&self.sql)
-            .map(|path| Ok((file_name(path), fingerprint(path)?)))
-            .collect::<Result<_, LabError>>()?;
-        Ok(self)
+        let portable = Self { jobs: self.jobs.portable(), inputs: self.inputs.clone() };
+        serde_json::to_value(portable).expect("plans are plain data")
     }
 }
 
-pub(super) fn file_name(path: &std::path::Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+fn files(job: &dyn Job) -> Vec<(String, PathBuf)> {
+    job.files().into_iter().map(|(name, path)| (name, path.to_owned())).collect()
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::identity::hex;
 use crate::error::LabError;
 
 /// Files up to this size are read whole; of larger ones the two ends and the length must do.
@@ -27,7 +26,7 @@ pub(crate) fn fingerprint(path: &Path) -> Result<String, LabError> {
         file.seek(SeekFrom::Start(length - END)).map_err(wrong)?;
         std::io::copy(&mut file, &mut Hashing(&mut hash)).map_err(wrong)?;
     }
-    Ok(hex(&hash.finalize()))
+    Ok(record::hex(&hash.finalize()))
 }
 
 struct Hashing<'a>(&'a mut Sha256);

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use record::RunKey;
 use serde::{Deserialize, Serialize};
-use workloads::Spec;
-use workloads::pgbench::init::InitOptions;
+use workloads::jobs::Inputs;
+use workloads::{Preparation, Spec};
 
 pub use cost::Estimate;
 pub(crate) use cost::RESTART_S;
@@ -85,14 +85,11 @@ pub struct Content {
 /// What is put on the target first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct PlannedPreparation {
-    /// OSM load; the paths in it are those of this machine and no part of the identity.
-    pub osm: Option<workloads::osm::Options>,
-    /// pgbench's tables.
-    pub pgbench: Option<InitOptions>,
-    /// SQL files, in order.
-    pub sql: Vec<std::path::PathBuf>,
-    /// Content of the files named: name to SHA-256.
-    pub inputs: BTreeMap<String, String>,
+    /// The jobs; the paths in them are those of this machine and no part of the identity.
+    #[serde(flatten)]
+    pub jobs: Preparation,
+    /// Content of the files they read.
+    pub inputs: Inputs,
 }
 
 /// A workload, with the texts it stands for.

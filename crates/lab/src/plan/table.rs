@@ -113,16 +113,7 @@ impl Plan {
     }
 
     fn preparation_words(&self) -> Vec<String> {
-        let prepare = &self.content.prepare;
-        let mut lines = Vec::new();
-        if let Some(osm) = &prepare.osm {
-            lines.push(format!("prepare: load {} with osm2pgsql", osm.extract.display()));
-        }
-        if let Some(pgbench) = &prepare.pgbench {
-            lines.push(format!("prepare: pgbench's tables, scale {}", pgbench.scale));
-        }
-        lines.extend(prepare.sql.iter().map(|path| format!("prepare: run {}", path.display())));
-        lines
+        self.content.prepare.jobs.jobs().iter().map(|job| format!("prepare: {}", job.what())).collect()
     }
 
     fn order_words(&self) -> String {

@@ -237,7 +237,7 @@ fn experiments_of_earlier_builds_are_found() {
         identity["target"] =
             serde_json::json!({ "Url": { "shown": shown, "redis": "redis://h", "change_server": false } });
         use sha2::Digest;
-        super::identity::hex(&sha2::Sha256::digest(identity.to_string()))
+        record::hex(&sha2::Sha256::digest(identity.to_string()))
     };
     for url in ["postgres://me:geheim@h/db", "postgres://me@h/db"] {
         let plan = at(url);
@@ -245,4 +245,28 @@ fn experiments_of_earlier_builds_are_found() {
             assert!(plan.former_hashes().contains(&then(&plan, shown)), "{url} {shown}");
         }
     }
+}
+
+/// The identity of what is prepared, as earlier builds made it: experiments begun with them go on.
+#[test]
+fn preparations_keep_the_identity_of_earlier_builds() {
+    let folder = tempfile::tempdir().unwrap();
+    let [extract, sql] = ["x.osm.pbf", "y.sql"].map(|name| folder.path().join(name));
+    std::fs::write(&extract, "").unwrap();
+    std::fs::write(&sql, "").unwrap();
+    let osm =
+        workloads::osm::Options { program: Some("/bin/x".into()), ..workloads::osm::Options::new(extract) };
+    let jobs = Preparation { osm: Some(osm), pgbench: None, sql: vec![sql] };
+    let identity = PlannedPreparation::of(jobs).unwrap().identity();
+    let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let wanted = serde_json::json!({
+        "osm": {
+            "extract": "x.osm.pbf", "prefix": "planet_osm", "cache_mb": null, "processes": null, "slim": true,
+            "drop": false, "hstore": false, "style": null, "output": null, "program": null,
+        },
+        "pgbench": null,
+        "sql": ["y.sql"],
+        "inputs": { "x.osm.pbf": empty, "y.sql": empty },
+    });
+    assert_eq!(identity.to_string(), wanted.to_string());
 }

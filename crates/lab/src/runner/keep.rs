@@ -51,7 +51,7 @@ pub(crate) struct Identity<'a> {
 impl Identity<'_> {
     fn hash_of(&self, content: &Value) -> String {
         let digest = Sha256::digest(format!("{} {content}", self.name));
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        record::hex(&digest)
     }
 
     /// What earlier builds stored of the same under another identity, which knew how the URL was written, goes on.

@@ -245,9 +245,7 @@ impl<'a> Runner<'a> {
         let workload = &*workloads[&setup.workload].workload;
         let mut telling = Telling { progress: &mut **progress, run, stop, measuring: None };
         let (places, server) = match (setup.server, &sink, &stage) {
-            (Server::Sink, Some(sink), _) => {
-                (Places { postgres: Some(sink.place().clone()), ..Places::default() }, Some(sink.pid()))
-            }
+            (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.target.postmaster()),
             _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "")),
         };

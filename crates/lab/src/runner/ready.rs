@@ -51,8 +51,7 @@ impl Ready {
         if let Some(why) = &guarded.empty {
             progress.warn(format!("{name} does nothing, so its runs are invalid: {why}"));
         }
-        let artifacts = stage.with_site(|site| workload.artifacts(site)).map_err(named)?;
-        let mut artifacts: Vec<Artifact> = artifacts.into_iter().map(artifact).collect();
+        let mut artifacts = stage.with_site(|site| workload.artifacts(site)).map_err(named)?;
         if !prepared.json.is_empty() {
             artifacts.push(Artifact {
                 name: format!("prepared/{name}"),
@@ -62,15 +61,6 @@ impl Ready {
             });
         }
         Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts })
-    }
-}
-
-fn artifact(artifact: workloads::Artifact) -> Artifact {
-    Artifact {
-        name: artifact.name,
-        media_type: artifact.media_type,
-        caption: artifact.caption,
-        bytes: artifact.bytes,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use protocol::Address;
 use protocol::redis::ControlError;
-use workloads::{Places, RedisServer, Site};
+use workloads::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
 use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
@@ -185,13 +185,11 @@ impl Stage {
 
     /// Where clients connect.
     pub(crate) fn places(&self) -> Places {
-        let (postgres_again, session) = self.target.places_again();
-        Places {
-            postgres: Some(self.target.place()),
-            postgres_again,
-            session,
-            redis: self.redis_place.clone(),
-            ..Places::default()
+        let (again, wanted) = self.target.places_again();
+        let postgres = PostgresPlace { again, wanted, ..self.target.place().into() };
+        match &self.redis_place {
+            Some(redis) => Places::from(postgres).with(Places::REDIS, ServerPlace::Redis(redis.clone())),
+            None => postgres.into(),
         }
     }
 

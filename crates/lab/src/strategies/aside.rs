@@ -157,10 +157,9 @@ mod tests {
             Run { validity: Validity::Invalid, doubts: reasons.iter().map(doubt).collect(), ..run("a", 1) }
         };
         let abort = |code: &str, message: &str| Abort {
-            client: 0,
             code: Some(code.into()),
-            causes: Vec::new(),
             message: message.into(),
+            ..Abort::default()
         };
         let early = Cause::of(&doubts(&[Reason::TooShort, Reason::Errors]), &[abort("42P01", "at once")]);
         let late = Cause::of(&doubts(&[Reason::Errors, Reason::Steal]), &[abort("42P01", "after a while")]);

@@ -110,21 +110,13 @@ impl<R: Read> Lines<R> {
 
     /// SHA-256 of all that was read, hex; of the whole input once [`Self::next`] gave `None`.
     pub(super) fn sha256(&self) -> String {
-        hex(&self.hash.clone().finalize())
+        record::hex(&self.hash.clone().finalize())
     }
 }
 
 /// SHA-256 of a text, hex.
 pub(super) fn sha256(text: &str) -> String {
-    hex(&Sha256::digest(text))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    record::hex(&Sha256::digest(text))
 }
 
 #[cfg(test)]
@@ -151,7 +143,7 @@ mod tests {
             found.push((String::from_utf8_lossy(line.text).into_owned(), line.whole));
         }
         assert_eq!(lines.bytes(), bytes.len() as u64);
-        assert_eq!(lines.sha256(), hex(&Sha256::digest(bytes)));
+        assert_eq!(lines.sha256(), record::hex(&Sha256::digest(bytes)));
         found
     }
 

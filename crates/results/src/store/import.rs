@@ -246,7 +246,7 @@ fn experiment(collection: &Collection) -> Experiment {
     };
     let digest = Sha256::digest(format!("{IMPORTED}\0{name}"));
     Experiment {
-        hash: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        hash: record::hex(&digest),
         name: name.clone(),
         question: question.clone().unwrap_or(asked),
         file_text: String::new(),

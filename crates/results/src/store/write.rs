@@ -247,11 +247,7 @@ fn settings_id(transaction: &Transaction<'_>, settings: &[Setting]) -> Sqlite<Op
     let mut sorted: Vec<_> = settings.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     sorted.dedup_by(|a, b| a.name == b.name);
-    let mut hash = String::new();
-    for byte in Sha256::digest(json(&sorted)) {
-        use std::fmt::Write as _;
-        let _ = write!(hash, "{byte:02x}");
-    }
+    let hash = record::hex(&Sha256::digest(json(&sorted)));
     let find = "SELECT settings_id FROM settings WHERE hash = ?1";
     if let Some(id) = transaction.query_row(find, [&hash], |row| row.get(0)).optional()? {
         return Ok(Some(id));

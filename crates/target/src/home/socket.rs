@@ -85,7 +85,7 @@ fn is_own(base: &Path) -> bool {
 
 fn leaf_name(owner_folder: &Path) -> String {
     let hash = Sha256::digest(owner_folder.as_os_str().as_bytes());
-    hash.iter().take(LEAF / 2).map(|byte| format!("{byte:02x}")).collect()
+    record::hex(&hash[..LEAF / 2])
 }
 
 /// Where socket folders may be put, best first.

@@ -17,7 +17,7 @@ pub(super) fn identity(host_name: &str) -> String {
         .find_map(|path| line(path))
         .unwrap_or_else(|| host_name.to_owned());
     let hash = Sha256::new().chain_update("pgdyno host ").chain_update(id).finalize();
-    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    record::hex(&hash[..16])
 }
 
 /// The CPU's model name, as far as the system tells.

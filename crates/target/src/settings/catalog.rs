@@ -99,15 +99,7 @@ impl Catalog {
     /// The known name that looks most like `name`, if any does.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        let name = name.to_lowercase();
-        self.entries
-            .values()
-            .map(|entry| {
-                (strsim::damerau_levenshtein(&name, &entry.name.to_lowercase()), entry.name.as_str())
-            })
-            .min()
-            .filter(|(distance, known)| *distance <= 2.max(known.len() / 4))
-            .map(|(_, known)| known)
+        protocol::nearest(name, self.entries.values().map(|entry| entry.name.as_str()))
     }
 }
 

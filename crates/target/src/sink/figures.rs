@@ -4,7 +4,7 @@ use stats::Histogram;
 
 /// Sum, sum of squares, least, greatest (ns), then the histogram in hexadecimal.
 pub(super) fn write(histogram: &Histogram) -> String {
-    let bytes: String = histogram.encode().iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = record::hex(&histogram.encode());
     let (least, greatest) = (histogram.min_ns().unwrap_or(0), histogram.max_ns().unwrap_or(0));
     format!("{} {} {least} {greatest} {bytes}", histogram.sum_ns(), histogram.sum_squares())
 }

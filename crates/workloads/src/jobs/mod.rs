@@ -1,9 +1,14 @@
-//! What jobs share: phases, relation sizes, and running a child program.
+//! Jobs: work that is done once, to its end, to put data on a target.
 
 mod child;
-mod phase;
+mod job;
 mod relations;
+mod report;
+mod runtime;
 
 pub use child::{ChildEnd, ChildOrder, Output, RunChild};
-pub use phase::{JobPhase, JobReport, PhaseTimer};
-pub use relations::{RelationSize, relation_sizes};
+pub(crate) use job::file_name;
+pub use job::{Inputs, Job, JobSite};
+pub use relations::relation_sizes;
+pub use report::{JobReport, PhaseTimer};
+pub use runtime::{Connection, Runtime};

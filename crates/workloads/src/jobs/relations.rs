@@ -1,22 +1,9 @@
 //! Sizes of tables and indexes.
 
+use record::Relation;
+
 use crate::error::WorkloadError;
 use protocol::postgres::sql::Sql;
-
-/// Size of a table or an index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RelationSize {
-    /// Name, with its schema unless that is `public`.
-    pub name: String,
-    /// `table` or `index`.
-    pub kind: String,
-    /// The table an index belongs to; the name itself for tables.
-    pub table: String,
-    /// Bytes on disk: a table with TOAST and without its indexes, or an index.
-    pub bytes: u64,
-    /// Estimated rows (`reltuples`); 0 when never analyzed.
-    pub rows: u64,
-}
 
 /// Ordinary tables and their indexes outside the system's schemas and extensions, largest table first.
 const SIZES: &str = "\
@@ -40,10 +27,10 @@ ORDER BY t.bytes DESC, t.name, r.relkind DESC, r.bytes DESC, r.name";
 ///
 /// # Errors
 /// When the server refuses.
-pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<RelationSize>, WorkloadError> {
+pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<Relation>, WorkloadError> {
     let rows = sql.rows(SIZES).map_err(WorkloadError::sql("reading the sizes of tables and indexes"))?;
     let text = |value: Option<&Option<String>>| value.cloned().flatten().unwrap_or_default();
-    let size = |row: Vec<Option<String>>| RelationSize {
+    let size = |row: Vec<Option<String>>| Relation {
         name: text(row.first()),
         kind: text(row.get(1)),
         table: text(row.get(2)),
@@ -66,13 +53,8 @@ mod tests {
             &[&["t_pkey", "index", "t", "8192", "3"], &["u", "table", "u", "0", "0"]],
         );
         let sizes = relation_sizes(&mut sql).unwrap();
-        let first = RelationSize {
-            name: "t_pkey".into(),
-            kind: "index".into(),
-            table: "t".into(),
-            bytes: 8192,
-            rows: 3,
-        };
+        let first =
+            Relation { name: "t_pkey".into(), kind: "index".into(), table: "t".into(), bytes: 8192, rows: 3 };
         assert_eq!((sizes.len(), &sizes[0]), (2, &first));
     }
 }

@@ -3,62 +3,84 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use protocol::postgres::Database;
+
 use super::check::{Osm2pgsql, check_extract, find_version};
 use super::log::LogParser;
 use super::options::Options;
 use crate::error::WorkloadError;
-use crate::jobs::{ChildEnd, ChildOrder, JobReport, RunChild};
-use protocol::postgres::Database;
+use crate::jobs::file_name;
+use crate::jobs::{ChildEnd, ChildOrder, Inputs, Job, JobReport, JobSite};
 
 /// Extracts up to this size are loaded with the log of statements on, which gives the ends of reading nodes, ways and
 /// relations in milliseconds. Above it osm2pgsql's whole seconds are exact enough, and the log (a line for each
 /// relation) would be long.
 const SQL_LOG_UP_TO: u64 = 256 << 20;
 
-/// Loads an extract and gives its phases.
-///
-/// `folder` is where relative file names start from; `cpus` how many processes to use unless the options say. The
-/// password travels in the child's environment only.
-///
-/// # Errors
-/// When the extract is not whole, or osm2pgsql is not there or fails; its own last error line is quoted.
-pub fn load(
-    options: &Options,
-    database: &Database,
-    folder: &Path,
-    cpus: u32,
-    run: &mut dyn RunChild,
-) -> Result<JobReport, WorkloadError> {
-    options.validate()?;
-    let extract = folder.join(&options.extract);
-    check_extract(&extract)?;
-    let program = find_version(options.program.as_deref().unwrap_or(Path::new("osm2pgsql")), run)?;
-    let bytes = std::fs::metadata(&extract).map_or(0, |data| data.len());
-    let job = Job { options, database, folder, extract, bytes, cpus, program };
-    let order = job.order();
-
-    let mut parser = LogParser::new();
-    let end = run.run(&order, &mut |_, at_us, line| parser.line(at_us, line));
-    let failed = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
-    let end = end.map_err(&failed)?;
-    let told = parser.finish(end.wall_us);
-    if !end.success() {
-        return Err(failed(told.error.unwrap_or_else(|| how_it_ended(&end))));
+impl Job for &Options {
+    fn name(&self) -> String {
+        "osm".to_owned()
     }
-    let mut report =
-        JobReport { phases: told.phases, elapsed_us: end.wall_us, log: told.text, ..JobReport::default() };
-    report.versions.insert("osm2pgsql".to_owned(), told.version.unwrap_or(job.program.version));
-    let figures = [
-        ("child_user_cpu_s", Some(seconds(end.user_us))),
-        ("child_system_cpu_s", Some(seconds(end.system_us))),
-        ("child_max_rss_bytes", Some(end.max_rss_bytes as f64)),
-        ("child_peak_memory_bytes", told.peak_memory_bytes.map(|bytes| bytes as f64)),
-        ("child_reported_s", told.overall_s.map(|seconds| seconds as f64)),
-        ("extract_bytes", Some(bytes as f64)),
-    ];
-    let known = figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    report.figures.extend(known);
-    Ok(report)
+
+    fn what(&self) -> String {
+        format!("load {} with osm2pgsql", self.extract.display())
+    }
+
+    fn files(&self) -> Vec<(String, &Path)> {
+        let paths = std::iter::once(&self.extract).chain(&self.style);
+        paths.map(|path| (file_name(path), path.as_path())).collect()
+    }
+
+    fn made_from(&self, inputs: &Inputs) -> Vec<String> {
+        let portable = Options { extract: PathBuf::new(), ..self.portable() };
+        let options = serde_json::to_string(&portable).expect("options are plain data");
+        vec![options, inputs.get(&file_name(&self.extract)).cloned().unwrap_or_default()]
+    }
+
+    fn table(&self) -> Option<String> {
+        Some(format!("{}_point", self.prefix))
+    }
+
+    fn extensions(&self) -> Vec<&'static str> {
+        if self.hstore { vec!["postgis", "hstore"] } else { vec!["postgis"] }
+    }
+
+    /// Loads the extract; osm2pgsql's own last error line is quoted.
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
+        self.validate()?;
+        if let Some(doubt) = check_extract(&self.extract)?.doubt {
+            (site.remark)(doubt);
+        }
+        let program = self.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
+        let program = find_version(program, site.programs)?;
+        let bytes = std::fs::metadata(&self.extract).map_or(0, |data| data.len());
+        let load = Load { options: self, database: site.database, bytes, cpus: site.cpus, program };
+
+        let mut parser = LogParser::new();
+        let end = site.programs.run(&load.order(), &mut |_, at_us, line| parser.line(at_us, line));
+        let failed = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
+        let end = end.map_err(&failed)?;
+        let log = parser.finish(end.wall_us);
+        if !end.success() {
+            return Err(failed(log.error.unwrap_or_else(|| how_it_ended(&end))));
+        }
+        let figures = [
+            ("child_user_cpu_s", Some(seconds(end.user_us))),
+            ("child_system_cpu_s", Some(seconds(end.system_us))),
+            ("child_max_rss_bytes", Some(end.max_rss_bytes as f64)),
+            ("child_peak_memory_bytes", log.peak_memory_bytes.map(|bytes| bytes as f64)),
+            ("child_reported_s", log.overall_s.map(|seconds| seconds as f64)),
+            ("extract_bytes", Some(bytes as f64)),
+        ];
+        let known = figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Ok(JobReport {
+            phases: log.phases,
+            elapsed_us: end.wall_us,
+            figures: known.collect(),
+            versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(load.program.version))].into(),
+            log: log.text,
+        })
+    }
 }
 
 fn seconds(micros: u64) -> f64 {
@@ -74,17 +96,15 @@ fn how_it_ended(end: &ChildEnd) -> String {
 }
 
 /// A load with all that its command line depends on.
-struct Job<'a> {
+struct Load<'a> {
     options: &'a Options,
     database: &'a Database,
-    folder: &'a Path,
-    extract: PathBuf,
     bytes: u64,
     cpus: u32,
     program: Osm2pgsql,
 }
 
-impl Job<'_> {
+impl Load<'_> {
     fn order(&self) -> ChildOrder {
         let mut args: Vec<OsString> = vec!["--create".into()];
         let mut flag = |wanted: bool, name: &str| {
@@ -109,12 +129,12 @@ impl Job<'_> {
         option("--number-processes", self.processes().to_string().into());
         option("--prefix", self.options.prefix.clone().into());
         option("--output", self.options.output.clone().unwrap_or_default().into());
-        option("--style", self.style());
+        option("--style", self.options.style.clone().unwrap_or_default().into());
         option("-H", self.database.host.clone().into());
         option("-P", port(self.database.port).into());
         option("-U", self.database.user.clone().into());
         option("-d", self.database.dbname.clone().into());
-        args.push(self.extract.clone().into());
+        args.push(self.options.extract.clone().into());
         let password = self.database.password.iter();
         let env = password.map(|password| ("PGPASSWORD".into(), password.into())).collect();
         ChildOrder { program: self.program.program.clone(), args, env }
@@ -129,10 +149,6 @@ impl Job<'_> {
     fn processes(&self) -> u32 {
         self.options.processes.unwrap_or(self.cpus.clamp(1, 8))
     }
-
-    fn style(&self) -> OsString {
-        self.options.style.as_ref().map(|style| self.folder.join(style).into()).unwrap_or_default()
-    }
 }
 
 fn port(port: u16) -> String {
@@ -142,7 +158,9 @@ fn port(port: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::Output;
+    use crate::jobs::{Output, RunChild};
+    use crate::testing::NoServer;
+    use crate::testing::sql::FakeSql;
 
     /// Answers with lines instead of running anything.
     struct Played {
@@ -187,12 +205,23 @@ mod tests {
         }
     }
 
+    fn load(options: &Options, programs: &mut Played) -> Result<JobReport, WorkloadError> {
+        options.run(&mut JobSite {
+            sql: &mut FakeSql::new(),
+            runtime: &NoServer,
+            programs,
+            database: &database(),
+            cpus: 2,
+            remark: &mut |_| {},
+        })
+    }
+
     #[test]
     fn the_password_is_in_the_environment_only() {
         let file = extract();
         let end = ChildEnd { code: Some(0), wall_us: 9000, ..ChildEnd::default() };
         let mut run = Played { lines: Vec::new(), end, orders: Vec::new() };
-        load(&Options::new(file.path()), &database(), Path::new("."), 2, &mut run).unwrap();
+        load(&Options::new(file.path()), &mut run).unwrap();
         let order = run.orders.last().unwrap();
         let args: Vec<_> = order.args.iter().map(|arg| arg.to_string_lossy()).collect();
         let shown = args[..args.len() - 1].join(" ");
@@ -206,7 +235,7 @@ mod tests {
         let end = ChildEnd { code: Some(1), ..ChildEnd::default() };
         let lines = vec!["2026-11-21 02:44:37  [0] ERROR: Connecting to database failed."];
         let mut run = Played { lines, end, orders: Vec::new() };
-        let result = load(&Options::new(file.path()), &database(), Path::new("."), 2, &mut run);
+        let result = load(&Options::new(file.path()), &mut run);
         let message = result.unwrap_err().to_string();
         assert_eq!(message, "osm2pgsql failed: ERROR: Connecting to database failed.");
     }

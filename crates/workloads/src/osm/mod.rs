@@ -6,7 +6,6 @@ mod log;
 mod options;
 mod pbf;
 
-pub use check::{Extract, Osm2pgsql, check_extract, find_version};
-pub use job::load;
+pub use check::{Extract, check_extract};
 pub use log::LogParser;
 pub use options::Options;

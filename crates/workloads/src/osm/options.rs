@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::WorkloadError;
+use crate::jobs::file_name;
 
 /// `osm = { extract = "malta.osm.pbf" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +65,16 @@ impl Options {
             style: None,
             output: None,
             program: None,
+        }
+    }
+
+    /// The same without the places of its files: names are left.
+    pub(crate) fn portable(&self) -> Self {
+        Self {
+            extract: file_name(&self.extract).into(),
+            style: self.style.as_deref().map(|style| file_name(style).into()),
+            program: None,
+            ..self.clone()
         }
     }
 

@@ -47,7 +47,11 @@ impl fmt::Display for TablesError {
     }
 }
 
-impl std::error::Error for TablesError {}
+impl std::error::Error for TablesError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.as_ref().map(|error| error as _)
+    }
+}
 
 /// Counts the branches and asks how the accounts are partitioned, as pgbench does before it runs a built-in script;
 /// `database` is for its hint.

@@ -186,7 +186,7 @@ fn failed(script: &Script, command: &Command, problem: Problem) -> WorkloadError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pgbench::options::{Options, ScriptSource};
+    use crate::pgbench::{Options, ScriptSource};
     use crate::testing::sql::FakeSql;
 
     fn run(script: &str, sql: &mut FakeSql) -> Result<Guarded, String> {

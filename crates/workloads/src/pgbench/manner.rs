@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::options::ScriptSource;
 use super::shell::Shell;
+use super::source::ScriptSource;
 use crate::error::WorkloadError;
 
 /// How a drop-in for pgbench runs its scripts; no part of an experiment file.
@@ -34,10 +34,10 @@ pub struct Group {
     pub scripts: Vec<(usize, u32)>,
 }
 
-/// Which of the servers in [`crate::Places::postgres_all`] a client connects to.
+/// Which of the servers in [`crate::PostgresPlace::all`] a client connects to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum HostPolicy {
-    /// The one of [`crate::Places::postgres`].
+    /// The one of the place itself.
     #[default]
     First,
     /// Each client the next one.

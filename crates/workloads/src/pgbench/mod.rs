@@ -18,6 +18,7 @@ mod workload;
 
 pub use check::{Tables, TablesError, Vacuuming, count_tables, tables, vacuum};
 pub use manner::{Group, HostPolicy, Manner};
-pub use options::{Mode, Options, ScriptSource};
+pub use options::{Mode, Options};
 pub use shell::{Shell, ShellCommand, ShellDone, WhenDone};
+pub use source::ScriptSource;
 pub use workload::Pgbench;

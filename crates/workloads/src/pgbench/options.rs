@@ -1,10 +1,11 @@
 //! What a user may write about pgbench scripts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use engine::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::source::{find_builtin, weighted};
 use crate::error::WorkloadError;
 use crate::words::unknown_word;
 
@@ -28,7 +29,7 @@ pub struct Options {
     pub scale: Option<u32>,
     /// Tries of a transaction that fails by serialization or deadlock; 0 means no bound but the run's end.
     pub max_tries: u32,
-    /// Place anew for each transaction.
+    /// Connect anew for each transaction.
     pub reconnect: bool,
     /// Make a lost connection again, however long that takes, instead of giving the client up: the transaction it was
     /// lost in counts as failed.
@@ -107,35 +108,15 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// One script of a run, in the order it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScriptSource {
-    /// A built-in script by name (or a prefix of it), with its weight after `@` if it has one.
-    Builtin(String),
-    /// A file; `shown` is the name in reports.
-    File {
-        /// Where it is.
-        path: PathBuf,
-        /// As the user gave it.
-        shown: String,
-        /// Relative frequency.
-        weight: u32,
-    },
-    /// A text that is no file, such as standard input.
-    Text {
-        /// Name in reports.
-        name: String,
-        /// The script.
-        text: Vec<u8>,
-        /// Relative frequency.
-        weight: u32,
-    },
-}
-
-/// Longest limit of latency, milliseconds.
+/// Longest promise of a latency, milliseconds.
 const A_DAY_MS: f64 = 86_400_000.0;
 
 impl Options {
+    /// The latency after which a transaction is not retried, ns.
+    pub(super) fn promise(&self) -> Option<Time> {
+        self.latency_limit_ms.map(|promise| (promise * 1e6) as Time)
+    }
+
     /// Checks ranges and words.
     ///
     /// # Errors
@@ -148,8 +129,8 @@ impl Options {
             let problem = format!("must be above 0 and at most {A_DAY_MS} (a day)");
             return Err(WorkloadError::option("pgbench.latency_limit_ms", problem));
         }
-        self.builtin.iter().try_for_each(|word| super::source::find_builtin(word, false).map(drop))?;
-        self.files.iter().try_for_each(|word| super::source::weighted("files", word).map(drop))
+        self.builtin.iter().try_for_each(|word| find_builtin(word, false).map(drop))?;
+        self.files.iter().try_for_each(|word| weighted("files", word).map(drop))
     }
 }
 

@@ -1,11 +1,10 @@
 //! Scripts read and parsed, once per experiment and the same for every arm.
 
-use engine::Time;
 use script::{Action, Scripts};
 
 use super::manner::{HostPolicy, Manner};
-use super::options::{Mode, Options, ScriptSource};
-use super::source::Loaded;
+use super::options::{Mode, Options};
+use super::source::{Loaded, ScriptSource};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::workload::{Prepared, ScriptInfo, StatementInfo};
@@ -22,23 +21,15 @@ pub(super) struct Program {
     /// As a drop-in for pgbench does it; an experiment otherwise.
     pub(super) drop_in: bool,
     pub(super) manner: Manner,
+    pub(super) options: Options,
     /// By [`script::Statement::number`].
     pub(super) texts: Vec<StatementText>,
-    /// For each script the number of its first command over all scripts.
+    /// For each script the number of its first command over all scripts; behind the last one that of all commands.
     pub(super) first_command: Vec<usize>,
-    /// Commands over all scripts.
-    pub(super) commands: usize,
     /// SHA-256 of each script's text.
     pub(super) hashes: Vec<String>,
     /// Whether a built-in script is among them: they need pgbench's tables.
     pub(super) builtin: bool,
-    pub(super) mode: Mode,
-    pub(super) define: Vec<(String, String)>,
-    pub(super) max_tries: u32,
-    pub(super) latency_limit: Option<Time>,
-    pub(super) reconnect: bool,
-    pub(super) reconnect_lost: bool,
-    pub(super) continue_on_error: bool,
 }
 
 /// A statement as the extended protocol sends it.
@@ -90,13 +81,15 @@ impl Program {
             }
             builtin |= loaded.builtin;
             hashes.push(sha256_hex(&loaded.text));
-            add(&mut scripts, &loaded, loaded.weight)?;
+            scripts.add(&loaded.name, &loaded.text, loaded.weight).map_err(wrong)?;
         }
         let startup = manner.startup.is_some().then_some(sources.len());
         if let Some(source) = &manner.startup {
-            add(&mut scripts, &Loaded::read(source, drop_in)?, 0)?;
+            let loaded = Loaded::read(source, drop_in)?;
+            scripts.add_aside(&loaded.name, &loaded.text).map_err(wrong)?;
         }
         scripts.check(options.mode != Mode::Simple).map_err(wrong)?;
+        check_names(options, drop_in)?;
         let reads: &[usize] = match &manner.hosts {
             HostPolicy::ReadWrite { reads } => reads,
             _ => &[],
@@ -104,7 +97,6 @@ impl Program {
         Ok(Self {
             texts: statement_texts(&scripts),
             first_command: first_commands(&scripts),
-            commands: scripts.scripts().iter().map(|script| script.commands.len()).sum(),
             reads: (0..sources.len()).map(|script| reads.contains(&script)).collect(),
             startup,
             drop_in,
@@ -112,14 +104,21 @@ impl Program {
             scripts,
             hashes,
             builtin,
-            mode: options.mode,
-            define: defined(options, drop_in)?,
-            max_tries: options.max_tries,
-            latency_limit: options.latency_limit_ms.map(|limit| (limit * 1e6) as Time),
-            reconnect: options.reconnect,
-            reconnect_lost: options.reconnect_lost,
-            continue_on_error: options.continue_on_error,
+            options: options.clone(),
         })
+    }
+
+    /// Commands over all scripts.
+    pub(super) fn commands(&self) -> usize {
+        self.first_command.last().copied().unwrap_or_default()
+    }
+
+    /// Where a command is written: `file.sql, line 3: SELECT …`; `statement` counts over all scripts.
+    pub(super) fn place(&self, statement: usize) -> Option<String> {
+        let index = self.first_command.partition_point(|first| *first <= statement).checked_sub(1)?;
+        let script = self.scripts.scripts().get(index)?;
+        let command = script.commands.get(statement - self.first_command[index])?;
+        Some(format!("{}, line {}: {}", script.name, command.line, command.summary))
     }
 
     /// How many scripts are measured.
@@ -154,7 +153,7 @@ impl Program {
             .iter()
             .map(|info| serde_json::json!({"name": info.name, "hash": info.text_hash, "weight": info.weight}))
             .collect();
-        let json = serde_json::json!({"scripts": list, "mode": self.mode.name()}).to_string();
+        let json = serde_json::json!({"scripts": list, "mode": self.options.mode.name()}).to_string();
         let names: Vec<_> = infos.iter().map(|info| info.name.as_str()).collect();
         Prepared { hash: sha256_hex(json.as_bytes()), json, summary: names.join(", ") }
     }
@@ -163,10 +162,6 @@ impl Program {
 /// A script that cannot be run.
 fn wrong(error: script::ParseError) -> WorkloadError {
     WorkloadError::Script(error.to_string())
-}
-
-fn add(scripts: &mut Scripts, loaded: &Loaded, weight: u32) -> Result<(), WorkloadError> {
-    scripts.add(&loaded.name, &loaded.text, weight).map_err(wrong)
 }
 
 /// Where nothing runs them, shell commands are named, not silently left out.
@@ -200,18 +195,22 @@ fn statement_texts(scripts: &Scripts) -> Vec<StatementText> {
 }
 
 fn first_commands(scripts: &Scripts) -> Vec<usize> {
-    let lengths = scripts.scripts().iter().map(|script| script.commands.len());
-    lengths.scan(0, |next, length| Some(std::mem::replace(next, *next + length))).collect()
+    let ends = scripts.scripts().iter().scan(0, |end, script| {
+        *end += script.commands.len();
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
 }
 
-fn defined(options: &Options, drop_in: bool) -> Result<Vec<(String, String)>, WorkloadError> {
+/// Checks the names of variables that are set before the first script.
+fn check_names(options: &Options, drop_in: bool) -> Result<(), WorkloadError> {
     let plain = |name: &str| {
         let mut bytes = name.bytes();
         let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii();
         bytes.next().is_some_and(letter) && bytes.all(|byte| letter(byte) || byte.is_ascii_digit())
     };
     match options.define.keys().find(|name| !plain(name)) {
-        None => Ok(options.define.clone().into_iter().collect()),
+        None => Ok(()),
         Some(name) if drop_in => {
             Err(WorkloadError::Script(format!("option: invalid variable name: \"{name}\"")))
         }

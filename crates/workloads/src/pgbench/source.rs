@@ -1,16 +1,40 @@
 //! Scripts as they are written: built in, in files, or handed in.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use script::{Builtin, Weighted};
 
-use super::options::ScriptSource;
 use crate::error::WorkloadError;
-use crate::words::nearest;
+use protocol::nearest;
 
 /// Longest script file that an experiment reads.
 const LONGEST: u64 = 64 << 20;
+
+/// One script of a run, in the order it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScriptSource {
+    /// A built-in script by name (or a prefix of it), with its weight after `@` if it has one.
+    Builtin(String),
+    /// A file; `shown` is the name in reports.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// As the user gave it.
+        shown: String,
+        /// Relative frequency.
+        weight: u32,
+    },
+    /// A text that is no file, such as standard input.
+    Text {
+        /// Name in reports.
+        name: String,
+        /// The script.
+        text: Vec<u8>,
+        /// Relative frequency.
+        weight: u32,
+    },
+}
 
 /// A script's text, wherever it came from.
 pub(super) struct Loaded {
@@ -61,7 +85,7 @@ pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builti
     let weighted = weighted("builtin", word)?;
     let found = Builtin::find(&weighted.name).map_err(|error| {
         let names: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
-        let hint = match nearest(&weighted.name, &names) {
+        let hint = match nearest(&weighted.name, names.iter().copied()) {
             Some(right) => format!("{error}; did you mean \"{right}\"?"),
             None => format!("{error}; there are {}", names.join(", ")),
         };

@@ -18,7 +18,7 @@ pub(super) struct Automatic {
 /// Variables with `-D`'s values and, where they are not among those, the automatic ones.
 pub(super) fn starting(program: &Program, symbols: &Arc<Symbols>, automatic: Automatic) -> Variables {
     let mut variables = Variables::new(Arc::clone(symbols));
-    for (name, value) in &program.define {
+    for (name, value) in &program.options.define {
         // Names were checked when the options were read.
         let _ = variables.define("option", name.as_bytes(), value.as_bytes());
     }
@@ -33,5 +33,5 @@ pub(super) fn starting(program: &Program, symbols: &Arc<Symbols>, automatic: Aut
 
 /// Whether `-D` sets the seed of the hash functions, so that none is drawn for it.
 pub(super) fn default_seed_given(program: &Program) -> bool {
-    program.define.iter().any(|(name, _)| name == "default_seed")
+    program.options.define.contains_key("default_seed")
 }

@@ -4,19 +4,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Client, GapStream, Gaps};
+use record::Artifact;
 use script::{Random, Streams};
 
 use super::check::{Tables, TablesError, count_tables, tables, vacuum_quietly};
-use super::client::crew;
+use super::client::clients;
 use super::guard::first_execution;
 use super::manner::Manner;
-use super::options::{Options, ScriptSource};
+use super::options::Options;
 use super::prepare::Program;
-use super::source::weighted;
+use super::source::{ScriptSource, weighted};
 use super::variables::default_seed_given;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
-use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo, StatementInfo};
+use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};
 use protocol::postgres::sql::Sql;
 
 /// pgbench scripts.
@@ -114,13 +115,13 @@ impl Pgbench {
     /// The streams that decide which transactions of each thread are logged when only a sample is: a transaction is
     /// logged when [`Random::unit`] is not above the rate.
     #[must_use]
-    pub fn log_sampling(&self, crew: Crew) -> Vec<Random> {
-        self.streams(crew).threads.into_iter().map(|thread| thread.sample).collect()
+    pub fn log_sampling(&self, wanted: Clients) -> Vec<Random> {
+        self.streams(wanted).threads.into_iter().map(|thread| thread.sample).collect()
     }
 
-    fn streams(&self, crew: Crew) -> Streams {
-        let (clients, threads) = crew.seats();
-        Streams::new(crew.seed, clients, threads, default_seed_given(&self.program))
+    fn streams(&self, wanted: Clients) -> Streams {
+        let (clients, threads) = wanted.seats();
+        Streams::new(wanted.seed, clients, threads, default_seed_given(&self.program))
     }
 
     /// Value of `:scale`: counted from pgbench's tables once `check` found them.
@@ -129,18 +130,11 @@ impl Pgbench {
         self.scale
     }
 
-    /// Where the abort message of one of its clients points to: `file.sql, line 3: SELECT …`. The messages are
-    /// pgbench's, which count scripts and commands; `None` for those that name no command.
+    /// Where a command is written that one of its clients failed at ([`engine::Abort::statement`]): `file.sql, line 3:
+    /// SELECT …`.
     #[must_use]
-    pub fn locate(&self, abort: &str) -> Option<String> {
-        let number = |word: &str| {
-            let (_, after) = abort.split_once(word)?;
-            let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-            after[..digits].parse::<usize>().ok()
-        };
-        let script = self.program.scripts.scripts().get(number(" script ")?)?;
-        let command = script.commands.get(number(" in command ")?)?;
-        Some(format!("{}, line {}: {}", script.name, command.line, command.summary))
+    pub fn place(&self, statement: usize) -> Option<String> {
+        self.program.place(statement)
     }
 }
 
@@ -155,8 +149,8 @@ impl ClientWorkload for Pgbench {
 
     /// The gaps between the starts of transactions at this rate, drawn as pgbench draws them: for each thread from its
     /// own stream, in whole microseconds.
-    fn gaps(&self, rate_per_second: f64, crew: Crew) -> Option<Gaps> {
-        let streams = self.streams(crew);
+    fn gaps(&self, rate_per_second: f64, wanted: Clients) -> Option<Gaps> {
+        let streams = self.streams(wanted);
         let mean_us = 1e6 / rate_per_second * streams.threads.len() as f64;
         let streams: Vec<Random> = streams.threads.into_iter().map(|thread| thread.throttle).collect();
         Some(Gaps(Arc::new(move |thread| -> GapStream {
@@ -188,8 +182,8 @@ impl ClientWorkload for Pgbench {
         first_execution(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn clients(&self, places: &Places, crew_wanted: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
-        crew(&self.program, places, self.scale, crew_wanted)
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        clients(&self.program, places, self.scale, wanted)
     }
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
@@ -202,21 +196,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aborts_are_located_in_the_file() {
-        let text = b"\\set x 1\nSELECT 1;\nSELEC 2;\n".to_vec();
-        let source = ScriptSource::Text { name: "a.sql".into(), text, weight: 1 };
-        let workload = Pgbench::with_scripts(&Options::default(), &[source]).unwrap();
+    fn statements_have_a_place_in_their_file() {
+        let source =
+            |name: &str, text: &str| ScriptSource::Text { name: name.into(), text: text.into(), weight: 1 };
+        let sources = [source("a.sql", "\\set x 1\nSELECT 1;\nSELEC 2;\n"), source("b.sql", "\n\nSELECT 3;")];
+        let workload = Pgbench::with_scripts(&Options::default(), &sources).unwrap();
         let cases = [
-            ("client 0 script 0 aborted in command 2 query 0: ERROR:  no", Some("a.sql, line 3: SELEC 2;")),
-            (
-                "division by zero\nclient 0 aborted in command 0 (set) of script 0; no",
-                Some("a.sql, line 1: \\set x 1"),
-            ),
-            ("client 0 script 7 aborted in command 2 query 0: no", None),
-            ("the server went away", None),
+            (0, Some("a.sql, line 1: \\set x 1")),
+            (2, Some("a.sql, line 3: SELEC 2;")),
+            (3, Some("b.sql, line 3: SELECT 3;")),
+            (4, None),
         ];
-        for (message, wanted) in cases {
-            assert_eq!(workload.locate(message).as_deref(), wanted, "{message}");
+        for (statement, wanted) in cases {
+            assert_eq!(workload.place(statement).as_deref(), wanted, "{statement}");
         }
     }
 }

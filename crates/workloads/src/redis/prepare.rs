@@ -1,12 +1,12 @@
 //! Writes every key, so that GET finds something.
 
 use protocol::redis::{Answer, Control};
+use record::count;
 use script::Random;
 
 use super::keys::{Keys, Values};
 use super::options::Options;
 use crate::error::WorkloadError;
-use crate::words::count;
 
 /// Bytes of commands sent before their answers are read.
 const BATCH: usize = 256 * 1024;

@@ -11,7 +11,7 @@ use protocol::redis::{Answer, Control, ControlError};
 
 use crate::place::{Places, RedisServer, Site};
 use crate::redis::{Command, Options, Redis};
-use crate::workload::{ClientWorkload, Crew};
+use crate::workload::{ClientWorkload, Clients};
 
 /// Gives the same reply to every command.
 struct Same {
@@ -30,10 +30,9 @@ impl Server for Same {
 
 fn run(command: Command, reply: &str, piece: usize) -> (Measured, Vec<u8>) {
     let workload = Redis::open(&Options { command, value_bytes: 5, keys: 3 }).unwrap();
-    let redis = Some(Address::Unix("/simulated/redis.sock".into()));
-    let places = Places { redis, ..Places::default() };
-    let crew = Crew { clients: 1, threads: 1, seed: 1, statements: false };
-    let clients = workload.clients(&places, crew).unwrap();
+    let places = Places::from(Address::Unix("/simulated/redis.sock".into()));
+    let wanted = Clients { count: 1, threads: 1, seed: 1, statements: false };
+    let clients = workload.clients(&places, wanted).unwrap();
     let plan = Plan {
         threads: 1,
         driver: DriverChoice::Auto,

@@ -2,6 +2,7 @@
 
 use engine::Client;
 use protocol::redis::Answer;
+use record::Artifact;
 use script::Streams;
 
 use super::client::RedisClient;
@@ -12,7 +13,7 @@ use super::prepare::fill;
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
-use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo};
+use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
 
 /// Redis commands.
 #[derive(Debug)]
@@ -70,11 +71,11 @@ impl ClientWorkload for Redis {
         probe(&self.options, &mut *site.redis()?, seed)
     }
 
-    fn clients(&self, places: &Places, crew: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         let redis = places.redis()?;
-        let clients = crew.clients.max(1);
-        let mut streams = Streams::new(crew.seed, clients + 1, 1, true).clients;
-        let mut for_values = streams.pop().unwrap_or_else(|| script::Random::new(crew.seed));
+        let clients = wanted.count.max(1);
+        let mut streams = Streams::new(wanted.seed, clients + 1, 1, true).clients;
+        let mut for_values = streams.pop().unwrap_or_else(|| script::Random::new(wanted.seed));
         let values = Values::new(self.options.value_bytes, &mut for_values);
         let members = streams.into_iter().enumerate();
         Ok(members

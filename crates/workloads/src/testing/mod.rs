@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(crate) use self::setting::{Heard, connect, connect_to, plan};
 use self::wire::{Request, complete, error, ready, rows, take};
+use crate::jobs::{Connection, Runtime};
 use engine::sim::{Greeting, Replies, Server, simulate};
 use engine::{Address, Client, EngineError, Measured, Observer, Plan, Stop, Time};
+use protocol::postgres::sql::SqlError;
 
 /// One thing a statement gives.
 #[derive(Debug, Clone)]
@@ -280,5 +282,25 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
             Some(End::Reset) => replies.reset(out.delay),
             None => {}
         }
+    }
+}
+
+/// A runtime for jobs that need no further connection.
+#[derive(Debug)]
+pub(crate) struct NoServer;
+
+impl Runtime for NoServer {
+    fn connect(&self) -> Result<Connection, SqlError> {
+        Err(SqlError { sqlstate: None, text: "there is no server".to_owned() })
+    }
+
+    fn now_us(&self) -> u64 {
+        0
+    }
+
+    fn sleep_us(&self, _us: u64) {}
+
+    fn stopped(&self) -> bool {
+        false
     }
 }

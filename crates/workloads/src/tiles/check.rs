@@ -1,7 +1,7 @@
 //! Is there PostGIS, is there the table, and are its geometries where tiles look for them?
 
 use crate::error::WorkloadError;
-use crate::words::nearest;
+use protocol::nearest;
 use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
 
 /// SRID of the web map.
@@ -103,8 +103,7 @@ fn layer(sql: &mut dyn Sql, shown: &str) -> Result<Layer, WorkloadError> {
 fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, protocol::postgres::sql::SqlError> {
     let tables = sql.rows("SELECT DISTINCT f_table_name FROM geometry_columns")?;
     let tables: Vec<String> = tables.into_iter().filter_map(|mut row| row.pop()?).collect();
-    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-    Ok(match nearest(shown, &tables) {
+    Ok(match nearest(shown, tables.iter().map(String::as_str)) {
         Some(right) => format!("did you mean {right}?"),
         None => "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table".to_owned(),
     })

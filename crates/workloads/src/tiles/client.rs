@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
 use protocol::postgres::{Format, Message, ServerError, Want, frontend};
 use script::Random;
 
 use super::grid::Tile;
-use crate::link::{PgLink, Progress, endpoint, returned};
+use crate::link::{NotConnected, PgLink, Progress, endpoint, returned};
 
 const LINK: usize = 0;
 /// Failures told in words; the rest is only counted.
@@ -71,11 +71,11 @@ impl TileClient {
         }
     }
 
-    fn connected(&mut self, progress: Result<Progress, String>, io: &mut Io<'_>) -> Step {
+    fn connected(&mut self, progress: Result<Progress, NotConnected>, io: &mut Io<'_>) -> Step {
         match progress {
             Ok(Progress::Step(step)) => step,
             Ok(Progress::Up) => self.prepare(io),
-            Err(reason) => self.give_up(&reason, io),
+            Err(why) => self.give_up(&why.message, why.code, true, io),
         }
     }
 
@@ -122,13 +122,12 @@ impl TileClient {
                 Ok(Some(Message::Error(fields))) => {
                     let error = fields.to_owned();
                     if error.is_fatal() {
-                        io.abort_code(error.code.clone());
-                        return self.give_up(&error.to_string(), io);
+                        return self.give_up(&error.to_string(), Some(error.code), true, io);
                     }
                     self.error.get_or_insert_with(|| Box::new(error));
                 }
                 Ok(Some(_)) => {}
-                Err(broken) => return self.give_up(&broken.to_string(), io),
+                Err(broken) => return self.give_up(&broken.to_string(), None, false, io),
             }
         }
     }
@@ -136,10 +135,7 @@ impl TileClient {
     fn server_ready(&mut self, io: &mut Io<'_>) -> Step {
         let error = self.error.take();
         match (self.state, error) {
-            (State::Preparing, Some(error)) => {
-                io.abort_code(error.code.clone());
-                self.give_up(&error.to_string(), io)
-            }
+            (State::Preparing, Some(error)) => self.give_up(&error.to_string(), Some(error.code), false, io),
             (State::Preparing, None) => {
                 self.state = State::Idle;
                 Step::Ready
@@ -168,7 +164,8 @@ impl TileClient {
         Step::Ended(Outcome { script: self.layer as u16, failure, tries: 1, returned })
     }
 
-    fn give_up(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
+    /// It stops; `lost`: its server did.
+    fn give_up(&mut self, reason: &str, code: Option<String>, lost: bool, io: &mut Io<'_>) -> Step {
         let message = match self.state {
             State::Connecting => reason.to_owned(),
             State::Preparing => {
@@ -178,7 +175,7 @@ impl TileClient {
                 format!("client {} aborted at tile {}: {reason}", self.number, self.tile)
             }
         };
-        io.abort(message);
+        io.abort_because(Abort { message, code, lost, ..Abort::default() });
         Step::Done
     }
 }

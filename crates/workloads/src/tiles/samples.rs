@@ -5,8 +5,8 @@ use super::grid::Tile;
 use super::prepare::Picked;
 use super::query::{Style, literal};
 use crate::error::WorkloadError;
-use crate::workload::Artifact;
 use protocol::postgres::sql::{Sql, long};
+use record::Artifact;
 
 /// Pictures wanted.
 const SAMPLES: usize = 4;

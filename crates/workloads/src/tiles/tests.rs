@@ -5,7 +5,7 @@ use crate::place::{Places, Site};
 use crate::testing::sql::FakeSql;
 use crate::testing::{Answer, FakePostgres, connect};
 use crate::tiles::{Options, Picker, Tiles};
-use crate::workload::{ClientWorkload, Crew};
+use crate::workload::{ClientWorkload, Clients};
 
 /// A database with one table of polygons, two of which can be picked.
 fn database() -> FakeSql {
@@ -118,8 +118,8 @@ fn clients_fetch_prepared_tiles() {
     let mut workload = open(&options("planet_osm_polygon"));
     let mut sql = database();
     workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
-    let crew = Crew { clients: 2, threads: 1, seed: 3, statements: false };
+    let places = Places::from(connect());
+    let wanted = Clients { count: 2, threads: 1, seed: 3, statements: false };
     for piece in [1, 5, 4096] {
         let mut server = FakePostgres::new(|_, sql: &str| {
             // Tiles of zoom 13 hold nothing, and one tile fails.
@@ -132,7 +132,7 @@ fn clients_fetch_prepared_tiles() {
             }
         });
         server.piece = piece;
-        let measured = server.run(workload.clients(&places, crew).unwrap(), 100, 1).unwrap();
+        let measured = server.run(workload.clients(&places, wanted).unwrap(), 100, 1).unwrap();
         let totals = measured.totals();
         assert_eq!(totals.ok + totals.failed, 200);
         assert!(totals.failed > 20 && totals.rows > 20 && totals.rows < totals.ok, "{totals:?}");
@@ -146,9 +146,9 @@ fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
     let mut workload = open(&options("planet_osm_polygon"));
     let mut sql = database();
     workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
-    let crew = Crew { clients: 1, threads: 1, seed: 3, statements: false };
+    let places = Places::from(connect());
+    let wanted = Clients { count: 1, threads: 1, seed: 3, statements: false };
     let mut server = FakePostgres::new(|_, _: &str| vec![Answer::Fatal("57P01", "shutting down")]);
-    let measured = server.run(workload.clients(&places, crew).unwrap(), 1, 1).unwrap();
+    let measured = server.run(workload.clients(&places, wanted).unwrap(), 1, 1).unwrap();
     assert!(measured.aborts[0].message.contains("FATAL:  shutting down"), "{:?}", measured.aborts);
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
+use record::Artifact;
 use script::Streams;
 
 use super::check::{Layer, layers};
@@ -18,7 +19,7 @@ use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
-use crate::workload::{Artifact, ClientWorkload, Crew, Guarded, Prepared, ScriptInfo};
+use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
 
 /// Map tiles.
 #[derive(Debug)]
@@ -118,7 +119,7 @@ impl ClientWorkload for Tiles {
             Picker::Trace(_) => "from a trace".to_owned(),
             Picker::Data | Picker::Uniform => format!("z{low}-z{high}"),
         };
-        let summary = format!("{} of {tables}, {zooms}", crate::words::count(count as u64, "tile"));
+        let summary = format!("{} of {tables}, {zooms}", record::count(count as u64, "tile"));
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
     }
 
@@ -137,13 +138,13 @@ impl ClientWorkload for Tiles {
         Ok(guarded)
     }
 
-    fn clients(&self, places: &Places, crew: Crew) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         if self.picked.is_empty() {
             return Err(Self::not_prepared());
         }
-        let connect = places.postgres()?;
+        let connect = &places.postgres()?.place;
         let atlas = Arc::new(self.atlas());
-        let streams = Streams::new(crew.seed, crew.clients.max(1), 1, true);
+        let streams = Streams::new(wanted.seed, wanted.count.max(1), 1, true);
         let members = streams.clients.into_iter().enumerate();
         Ok(members
             .map(|(number, random)| {

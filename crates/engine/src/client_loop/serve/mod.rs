@@ -8,11 +8,11 @@ use super::link::LinkState;
 use super::seat::{Seat, State};
 use super::thread::Thread;
 use super::timers::Timer;
+use crate::client::Abort;
 use crate::client::{Event, Failure, Io, Link, Outcome, Returned, Step, Time};
 use crate::control::Said;
 use crate::driver::{Clock, Driver, Happened};
 use crate::error::EngineError;
-use crate::measured::Abort;
 use crate::observer::Message;
 use crate::plan::{Pace, Until};
 
@@ -200,7 +200,7 @@ impl<C: Clock> Serving<'_, C> {
 
     fn misbehaved(&mut self, what: &str) {
         let message = format!("stopped, because its workload {what}");
-        self.thread.lent.notes.abort = Some((Vec::new(), message));
+        self.thread.lent.notes.abort = Some(Abort { message, ..Abort::default() });
         self.stop();
     }
 
@@ -238,13 +238,10 @@ impl<C: Clock> Serving<'_, C> {
     /// Tells why the client gives up, if it said so; before the load that is the end of the run.
     fn take_abort(&mut self) {
         let Self { seat, thread } = self;
-        let Some((causes, message)) = thread.lent.notes.abort.take() else { return };
-        let code = thread.lent.notes.abort_code.take();
-        let abort = Abort { client: seat.number, code, causes, message };
+        let Some(mut abort) = thread.lent.notes.abort.take() else { return };
+        abort.client = seat.number;
         if thread.progress.is_setup() {
-            let message = abort.to_string();
-            let Abort { client, code, .. } = abort;
-            thread.failure.get_or_insert(EngineError::Setup { client, code, message });
+            thread.failure.get_or_insert(EngineError::Setup(abort));
         } else {
             thread.recorder.outbox.say(Said::Abort(abort.clone()));
             thread.recorder.figures.aborts.push((thread.turn.now, abort));

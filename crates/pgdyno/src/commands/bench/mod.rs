@@ -116,7 +116,7 @@ fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
             0 => String::new(),
             more => format!(" (and {})", lab::words::count(more, "more client")),
         };
-        let code = if abort.code.as_deref().is_some_and(is_loss) { UNREACHABLE } else { GUARD };
+        let code = if abort.lost { UNREACHABLE } else { GUARD };
         let place = done.gave_up_at.as_ref().map(|place| format!("{place}\n")).unwrap_or_default();
         return Some((Failure::with_code(code, format!("{place}{abort}{others}"), None), None));
     }
@@ -136,13 +136,6 @@ pub(super) fn stored(stored: Option<Result<ExperimentId, LabError>>) -> anyhow::
         }
         _ => Ok(()),
     }
-}
-
-/// Whether this SQLSTATE says that there is no connection (any more): those of class 08, and what a server says last.
-fn is_loss(sqlstate: &str) -> bool {
-    /// Shutdown, crash, starting up; timeouts of an idle session, in a transaction and of one.
-    const LAST_WORDS: [&str; 6] = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"];
-    sqlstate.starts_with("08") || LAST_WORDS.contains(&sqlstate)
 }
 
 fn usage(problem: &str) -> anyhow::Error {

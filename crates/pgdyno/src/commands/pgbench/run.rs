@@ -10,7 +10,7 @@ use lab::setup::{self, Counting, Server, Setup};
 use target::control::Connector;
 use target::settings::{left_behind, left_behind_at};
 use workloads::pgbench::{HostPolicy, Manner, Pgbench, ScriptSource, Vacuuming, vacuum};
-use workloads::{ClientWorkload, Places};
+use workloads::{ClientWorkload, Places, PostgresPlace};
 
 use super::args::{self, Fault, Format, Length, Load, Origin, RunSettings, Script, ScriptText};
 use super::log::Log;
@@ -23,8 +23,6 @@ use crate::print;
 
 /// Some client gave up.
 const ABORTED: u8 = 2;
-/// SQLSTATE of a client that could not connect.
-const NO_CONNECTION: &str = "08001";
 /// Ctrl-C: as a shell tells it of a program that died of SIGINT.
 const INTERRUPTED: u8 = 130;
 
@@ -102,19 +100,19 @@ fn prepare(
         vacuum(&mut control, accounts, &mut |event| say_vacuuming(talk, &event));
     }
     control.take_notices().iter().for_each(|notice| talk.say(Level::Plain, notice));
-    let mut places = Places { postgres: Some(control.place().clone()), ..Places::default() };
+    let mut place = PostgresPlace::from(control.place().clone());
     if settings.workload.reconnect_lost {
-        places.postgres_again = connector.places_from(control.place());
-        places.session = connector.config().target_session_attrs;
+        place.again = connector.places_from(control.place());
+        place.wanted = connector.config().target_session_attrs;
     }
     drop(control);
     if settings.scripts.hosts != HostPolicy::First {
-        places.postgres_all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
-        for server in &places.postgres_all {
+        place.all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
+        for server in &place.all {
             left::check(&left_behind_at(&server.place), settings.preparation.allow_changed_settings, talk)?;
         }
     }
-    Ok(Prepared { places, server_version })
+    Ok(Prepared { places: place.into(), server_version })
 }
 
 fn say_vacuuming(talk: &Talk, event: &Vacuuming<'_>) {
@@ -206,13 +204,13 @@ fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option
 
 fn not_started(reason: NotStarted) -> Fault {
     match reason {
-        NotStarted::Engine(EngineError::Setup { client, code, message })
-            if code.as_deref() == Some(NO_CONNECTION) =>
-        {
-            fault([message, format!("could not create connection for client {client}")])
-        }
         // A client that was connected says itself what it could not do.
-        NotStarted::Engine(EngineError::Setup { message, .. }) => fault([message]),
+        NotStarted::Engine(EngineError::Setup(abort)) if abort.statement.is_some() => {
+            fault([abort.to_string()])
+        }
+        NotStarted::Engine(EngineError::Setup(abort)) => {
+            fault([abort.to_string(), format!("could not create connection for client {}", abort.client)])
+        }
         other => lab_fault(&other.into()),
     }
 }

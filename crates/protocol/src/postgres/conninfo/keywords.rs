@@ -152,10 +152,5 @@ fn nearest(name: &str) -> Option<&'static str> {
         "timeout" => return Some("connect_timeout"),
         _ => {}
     }
-    KEYWORDS
-        .iter()
-        .map(|keyword| (strsim::damerau_levenshtein(keyword.name, name), keyword.name))
-        .min()
-        .filter(|&(distance, known)| distance <= 1 + known.len().min(name.len()) / 4)
-        .map(|(_, known)| known)
+    crate::nearest(name, KEYWORDS.iter().map(|keyword| keyword.name))
 }

@@ -10,8 +10,8 @@ mod line;
 mod plain;
 mod stamped;
 
-use crate::jobs::JobPhase;
 use crate::osm::check::version_in;
+use record::Phase;
 
 /// Most bytes of the log that are kept.
 const KEPT: usize = 256 * 1024;
@@ -20,7 +20,7 @@ const KEPT: usize = 256 * 1024;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Told {
     /// Phases by start.
-    pub phases: Vec<JobPhase>,
+    pub phases: Vec<Phase>,
     /// Version of osm2pgsql.
     pub version: Option<String>,
     /// Largest address space osm2pgsql says it used, bytes.
@@ -90,31 +90,31 @@ impl LogParser {
 }
 
 /// A phase whose end is known and whose length the program says.
-fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option<u64>) -> JobPhase {
-    JobPhase {
+fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option<u64>) -> Phase {
+    Phase {
         name: name.to_owned(),
         item: item.to_owned(),
         start_us: end_us.saturating_sub(duration_us),
         duration_us,
         count,
-        source: "reported",
+        source: "reported".to_owned(),
     }
 }
 
 /// A phase between two lines.
-fn stamped_phase(name: &str, item: &str, start_us: u64, end_us: u64, count: Option<u64>) -> JobPhase {
-    JobPhase {
+fn stamped_phase(name: &str, item: &str, start_us: u64, end_us: u64, count: Option<u64>) -> Phase {
+    Phase {
         name: name.to_owned(),
         item: item.to_owned(),
         start_us,
         duration_us: end_us.saturating_sub(start_us),
         count,
-        source: "stamped",
+        source: "stamped".to_owned(),
     }
 }
 
 /// Puts phases that ran one after the other, the last of them ending at `end_us`, into their places.
-fn one_after_the_other(phases: &mut [JobPhase], mut end_us: u64) {
+fn one_after_the_other(phases: &mut [Phase], mut end_us: u64) {
     for phase in phases.iter_mut().rev() {
         phase.start_us = end_us.saturating_sub(phase.duration_us);
         end_us = phase.start_us;

@@ -2,13 +2,13 @@
 
 use super::line::Line;
 use super::{one_after_the_other, reported};
-use crate::jobs::JobPhase;
+use record::Phase;
 
 /// Phases told so far.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
-    reading: Vec<JobPhase>,
-    others: Vec<JobPhase>,
+    reading: Vec<Phase>,
+    others: Vec<Phase>,
     pending_ways: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Plain {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<JobPhase> {
+    pub(super) fn finish(self) -> Vec<Phase> {
         let mut phases = self.reading;
         phases.extend(self.others);
         phases

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use super::line::Line;
 use super::{one_after_the_other, reported, stamped_phase};
-use crate::jobs::JobPhase;
+use record::Phase;
 
 /// What has been seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Stamped {
-    phases: Vec<JobPhase>,
+    phases: Vec<Phase>,
     reading: Reading,
     tables: BTreeMap<String, Open>,
     threads: BTreeMap<u32, Task>,
@@ -61,7 +61,7 @@ impl Stamped {
         }
     }
 
-    pub(super) fn finish(mut self, end_us: u64) -> Vec<JobPhase> {
+    pub(super) fn finish(mut self, end_us: u64) -> Vec<Phase> {
         self.end_flush(end_us);
         let mut phases = self.reading.finish();
         phases.extend(self.phases);
@@ -198,7 +198,7 @@ impl Reading {
     }
 
     /// One phase for each kind and one for the whole.
-    fn finish(self) -> Vec<JobPhase> {
+    fn finish(self) -> Vec<Phase> {
         let Some(end_us) = self.last_us else { return Vec::new() };
         let counts = self.totals.map(|total| total.map(|(count, _)| count));
         let total = counts.iter().flatten().sum();
@@ -217,7 +217,7 @@ impl Reading {
         phases
     }
 
-    fn in_seconds(&self, end_us: u64) -> Vec<JobPhase> {
+    fn in_seconds(&self, end_us: u64) -> Vec<Phase> {
         let mut phases = Vec::new();
         for (kind, total) in self.totals.iter().enumerate() {
             if let Some((count, seconds)) = total {

@@ -1,13 +1,17 @@
-//! Which scripts a client chooses among.
+//! Which script a client runs next.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use script::ScriptChooser;
+use script::{Random, ScriptChooser};
 
-use super::SharedStream;
 use crate::error::WorkloadError;
 use crate::pgbench::manner::Group;
 use crate::pgbench::prepare::Program;
+
+/// The stream from which the clients of one thread draw which script comes next. pgbench has one per thread, so that
+/// the order of draws is the order in which clients become free there. All holders live on one thread: the lock is
+/// never waited for, and it is only taken when there is more than one script.
+pub(super) type SharedStream = Arc<Mutex<Random>>;
 
 /// Scripts and their weights.
 #[derive(Debug)]
@@ -29,7 +33,7 @@ impl Choice {
 
     /// The next script; draws only if there is a choice.
     #[inline]
-    pub(super) fn draw(&self, stream: &SharedStream) -> usize {
+    fn draw(&self, stream: &SharedStream) -> usize {
         match self.scripts[..] {
             [only] => only,
             _ => {
@@ -37,6 +41,43 @@ impl Choice {
                 self.scripts[self.chooser.choose(&mut stream)]
             }
         }
+    }
+}
+
+/// A client's draws.
+#[derive(Debug)]
+pub(super) struct Draws {
+    choice: Arc<Choice>,
+    stream: SharedStream,
+    drawn: usize,
+    /// The next one is not drawn yet. That waits until it is asked for: a client that is done must not take a choice
+    /// from its thread's stream, which the others go on with.
+    stale: bool,
+}
+
+impl Draws {
+    /// Draws the first script here: the clients of a thread do so in their order.
+    pub(super) fn new(choice: Arc<Choice>, stream: SharedStream) -> Self {
+        let drawn = choice.draw(&stream);
+        Self { choice, stream, drawn, stale: false }
+    }
+
+    /// The script of the open transaction, else of the next one, which is drawn if that has not been done.
+    pub(super) fn next(&mut self) -> usize {
+        if std::mem::take(&mut self.stale) {
+            self.drawn = self.choice.draw(&self.stream);
+        }
+        self.drawn
+    }
+
+    /// The script of the open transaction, else of the last one.
+    pub(super) fn drawn(&self) -> usize {
+        self.drawn
+    }
+
+    /// Its transaction ended.
+    pub(super) fn ended(&mut self) {
+        self.stale = true;
     }
 }
 

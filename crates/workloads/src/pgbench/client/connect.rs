@@ -1,130 +1,227 @@
-//! From links to sessions, and the loss of links.
+//! How a client's connections come, go, and are made again.
 
-use engine::{Io, Link, Step};
-
+use engine::{Abort, Failure, Io, Link, StatementEnd, Step};
 use protocol::postgres::frontend;
 
-use super::run::SEND_FAILED;
-use super::{PgbenchClient, State, Trouble};
-use crate::link::Progress;
-
-/// SQLSTATE of a connection that cannot be made.
-const NO_CONNECTION: &str = "08001";
-/// SQLSTATE of a connection that was lost.
-const LOST: &str = "08006";
+use super::exchange::Trouble;
+use super::shell::Shells;
+use super::words::{BACKEND_DIED, BLOCK_OPEN, SEND_FAILED, rolling_back_failed};
+use super::{PgbenchClient, State};
+use crate::link::{NotConnected, Progress};
 
 impl PgbenchClient {
-    /// SQLSTATE of the loss of the session in use, if that is lost: the server's own, where it said one.
-    pub(super) fn loss(&self) -> Option<String> {
-        let conn = &self.conns[self.at];
-        let words = conn.last_words.as_ref();
-        (!conn.link.is_up()).then(|| words.map_or_else(|| LOST.to_owned(), |error| error.code.clone()))
-    }
-
     /// Goes on with connecting.
     pub(super) fn connected(
         &mut self,
         link: Link,
-        progress: Result<Progress, String>,
+        progress: Result<Progress, NotConnected>,
         io: &mut Io<'_>,
     ) -> Step {
         match progress {
             Ok(Progress::Step(step)) => step,
             Ok(Progress::Up) => self.up(link, io),
-            Err(reason) if self.comes_back() && self.conns[link].link.may_succeed() => {
-                self.turned_away(link, &reason, io)
+            Err(why) if self.comes_back() && self.conns[link].link.may_succeed() => {
+                self.turned_away(link, &why.message, io)
             }
-            Err(reason) => self.cannot_connect(reason, io),
+            Err(why) => self.cannot_connect(why, io),
         }
     }
 
     /// A session takes queries.
     fn up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
-        let comes_back = self.comes_back();
-        let conn = &mut self.conns[link];
-        conn.prepared.fill(false);
-        conn.last_words = None;
-        for notice in conn.link.session.take_notices() {
-            io.message(notice.to_string());
-        }
-        if comes_back && !conn.link.suits(conn.route.wanted()) {
+        self.conns[link].came_up(io);
+        if self.comes_back() && !self.conns[link].suits() {
             frontend::terminate(io.out(link));
             return self.turned_away(link, "the server is not of the kind that is wanted", io);
         }
-        conn.fresh = true;
-        self.syncs = 0;
+        self.conns[link].fresh = true;
+        self.exchange.connected();
         self.get_ready(io)
     }
 
     /// Goes on with what is needed before the next script: all connections, then the startup script on each that is new.
     pub(super) fn get_ready(&mut self, io: &mut Io<'_>) -> Step {
-        if self.program.reconnect {
-            return if self.conns[self.at].fresh {
-                self.start_up(self.at, io)
-            } else {
-                self.session_ready(io)
-            };
+        if self.program.options.reconnect {
+            let fresh = self.conns.current().fresh;
+            return if fresh { self.start_up(self.conns.at, io) } else { self.session_ready(io) };
         }
         self.state = State::Connecting;
-        if let Some(link) = self.conns.iter().position(|conn| conn.lost) {
-            return self.connect_again(link, io);
+        if let Some(link) = self.conns.first_lost() {
+            return self.conns.reopen(link, io);
         }
-        if !self.conns.iter().all(|conn| conn.link.is_up()) {
+        if !self.conns.are_up() {
             return Step::Wait;
         }
-        match self.conns.iter().position(|conn| conn.fresh) {
+        match self.conns.first_fresh() {
             Some(link) => self.start_up(link, io),
             None => self.session_ready(io),
         }
     }
 
-    /// Before the run its caller adds that there is no connection for this client.
-    fn cannot_connect(&mut self, reason: String, io: &mut Io<'_>) -> Step {
-        io.abort_code(NO_CONNECTION.to_owned());
-        if !self.program.reconnect && !self.served {
-            return self.give_up(Vec::new(), reason, io);
-        }
-        let message = format!("client {} aborted while establishing connection", self.number);
-        self.give_up(vec![reason], message, io)
+    /// A session is up: the startup script, then what waits for the session.
+    fn start_up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
+        self.conns.at = link;
+        self.conns[link].fresh = false;
+        let Some(script) = self.program.startup else { return self.get_ready(io) };
+        self.script.enter_startup(script);
+        self.advance(io)
     }
 
-    /// A link was lost.
+    /// The startup script ended.
+    pub(super) fn started_up(&mut self, io: &mut Io<'_>) -> Step {
+        if self.in_block() {
+            let abort = self.position().aborted(BLOCK_OPEN);
+            return self.give_up(abort, io);
+        }
+        self.script.leave_startup(self.draws.drawn());
+        self.get_ready(io)
+    }
+
+    /// Nothing is missing: goes on with the transaction that is due, or waits for one.
+    fn session_ready(&mut self, io: &mut Io<'_>) -> Step {
+        if self.transaction.open {
+            self.transaction.connected(io.now);
+            io.restart();
+            return self.start_script(io);
+        }
+        self.conns.choose(false);
+        self.served = true;
+        self.state = State::Idle;
+        Step::Ready
+    }
+
+    /// Before the run its caller adds that there is no connection for this client.
+    fn cannot_connect(&mut self, why: NotConnected, io: &mut Io<'_>) -> Step {
+        let NotConnected { message, code } = why;
+        let abort = if !self.program.options.reconnect && !self.served {
+            Abort { message, code, ..Abort::default() }
+        } else {
+            let client = self.talk.client;
+            Abort {
+                causes: vec![message],
+                message: format!("client {client} aborted while establishing connection"),
+                code,
+                lost: true,
+                ..Abort::default()
+            }
+        };
+        self.give_up(abort, io)
+    }
+
+    /// A link was closed.
     pub(super) fn closed(&mut self, link: Link, error: Option<&std::io::Error>, io: &mut Io<'_>) -> Step {
         let was_up = self.conns[link].link.is_up();
-        let reason = match self.conns[link].link.closed(error) {
+        let why = match self.conns[link].link.closed(error) {
             Ok(progress) => return self.connected(link, Ok(progress), io),
-            Err(reason) => reason,
+            Err(why) => why,
         };
         if self.comes_back() && self.state != State::Over {
-            return self.lost(link, was_up, &reason, io);
+            return self.lost(link, was_up, &why.message, io);
         }
-        // pgbench does not say why; where nobody expects its words it helps.
-        let causes = if self.program.drop_in { Vec::new() } else { vec![reason.clone()] };
         match self.state {
             State::Over => Step::Done,
-            State::Connecting => self.cannot_connect(reason, io),
+            State::Connecting => self.cannot_connect(why, io),
             // Told when something is asked of it, if that happens.
-            _ if link != self.at => Step::Wait,
+            _ if link != self.conns.at => Step::Wait,
             State::Idle | State::Sleeping | State::Shell => Step::Wait,
             State::Preparing => {
-                let message = self.command_failed("SQL", SEND_FAILED);
-                self.give_up(vec![self.lost_words(&reason)], message, io)
+                let causes = vec![self.conns.current().lost_words(&why.message)];
+                let abort = Abort { causes, lost: true, ..self.position().failed("SQL", SEND_FAILED) };
+                self.give_up(abort, io)
             }
-            State::Waiting => match self.trouble.take() {
+            State::Waiting => match self.exchange.trouble.take() {
                 Some(trouble) => self.fatal(trouble, io),
                 None => {
-                    let message = self.command_failed("SQL", "perhaps the backend died while processing");
-                    self.give_up(causes, message, io)
+                    let abort = Abort { causes: self.why_lost(why), ..self.position().died() };
+                    self.give_up(abort, io)
                 }
             },
             State::RollingBack => {
-                let reason = match self.trouble.take() {
+                let reason = match self.exchange.trouble.take() {
                     Some(Trouble::Server { text, .. }) => text,
-                    _ => "perhaps the backend died while processing".to_owned(),
+                    _ => BACKEND_DIED.to_owned(),
                 };
-                let message = self.rolling_back_failed(&reason);
-                self.give_up(causes, message, io)
+                let abort = rolling_back_failed(self.talk.client, &reason);
+                self.give_up(Abort { causes: self.why_lost(why), lost: true, ..abort }, io)
             }
         }
+    }
+
+    /// pgbench does not say why; where nobody expects its words it helps.
+    fn why_lost(&self, why: NotConnected) -> Vec<String> {
+        if self.program.drop_in { Vec::new() } else { vec![why.message] }
+    }
+
+    /// Whether a lost connection is made again. What is refused at the start is not.
+    pub(super) fn comes_back(&self) -> bool {
+        self.program.options.reconnect_lost && self.served
+    }
+
+    /// A link was closed, and is made again; `was_up` where it was a session.
+    fn lost(&mut self, link: Link, was_up: bool, reason: &str, io: &mut Io<'_>) -> Step {
+        if !was_up {
+            self.conns.next_server(link, io);
+            return self.leave(link, reason, io);
+        }
+        match self.state {
+            // It is made when it is needed.
+            State::Idle if self.program.options.reconnect => Step::Wait,
+            State::Idle | State::Connecting => self.leave(link, reason, io),
+            _ if link == self.conns.at => {
+                let reason = self.conns.current().lost_words(reason);
+                self.leave(link, &reason, io)
+            }
+            // What is under way does not need it.
+            _ => {
+                self.talk.lost(false, reason, io);
+                self.conns[link].lost = true;
+                Step::Wait
+            }
+        }
+    }
+
+    /// The session in use was ended by the server, though its connection may still be open.
+    pub(super) fn found_lost(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
+        let link = self.conns.at;
+        io.lost(link);
+        self.leave(link, reason, io)
+    }
+
+    /// A server does not take the connection; perhaps the next one does.
+    fn turned_away(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
+        io.lost(link);
+        self.conns.next_server(link, io);
+        self.leave(link, reason, io)
+    }
+
+    /// Counts what is open as failed, and sets out to connect again.
+    fn leave(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
+        self.talk.lost(self.state == State::Connecting, reason, io);
+        self.abandon(io);
+        if io.stopping {
+            self.state = State::Over;
+            return Step::Done;
+        }
+        self.state = State::Connecting;
+        self.conns.reopen(link, io)
+    }
+
+    /// Forgets what is under way.
+    fn abandon(&mut self, io: &mut Io<'_>) {
+        if self.script.in_startup() {
+            // It is run from its beginning, wherever it was.
+            self.conns.current_mut().fresh = true;
+            self.script.leave_startup(self.draws.drawn());
+        } else if self.transaction.open && self.state != State::Connecting {
+            self.script.report(StatementEnd::Failed, &self.program, io);
+        }
+        if self.transaction.open {
+            io.ended(self.outcome(Some(Failure::Other)));
+            self.draws.ended();
+        }
+        self.pipeline.clear();
+        self.exchange.forget();
+        // A command that still runs has nobody to tell.
+        self.shells = Shells::default();
     }
 }

@@ -2,19 +2,13 @@
 
 use std::sync::Arc;
 
-use engine::Link;
 use protocol::postgres::conninfo::TargetSession;
 use script::Random;
 
-use super::PgbenchClient;
 use crate::error::WorkloadError;
 use crate::pgbench::manner::HostPolicy;
 use crate::place::Places;
 use protocol::postgres::{Place, Role};
-
-/// The link to the server that takes writes, and that to a standby.
-const PRIMARY: Link = 0;
-const STANDBY: Link = 1;
 
 /// Told from the run's seed, so that the clients' own numbers do not depend on how they are spread over servers.
 const STREAM: u64 = 0x686F_7374_7370_7265;
@@ -55,13 +49,14 @@ pub(super) fn servers(
     clients: usize,
     seed: u64,
 ) -> Result<Vec<Vec<Route>>, WorkloadError> {
-    let all = &places.postgres_all;
+    let place = places.postgres()?;
+    let all = &place.all;
     if all.is_empty() || *policy == HostPolicy::First {
-        let all = match &places.postgres_again[..] {
-            [] => [places.postgres()?.clone()].into(),
+        let all = match &place.again[..] {
+            [] => [place.place.clone()].into(),
             several => several.into(),
         };
-        return Ok(vec![vec![Route { all, at: 0, wanted: places.session }]; clients]);
+        return Ok(vec![vec![Route { all, at: 0, wanted: place.wanted }]; clients]);
     }
     let shared: Arc<[Place]> = all.iter().map(|server| server.place.clone()).collect();
     let route = |at: usize, wanted| Route { all: Arc::clone(&shared), at, wanted };
@@ -87,11 +82,4 @@ pub(super) fn servers(
             (0..clients).map(pair).collect()
         }
     })
-}
-
-impl PgbenchClient {
-    /// The link a script goes to.
-    pub(super) fn link_for(&self, script: usize) -> Link {
-        if self.conns.len() > 1 && self.program.reads[script] { STANDBY } else { PRIMARY }
-    }
 }

@@ -3,47 +3,44 @@
 //! A transaction is one run of a script. Commands that need no server are done at once, in a row; a statement is sent
 //! and the client waits until the server is ready again. What is captured goes into variables whose memory is used
 //! again; all other rows are passed over. Where a drop-in says so, messages and order are pgbench's to the letter.
+//!
+//! Each part owns its data: the next script ([`Draws`]), the transaction and its tries, the script that is run, the
+//! connections, the talk with the server ([`Exchange`]), the pipeline, the shell command. The client joins them: here
+//! its events, in `connect` how its connections come and go, in `run` its commands, in `answers` what the server says.
 
+mod answers;
 mod capture;
 mod choice;
+mod clients;
 mod connect;
-mod crew;
+mod conns;
+mod exchange;
 mod hosts;
-mod loss;
-mod meta;
 mod pipeline;
-mod prepare;
-mod retry;
 mod run;
-mod send;
+mod script_run;
 mod shell;
-mod startup;
-mod talk;
 #[cfg(test)]
 mod tests;
-mod wait;
+mod transaction;
+mod words;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use engine::{Client, Endpoint, Event, Failure, Io, Link, Outcome, Step, Time};
-use protocol::postgres::{ServerError, TxStatus, frontend};
-use script::{Cursor, Random, Variables};
-use smallvec::SmallVec;
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step, Time};
+use protocol::postgres::TxStatus;
 
-use self::capture::Captured;
-use self::choice::Choice;
-pub(super) use self::crew::crew;
-use self::hosts::Route;
+use self::choice::Draws;
+pub(super) use self::clients::clients;
+use self::conns::Conns;
+use self::exchange::Exchange;
 use self::pipeline::Pipeline;
+use self::script_run::ScriptRun;
 use self::shell::Shells;
-use self::startup::Startup;
+use self::transaction::Transaction;
+use self::words::{BLOCK_OPEN, Position, Talk};
 use super::prepare::Program;
-use crate::link::{PgLink, endpoint, returned};
-
-/// The stream from which the clients of one thread draw which script comes next. pgbench has one per thread, so that
-/// the order of draws is the order in which clients become free there. All holders live on one thread: the lock is
-/// never waited for, and it is only taken when there is more than one script.
-pub(super) type SharedStream = Arc<Mutex<Random>>;
+use crate::link::returned;
 
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,105 +63,34 @@ enum State {
     Over,
 }
 
-/// What went wrong in the command under way; the first thing counts.
-#[derive(Debug)]
-enum Trouble {
-    /// The server refused.
-    Server {
-        /// The kind of error.
-        failure: Failure,
-        /// Its SQLSTATE.
-        code: String,
-        /// As libpq has it.
-        text: String,
-        /// Which query of the command.
-        query: u32,
-    },
-    /// A row could not be stored: the client's last words, and what led to them.
-    Capture { causes: Vec<String>, message: String },
-}
-
-/// One of a client's connections.
-#[derive(Debug)]
-struct Conn {
-    link: PgLink,
-    /// By number of the command over all scripts: what is prepared (or was tried) on this connection.
-    prepared: Vec<bool>,
-    /// What the server said as it ended the session while nothing was asked of it; told when something is.
-    last_words: Option<Box<ServerError>>,
-    route: Route,
-    /// It was lost, and has to be made again before the next transaction.
-    lost: bool,
-    /// The startup script was not run on it yet.
-    fresh: bool,
-}
-
 /// The program in the hands of one thread's clients: a client holds on to it while it runs commands, and threads should
 /// not have to share a counter for that.
 type ThreadProgram = Arc<Arc<Program>>;
 
 /// One pgbench client.
 #[derive(Debug)]
-pub(super) struct PgbenchClient {
+struct PgbenchClient {
     program: ThreadProgram,
-    number: usize,
-    /// One, or the primary's and a standby's.
-    conns: SmallVec<[Conn; 1]>,
-    /// The connection in use.
-    at: Link,
+    talk: Talk,
     state: State,
-    choice: Arc<Choice>,
-    choose: SharedStream,
-    report_statements: bool,
-
-    variables: Variables,
-    random: Random,
-    /// The stream as it was when the transaction started: a retry draws the same values.
-    random_at_start: Random,
-    startup: Startup,
-
-    /// The script of the open transaction, or of the next one.
-    drawn: usize,
-    /// The next one is not drawn yet. That waits until it is asked for: a client that is done must not take a choice
-    /// from its thread's stream, which the others go on with.
-    stale: bool,
-    /// The script that is run: that one, or the startup script.
-    running: usize,
-    cursor: Cursor,
-    /// A transaction was begun and has not ended.
-    open: bool,
     /// It could take a transaction once: from then on lost connections may be made again.
     served: bool,
-    /// Intended start of the transaction.
-    due: Time,
-    /// When the slot was given; the same in closed load.
-    slot: Time,
-    tries: u32,
-    /// Start of the command under way.
-    command_began: Time,
-
+    draws: Draws,
+    transaction: Transaction,
+    script: ScriptRun,
+    conns: Conns,
+    exchange: Exchange,
     pipeline: Pipeline,
-    /// Sync (or Query) messages sent and not yet answered.
-    syncs: u32,
-    /// Statements whose Parse is under way, oldest first.
-    preparing: std::collections::VecDeque<usize>,
-    /// Results seen of the command under way.
-    results: u32,
-    trouble: Option<Trouble>,
-    /// Kind of the failure that is being rolled back.
-    failure: Failure,
-    captured: Captured,
-    scratch: send::Scratch,
     shells: Shells,
 }
 
 impl Client for PgbenchClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        self.conns.iter().map(|conn| endpoint(conn.link.connect())).collect()
+        self.conns.endpoints()
     }
 
     fn on_demand(&self) -> bool {
-        self.program.reconnect
+        self.program.options.reconnect
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
@@ -177,10 +103,7 @@ impl Client for PgbenchClient {
                 self.connected(link, progress, io)
             }
             Event::Slot { due } => self.begin(due, io),
-            Event::Timer if self.state == State::Sleeping => {
-                self.end_command(io);
-                self.advance(io)
-            }
+            Event::Timer if self.state == State::Sleeping => self.end_command(io),
             Event::Timer => Step::Wait,
             Event::Woken => self.woken(io),
             Event::Opened(link) => {
@@ -196,55 +119,61 @@ impl Client for PgbenchClient {
     }
 
     fn script(&mut self) -> u16 {
-        self.draw();
         // There are at most 128.
-        self.drawn as u16
+        self.draws.next() as u16
     }
 }
 
 impl PgbenchClient {
-    /// Draws the script of the next transaction, if that has not been done.
-    fn draw(&mut self) {
-        if std::mem::take(&mut self.stale) {
-            self.drawn = self.choice.draw(&self.choose);
-        }
+    fn new(number: usize, program: ThreadProgram, draws: Draws, script: ScriptRun, conns: Conns) -> Self {
+        let mut client = Self {
+            talk: Talk::new(number, &program.manner),
+            program,
+            state: State::Connecting,
+            served: false,
+            draws,
+            transaction: Transaction::none(),
+            script,
+            conns,
+            exchange: Exchange::default(),
+            pipeline: Pipeline::default(),
+            shells: Shells::default(),
+        };
+        client.script.choose(client.draws.drawn());
+        client
     }
 
     /// The next transaction is due.
     fn begin(&mut self, due: Time, io: &mut Io<'_>) -> Step {
-        self.draw();
-        self.running = self.drawn;
-        self.at = self.link_for(self.drawn);
-        self.due = due;
-        self.slot = io.now;
-        self.tries = 1;
-        (self.open, self.served) = (true, true);
-        if self.program.manner.debug {
-            self.tell_script(io);
-        }
+        let script = self.draws.next();
+        self.script.choose(script);
+        self.conns.choose(self.program.reads[script]);
+        self.transaction.begin(due, io.now);
+        self.served = true;
+        let name = &self.program.scripts.scripts()[script].name;
+        self.talk.debug(format_args!("executing script \"{name}\""), io);
         // One that was made again after a loss is there already.
-        if self.program.reconnect && !self.conns[self.at].link.is_up() {
+        if self.program.options.reconnect && !self.conns.current().link.is_up() {
             self.state = State::Connecting;
-            return self.conns[self.at].link.again(io);
+            return self.conns.current_mut().link.again(io);
         }
         self.start_script(io)
     }
 
     /// Starts the script on a session that is up.
     fn start_script(&mut self, io: &mut Io<'_>) -> Step {
-        self.conns[self.at].link.session.take_counts();
-        self.random_at_start = self.random.clone();
-        self.cursor = Cursor::start();
+        self.take_counts();
+        self.script.start();
         self.advance(io)
     }
 
     /// All commands are done.
     fn end_script(&mut self, io: &mut Io<'_>) -> Step {
-        if self.pipeline != Pipeline::Off {
-            let message = self.aborted("end of script reached with pipeline open");
-            return self.give_up(Vec::new(), message, io);
+        if !self.pipeline.is_off() {
+            let abort = self.position().aborted("end of script reached with pipeline open");
+            return self.give_up(abort, io);
         }
-        if self.startup.is_running() {
+        if self.script.in_startup() {
             return self.started_up(io);
         }
         self.end_transaction(None, io)
@@ -252,22 +181,18 @@ impl PgbenchClient {
 
     /// The transaction's end; the client is free for the next one, unless it left a block open.
     fn end_transaction(&mut self, failure: Option<Failure>, io: &mut Io<'_>) -> Step {
-        let returned = returned(self.conns[self.at].link.session.take_counts());
-        let outcome = Outcome { script: self.drawn as u16, failure, tries: self.tries, returned };
-        self.open = false;
-        if self.conns[self.at].link.session.status() != TxStatus::Idle {
+        let outcome = self.outcome(failure);
+        if self.in_block() {
             // It is counted, and then the client stops.
-            let message = self.aborted("end of script reached without completing the last transaction");
-            self.give_up(Vec::new(), message, io);
+            let abort = self.position().aborted(BLOCK_OPEN);
+            self.give_up(abort, io);
             return Step::Ended(outcome);
         }
-        if self.program.reconnect {
-            frontend::terminate(io.out(self.at));
-            io.close(self.at);
-            self.conns[self.at].link.close();
+        if self.program.options.reconnect {
+            self.conns.close(io);
         }
-        self.stale = true;
-        if self.lacks_connection() {
+        self.draws.ended();
+        if !self.program.options.reconnect && self.conns.first_lost().is_some() {
             io.ended(outcome);
             return self.get_ready(io);
         }
@@ -275,19 +200,32 @@ impl PgbenchClient {
         Step::Ended(outcome)
     }
 
-    /// The client stops for good: causes first, then its last words.
-    fn give_up(&mut self, causes: Vec<String>, message: String, io: &mut Io<'_>) -> Step {
+    /// How the open transaction ended.
+    fn outcome(&mut self, failure: Option<Failure>) -> Outcome {
+        let returned = self.take_counts();
+        self.transaction.end(self.draws.drawn(), failure, returned)
+    }
+
+    /// What the session in use counted since this was last asked.
+    fn take_counts(&mut self) -> Returned {
+        returned(self.conns.current_mut().link.session.take_counts())
+    }
+
+    /// Whether the session in use is in a transaction block.
+    fn in_block(&self) -> bool {
+        self.conns.current().link.session.status() != TxStatus::Idle
+    }
+
+    fn position(&self) -> Position<'_> {
+        self.script.position(self.talk.client, &self.program)
+    }
+
+    /// The client stops for good, with its last words.
+    fn give_up(&mut self, abort: Abort, io: &mut Io<'_>) -> Step {
         self.state = State::Over;
-        if let Some(code) = self.loss() {
-            io.abort_code(code);
-        }
-        self.send_pipeline(io);
-        for (link, conn) in self.conns.iter().enumerate() {
-            if conn.link.is_up() {
-                frontend::terminate(io.out(link));
-            }
-        }
-        io.abort_because(causes, message);
+        self.pipeline.send(io.out(self.conns.at));
+        self.conns.terminate(io);
+        io.abort_because(abort);
         Step::Done
     }
 }

@@ -1,32 +1,37 @@
-//! The interpreter: from one command to the next.
+//! The commands, from one to the next.
 
 use std::sync::Arc;
 
-use engine::{Io, StatementEnd, Step};
-use script::{Action, Capture, Command, DebugLine, EvalError, Expression, Script, Statement, Value};
+use engine::{Abort, Io, Level, Step};
+use protocol::postgres::{Want, frontend};
+use script::{Action, Capture, Command, Script, Shell, Statement};
 
-use super::pipeline::Pipeline;
-use super::{PgbenchClient, State};
+use super::exchange::{extended, shown};
+use super::script_run::Failed;
+use super::words::{Lossy, SEND_FAILED, causes};
+use super::{PgbenchClient, State, shell};
 use crate::pgbench::options::Mode;
-
-/// What pgbench says when libpq does not take a statement.
-pub(super) const SEND_FAILED: &str = "SQL command send failed";
+use crate::pgbench::shell::ShellCommand;
 
 /// What a command asks of the client.
-pub(super) enum Flow {
+enum Flow {
     /// Go on with the next command; the truth of the condition, if it was one.
     Next(bool),
     /// Wait for what was begun.
     Pause(Step),
-    /// Give up: what led to it, and the last words.
-    Abort(Vec<String>, String),
+    Abort(Box<Abort>),
+}
+
+impl From<Abort> for Flow {
+    fn from(abort: Abort) -> Self {
+        Self::Abort(Box::new(abort))
+    }
 }
 
 impl PgbenchClient {
     /// Runs commands until one must be waited for, or the script ends.
     pub(super) fn advance(&mut self, io: &mut Io<'_>) -> Step {
-        let commands = self.program.scripts.scripts()[self.running].commands.len();
-        if self.cursor.command() < commands { self.run(false, io) } else { self.end_script(io) }
+        self.run(false, io)
     }
 
     /// The same, but the first command began before: what it needed is there now.
@@ -36,141 +41,259 @@ impl PgbenchClient {
 
     fn run(&mut self, mut resumed: bool, io: &mut Io<'_>) -> Step {
         let program = Arc::clone(&self.program);
-        let script = &program.scripts.scripts()[self.running];
+        let script = self.script.script(&program);
         loop {
-            let Some(command) = script.commands.get(self.cursor.command()) else {
-                return self.end_script(io);
-            };
+            let Some(command) = self.script.command(&program) else { return self.end_script(io) };
             if !std::mem::take(&mut resumed) {
-                self.command_began = io.now;
-                if program.manner.debug {
-                    self.tell_command(command, io);
-                }
+                self.script.begin_command(io.now);
+                self.talk.command(command, io);
             }
             match self.command(script, command, io) {
-                Flow::Next(truth) => {
-                    self.report(StatementEnd::Completed(io.now.saturating_sub(self.command_began)), io);
-                    self.cursor = self.cursor.next(script, truth);
-                }
+                Flow::Next(truth) => self.script.end_command(truth, &program, io),
                 Flow::Pause(step) => return step,
-                Flow::Abort(causes, message) => return self.give_up(causes, message, io),
+                Flow::Abort(abort) => return self.give_up(*abort, io),
             }
         }
     }
 
     /// Ends the command under way well and moves on to the next one.
-    pub(super) fn end_command(&mut self, io: &mut Io<'_>) {
-        self.report(StatementEnd::Completed(io.now.saturating_sub(self.command_began)), io);
-        let script = &self.program.scripts.scripts()[self.running];
-        self.cursor = self.cursor.next(script, true);
-    }
-
-    /// Records how the command under way ended, if asked for.
-    #[inline]
-    pub(super) fn report(&mut self, end: StatementEnd, io: &mut Io<'_>) {
-        if self.report_statements && !self.startup.is_running() {
-            io.statement(self.command_number(), end);
-        }
-    }
-
-    /// Number of the command under way over all scripts.
-    pub(super) fn command_number(&self) -> usize {
-        self.program.first_command[self.running] + self.cursor.command()
+    pub(super) fn end_command(&mut self, io: &mut Io<'_>) -> Step {
+        self.script.end_command(true, &self.program, io);
+        self.advance(io)
     }
 
     fn command(&mut self, script: &Script, command: &Command, io: &mut Io<'_>) -> Flow {
-        if let Some(condition) = self.cursor.condition(script) {
-            return match self.evaluate(condition, io) {
-                Ok(value) => Flow::Next(value.truth()),
-                Err(error) => self.meta_failed(name(command), &error, "evaluation of meta-command failed"),
-            };
+        if let Some(truth) = self.script.condition(script, command, io) {
+            return truth.map_or_else(|failed| self.failed(&failed), Flow::Next);
         }
         match &command.action {
             Action::Sql(statement) => self.sql(statement, io),
-            Action::Set { target, expression } => self.set(command, target, expression, io),
-            Action::Sleep(sleep) => self.sleep(sleep, io),
+            Action::Set { target, expression } => {
+                let set = self.script.set(command, target, expression, io);
+                set.map_or_else(|failed| self.failed(&failed), |()| Flow::Next(true))
+            }
+            Action::Sleep(sleep) => match self.script.pause(sleep) {
+                Ok(pause) => {
+                    self.state = State::Sleeping;
+                    Flow::Pause(Step::Until(io.now.saturating_add(pause)))
+                }
+                Err(failed) => self.failed(&failed),
+            },
             Action::Shell(shell) => self.start_shell(shell, "shell", io),
             Action::SetShell { shell, .. } => self.start_shell(shell, "setshell", io),
-            Action::StartPipeline => self.start_pipeline(script, io),
+            Action::StartPipeline => self.start_pipeline(io),
             Action::SyncPipeline => self.sync_pipeline(),
             Action::EndPipeline => self.end_pipeline(io),
             Action::If { .. } | Action::Elif { .. } | Action::Else { .. } | Action::Endif => Flow::Next(true),
         }
     }
 
+    /// A backslash command cannot be done.
+    fn failed(&self, failed: &Failed<'_>) -> Flow {
+        let causes = causes(&failed.error, self.program.drop_in);
+        Abort { causes, ..self.position().failed(failed.name, failed.reason) }.into()
+    }
+
     fn sql(&mut self, statement: &Statement, io: &mut Io<'_>) -> Flow {
-        let in_pipeline = self.pipeline == Pipeline::Open;
+        let in_pipeline = self.pipeline.is_open();
         if in_pipeline && statement.capture != Capture::None {
             let name = if matches!(statement.capture, Capture::Aset(_)) { "aset" } else { "gset" };
             let reason = format!("\\{name} is not allowed in pipeline mode");
-            return Flow::Abort(Vec::new(), self.command_failed(name, &reason));
+            return self.position().failed(name, &reason).into();
         }
-        let prepared = self.mode() == Mode::Prepared;
-        if let Some(message) = self.unusable() {
+        let prepared = self.script.mode(&self.program) == Mode::Prepared;
+        if let Some(abort) = self.unusable() {
             if self.comes_back() {
-                return Flow::Pause(self.found_lost(&message, io));
+                return Flow::Pause(self.found_lost(&abort.message, io));
             }
-            return match prepared && !in_pipeline && !self.is_prepared() {
-                true => Flow::Abort(
-                    vec![self.lost_words(protocol::wording::CLOSED)],
-                    self.command_failed("SQL", SEND_FAILED),
-                ),
-                false => Flow::Abort(Vec::new(), message),
-            };
+            let conn = self.conns.current();
+            if prepared && !in_pipeline && !conn.is_prepared(self.script.number(&self.program)) {
+                let causes = vec![conn.lost_words(protocol::wording::CLOSED)];
+                return Abort { causes, lost: true, ..self.position().failed("SQL", SEND_FAILED) }.into();
+            }
+            return abort.into();
         }
         if prepared && self.prepare_statement(statement, io) {
             return Flow::Pause(Step::Wait);
         }
         if !self.send(statement, io) {
-            return Flow::Abort(Vec::new(), self.command_failed("SQL", SEND_FAILED));
+            return self.position().failed("SQL", SEND_FAILED).into();
         }
         if in_pipeline { Flow::Next(true) } else { self.wait_for_server(io) }
     }
 
-    pub(super) fn wait_for_server(&mut self, io: &mut Io<'_>) -> Flow {
+    fn wait_for_server(&mut self, io: &mut Io<'_>) -> Flow {
         self.state = State::Waiting;
-        self.tell_receiving(io);
+        self.talk.receiving(io);
         Flow::Pause(Step::Wait)
     }
 
     /// Last words, if the session in use ended while nothing was asked of it.
-    pub(super) fn unusable(&self) -> Option<String> {
-        let conn = &self.conns[self.at];
+    fn unusable(&self) -> Option<Abort> {
+        let conn = self.conns.current();
         match &conn.last_words {
-            Some(error) => Some(self.query_failed(0, &error.to_string())),
+            Some(error) => Some(Abort { lost: true, ..self.position().query_failed(0, &error.to_string()) }),
             None if conn.link.is_up() => None,
-            None => Some(self.command_failed("SQL", "perhaps the backend died while processing")),
+            None => Some(self.position().died()),
         }
     }
 
-    /// What libpq says of a session in use that ended: the server's last words, and how the connection went.
-    pub(super) fn lost_words(&self, reason: &str) -> String {
-        match &self.conns[self.at].last_words {
-            Some(error) => format!("{error}\n{reason}"),
-            None => reason.to_owned(),
+    /// Prepares the statement of the command under way by a request of its own, if that was not done on this connection;
+    /// true when that must be waited for. As in pgbench, one that cannot be prepared is told and then used nevertheless:
+    /// the second error ends the client.
+    fn prepare_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
+        if self.conns.current_mut().prepare(self.script.number(&self.program)) {
+            return false;
+        }
+        if !self.pipeline.is_off() {
+            // Behind a branch that ends the pipeline, and was not taken.
+            let text = "synchronous command execution functions are not allowed in pipeline mode";
+            io.say(Level::Error, text.to_owned());
+            return false;
+        }
+        self.request(statement.number, io);
+        self.state = State::Preparing;
+        true
+    }
+
+    /// Prepares the statements of the pipeline that begins, if that was not done; true when that must be waited for.
+    fn prepare_pipeline(&mut self, io: &mut Io<'_>) -> bool {
+        let program = Arc::clone(&self.program);
+        if self.conns.current_mut().prepare(self.script.number(&program)) {
+            return false;
+        }
+        for (command, statement) in self.script.pipeline(&program) {
+            if !self.conns.current_mut().prepare(command) {
+                self.request(statement.number, io);
+            }
+        }
+        let waits = self.exchange.prepares();
+        if waits {
+            self.state = State::Preparing;
+        }
+        waits
+    }
+
+    fn request(&mut self, number: usize, io: &mut Io<'_>) {
+        let text = &self.program.texts[number];
+        self.talk.debug(format_args!("preparing {}", text.name), io);
+        self.exchange.prepare(number, text, io.out(self.conns.at));
+    }
+
+    /// Sends a statement, ready to read its answers; false when that cannot be.
+    fn send(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
+        let keep = statement.capture != Capture::None;
+        self.conns.current_mut().link.session.rows(if keep { Want::Read } else { Want::Skip });
+        if self.pipeline.is_off() {
+            self.exchange.begin();
+        }
+        let (at, variables) = (self.conns.at, &self.script.variables);
+        let prepared = match self.script.mode(&self.program) {
+            Mode::Simple => {
+                let text = self.exchange.query(statement, variables);
+                self.talk.debug(format_args!("sending {}", Lossy(text)), io);
+                frontend::query(io.out(at), text);
+                return true;
+            }
+            mode => mode == Mode::Prepared,
+        };
+        let text = &self.program.texts[statement.number];
+        self.talk.debug(format_args!("sending {}", shown(text, prepared)), io);
+        if self.pipeline.is_open() {
+            let sent = extended(statement, text, prepared, variables, &mut self.pipeline.held);
+            if sent {
+                self.pipeline.add(statement.number, io.out(at));
+            }
+            return sent;
+        }
+        let out = io.out(at);
+        let sent = extended(statement, text, prepared, variables, out);
+        if sent {
+            self.exchange.sync(out);
+        }
+        sent
+    }
+
+    /// Begins a pipeline. Where statements are prepared, those of the pipeline are so first: a transaction begun in
+    /// it must not find that a snapshot was taken for that already.
+    fn start_pipeline(&mut self, io: &mut Io<'_>) -> Flow {
+        let mode = self.script.mode(&self.program);
+        if mode == Mode::Simple {
+            let reason = "cannot use pipeline mode with the simple query protocol";
+            return self.position().failed("startpipeline", reason).into();
+        }
+        if mode == Mode::Prepared && self.prepare_pipeline(io) {
+            return Flow::Pause(Step::Wait);
+        }
+        if !self.pipeline.is_off() {
+            return self.position().failed("startpipeline", "already in pipeline mode").into();
+        }
+        self.pipeline.open();
+        self.exchange.results = 0;
+        Flow::Next(true)
+    }
+
+    fn sync_pipeline(&mut self) -> Flow {
+        if !self.pipeline.is_open() {
+            return self.position().failed("syncpipeline", "not in pipeline mode").into();
+        }
+        self.exchange.sync(&mut self.pipeline.held);
+        Flow::Next(true)
+    }
+
+    fn end_pipeline(&mut self, io: &mut Io<'_>) -> Flow {
+        if !self.pipeline.is_open() {
+            return self.position().failed("endpipeline", "not in pipeline mode").into();
+        }
+        if let Some(abort) = self.unusable() {
+            if self.comes_back() {
+                return Flow::Pause(self.found_lost(&abort.message, io));
+            }
+            return abort.into();
+        }
+        self.exchange.sync(&mut self.pipeline.held);
+        self.pipeline.end(io.out(self.conns.at));
+        self.wait_for_server(io)
+    }
+
+    /// Starts the command of `\shell` or `\setshell` (`name`).
+    fn start_shell(&mut self, shell: &Shell, name: &'static str, io: &mut Io<'_>) -> Flow {
+        let mut text = Vec::new();
+        if let Err(error) = shell.append_command(&self.script.variables, &mut text) {
+            return self.failed(&Failed { name, error, reason: shell::FAILED });
+        }
+        let Some(runner) = &self.program.manner.shell else {
+            // Refused when the scripts were read.
+            return self.position().failed(name, shell::FAILED).into();
+        };
+        self.shells.start(&**runner, ShellCommand { text, capture: name == "setshell" }, io);
+        self.state = State::Shell;
+        Flow::Pause(Step::Wait)
+    }
+
+    /// Someone woke the client: its command ended, or it is an old call.
+    pub(super) fn woken(&mut self, io: &mut Io<'_>) -> Step {
+        if self.state != State::Shell {
+            return Step::Wait;
+        }
+        let Some(done) = self.shells.take() else { return Step::Wait };
+        let program = Arc::clone(&self.program);
+        let Some(command) = self.script.command(&program) else { return Step::Wait };
+        let variables = &mut self.script.variables;
+        let (name, ended) = match &command.action {
+            Action::SetShell { target, shell } => {
+                let set = shell::set((command, target, shell), &done, variables, self.talk.debug, io);
+                ("setshell", set)
+            }
+            Action::Shell(shell) => ("shell", shell::ended(shell, &done, variables, io.stopping)),
+            _ => return Step::Wait,
+        };
+        match ended {
+            Ok(()) => self.end_command(io),
+            Err(causes) => {
+                let abort = Abort { causes, ..self.position().failed(name, shell::FAILED) };
+                self.give_up(abort, io)
+            }
         }
     }
-
-    /// How statements are sent: the startup script's by the simple protocol, which takes all of them.
-    #[inline]
-    pub(super) fn mode(&self) -> Mode {
-        if self.startup.is_running() { Mode::Simple } else { self.program.mode }
-    }
-
-    pub(super) fn evaluate(&mut self, expression: &Expression, io: &mut Io<'_>) -> Result<Value, EvalError> {
-        let (script, command) = (self.running, self.cursor.command());
-        expression.eval(&mut self.variables, &mut self.random, &mut |value| {
-            io.message(DebugLine { script, command, value }.to_string());
-        })
-    }
-
-    /// A backslash command cannot be done; `name` is what pgbench calls it.
-    pub(super) fn meta_failed(&self, name: &str, error: &EvalError, reason: &str) -> Flow {
-        Flow::Abort(self.causes(error), self.command_failed(name, reason))
-    }
-}
-
-/// A backslash command's name as written.
-pub(super) fn name(command: &Command) -> &str {
-    command.words.first().map_or("", String::as_str)
 }

@@ -4,7 +4,7 @@ use super::event::Event;
 use super::fault::Fault;
 use super::source::{Note, Source, run};
 use super::stretch::{Queue, Stretch};
-use super::surroundings::{Connection, Surroundings};
+use crate::jobs::{Connection, Runtime};
 
 /// Tries to get a connection back before giving up. With the waits between them five minutes: a server that recovers from
 /// a crash may need some.
@@ -17,7 +17,7 @@ pub(super) struct Batches<'a> {
     pub(super) source: &'a Source,
     /// Rows of a transaction.
     pub(super) rows: u64,
-    pub(super) site: &'a dyn Surroundings,
+    pub(super) runtime: &'a dyn Runtime,
 }
 
 impl Batches<'_> {
@@ -71,12 +71,12 @@ impl Batches<'_> {
         number: &mut Option<String>,
         note: &mut dyn FnMut(Note),
     ) -> Result<(), Fault> {
-        run(&mut **sql, "begin", self.site)?;
+        run(&mut **sql, "begin", self.runtime)?;
         let question = "select pg_catalog.txid_current()";
-        *number = sql.scalar(question).map_err(|error| Fault::query(question, error, self.site))?;
+        *number = sql.scalar(question).map_err(|error| Fault::query(question, error, self.runtime))?;
         let mut next = Some(batch);
-        self.source.load(&mut **sql, &mut || next.take(), self.site, note)?;
-        run(&mut **sql, "commit", self.site)
+        self.source.load(&mut **sql, &mut || next.take(), self.runtime, note)?;
+        run(&mut **sql, "commit", self.runtime)
     }
 
     /// Gets a connection again; `true` if the transaction was committed after all.
@@ -100,8 +100,8 @@ impl Batches<'_> {
                 attempts: ATTEMPTS,
                 wait_us,
             }));
-            self.site.sleep_us(wait_us);
-            if self.site.stopped() {
+            self.runtime.sleep_us(wait_us);
+            if self.runtime.stopped() {
                 return Err(Fault::Stopped);
             }
             match self.reopen(sql, transaction) {
@@ -114,10 +114,10 @@ impl Batches<'_> {
     }
 
     fn reopen(&self, sql: &mut Connection, transaction: Option<&str>) -> Result<Outcome, Fault> {
-        *sql = self.site.connect().map_err(Fault::Connect)?;
+        *sql = self.runtime.connect().map_err(Fault::Connect)?;
         let Some(number) = transaction else { return Ok(Outcome::Lost) };
         let question = format!("select pg_catalog.txid_status({number})");
-        let status = sql.scalar(&question).map_err(|error| Fault::query(question, error, self.site))?;
+        let status = sql.scalar(&question).map_err(|error| Fault::query(question, error, self.runtime))?;
         match status.as_deref() {
             Some("committed") => Ok(Outcome::Committed),
             Some("aborted") => Ok(Outcome::Lost),

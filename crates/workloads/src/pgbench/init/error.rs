@@ -161,7 +161,15 @@ impl fmt::Display for InitError {
     }
 }
 
-impl std::error::Error for InitError {}
+impl std::error::Error for InitError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Options(error) => Some(error),
+            Self::Query { error, .. } | Self::Connect { error, .. } => Some(error),
+            Self::CannotResume(_) | Self::Stopped(_) => None,
+        }
+    }
+}
 
 impl From<InitError> for WorkloadError {
     fn from(error: InitError) -> Self {

@@ -123,6 +123,18 @@ impl fmt::Display for Summary {
     }
 }
 
+/// Told what happens, in order.
+pub trait Listener {
+    /// One thing happened.
+    fn event(&mut self, event: &Event);
+}
+
+impl<F: FnMut(&Event)> Listener for F {
+    fn event(&mut self, event: &Event) {
+        self(event);
+    }
+}
+
 /// Puts events on a screen as pgbench does: on a terminal progress stays on one line, which is wiped at its end.
 #[derive(Debug)]
 pub struct Voice {

@@ -1,6 +1,6 @@
 //! Why a step ended early, before it is known what it left behind.
 
-use super::surroundings::Surroundings;
+use crate::jobs::Runtime;
 use protocol::postgres::sql::SqlError;
 
 /// Why a step ended early.
@@ -18,8 +18,8 @@ pub(super) enum Fault {
 
 impl Fault {
     /// A statement that failed. Where all shall stop, it failed because it was cancelled.
-    pub(super) fn query(sql: impl Into<String>, error: SqlError, site: &dyn Surroundings) -> Self {
-        if site.stopped() { Self::Stopped } else { Self::Query { sql: sql.into(), error } }
+    pub(super) fn query(sql: impl Into<String>, error: SqlError, runtime: &dyn Runtime) -> Self {
+        if runtime.stopped() { Self::Stopped } else { Self::Query { sql: sql.into(), error } }
     }
 
     /// Whether the same may succeed over a new connection.

@@ -10,7 +10,7 @@ use std::thread;
 
 use super::fault::Fault;
 use super::options::{InitOptions, Loading};
-use super::surroundings::Surroundings;
+use crate::jobs::Runtime;
 use protocol::postgres::sql::{Sql, long};
 
 /// Scale from which the gain is worth a connection.
@@ -34,13 +34,10 @@ pub(super) fn is_worthwhile(options: &InitOptions, loading: &Loading, sql: &mut 
 }
 
 /// Does some work with the log written out meanwhile.
-pub(super) fn beside(
-    site: &dyn Surroundings,
-    work: impl FnOnce() -> Result<u64, Fault>,
-) -> Result<u64, Fault> {
+pub(super) fn beside(runtime: &dyn Runtime, work: impl FnOnce() -> Result<u64, Fault>) -> Result<u64, Fault> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| keep_flushing(site, &done));
+        scope.spawn(|| keep_flushing(runtime, &done));
         // Set whatever happens, or the thread would never end.
         let _guard = Guard(&done);
         work()
@@ -55,12 +52,12 @@ impl Drop for Guard<'_> {
     }
 }
 
-fn keep_flushing(site: &dyn Surroundings, done: &AtomicBool) {
-    let Ok(mut sql) = site.connect() else { return };
+fn keep_flushing(runtime: &dyn Runtime, done: &AtomicBool) {
+    let Ok(mut sql) = runtime.connect() else { return };
     if sql.execute(LOCALLY).is_err() {
         return;
     }
-    while !done.load(Ordering::Relaxed) && !site.stopped() && long(&mut *sql).execute(FLUSH).is_ok() {
-        site.sleep_us(PAUSE_US);
+    while !done.load(Ordering::Relaxed) && !runtime.stopped() && long(&mut *sql).execute(FLUSH).is_ok() {
+        runtime.sleep_us(PAUSE_US);
     }
 }

@@ -2,13 +2,13 @@
 
 use super::ACCOUNTS;
 use super::batches::Batches;
-use super::crew::Crew;
 use super::error::Part;
 use super::event::Event;
 use super::fault::Fault;
 use super::flush;
 use super::layout::Layouts;
 use super::meter::Meter;
+use super::parallel::Parallel;
 use super::rows::{ACCOUNTS_ROWS, BRANCHES, TELLERS_TABLE, Table};
 use super::source::{Note, Source};
 use super::stretch::{Queue, Stretch, by_branches};
@@ -21,9 +21,9 @@ const SMALL: [&Table; 2] = [&BRANCHES, &TELLERS_TABLE];
 impl Work<'_> {
     /// Makes all rows; gives their number.
     pub(super) fn generate(&mut self, on_server: bool) -> Result<u64, Fault> {
-        let (options, loading, site) = (self.options, self.loading, self.site);
+        let (options, loading, runtime) = (self.options, self.loading, self.runtime);
         if flush::is_worthwhile(options, loading, self.sql()) {
-            flush::beside(site, || self.make_rows(on_server))
+            flush::beside(runtime, || self.make_rows(on_server))
         } else {
             self.make_rows(on_server)
         }
@@ -49,8 +49,8 @@ impl Work<'_> {
         if on_server {
             return Ok(Layouts::default());
         }
-        let site = self.site;
-        Layouts::ask(self.sql()).map_err(|error| Fault::query("show server_version_num", error, site))
+        let runtime = self.runtime;
+        Layouts::ask(self.sql()).map_err(|error| Fault::query("show server_version_num", error, runtime))
     }
 
     fn rows_of(&self, table: &Table) -> u64 {
@@ -82,8 +82,8 @@ impl Work<'_> {
     }
 
     fn commit(&mut self) -> Result<(), Fault> {
-        let site = self.site;
-        if site.stopped() {
+        let runtime = self.runtime;
+        if runtime.stopped() {
             return Err(Fault::Stopped);
         }
         let result = self.sql().execute("commit");
@@ -91,7 +91,7 @@ impl Work<'_> {
             if error.sqlstate.is_none() {
                 self.part = Part::Unknown;
             }
-            Fault::query("commit", error, site)
+            Fault::query("commit", error, runtime)
         })
     }
 
@@ -102,18 +102,18 @@ impl Work<'_> {
             true => Source::on_server(table),
             false => Source::here(table, layouts, total, true),
         };
-        let site = self.site;
-        let mut meter = Meter::new(table.name, (0, total), self.options.quiet, site.now_us());
+        let runtime = self.runtime;
+        let mut meter = Meter::new(table.name, (0, total), self.options.quiet, runtime.now_us());
         let mut next = Some(Stretch::up_to(total));
         let (sql, listener) = (&mut self.connections[0], &mut *self.listener);
         let mut note = |told| match told {
             // As pgbench: the server says nothing while it makes rows.
             Note::Rows(rows) if !on_server => {
-                meter.add(rows, site.now_us(), &mut |event| listener.event(event))
+                meter.add(rows, runtime.now_us(), &mut |event| listener.event(event))
             }
             _ => {}
         };
-        let result = source.load(&mut **sql, &mut || next.take(), site, &mut note);
+        let result = source.load(&mut **sql, &mut || next.take(), runtime, &mut note);
         self.listener.event(&Event::Filled);
         self.hear();
         result.map(|()| total)
@@ -131,22 +131,22 @@ impl Work<'_> {
         };
         let queue = self.queue(missing);
         let jobs = (self.loading.jobs as usize).min(queue.len()).max(1);
-        let (site, batch) = (self.site, self.loading.batch);
+        let (runtime, batch) = (self.runtime, self.loading.batch);
         while self.connections.len() < jobs {
-            self.connections.push(site.connect().map_err(Fault::Connect)?);
+            self.connections.push(runtime.connect().map_err(Fault::Connect)?);
         }
-        let mut meter = Meter::new(ACCOUNTS_ROWS.name, (there, total), self.options.quiet, site.now_us());
+        let mut meter = Meter::new(ACCOUNTS_ROWS.name, (there, total), self.options.quiet, runtime.now_us());
         let listener = &mut *self.listener;
         let mut note = |told| match told {
-            Note::Rows(rows) => meter.add(rows, site.now_us(), &mut |event| listener.event(event)),
+            Note::Rows(rows) => meter.add(rows, runtime.now_us(), &mut |event| listener.event(event)),
             Note::Committed(rows) => there += rows,
             Note::Event(event) => listener.event(&event),
         };
         let result = if jobs == 1 {
             let rows = batch.unwrap_or(u64::MAX);
-            Batches { source: &source, rows, site }.load(&mut self.connections[0], &queue, &mut note)
+            Batches { source: &source, rows, runtime }.load(&mut self.connections[0], &queue, &mut note)
         } else {
-            Crew { source: &source, queue: &queue, batch, site }.load(&mut self.connections, &mut note)
+            Parallel { source: &source, queue: &queue, batch, runtime }.load(&mut self.connections, &mut note)
         };
         self.part = Part::Rows { there, total };
         self.listener.event(&Event::Filled);

@@ -5,29 +5,28 @@
 //! at once, batches with a transaction each, and going on where an interrupted run stopped ([`Loading`]).
 
 mod batches;
-mod crew;
 mod error;
 mod event;
 mod fault;
 mod flush;
 mod generate;
+mod job;
 mod layout;
 mod meter;
 mod options;
+mod parallel;
 mod resume;
 mod rows;
 mod source;
 mod steps;
 mod stretch;
-mod surroundings;
 mod tables;
 mod work;
 
 pub use error::{InitError, Part, Remark, Standing};
-pub use event::{Event, Progress, Summary, Voice};
+pub use event::{Event, Listener, Progress, Summary, Voice};
 pub use options::{InitOptions, Loading, PartitionMethod};
 pub use steps::{Step, parse_steps};
-pub use surroundings::{Connection, Listener, Surroundings};
 pub use work::run;
 
 /// Accounts for each unit of scale.

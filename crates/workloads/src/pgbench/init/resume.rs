@@ -2,12 +2,12 @@
 
 use super::ACCOUNTS;
 use super::fault::Fault;
-use super::options::PartitionMethod;
+use super::options::{InitOptions, PartitionMethod};
 use super::rows::{ACCOUNTS_ROWS, BRANCHES, TELLERS_TABLE, Table};
 use super::stretch::Stretch;
 use super::tables::{Key, is_large};
-use super::work::Work;
-use protocol::postgres::sql::{SqlError, quote_literal};
+use crate::jobs::Runtime;
+use protocol::postgres::sql::{Sql, SqlError, long, quote_literal};
 
 /// What is in the database.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,9 +33,16 @@ const ACCOUNTS_SHAPE: &str = "select coalesce(p.partstrat::text, ''), \
 const ACCOUNTS_THERE: &str = "select bid, count(*), min(aid), max(aid), bool_and(abalance = 0) \
      from pgbench_accounts group by bid order by bid";
 
-impl Work<'_> {
+/// Questions about what is in the database.
+pub(super) struct Survey<'a> {
+    pub(super) options: &'a InitOptions,
+    pub(super) sql: &'a mut dyn Sql,
+    pub(super) runtime: &'a dyn Runtime,
+}
+
+impl Survey<'_> {
     /// Looks at what is there, and refuses what is not the beginning of what was asked for.
-    pub(super) fn survey(&mut self) -> Result<Found, Fault> {
+    pub(super) fn look(&mut self) -> Result<Found, Fault> {
         match self.number(TABLES)? {
             0 => return Ok(Found::Nothing),
             4 => {}
@@ -104,7 +111,7 @@ impl Work<'_> {
         Err(refused(&format!(
             "{} has {}, and {wanted} at scale {scale}",
             table.name,
-            crate::words::count(count, "row")
+            record::count(count, "row")
         )))
     }
 
@@ -155,6 +162,13 @@ impl Work<'_> {
             quote_literal(key.table)
         );
         Ok(self.number(&question)? > 0)
+    }
+
+    fn ask(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
+        if self.runtime.stopped() {
+            return Err(Fault::Stopped);
+        }
+        long(self.sql).rows(question).map_err(|error| Fault::query(question, error, self.runtime))
     }
 
     fn number(&mut self, question: &str) -> Result<u64, Fault> {

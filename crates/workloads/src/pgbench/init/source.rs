@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::layout::Layouts;
 use super::rows::{Table, Value, Writer};
 use super::stretch::Stretch;
-use super::surroundings::Surroundings;
+use crate::jobs::Runtime;
 use protocol::postgres::sql::{Sql, Supply, long};
 
 /// Bytes handed over at a time.
@@ -47,14 +47,14 @@ impl Source {
         &self,
         sql: &mut dyn Sql,
         next: &mut dyn FnMut() -> Option<Stretch>,
-        site: &dyn Surroundings,
+        runtime: &dyn Runtime,
         note: &mut dyn FnMut(Note),
     ) -> Result<(), Fault> {
         match &self.writer {
-            Some(writer) => self.copy(writer, sql, next, site, note),
+            Some(writer) => self.copy(writer, sql, next, runtime, note),
             None => {
                 while let Some(stretch) = next() {
-                    run(sql, &self.insert(stretch), site)?;
+                    run(sql, &self.insert(stretch), runtime)?;
                     note(Note::Rows(stretch.rows().cast_signed()));
                 }
                 Ok(())
@@ -67,16 +67,16 @@ impl Source {
         writer: &Writer,
         sql: &mut dyn Sql,
         next: &mut dyn FnMut() -> Option<Stretch>,
-        site: &dyn Surroundings,
+        runtime: &dyn Runtime,
         note: &mut dyn FnMut(Note),
     ) -> Result<(), Fault> {
-        if site.stopped() {
+        if runtime.stopped() {
             return Err(Fault::Stopped);
         }
         let text = self.copy_statement(writer);
         let mut supplier = Supplier { writer, begun: false, rest: None };
         let result = sql.copy_in(&text, &mut |piece| {
-            if site.stopped() {
+            if runtime.stopped() {
                 return Supply::GiveUp;
             }
             let (supply, rows) = supplier.fill(piece, next);
@@ -85,7 +85,7 @@ impl Source {
             }
             supply
         });
-        result.map(drop).map_err(|error| Fault::query(text, error, site))
+        result.map(drop).map_err(|error| Fault::query(text, error, runtime))
     }
 
     fn copy_statement(&self, writer: &Writer) -> String {
@@ -155,11 +155,11 @@ impl Supplier<'_> {
 }
 
 /// Runs one statement, unless all shall stop.
-pub(super) fn run(sql: &mut dyn Sql, text: &str, site: &dyn Surroundings) -> Result<(), Fault> {
-    if site.stopped() {
+pub(super) fn run(sql: &mut dyn Sql, text: &str, runtime: &dyn Runtime) -> Result<(), Fault> {
+    if runtime.stopped() {
         return Err(Fault::Stopped);
     }
-    long(sql).execute(text).map_err(|error| Fault::query(text, error, site))
+    long(sql).execute(text).map_err(|error| Fault::query(text, error, runtime))
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
 //! The steps, one after the other.
 
 use super::error::{InitError, Part, Standing};
+use super::event::Listener;
 use super::event::{Event, Summary};
 use super::fault::Fault;
 use super::options::{InitOptions, Loading};
-use super::resume::Found;
+use super::resume::{Found, Survey};
 use super::source::run as run_statement;
 use super::steps::Step;
 use super::stretch::Stretch;
-use super::surroundings::{Connection, Listener, Surroundings};
 use super::tables::{self, Key};
+use crate::jobs::{Connection, Runtime};
 use crate::jobs::{JobReport, PhaseTimer};
-use protocol::postgres::sql::{Sql, long};
+use protocol::postgres::sql::Sql;
 
 /// The steps at work.
 pub(super) struct Work<'a> {
@@ -19,7 +20,7 @@ pub(super) struct Work<'a> {
     pub(super) loading: &'a Loading,
     /// The first one runs all statements; there are others only while accounts are brought in.
     pub(super) connections: Vec<Connection>,
-    pub(super) site: &'a dyn Surroundings,
+    pub(super) runtime: &'a dyn Runtime,
     pub(super) listener: &'a mut dyn Listener,
     /// Accounts that an interrupted run left missing.
     pub(super) missing: Option<Vec<Stretch>>,
@@ -37,18 +38,18 @@ pub fn run(
     options: &InitOptions,
     loading: &Loading,
     connection: Connection,
-    site: &dyn Surroundings,
+    runtime: &dyn Runtime,
     listener: &mut dyn Listener,
 ) -> Result<JobReport, InitError> {
     options.validate().and_then(|()| loading.validate()).map_err(InitError::Options)?;
     let steps = options.all_steps();
-    let mut clock = || site.now_us();
+    let mut clock = || runtime.now_us();
     let mut timer = PhaseTimer::new(&mut clock);
     let mut work = Work {
         options,
         loading,
         connections: vec![connection],
-        site,
+        runtime,
         listener,
         missing: None,
         keep: false,
@@ -98,7 +99,7 @@ impl Work<'_> {
 
     fn keys(&mut self, keys: &[Key], primary: bool) -> Result<(), Fault> {
         for key in keys {
-            if !(self.keep && self.has_key(key, primary)?) {
+            if !(self.keep && self.survey().has_key(key, primary)?) {
                 self.statement(&key.statement)?;
             }
         }
@@ -116,7 +117,7 @@ impl Work<'_> {
         if generating == 0 {
             return Ok(());
         }
-        match self.survey()? {
+        match self.survey().look()? {
             Found::Nothing => {
                 self.keep = false;
                 self.listener.event(&Event::Fresh);
@@ -137,19 +138,15 @@ impl Work<'_> {
 
     /// Runs one statement, and hears what the server remarks.
     pub(super) fn statement(&mut self, text: &str) -> Result<(), Fault> {
-        let site = self.site;
-        let result = run_statement(self.sql(), text, site);
+        let runtime = self.runtime;
+        let result = run_statement(self.sql(), text, runtime);
         self.hear();
         result
     }
 
-    /// Rows of a question.
-    pub(super) fn ask(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
-        let site = self.site;
-        if site.stopped() {
-            return Err(Fault::Stopped);
-        }
-        long(self.sql()).rows(question).map_err(|error| Fault::query(question, error, site))
+    /// What is in the database.
+    fn survey(&mut self) -> Survey<'_> {
+        Survey { options: self.options, sql: &mut *self.connections[0], runtime: self.runtime }
     }
 
     /// Passes on what the server remarked.

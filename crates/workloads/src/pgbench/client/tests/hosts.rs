@@ -6,6 +6,7 @@ use engine::Address;
 
 use super::*;
 use crate::pgbench::HostPolicy;
+use crate::place::PostgresPlace;
 use crate::testing::connect_to;
 use protocol::postgres::{Role, Server};
 
@@ -13,7 +14,7 @@ use protocol::postgres::{Role, Server};
 fn places() -> Places {
     let server = |folder: &str, role| Server { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
-    Places { postgres: Some(connect_to("/a")), postgres_all: all, ..Places::default() }
+    PostgresPlace { all, ..connect_to("/a").into() }.into()
 }
 
 /// The folders that connections went to, in order, and what was asked over each.
@@ -25,7 +26,7 @@ fn spread(hosts: HostPolicy, scripts: &[&str], options: &Options) -> (String, BT
         asked.push((connection, sql.to_owned()));
         one("1")
     });
-    let measured = server.run(workload.clients(&places(), crew(4)).unwrap(), 5, scripts.len()).unwrap();
+    let measured = server.run(workload.clients(&places(), load(4)).unwrap(), 5, scripts.len()).unwrap();
     assert_eq!((measured.totals().ok, measured.aborts.len()), (20, 0));
     let folder = |address: &Address| match address {
         Address::Unix(path) => path.display().to_string()[1..2].to_owned(),
@@ -73,9 +74,10 @@ fn roles_that_are_missing_are_named() {
     let manner = Manner { hosts: HostPolicy::ReadWrite { reads: vec![0] }, ..Manner::default() };
     let workload = Pgbench::with_manner(&Options::default(), &sources(&["select 1;"]), manner).unwrap();
     let without = |role| {
-        let mut places = places();
-        places.postgres_all.retain(|server| server.role != role);
-        workload.clients(&places, crew(1)).err().unwrap().to_string()
+        let mut place = places().postgres().unwrap().clone();
+        place.all.retain(|server| server.role != role);
+        let places = place.into();
+        workload.clients(&places, load(1)).err().unwrap().to_string()
     };
     assert!(without(Role::Standby).contains("needs a standby server"));
     assert!(without(Role::Primary).contains("needs a primary server"));

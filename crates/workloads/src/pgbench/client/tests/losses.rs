@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::pgbench::HostPolicy;
+use crate::place::PostgresPlace;
 use crate::testing::connect_to;
 use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
@@ -132,8 +133,8 @@ fn a_connection_that_is_refused_at_the_start_ends_the_run() {
     let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
     server.down = 0..1;
     let workload = Pgbench::with_scripts(&again(Mode::Simple), &sources(&["select 1;"])).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
-    let message = server.run(workload.clients(&places, crew(1)).unwrap(), 1, 1).unwrap_err().to_string();
+    let places = places();
+    let message = server.run(workload.clients(&places, load(1)).unwrap(), 1, 1).unwrap_err().to_string();
     assert!(message.contains("connection refused"), "{message}");
 }
 
@@ -186,7 +187,7 @@ fn failover(
     let mut server = FakePostgres::new(losing(3, Answer::Lost));
     server.down = server_down..server_down + 2;
     server.standby = standby;
-    let measured = server.run(workload.clients(places, crew(1)).unwrap(), 10, scripts.len()).unwrap();
+    let measured = server.run(workload.clients(places, load(1)).unwrap(), 10, scripts.len()).unwrap();
     let folder = |address: &engine::Address| match address {
         engine::Address::Unix(path) => path.display().to_string()[1..2].to_owned(),
         engine::Address::Tcp(_) => String::new(),
@@ -197,11 +198,8 @@ fn failover(
 #[test]
 fn the_next_server_is_tried_where_one_does_not_take_the_client() {
     let connects: Vec<_> = ["/a", "/b", "/c"].map(connect_to).into();
-    let one = |session| Places {
-        postgres: Some(connect_to("/a")),
-        postgres_again: connects.clone(),
-        session,
-        ..Places::default()
+    let one = |session| -> Places {
+        PostgresPlace { again: connects.clone(), wanted: session, ..connect_to("/a").into() }.into()
     };
     let options = again(Mode::Simple);
     let first =
@@ -234,9 +232,9 @@ fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_ane
             if lost && asked == 3 { vec![Answer::Lost] } else { usual(sql) }
         });
         server.down = if lost { 1..2 } else { 0..0 };
-        let places = Places { postgres: Some(place), ..Places::default() };
+        let places = Places::from(place);
         let workload = Pgbench::with_scripts(options, &sources(&["select 1;"])).unwrap();
-        let measured = server.run(workload.clients(&places, crew(1)).unwrap(), 5, 1).unwrap();
+        let measured = server.run(workload.clients(&places, load(1)).unwrap(), 5, 1).unwrap();
         assert_eq!(measured.totals().ok, if lost { 4 } else { 5 });
         let last = |address: &engine::Address| match address {
             engine::Address::Tcp(std::net::SocketAddr::V4(address)) => address.ip().octets()[3],
@@ -254,7 +252,7 @@ fn a_server_whose_name_leads_elsewhere_is_followed_when_connections_are_made_ane
 fn spread_clients_go_on_elsewhere() {
     let server = |folder: &str, role| Server { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
-    let places = Places { postgres: Some(connect_to("/a")), postgres_all: all, ..Places::default() };
+    let places: Places = PostgresPlace { all, ..connect_to("/a").into() }.into();
     let manner = |hosts| Manner { hosts, ..Manner::default() };
     let options = again(Mode::Prepared);
     let (went, _) = failover(&places, manner(HostPolicy::RoundRobin), &options, &["select 1;"], 1, None);
@@ -277,11 +275,11 @@ fn a_run_that_is_over_does_not_wait_for_those_who_are_away() {
     server.down = 3..usize::MAX;
     let workload =
         Pgbench::with_scripts(&again(Mode::Simple), &sources(&["\\sleep 1 ms\nselect 1;"])).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
+    let places = places();
     let until = engine::Until::Elapsed(2_000_000_000);
     let plan = engine::Plan { until, drain: u64::MAX / 4, count_drained: true, ..plan(1, 1) };
     let mut heard = Heard::default();
-    let clients = workload.clients(&places, crew(3)).unwrap();
+    let clients = workload.clients(&places, load(3)).unwrap();
     let measured = server.run_plan(clients, &plan, &mut heard).unwrap();
     assert_eq!((measured.totals().failed, measured.totals().unfinished), (1, 0));
     let outage = measured.outages[0];
@@ -317,8 +315,8 @@ proptest::proptest! {
         let end = if mode_used == Mode::Simple { "" } else { pipeline };
         let script = format!("begin;\nselect 1 as one \\gset\n\\sleep 1 ms\nselect :one;\ncommit;\n{end}");
         let workload = Pgbench::with_manner(&options, &sources(&[&script]), manner).unwrap();
-        let places = Places { postgres: Some(connect()), ..Places::default() };
-        let clients = workload.clients(&places, crew(3)).unwrap();
+        let places = places();
+        let clients = workload.clients(&places, load(3)).unwrap();
         // What is lost before the first transaction ends the run, as it should.
         if let Ok(measured) = server.run(clients, 6, 1) {
             let totals = measured.totals();

@@ -35,8 +35,8 @@ fn a_client_without_a_connection_ends_the_run() {
     server.full_at = 0;
     let workload =
         Pgbench::with_manner(&Options::default(), &sources(&["select 1;"]), Manner::default()).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
-    let clients = workload.clients(&places, crew(1)).unwrap();
+    let places = places();
+    let clients = workload.clients(&places, load(1)).unwrap();
     let message = server.run(clients, 1, 1).unwrap_err().to_string();
     let wanted = "client 0: connection to server on socket \"/simulated/.s.PGSQL.5432\" failed: connection refused\n\tIs the server";
     assert!(message.starts_with(wanted), "{message}");
@@ -96,8 +96,8 @@ fn a_startup_script_that_fails_is_named_with_its_line() {
     for (text, wanted) in cases {
         let workload =
             Pgbench::with_manner(&Options::default(), &sources(&["select 1;"]), startup(text)).unwrap();
-        let places = Places { postgres: Some(connect()), ..Places::default() };
-        let clients = workload.clients(&places, crew(1)).unwrap();
+        let places = places();
+        let clients = workload.clients(&places, load(1)).unwrap();
         let message = FakePostgres::new(answer).run(clients, 1, 1).unwrap_err().to_string();
         let wanted = format!("client 0 aborted in startup script startup.sql, line {wanted}");
         assert!(message.ends_with(&wanted), "{message}");
@@ -118,13 +118,13 @@ fn groups_choose_among_their_own_scripts() {
     let manner = Manner { groups, ..Manner::default() };
     let scripts = ["select 'a:client_id';", "select 'b:client_id';", "select 'c:client_id';"];
     let workload = Pgbench::with_manner(&Options::default(), &sources(&scripts), manner).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
+    let places = places();
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
-    let measured = server.run(workload.clients(&places, crew(4)).unwrap(), 40, 3).unwrap();
+    let measured = server.run(workload.clients(&places, load(4)).unwrap(), 40, 3).unwrap();
     assert_eq!(measured.totals().ok, 160);
     let asked: BTreeSet<_> = server.asked().into_iter().map(|sql| sql[8..10].to_owned()).collect();
     assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["a1", "a2", "a3", "b1", "b2", "b3", "c0", "c3"]);
-    let problem = workload.clients(&places, crew(2)).err().unwrap().to_string();
+    let problem = workload.clients(&places, load(2)).err().unwrap().to_string();
     assert_eq!(problem, "the groups have 3 clients together, but there are only 2");
 }
 
@@ -145,15 +145,15 @@ fn first_scripts_are_drawn_in_the_order_of_clients() {
 #[test]
 fn gaps_and_samples_come_from_pgbench_s_streams() {
     let workload = Pgbench::with_scripts(&Options::default(), &sources(&["select 1;"])).unwrap();
-    let crew = Crew { clients: 3, threads: 2, seed: 42, statements: false };
+    let wanted = Clients { count: 3, threads: 2, seed: 42, statements: false };
     let mut streams = script::Streams::new(42, 3, 2, false);
-    let gaps = workload.gaps(1000.0, crew);
+    let gaps = workload.gaps(1000.0, wanted);
     for thread in 0..2 {
         let mut gap = (gaps.as_ref().unwrap().0)(thread);
         for _ in 0..5 {
             assert_eq!(gap(), 1000 * streams.threads[thread].throttle.wait(2000.0) as u64);
         }
-        assert_eq!(workload.log_sampling(crew)[thread], streams.threads[thread].sample);
+        assert_eq!(workload.log_sampling(wanted)[thread], streams.threads[thread].sample);
     }
 }
 
@@ -184,6 +184,23 @@ fn scripts_may_be_long_and_not_too_many() {
     let many = vec!["select 1;"; 129];
     let refused = Pgbench::with_manner(&Options::default(), &sources(&many), Manner::default());
     assert_eq!(refused.err().unwrap().to_string(), "at most 128 SQL scripts are allowed");
+}
+
+/// It did, and 128 scripts with a startup script were refused.
+#[test]
+fn the_startup_script_does_not_count_towards_the_128_scripts() {
+    let many = sources(&["select 1;"; 128]);
+    let workload = Pgbench::with_manner(&Options::default(), &many, startup("select 2;")).unwrap();
+    assert_eq!((workload.scripts().len(), workload.statements().len()), (128, 128));
+    let clients = workload.clients(&places(), load(1)).unwrap();
+    let mut server = FakePostgres::new(|_, _: &str| one("1"));
+    let measured = server.run(clients, 1, 128).unwrap();
+    assert_eq!(measured.totals().ok, 1);
+    assert_eq!(server.asked(), ["select 2;", "select 1;"]);
+}
+
+#[test]
+fn an_ambiguous_name_of_a_builtin_script_is_refused() {
     let unknown = ScriptSource::Builtin("s".into());
     let refused = Pgbench::with_manner(&Options::default(), &[unknown], Manner::default());
     let wanted = "ambiguous builtin name: 2 builtin scripts found for prefix \"s\"";

@@ -226,9 +226,9 @@ fn bytes_of_any_encoding_pass_through() {
         let options = Options { define: [("v".to_owned(), "1".to_owned())].into(), ..mode(mode_used) };
         let workload =
             Pgbench::with_manner(&options, std::slice::from_ref(&script), Manner::default()).unwrap();
-        let places = Places { postgres: Some(connect()), ..Places::default() };
+        let places = places();
         let mut server = FakePostgres::new(|_, _: &str| one("1"));
-        let measured = server.run(workload.clients(&places, crew(1)).unwrap(), 1, 1).unwrap();
+        let measured = server.run(workload.clients(&places, load(1)).unwrap(), 1, 1).unwrap();
         assert_eq!(measured.totals().ok, 1);
         assert!(server.log.iter().any(|line| line.ends_with("select '\u{fffd}1';")), "{:?}", server.log);
     }

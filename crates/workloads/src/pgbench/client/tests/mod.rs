@@ -13,7 +13,7 @@ use engine::Measured;
 use crate::pgbench::{Manner, Mode, Options, Pgbench, ScriptSource};
 use crate::place::Places;
 use crate::testing::{Answer, FakePostgres, Heard, connect, plan};
-use crate::workload::{ClientWorkload, Crew};
+use crate::workload::{ClientWorkload, Clients};
 
 /// Options with a mode.
 fn mode(mode: Mode) -> Options {
@@ -30,14 +30,18 @@ fn source(name: &str, text: &str) -> ScriptSource {
     ScriptSource::Text { name: name.to_owned(), text: text.as_bytes().to_vec(), weight: 1 }
 }
 
-fn crew(clients: usize) -> Crew {
-    Crew { clients, threads: 1, seed: 7, statements: true }
+fn load(count: usize) -> Clients {
+    Clients { count, threads: 1, seed: 7, statements: true }
+}
+
+fn places() -> Places {
+    Places::from(connect())
 }
 
 fn clients(options: &Options, scripts: &[&str], count: usize) -> Vec<Box<dyn engine::Client>> {
     let workload = Pgbench::with_scripts(options, &sources(scripts)).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
-    workload.clients(&places, crew(count)).unwrap()
+    let places = places();
+    workload.clients(&places, load(count)).unwrap()
 }
 
 /// Runs one client in a drop-in's manner; what it said, and what was measured.
@@ -49,8 +53,8 @@ fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
     server: &mut FakePostgres<F>,
 ) -> (Vec<String>, Measured) {
     let workload = Pgbench::with_manner(options, &sources(&[script]), manner).unwrap();
-    let places = Places { postgres: Some(connect()), ..Places::default() };
-    let clients = workload.clients(&places, crew(1)).unwrap();
+    let places = places();
+    let clients = workload.clients(&places, load(1)).unwrap();
     let mut heard = Heard::default();
     let measured = server.run_plan(clients, &plan(transactions, 1), &mut heard).unwrap();
     (heard.0, measured)

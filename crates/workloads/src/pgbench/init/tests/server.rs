@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::super::{Connection, Surroundings};
+use crate::jobs::{Connection, Runtime};
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 
 /// What is to go wrong.
@@ -88,7 +88,7 @@ impl FakeServer {
     }
 }
 
-impl Surroundings for FakeServer {
+impl Runtime for FakeServer {
     fn connect(&self) -> Result<Connection, SqlError> {
         Ok(self.open())
     }

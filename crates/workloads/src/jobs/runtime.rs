@@ -1,4 +1,4 @@
-//! What making the tables is lent by whoever asks for it.
+//! Connections, the clock, and the wish to stop: lent by whoever runs a job.
 
 use protocol::postgres::sql::{Sql, SqlError};
 
@@ -9,7 +9,7 @@ pub type Connection = Box<dyn Sql + Send>;
 ///
 /// When the wish to stop comes, the lender also cancels the statements that run over the connections: what is running is
 /// then answered with an error, and no statement is begun any more.
-pub trait Surroundings: Sync {
+pub trait Runtime: Sync {
     /// Opens another connection to the same database.
     ///
     /// # Errors
@@ -24,16 +24,4 @@ pub trait Surroundings: Sync {
 
     /// Whether all shall end at once.
     fn stopped(&self) -> bool;
-}
-
-/// Told what happens, in order.
-pub trait Listener {
-    /// One thing happened.
-    fn event(&mut self, event: &super::Event);
-}
-
-impl<F: FnMut(&super::Event)> Listener for F {
-    fn event(&mut self, event: &super::Event) {
-        self(event);
-    }
 }

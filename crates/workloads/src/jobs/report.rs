@@ -1,30 +1,15 @@
-//! Phases of a job.
+//! What a job gives back, and how it times its phases.
 
 use std::collections::BTreeMap;
 
-/// One phase of a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobPhase {
-    /// What: `node`, `way`, `relation`, `cluster`, `index`, `analyze`, `drop tables`, …
-    pub name: String,
-    /// On what: a table or index; empty for the whole.
-    pub item: String,
-    /// µs since the job's start.
-    pub start_us: u64,
-    /// Duration, µs.
-    pub duration_us: u64,
-    /// Objects processed, where counted.
-    pub count: Option<u64>,
-    /// How it was timed: `stamped` (our clock), `reported` (the program's own figure).
-    pub source: &'static str,
-}
+use record::Phase;
 
 /// What a job gives back.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JobReport {
     /// Phases in the order they started.
-    pub phases: Vec<JobPhase>,
-    /// From start to end, µs.
+    pub phases: Vec<Phase>,
+    /// µs from start to end.
     pub elapsed_us: u64,
     /// Single figures by name with unit last, e.g. `child_user_cpu_s`, `peak_memory_bytes`.
     pub figures: BTreeMap<String, f64>,
@@ -38,7 +23,7 @@ pub struct JobReport {
 pub struct PhaseTimer<'a> {
     clock: &'a mut dyn FnMut() -> u64,
     start_us: u64,
-    phases: Vec<JobPhase>,
+    phases: Vec<Phase>,
 }
 
 impl<'a> PhaseTimer<'a> {
@@ -56,13 +41,13 @@ impl<'a> PhaseTimer<'a> {
     /// Records a phase that began at `start_us` (since the job's start) and ends now; gives its duration in µs.
     pub fn end(&mut self, name: &str, item: &str, start_us: u64, count: Option<u64>) -> u64 {
         let duration_us = self.now_us().saturating_sub(start_us);
-        self.phases.push(JobPhase {
+        self.phases.push(Phase {
             name: name.to_owned(),
             item: item.to_owned(),
             start_us,
             duration_us,
             count,
-            source: "stamped",
+            source: "stamped".to_owned(),
         });
         duration_us
     }

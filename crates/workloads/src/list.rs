@@ -1,10 +1,16 @@
-//! The workload tables of an experiment file.
+//! The list of workloads: what clients ask ([`Spec`]), and the jobs that put data on a target first ([`Preparation`]).
+//! Adding one touches its folder and this file.
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::WorkloadError;
+use crate::jobs::{Job, file_name};
+use crate::pgbench::init;
+use crate::sql_file::SqlFile;
 use crate::workload::ClientWorkload;
-use crate::{pgbench, redis, tiles};
+use crate::{osm, pgbench, redis, tiles};
 
 /// One workload of an experiment file, e.g. `tiles = { table = "planet_osm_polygon" }`.
 ///
@@ -72,9 +78,86 @@ impl Spec {
     }
 }
 
+/// The jobs of an experiment, e.g. `osm = { extract = "malta.osm.pbf" }`, `sql = ["views.sql"]`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Preparation {
+    /// An OSM extract to load.
+    pub osm: Option<osm::Options>,
+    /// pgbench's tables.
+    pub pgbench: Option<init::InitOptions>,
+    /// SQL files, in order.
+    pub sql: Vec<PathBuf>,
+}
+
+impl Preparation {
+    /// The jobs in the order they are done; no two have one name.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<Box<dyn Job + '_>> {
+        let mut jobs: Vec<Box<dyn Job + '_>> = Vec::new();
+        if let Some(osm) = &self.osm {
+            jobs.push(Box::new(osm));
+        }
+        if let Some(pgbench) = &self.pgbench {
+            jobs.push(Box::new(pgbench));
+        }
+        for sql in SqlFile::all(&self.sql) {
+            jobs.push(Box::new(sql));
+        }
+        jobs
+    }
+
+    /// The same without the places of its files, which differ between machines: names are left.
+    #[must_use]
+    pub fn portable(&self) -> Self {
+        Self {
+            osm: self.osm.as_ref().map(osm::Options::portable),
+            pgbench: self.pgbench.clone(),
+            sql: self.sql.iter().map(|path| file_name(path).into()).collect(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// They had one name and one fingerprint: the record of one took the place of the other's.
+    #[test]
+    fn two_sql_files_with_one_base_name_are_told_apart() {
+        let sql = ["a/x.sql", "y.sql", "b/x.sql", "x.sql (2)"].map(PathBuf::from).to_vec();
+        let prepare = Preparation { sql, ..Preparation::default() };
+        let jobs = prepare.jobs();
+        let names: Vec<_> = jobs.iter().map(|job| job.name()).collect();
+        assert_eq!(names, ["sql x.sql", "sql y.sql", "sql x.sql (2)", "sql x.sql (2) (2)"]);
+        let files = jobs.iter().flat_map(|job| job.files());
+        let inputs = files.map(|(name, path)| (name, path.display().to_string())).collect();
+        let made_from: Vec<_> = jobs.iter().map(|job| job.made_from(&inputs).concat()).collect();
+        assert_eq!(made_from, ["a/x.sql", "y.sql", "b/x.sql", "x.sql (2)"]);
+    }
+
+    /// What fingerprints are made of: data that an earlier build prepared are found again.
+    #[test]
+    fn jobs_are_made_from_the_same_as_in_earlier_builds() {
+        let osm = osm::Options { program: Some("/bin/x".into()), ..osm::Options::new("/data/x.osm.pbf") };
+        let pgbench = Some(init::InitOptions::at_scale(10));
+        let prepare = Preparation { osm: Some(osm), pgbench, sql: vec!["/data/y.sql".into()] };
+        let inputs =
+            [("x.osm.pbf", "1"), ("y.sql", "2")].map(|(name, hash)| (name.into(), hash.into())).into();
+        let parts: Vec<_> =
+            prepare.jobs().iter().map(|job| (job.name(), job.made_from(&inputs).join("|"))).collect();
+        let wanted = [
+            (
+                "osm",
+                r#"{"extract":"","prefix":"planet_osm","cache_mb":null,"processes":null,"slim":true,"drop":false,"hstore":false,"style":null,"output":null,"program":null}|1"#,
+            ),
+            (
+                "pgbench -i",
+                r#"{"scale":10,"steps":"dtgvp","fillfactor":100,"unlogged":false,"foreign_keys":false,"partitions":0,"partition_method":"range","tablespace":null,"index_tablespace":null,"quiet":false}"#,
+            ),
+            ("sql y.sql", "2"),
+        ];
+        assert_eq!(parts, wanted.map(|(name, parts)| (name.to_owned(), parts.to_owned())));
+    }
 
     fn read(text: &str) -> Result<Spec, String> {
         let spec: Spec = serde_json::from_str(text).map_err(|error| error.to_string())?;

@@ -8,16 +8,16 @@ use super::batches::Batches;
 use super::fault::Fault;
 use super::source::{Note, Source, run};
 use super::stretch::Queue;
-use super::surroundings::{Connection, Surroundings};
+use crate::jobs::{Connection, Runtime};
 use protocol::postgres::sql::{Sql, long};
 
-/// Who loads, what, and how.
-pub(super) struct Crew<'a> {
+/// A load over several connections: what, and how.
+pub(super) struct Parallel<'a> {
     pub(super) source: &'a Source,
     pub(super) queue: &'a Queue,
     /// Rows of a transaction; `None` for one transaction per connection, all committed at the end.
     pub(super) batch: Option<u64>,
-    pub(super) site: &'a dyn Surroundings,
+    pub(super) runtime: &'a dyn Runtime,
 }
 
 /// What a worker sends to the one who listens.
@@ -27,31 +27,31 @@ enum Report {
     Through(Result<(), Fault>),
 }
 
-/// As its lender, but ends also when another worker failed.
-struct Together<'a> {
-    site: &'a dyn Surroundings,
+/// The runtime of each worker: ends also when another one failed.
+struct Shared<'a> {
+    runtime: &'a dyn Runtime,
     broken: &'a AtomicBool,
 }
 
-impl Surroundings for Together<'_> {
+impl Runtime for Shared<'_> {
     fn connect(&self) -> Result<Connection, protocol::postgres::sql::SqlError> {
-        self.site.connect()
+        self.runtime.connect()
     }
 
     fn now_us(&self) -> u64 {
-        self.site.now_us()
+        self.runtime.now_us()
     }
 
     fn sleep_us(&self, us: u64) {
-        self.site.sleep_us(us);
+        self.runtime.sleep_us(us);
     }
 
     fn stopped(&self) -> bool {
-        self.site.stopped() || self.broken.load(Ordering::Relaxed)
+        self.runtime.stopped() || self.broken.load(Ordering::Relaxed)
     }
 }
 
-impl Crew<'_> {
+impl Parallel<'_> {
     /// Loads over all connections until the queue is empty; `note` hears of it on this thread.
     pub(super) fn load(
         &self,
@@ -59,37 +59,37 @@ impl Crew<'_> {
         note: &mut dyn FnMut(Note),
     ) -> Result<(), Fault> {
         let broken = AtomicBool::new(false);
-        let together = Together { site: self.site, broken: &broken };
+        let shared = Shared { runtime: self.runtime, broken: &broken };
         thread::scope(|scope| {
             let (reports, inbox) = mpsc::channel();
-            let mut words = Vec::new();
+            let mut verdicts = Vec::new();
             for connection in connections.iter_mut() {
-                let (word, verdict) = mpsc::channel();
-                words.push(word);
-                let (reports, together) = (reports.clone(), &together);
-                scope.spawn(move || self.work(connection, together, &reports, &verdict));
+                let (sender, verdict) = mpsc::channel();
+                verdicts.push(sender);
+                let (reports, shared) = (reports.clone(), &shared);
+                scope.spawn(move || self.work(connection, shared, &reports, &verdict));
             }
             drop(reports);
-            self.preside(&inbox, &words, &broken, note)
+            self.coordinate(&inbox, &verdicts, &broken, note)
         })
     }
 
     /// Hears what the workers say; lets them commit when all are through.
-    fn preside(
+    fn coordinate(
         &self,
         inbox: &Receiver<Report>,
-        words: &[Sender<bool>],
+        verdicts: &[Sender<bool>],
         broken: &AtomicBool,
         note: &mut dyn FnMut(Note),
     ) -> Result<(), Fault> {
-        let mut result = self.gather(inbox, words.len(), broken, note);
+        let mut result = self.gather(inbox, verdicts.len(), broken, note);
         if self.batch.is_none() {
-            let commit = result.is_ok() && !self.site.stopped();
+            let commit = result.is_ok() && !self.runtime.stopped();
             // A worker that is gone has said why.
-            for word in words {
-                let _ = word.send(commit);
+            for verdict in verdicts {
+                let _ = verdict.send(commit);
             }
-            let committed = self.gather(inbox, words.len(), broken, note);
+            let committed = self.gather(inbox, verdicts.len(), broken, note);
             result = result.and(committed);
         }
         result
@@ -126,7 +126,7 @@ impl Crew<'_> {
     fn work(
         &self,
         connection: &mut Connection,
-        site: &Together<'_>,
+        runtime: &Shared<'_>,
         reports: &Sender<Report>,
         verdict: &Receiver<bool>,
     ) {
@@ -139,8 +139,10 @@ impl Crew<'_> {
             let _ = reports.send(Report::Note(told));
         };
         let loaded = match self.batch {
-            Some(rows) => Batches { source: self.source, rows, site }.load(connection, self.queue, &mut note),
-            None => self.transaction(connection, site, &mut note),
+            Some(rows) => {
+                Batches { source: self.source, rows, runtime }.load(connection, self.queue, &mut note)
+            }
+            None => self.transaction(connection, runtime, &mut note),
         };
         let holds = loaded.is_ok();
         let _ = reports.send(Report::Through(loaded));
@@ -157,11 +159,11 @@ impl Crew<'_> {
     fn transaction(
         &self,
         connection: &mut Connection,
-        site: &Together<'_>,
+        runtime: &Shared<'_>,
         note: &mut dyn FnMut(Note),
     ) -> Result<(), Fault> {
-        run(&mut **connection, "begin", site)?;
-        self.source.load(&mut **connection, &mut || self.queue.take(), site, note)
+        run(&mut **connection, "begin", runtime)?;
+        self.source.load(&mut **connection, &mut || self.queue.take(), runtime, note)
     }
 }
 

@@ -1,0 +1,84 @@
+//! The seam between `lab` and a job.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use protocol::postgres::Database;
+use protocol::postgres::sql::Sql;
+
+use super::child::RunChild;
+use super::report::JobReport;
+use super::runtime::Runtime;
+use crate::error::WorkloadError;
+
+/// Contents of the files that jobs read: SHA-256 by the name of [`Job::files`].
+pub type Inputs = BTreeMap<String, String>;
+
+/// Work that is done once, to its end, before the runs.
+///
+/// `lab` asks whether what the job makes is there already and was made from the same; else it gets the job the
+/// extensions it needs, and runs it.
+pub trait Job {
+    /// What its record is kept under: `osm`, `pgbench -i`, `sql points.sql`.
+    fn name(&self) -> String;
+
+    /// What it does, in words: `load malta.osm.pbf with osm2pgsql`.
+    fn what(&self) -> String;
+
+    /// The files it reads, each with the name that its content is known by.
+    fn files(&self) -> Vec<(String, &Path)> {
+        Vec::new()
+    }
+
+    /// What its data are made from: options without the places of files, and the contents of those. Equal parts give
+    /// equal data, also in later builds.
+    fn made_from(&self, inputs: &Inputs) -> Vec<String>;
+
+    /// A table that is there once it was done; `None` where none shows it.
+    fn table(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether it is to be done again when a job before it was: its data may be made from theirs.
+    fn builds_on_earlier(&self) -> bool {
+        false
+    }
+
+    /// Extensions that it needs in the database.
+    fn extensions(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// Why it could not be done; what it did so far may be there.
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError>;
+}
+
+/// What a job is lent.
+pub struct JobSite<'a> {
+    /// A control connection.
+    pub sql: &'a mut dyn Sql,
+    /// Further connections, the clock, and whether to stop.
+    pub runtime: &'a dyn Runtime,
+    /// Runs programs.
+    pub programs: &'a mut dyn RunChild,
+    /// The database, for programs.
+    pub database: &'a Database,
+    /// CPUs of this machine.
+    pub cpus: u32,
+    /// Told what the user should know, and what is to be remembered of the data.
+    pub remark: &'a mut dyn FnMut(String),
+}
+
+impl std::fmt::Debug for JobSite<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("JobSite").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+/// A file's name without its folder.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

@@ -1,0 +1,237 @@
+//! What the server answers, and what becomes of a failed transaction: retried, counted as failed, or the client's end.
+
+use std::borrow::Cow;
+
+use engine::{Abort, Failure, Io, Level, Link, StatementEnd, Step};
+use protocol::postgres::{ErrorFields, Message, frontend};
+use script::{Action, Capture};
+
+use super::exchange::Trouble;
+use super::transaction::kind;
+use super::words::{BACKEND_DIED, rolling_back_failed, without_end};
+use super::{PgbenchClient, State};
+use crate::pgbench::options::Mode;
+
+impl PgbenchClient {
+    /// Takes all whole messages; stops early when one changes what the client does.
+    pub(super) fn messages(&mut self, link: Link, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
+        if self.talk.debug && self.awaits_first_result() {
+            self.talk.receiving(io);
+        }
+        loop {
+            match self.conns[link].link.session.next(data, used) {
+                Ok(None) => return Step::Wait,
+                Ok(Some(message)) => {
+                    if let Some(step) = self.message(link, &message, io) {
+                        return step;
+                    }
+                }
+                Err(broken) => {
+                    let abort = self.position().query_failed(self.exchange.results, &broken.to_string());
+                    return self.give_up(abort, io);
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, link: Link, message: &Message<'_>, io: &mut Io<'_>) -> Option<Step> {
+        match message {
+            Message::RowDescription(description) if self.captures() => {
+                self.exchange.captured.columns(description);
+            }
+            Message::DataRow(row) => self.exchange.captured.row(row),
+            Message::CommandComplete(_) | Message::EmptyQuery if self.pipeline.is_off() => {
+                self.exchange.end_result(&mut self.script, self.talk.client, &self.program);
+            }
+            Message::CommandComplete(_) | Message::EmptyQuery => self.pipeline_result(io),
+            Message::ReadyForQuery(_) => return self.server_ready(io),
+            Message::Error(fields) => return self.error(link, fields, io),
+            Message::Notice(fields) => {
+                let query = if self.expects(link) { self.query_text() } else { None };
+                io.message(without_end(fields.to_owned().libpq_text(query.as_deref())));
+            }
+            Message::CopyIn(_) | Message::CopyOut(_) | Message::CopyBoth(_) => {
+                if matches!(message, Message::CopyIn(_)) {
+                    frontend::copy_done(io.out(link));
+                }
+                let abort = self.position().copies();
+                return Some(self.give_up(abort, io));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Whether nothing of the next result is there: libpq returns to its caller until then, and waits itself behind it.
+    fn awaits_first_result(&self) -> bool {
+        let waits = matches!(self.state, State::Waiting | State::RollingBack);
+        waits && self.exchange.results == 0 && self.exchange.trouble.is_none()
+    }
+
+    /// Whether something was asked over this link.
+    fn expects(&self, link: Link) -> bool {
+        link == self.conns.at && (self.exchange.is_open() || self.state == State::Waiting)
+    }
+
+    /// Whether the statement under way stores its rows.
+    fn captures(&self) -> bool {
+        self.pipeline.is_off() && *self.script.capture(&self.program) != Capture::None
+    }
+
+    /// The text of the query whose answer is read, for the place of an error in it; libpq knows none of a prepared one.
+    fn query_text(&self) -> Option<Cow<'_, str>> {
+        if self.state == State::RollingBack {
+            return Some(Cow::Borrowed("ROLLBACK"));
+        }
+        let statement = match self.script.mode(&self.program) {
+            Mode::Simple => return Some(self.exchange.query_text()),
+            Mode::Prepared => return None,
+            Mode::Extended if !self.pipeline.is_off() => self.pipeline.oldest()?,
+            Mode::Extended => match &self.script.command(&self.program)?.action {
+                Action::Sql(statement) => statement.number,
+                _ => return None,
+            },
+        };
+        Some(String::from_utf8_lossy(&self.program.texts[statement].text))
+    }
+
+    fn error(&mut self, link: Link, fields: &ErrorFields<'_>, io: &mut Io<'_>) -> Option<Step> {
+        let error = fields.to_owned();
+        let fatal = error.is_fatal();
+        if !self.expects(link) {
+            self.conns[link].last_words = Some(Box::new(error));
+            return None;
+        }
+        if fatal && self.comes_back() {
+            return Some(self.found_lost(&error.to_string(), io));
+        }
+        if self.state == State::Preparing {
+            if fatal {
+                // Told as the connection goes.
+                self.conns.current_mut().last_words = Some(Box::new(error));
+            } else {
+                io.say(Level::Error, without_end(self.exchange.not_prepared(&error, &self.program)));
+            }
+            return None;
+        }
+        if self.exchange.trouble.is_none() {
+            let text = without_end(error.libpq_text(self.query_text().as_deref()));
+            let failure = kind(&error.code);
+            if self.state != State::RollingBack && self.goes_on_after(failure) {
+                self.talk.error(&self.position(), &text, io);
+            }
+            let query = self.exchange.results;
+            self.exchange.trouble = Some(Trouble::Server { failure, code: error.code, text, query, fatal });
+        }
+        if !self.pipeline.is_off() {
+            self.pipeline_result(io);
+        }
+        if !fatal || self.state != State::Waiting {
+            return None;
+        }
+        let trouble = self.exchange.trouble.take()?;
+        Some(self.fatal(trouble, io))
+    }
+
+    /// A result of a pipeline came; the next one is waited for.
+    fn pipeline_result(&mut self, io: &mut Io<'_>) {
+        self.pipeline.result();
+        self.exchange.results = 0;
+        if self.state == State::Waiting && self.exchange.trouble.is_none() {
+            self.talk.receiving(io);
+        }
+    }
+
+    /// The server answered a Query or a Sync.
+    fn server_ready(&mut self, io: &mut Io<'_>) -> Option<Step> {
+        if !self.pipeline.is_off() {
+            self.exchange.pipeline_synced(self.talk, self.state == State::Waiting, io);
+        }
+        if !self.exchange.answered(self.state == State::Preparing) {
+            return None;
+        }
+        match self.state {
+            State::Waiting => Some(self.end_statement(io)),
+            State::Preparing => Some(self.resume(io)),
+            State::RollingBack => Some(self.rolled_back(io)),
+            _ => None,
+        }
+    }
+
+    /// All answers to the statement, or to the pipeline, are there.
+    fn end_statement(&mut self, io: &mut Io<'_>) -> Step {
+        if self.pipeline.is_off() {
+            self.exchange.end_statement(&mut self.script, self.talk.client, &self.program);
+        }
+        if let Some(trouble) = self.exchange.trouble.take() {
+            return self.command_in_trouble(trouble, io);
+        }
+        self.pipeline.close();
+        self.end_command(io)
+    }
+
+    /// The command under way failed, and the server is ready again.
+    fn command_in_trouble(&mut self, trouble: Trouble, io: &mut Io<'_>) -> Step {
+        let failure = match trouble {
+            Trouble::Server { failure, .. } if self.goes_on_after(failure) => failure,
+            trouble => return self.fatal(trouble, io),
+        };
+        self.pipeline.close();
+        self.transaction.failure = failure;
+        if !self.in_block() {
+            return self.rolled_back(io);
+        }
+        self.exchange.rollback(io.out(self.conns.at));
+        self.state = State::RollingBack;
+        self.talk.receiving(io);
+        Step::Wait
+    }
+
+    /// The command under way failed for good, or its session with it.
+    pub(super) fn fatal(&mut self, trouble: Trouble, io: &mut Io<'_>) -> Step {
+        let client = self.talk.client;
+        let abort = match trouble {
+            Trouble::Capture(abort) => *abort,
+            Trouble::Server { failure, .. } if self.goes_on_after(failure) => Abort {
+                // It would have been rolled back, but nobody is there for that.
+                causes: vec![BACKEND_DIED.to_owned()],
+                message: format!("client {client} aborted while receiving the transaction status"),
+                lost: true,
+                ..Abort::default()
+            },
+            Trouble::Server { code, text, query, fatal, .. } => {
+                Abort { code: Some(code), lost: fatal, ..self.position().query_failed(query, &text) }
+            }
+        };
+        self.give_up(abort, io)
+    }
+
+    /// Whether the client goes on after such an error.
+    fn goes_on_after(&self, failure: Failure) -> bool {
+        let other = failure == Failure::Other;
+        !self.script.in_startup() && (!other || self.program.options.continue_on_error)
+    }
+
+    /// No transaction is open any more: try again, or count a failure.
+    fn rolled_back(&mut self, io: &mut Io<'_>) -> Step {
+        if let Some(Trouble::Server { code, text, fatal, .. }) = self.exchange.trouble.take() {
+            let abort = rolling_back_failed(self.talk.client, &text);
+            return self.give_up(Abort { code: Some(code), lost: fatal, ..abort }, io);
+        }
+        if io.stopping && self.program.drop_in {
+            // pgbench counts no failure once the time is over.
+            self.state = State::Over;
+            return Step::Done;
+        }
+        let again = self.transaction.may_retry(&self.program, io);
+        self.talk.tried(again, &self.transaction, &self.program, io);
+        let end = if again { StatementEnd::Retried } else { StatementEnd::Failed };
+        self.script.report(end, &self.program, io);
+        if !again {
+            return self.end_transaction(Some(self.transaction.failure), io);
+        }
+        self.transaction.tries = self.transaction.tries.saturating_add(1);
+        self.script.again();
+        self.advance(io)
+    }
+}

@@ -1,0 +1,219 @@
+//! What was asked of the server, and what of its answer is there.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use engine::{Abort, Failure, Io};
+use protocol::postgres::frontend::{self, Parameter};
+use protocol::postgres::{Format, ServerError};
+use script::{Capture, Slot, Statement, Variables};
+
+use super::capture::Captured;
+use super::script_run::ScriptRun;
+use super::words::{Lossy, Talk};
+use crate::pgbench::prepare::{Program, StatementText};
+
+/// What went wrong in the command under way; the first thing counts.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The server refused.
+    Server {
+        failure: Failure,
+        /// Its SQLSTATE.
+        code: String,
+        /// As libpq has it.
+        text: String,
+        /// Which query of the command.
+        query: u32,
+        /// The session ends with it.
+        fatal: bool,
+    },
+    /// A row could not be stored.
+    Capture(Box<Abort>),
+}
+
+/// The talk with the server about the command under way, in memory that is used again.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    /// Sync (or Query) messages sent and not yet answered.
+    syncs: u32,
+    /// Statements whose Parse is under way, oldest first.
+    preparing: VecDeque<usize>,
+    /// Results seen of the command under way.
+    pub(super) results: u32,
+    pub(super) trouble: Option<Trouble>,
+    pub(super) captured: Captured,
+    /// The last Query message.
+    text: Vec<u8>,
+}
+
+/// A variable as a parameter; unset is NULL.
+struct Content<'a> {
+    variables: &'a Variables,
+    slot: Slot,
+}
+
+impl Parameter for Content<'_> {
+    #[inline]
+    fn append(&self, out: &mut Vec<u8>) -> bool {
+        self.variables.append_text(self.slot, out)
+    }
+}
+
+impl Exchange {
+    /// A new connection: nothing is under way.
+    pub(super) fn connected(&mut self) {
+        self.syncs = 0;
+    }
+
+    /// Forgets what is under way.
+    pub(super) fn forget(&mut self) {
+        self.preparing.clear();
+        self.captured.clear();
+        (self.syncs, self.results, self.trouble) = (0, 0, None);
+    }
+
+    /// A command begins whose results are its own.
+    pub(super) fn begin(&mut self) {
+        self.results = 0;
+        self.captured.clear();
+    }
+
+    /// One Query message with the variables pasted in.
+    pub(super) fn query(&mut self, statement: &Statement, variables: &Variables) -> &[u8] {
+        self.text.clear();
+        statement.append_simple(variables, &mut self.text);
+        self.syncs += 1;
+        &self.text
+    }
+
+    /// Parse, as a request of its own.
+    pub(super) fn prepare(&mut self, number: usize, text: &StatementText, out: &mut Vec<u8>) {
+        frontend::parse(out, &text.name, &text.text, &[]);
+        self.sync(out);
+        self.preparing.push_back(number);
+    }
+
+    /// Whether a Parse is under way.
+    pub(super) fn prepares(&self) -> bool {
+        !self.preparing.is_empty()
+    }
+
+    pub(super) fn rollback(&mut self, out: &mut Vec<u8>) {
+        frontend::query(out, "ROLLBACK");
+        self.syncs += 1;
+        self.results = 0;
+    }
+
+    pub(super) fn sync(&mut self, out: &mut Vec<u8>) {
+        frontend::sync(out);
+        self.syncs += 1;
+    }
+
+    /// Whether an answer is still to come.
+    pub(super) fn is_open(&self) -> bool {
+        self.syncs > 0
+    }
+
+    /// The server answered a Query or a Sync; true when that was the last one.
+    pub(super) fn answered(&mut self, preparing: bool) -> bool {
+        self.syncs = self.syncs.saturating_sub(1);
+        if preparing {
+            self.preparing.pop_front();
+        }
+        self.syncs == 0
+    }
+
+    /// The server answered a Sync of a pipeline. libpq hands that out together with the results behind it, so that
+    /// the number of the query in messages counts it.
+    pub(super) fn pipeline_synced(&mut self, talk: Talk, waiting: bool, io: &mut Io<'_>) {
+        if waiting {
+            talk.debug(format_args!("pipeline ending, ongoing syncs: {}", self.syncs), io);
+        }
+        self.results += 1;
+    }
+
+    /// As libpq words it, a statement that cannot be prepared.
+    pub(super) fn not_prepared(&self, error: &ServerError, program: &Program) -> String {
+        let query = self.preparing.front().map(|number| &program.texts[*number].text);
+        error.libpq_text(query.map(|text| String::from_utf8_lossy(text)).as_deref())
+    }
+
+    /// The text of the last Query message.
+    pub(super) fn query_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.text)
+    }
+
+    /// A statement of the command ended well. `\aset` takes every result; `\gset` only the last one, which is known when
+    /// the server is ready.
+    pub(super) fn end_result(&mut self, script: &mut ScriptRun, client: usize, program: &Program) {
+        self.captured.end();
+        if let Capture::Aset(prefix) = script.capture(program) {
+            if self.captured.rows > 0 {
+                self.store(("aset", prefix), self.results, script, client, program);
+            }
+            self.captured.clear();
+        }
+        self.results += 1;
+    }
+
+    /// All answers to the statement are there.
+    pub(super) fn end_statement(&mut self, script: &mut ScriptRun, client: usize, program: &Program) {
+        if let (Capture::Gset(prefix), None) = (script.capture(program), &self.trouble) {
+            let query = self.results.saturating_sub(1);
+            match self.captured.rows {
+                1 => self.store(("gset", prefix), query, script, client, program),
+                rows => {
+                    let reason = format!("expected one row, got {rows}");
+                    let abort = script.position(client, program).capture_failed(query, &reason);
+                    self.trouble = Some(Trouble::Capture(Box::new(abort)));
+                }
+            }
+        }
+    }
+
+    /// Stores the row that was kept.
+    fn store(
+        &mut self,
+        (command, prefix): (&'static str, &[u8]),
+        query: u32,
+        script: &mut ScriptRun,
+        client: usize,
+        program: &Program,
+    ) {
+        if let Err((error, name)) = self.captured.store(command, prefix, &mut script.variables)
+            && self.trouble.is_none()
+        {
+            let reason = format!("error storing into variable {name}");
+            let mut abort = script.position(client, program).capture_failed(query, &reason);
+            abort.causes.push(error.to_string());
+            self.trouble = Some(Trouble::Capture(Box::new(abort)));
+        }
+    }
+}
+
+/// Parse (unless prepared), Bind, Describe, Execute, as libpq has them; false when that cannot be sent.
+pub(super) fn extended(
+    statement: &Statement,
+    text: &StatementText,
+    prepared: bool,
+    variables: &Variables,
+    out: &mut Vec<u8>,
+) -> bool {
+    let values = statement.parameters().iter().map(|slot| Content { variables, slot: *slot });
+    if !prepared {
+        frontend::parse(out, "", &text.text, &[]);
+    }
+    let name = if prepared { text.name.as_str() } else { "" };
+    if frontend::bind(out, "", name, values, Format::Text).is_err() {
+        return false;
+    }
+    frontend::describe_portal(out, "");
+    frontend::execute(out, "", 0);
+    true
+}
+
+/// What is sent, in words.
+pub(super) fn shown(text: &StatementText, prepared: bool) -> Lossy<'_> {
+    Lossy(if prepared { text.name.as_bytes() } else { &text.text })
+}
