@@ -90,22 +90,22 @@ pub enum Load {
 }
 
 impl Load {
-    /// `closed`, `rate` or `users`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Rate(_) => "rate",
-            Self::Users { .. } => "users",
-        }
-    }
-
     /// Transactions per second asked for; open load only.
     #[must_use]
     pub fn rate(self) -> Option<f64> {
         match self {
             Self::Rate(per_second) => Some(per_second),
             _ => None,
+        }
+    }
+}
+
+impl From<Load> for record::Load {
+    fn from(load: Load) -> Self {
+        match load {
+            Load::Closed => Self::Closed,
+            Load::Rate(_) => Self::Rate,
+            Load::Users { .. } => Self::Users,
         }
     }
 }

@@ -193,7 +193,7 @@ fn of_import(error: &ImportError) -> u8 {
             INPUT_OUTPUT
         }
         ImportError::Unreadable { .. } | ImportError::Content { .. } => BAD_INPUT,
-        ImportError::Asked { .. } => USAGE,
+        ImportError::Request { .. } => USAGE,
         ImportError::Store(error) => of_store(error),
     }
 }

@@ -48,7 +48,6 @@ pub struct Offer {
     pub rate: Option<f64>,
     /// Whether a promise was asked for.
     pub promise: bool,
-    /// Clients.
     pub clients: u64,
     /// Length of the measured part, seconds.
     pub seconds: f64,
@@ -64,7 +63,7 @@ impl Arrivals {
             clients: run.clients.into(),
             seconds: run.measured_s,
         };
-        (run.load == "rate" && run.measured_s > 0.0).then(|| Self::new(&run.counts, offer))
+        (run.is_open() && run.measured_s > 0.0).then(|| Self::new(&run.counts, offer))
     }
 
     /// Of counters by their stored names ([`Run::counts`]).
@@ -242,7 +241,7 @@ mod tests {
     fn only_an_open_load_has_arrivals() {
         let mut run = crate::fixture::one(200);
         assert_eq!(Arrivals::of(&run), None);
-        run.load = "rate".into();
+        run.load = crate::Load::Rate;
         assert_eq!(Arrivals::of(&run).map(|arrivals| arrivals.offered), Some(200.0));
         run.measured_s = 0.0;
         assert_eq!(Arrivals::of(&run), None);

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Order of runs that no pgdyno planned: they were brought in from elsewhere, and do not alternate.
-pub const IMPORTED: &str = "imported";
-
 /// An experiment: the plan it expanded to, and the file it came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
@@ -14,21 +11,16 @@ pub struct Experiment {
     pub hash: String,
     /// File name without folder and ending.
     pub name: String,
-    /// The question it asks.
     pub question: String,
     /// The file's text, secrets removed.
     pub file_text: String,
     /// The expanded plan, JSON.
     pub plan_json: String,
-    /// Seed of all randomness.
     pub seed: u64,
-    /// How arms are interleaved: `pairs`, `half-rounds` or `single` (nothing compared).
-    pub order_scheme: String,
-    /// Rounds planned.
+    pub order_scheme: OrderScheme,
     pub rounds: u32,
     /// The factor compared (`settings`, ...); `None` when nothing is.
     pub compare_factor: Option<String>,
-    /// Base arm.
     pub base: Option<String>,
     /// All arms in file order, base first; empty when nothing is compared.
     pub arms: Vec<Arm>,
@@ -40,10 +32,23 @@ pub struct Experiment {
     pub created_at: String,
 }
 
+/// How arms are interleaved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderScheme {
+    /// Nothing is compared.
+    Single,
+    /// The arms of a cell next to each other, their order swapped every round.
+    Pairs,
+    /// All cells in one arm, then in the next; the order of the arms is swapped every round.
+    HalfRounds,
+    /// No pgdyno planned the runs: they were brought in from elsewhere, and do not alternate.
+    Imported,
+}
+
 /// One level of the compared factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
-    /// Name in the experiment file.
     pub name: String,
     /// What it sets, by name.
     pub settings: BTreeMap<String, String>,
@@ -56,9 +61,7 @@ pub struct Arm {
 pub struct Host {
     /// Stable identity of the machine (hash of the machine id, never the id itself).
     pub uuid: String,
-    /// Host name.
     pub name: String,
-    /// CPU model.
     pub cpu: String,
     /// Logical CPUs usable by this process.
     pub cores: u32,
@@ -71,7 +74,7 @@ pub struct Host {
 /// What was measured. Never holds a password.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// `managed` or `url`.
+    /// `managed`, `url`, `sink` (no server: the load generator's own) or `imported`.
     pub kind: String,
     /// Connection string without secrets.
     pub dsn_redacted: String,

@@ -2,14 +2,14 @@
 
 use stats::Histogram;
 
-use crate::experiment::{Experiment, IMPORTED};
-use crate::run::{Run, ScriptRecord};
+use crate::experiment::{Experiment, OrderScheme};
+use crate::run::{Load, Run, ScriptRecord};
 
 impl Experiment {
     /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not.
     #[must_use]
     pub fn is_interleaved(&self) -> bool {
-        self.order_scheme != IMPORTED
+        self.order_scheme != OrderScheme::Imported
     }
 }
 
@@ -17,7 +17,7 @@ impl Run {
     /// Whether a schedule offered its transactions: then the schedule sets the throughput, as long as it is kept.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.load == "rate"
+        self.load == Load::Rate
     }
 
     /// One of [`Run::counts`], 0 when it was not counted.

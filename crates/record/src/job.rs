@@ -11,25 +11,61 @@ pub struct Phase {
     pub item: String,
     /// µs since the job's start.
     pub start_us: u64,
-    /// Duration, µs.
     pub duration_us: u64,
     /// Objects processed, where counted.
     pub count: Option<u64>,
-    /// How it was timed: `stamped` (our clock at the line), `reported` (the program's own figure).
-    pub source: String,
+    pub source: PhaseSource,
+}
+
+/// How a phase was timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseSource {
+    /// Our clock at the program's line.
+    Stamped,
+    /// The program's own figure.
+    Reported,
+}
+
+impl PhaseSource {
+    /// As it is stored and shown.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stamped => "stamped",
+            Self::Reported => "reported",
+        }
+    }
 }
 
 /// Size of a table or an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
-    /// Name.
     pub name: String,
-    /// `table` or `index`.
-    pub kind: String,
+    pub kind: RelationKind,
     /// The table an index belongs to; the name itself for tables.
     pub table: String,
     /// Bytes on disk of the relation itself (a table without its indexes, with TOAST).
     pub bytes: u64,
     /// Estimated rows.
     pub rows: u64,
+}
+
+/// What a relation is; a materialized view counts as a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RelationKind {
+    Table,
+    Index,
+}
+
+impl RelationKind {
+    /// As it is stored and shown.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Index => "index",
+        }
+    }
 }

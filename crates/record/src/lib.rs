@@ -19,11 +19,11 @@ mod words;
 
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
-pub use experiment::{Arm, Experiment, Host, IMPORTED, Setting, Target};
-pub use job::{Phase, Relation};
+pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
+pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use outage::Outage;
 pub use promise::Promise;
-pub use run::{Artifact, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
+pub use run::{Artifact, Load, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
 pub use sample::{Sample, Scope};
 pub use verdict::{Doubt, Reason, Validity};
 pub use words::{count, hex};

@@ -15,7 +15,6 @@ use crate::verdict::{Doubt, Validity};
 pub struct Run {
     /// Identity across files.
     pub uuid: String,
-    /// Kind.
     pub kind: RunKind,
     /// The workload's name in the experiment file (`polygons`, `tpcb`; for `bench`: the script names).
     pub workload: String,
@@ -35,39 +34,34 @@ pub struct Run {
     pub invocation: u32,
     /// UTC, RFC 3339.
     pub started_at: String,
-    /// Load: `closed`, `rate`, `users`.
-    pub load: String,
+    pub load: Load,
     /// Offered rate, transactions per second; open load only.
     pub offered_rate: Option<f64>,
     /// Clients; 0 for jobs.
     pub clients: u32,
     /// Threads; 0 for jobs.
     pub threads: u32,
-    /// I/O driver.
     pub driver: String,
-    /// Seed of this run.
     pub seed: u64,
-    /// Warm-up, seconds.
     pub warmup_s: f64,
     /// Length of the measured part, seconds.
     pub measured_s: f64,
-    /// Whether it can be believed.
     pub validity: Validity,
     /// Why not.
     pub doubts: Vec<Doubt>,
+    /// Why it is to be measured again, where it is: it stays as it is, and does not count as done.
+    pub set_aside: Option<String>,
     /// Counters over all scripts, by the names of [`crate::Counts`]; in open load also `drained`: those of them that were
     /// started only when the measured part was over.
     pub counts: BTreeMap<String, u64>,
     /// Other single figures by name with unit last: `client_cpu_us_per_tx`, `start_lag_p99_us`, `wal_bytes`,
     /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, `promise_ms`, ...
     pub figures: BTreeMap<String, f64>,
-    /// Hash of the settings set in force (see [`Setting`]); stored once per distinct set.
+    /// In force; stored once per distinct set.
     pub settings: Vec<Setting>,
-    /// Per script name.
     pub scripts: Vec<ScriptRecord>,
     /// Per second (in long runs: per step of several) and script.
     pub series: Vec<SeriesPoint>,
-    /// Phases of a job.
     pub phases: Vec<Phase>,
     /// Sizes of relations after the run (jobs: after loading).
     pub relations: Vec<Relation>,
@@ -107,7 +101,7 @@ impl Run {
             beside: false,
             invocation: 1,
             started_at: String::new(),
-            load: "closed".to_owned(),
+            load: Load::Closed,
             offered_rate: None,
             clients: 0,
             threads: 0,
@@ -117,6 +111,7 @@ impl Run {
             measured_s: 0.0,
             validity: Validity::Valid,
             doubts: Vec::new(),
+            set_aside: None,
             counts: BTreeMap::new(),
             figures: BTreeMap::new(),
             settings: Vec::new(),
@@ -134,7 +129,6 @@ impl Run {
 /// What identifies a run inside its experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunKey {
-    /// Workload's name.
     pub workload: String,
     /// All factors but the compared one.
     pub factors: BTreeMap<String, String>,
@@ -154,6 +148,20 @@ pub enum RunKind {
     Job,
 }
 
+/// How a workload is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Load {
+    /// Clients, as fast as they can.
+    Closed,
+    /// Open: arrivals on a schedule.
+    Rate,
+    /// Sessions with think time.
+    Users,
+    /// A program or SQL, once to its end.
+    Job,
+}
+
 /// One script's figures in a run.
 #[derive(Debug, Clone)]
 pub struct ScriptRecord {
@@ -161,7 +169,6 @@ pub struct ScriptRecord {
     pub name: String,
     /// Hash of its text, hex.
     pub text_hash: String,
-    /// Weight.
     pub weight: u32,
     /// Counters as in [`Run::counts`].
     pub counts: BTreeMap<String, u64>,
@@ -178,15 +185,11 @@ pub struct SeriesPoint {
     pub script: u32,
     /// µs since the start of the measured part.
     pub start_us: i64,
-    /// Length, µs.
     pub length_us: u64,
-    /// Succeeded within the limit.
+    /// Succeeded within the promise; all successes, when there is none.
     pub ok: u64,
-    /// Succeeded, late.
     pub late: u64,
-    /// Failed.
     pub failed: u64,
-    /// Skipped.
     pub skipped: u64,
 }
 
@@ -199,7 +202,6 @@ pub struct Artifact {
     pub media_type: String,
     /// What it shows, in words.
     pub caption: String,
-    /// Content.
     pub bytes: Vec<u8>,
 }
 
@@ -208,7 +210,7 @@ pub struct Artifact {
 pub struct RunEvent {
     /// µs since the start of the measured part.
     pub time_us: i64,
-    /// `restart`, `checkpoint`, `abort`, `notice`, ...
+    /// `outage`, `remark`, `version`, `reused`, `imported`, ...
     pub kind: String,
     /// In words.
     pub detail: String,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// One figure at one time, as a collector read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// What it speaks of.
     pub scope: Scope,
     /// The collector: `host`, `postgres`, ...
     pub source: String,

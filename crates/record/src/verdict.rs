@@ -30,8 +30,6 @@ pub enum Reason {
     Steal,
     /// Throughput changed level within the run.
     Unsteady,
-    /// Open load: a queue was left at the end.
-    BacklogAtEnd,
     /// Transactions failed or clients gave up.
     Errors,
     /// The workload returned nothing.
@@ -40,10 +38,6 @@ pub enum Reason {
     SettingsNotApplied,
     /// Too short to mean anything.
     TooShort,
-    /// Cache or data state was not alike.
-    CacheStateDiffers,
-    /// A part of a distributed run was lost.
-    RankLost,
     /// Measured by another program, and brought in.
     Imported,
 }
@@ -59,13 +53,10 @@ impl Reason {
             Self::Throttled => "throttled",
             Self::Steal => "CPU steal",
             Self::Unsteady => "unsteady",
-            Self::BacklogAtEnd => "backlog at end",
             Self::Errors => "errors",
             Self::EmptyResults => "empty results",
             Self::SettingsNotApplied => "settings not applied",
             Self::TooShort => "too short",
-            Self::CacheStateDiffers => "cache state differs",
-            Self::RankLost => "rank lost",
             Self::Imported => "imported",
         }
     }
@@ -74,7 +65,6 @@ impl Reason {
 /// A doubt with its figure, e.g. `(ClientSaturated, "thread 0 busy 97 % of the time")`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
-    /// Which.
     pub reason: Reason,
     /// The figure behind it, in words.
     pub detail: String,

@@ -1,4 +1,4 @@
-//! Numbers with their nouns, bytes as text.
+//! Numbers in text.
 
 /// `1 run`, `3 runs`.
 #[must_use]
@@ -6,27 +6,29 @@ pub fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Two hex digits for each byte.
+/// Bytes as lower-case hexadecimal digits: hashes, as they are stored.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn bytes_keep_their_leading_zeros() {
+        assert_eq!(hex(&[0, 10, 255]), "000aff");
+    }
+
     /// "1 clients gave up".
     #[test]
     fn one_is_no_plural() {
         let words = [0, 1, 2].map(|number| count(number, "client"));
         assert_eq!(words, ["0 clients", "1 client", "2 clients"]);
-    }
-
-    #[test]
-    fn each_byte_has_two_digits() {
-        assert_eq!(hex(&[0, 0x0f, 0xa0, 0xff]), "000fa0ff");
     }
 }

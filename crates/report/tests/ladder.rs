@@ -23,7 +23,7 @@ fn ladder(arms: Vec<(&'static str, f64)>, steps: &[(f64, [u64; 3])]) -> ReportDa
 
 fn at(run: &Run, (rate, [ok, late, skipped]): (f64, [u64; 3])) -> Run {
     let mut run = run.clone();
-    run.load = "rate".into();
+    run.load = record::Load::Rate;
     run.offered_rate = Some(rate);
     run.factors.insert("rate".into(), rate.to_string());
     run.figures.insert("promise_ms".into(), 20.0);

@@ -235,7 +235,6 @@ fn hostile_text_stays_text() {
     data.experiment.file_text = evil();
     data.experiment.plan_json = evil();
     data.experiment.hash = evil();
-    data.experiment.order_scheme = evil();
     data.experiment.created_at = evil();
     data.experiment.taste = Some(evil());
     data.host.name = evil();
@@ -260,9 +259,7 @@ fn hostile_text_stays_text() {
         doubt(run, Validity::Suspect, Reason::Errors, EVIL);
         run.settings.iter_mut().for_each(|setting| setting.value += EVIL);
         run.scripts.iter_mut().for_each(|script| script.name += EVIL);
-        run.phases
-            .iter_mut()
-            .for_each(|phase| (phase.name, phase.item, phase.source) = (evil(), evil(), evil()));
+        run.phases.iter_mut().for_each(|phase| (phase.name, phase.item) = (evil(), evil()));
         run.relations.iter_mut().for_each(|relation| (relation.name, relation.table) = (evil(), evil()));
         run.artifacts.iter_mut().for_each(|artifact| (artifact.name, artifact.caption) = (evil(), evil()));
     }

@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, offer, speed_up};
-use record::{Reason, Validity};
+use record::{Load, Reason, Validity};
 use report::format::{Format, print};
 use report::{ReportData, summary, tables};
 
@@ -178,10 +178,10 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
 /// 11,202 of 11,202 were late in closed load, and every output said "All 2 runs are valid" and no more.
 #[test]
 fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
-    for load in ["closed", "users"] {
+    for load in [Load::Closed, Load::Users] {
         let mut data = data(&Shape { clients: vec![2], ..Shape::small() });
         for run in &mut data.runs {
-            run.load = load.into();
+            run.load = load;
             run.figures.insert("promise_ms".into(), 0.05);
             let done = run.count("ok");
             run.counts.extend([("ok".to_owned(), 0), ("late".to_owned(), done)]);

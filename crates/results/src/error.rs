@@ -7,23 +7,16 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// No such file.
     #[error("{}: no results file there; name one with --results, or run something first", path.display())]
-    Absent {
-        /// The file.
-        path: PathBuf,
-    },
+    Absent { path: PathBuf },
     /// The file is something else.
     #[error("{}: not a results file of pgdyno", path.display())]
-    NotResults {
-        /// The file.
-        path: PathBuf,
-    },
+    NotResults { path: PathBuf },
     /// Written by a newer pgdyno.
     #[error(
         "{}: written by a newer pgdyno (schema {found}, this one knows {known}); use that version, or another file",
         path.display()
     )]
     Newer {
-        /// The file.
         path: PathBuf,
         /// Its schema version.
         found: u32,
@@ -32,20 +25,13 @@ pub enum StoreError {
     },
     /// No space is left for it.
     #[error("{}: the disk is full; nothing stored before is lost, free some space and go on", path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// Somebody else writes to it.
     #[error("{}: locked by another program; wait for it, or use another file", path.display())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// It cannot be opened or written.
     #[error("{}: cannot be opened or written: {detail}", path.display())]
     Unusable {
-        /// The file.
         path: PathBuf,
         /// What SQLite or the system said.
         detail: String,
@@ -59,7 +45,6 @@ pub enum StoreError {
     /// No experiment of that number or name.
     #[error("{}: no experiment {wanted}; there are: {}", path.display(), if known.is_empty() { "none" } else { known })]
     NoExperiment {
-        /// The file.
         path: PathBuf,
         /// What was asked for.
         wanted: String,
@@ -68,12 +53,7 @@ pub enum StoreError {
     },
     /// Stored content that cannot be read back.
     #[error("{}: damaged: {detail}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
+    Damaged { path: PathBuf, detail: String },
 }
 
 impl StoreError {

@@ -27,72 +27,69 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
         service: response.clone(),
         response: response.clone(),
     };
+    let factors = [("workload", workload.to_owned()), ("clients", clients.to_string())]
+        .map(|(name, level)| (name.to_owned(), level));
+    let key =
+        RunKey { workload: workload.into(), factors: factors.into(), arm: arm.map(str::to_owned), round };
     Run {
-        uuid: uuid::Uuid::new_v4().to_string(),
-        kind: RunKind::Client,
-        workload: workload.into(),
-        factors: [("workload", workload.to_owned()), ("clients", clients.to_string())]
-            .map(|(name, level)| (name.to_owned(), level))
-            .into(),
-        arm: arm.map(str::to_owned),
-        round,
         sequence: round * 10,
-        position_in_pair: 1,
-        beside: false,
-        invocation: 1,
         started_at: "2026-01-02T03:04:05Z".into(),
-        load: "closed".into(),
-        offered_rate: None,
         clients,
         threads: 1,
         driver: "simulated".into(),
         seed: u64::MAX - 1,
         warmup_s: 0.5,
         measured_s: 1.0,
-        validity: Validity::Valid,
-        doubts: Vec::new(),
         counts,
         figures: [("client_cpu_us_per_tx".to_owned(), 7.5)].into(),
         settings: vec![Setting { name: "work_mem".into(), value: "4MB".into(), source: "default".into() }],
         scripts: vec![script],
-        series: vec![SeriesPoint {
-            script: 0,
-            start_us: 0,
-            length_us: 1_000_000,
-            ok: count,
-            late: 0,
-            failed: 0,
-            skipped: 0,
-        }],
-        phases: vec![Phase {
-            name: "node".into(),
-            item: String::new(),
-            start_us: 1,
-            duration_us: 2,
-            count: Some(3),
-            source: "stamped".into(),
-        }],
-        relations: vec![Relation {
-            name: "t".into(),
-            kind: "table".into(),
-            table: "t".into(),
-            bytes: 8192,
-            rows: 3,
-        }],
-        artifacts: vec![Artifact {
-            name: "tile/0/0/0".into(),
-            media_type: "text/plain".into(),
-            caption: "nothing".into(),
-            bytes: vec![0, 1, 255],
-        }],
+        series: vec![second(count)],
+        ..with_one_of_each(Run::new(RunKind::Client, key))
+    }
+}
+
+fn second(ok: u64) -> SeriesPoint {
+    SeriesPoint { script: 0, start_us: 0, length_us: 1_000_000, ok, late: 0, failed: 0, skipped: 0 }
+}
+
+/// A run with one of everything that may be in it beside figures.
+fn with_one_of_each(run: Run) -> Run {
+    let phase = Phase {
+        name: "node".into(),
+        item: String::new(),
+        start_us: 1,
+        duration_us: 2,
+        count: Some(3),
+        source: PhaseSource::Reported,
+    };
+    let relation = Relation {
+        name: "t_pkey".into(),
+        kind: RelationKind::Index,
+        table: "t".into(),
+        bytes: 8192,
+        rows: 3,
+    };
+    let artifact = Artifact {
+        name: "tile/0/0/0".into(),
+        media_type: "text/plain".into(),
+        caption: "nothing".into(),
+        bytes: vec![0, 1, 255],
+    };
+    let sample = Sample {
+        scope: Scope::Round,
+        source: "host".into(),
+        name: "cpu_busy_pct".into(),
+        time_us: 1_000_000,
+        value: 12.5,
+    };
+    Run {
+        phases: vec![phase],
+        relations: vec![relation],
+        artifacts: vec![artifact],
         events: vec![RunEvent { time_us: -5, kind: "notice".into(), detail: "x".into() }],
-        samples: vec![Sample {
-            scope: Scope::Round,
-            source: "host".into(),
-            name: "cpu_busy_pct".into(),
-            time_us: 1_000_000,
-            value: 12.5,
-        }],
+        samples: vec![sample],
+        ..run
     }
 }
 
@@ -112,7 +109,7 @@ pub(crate) fn experiment(arms: &[&str]) -> Experiment {
         file_text: "question = \"Is B faster?\"".into(),
         plan_json: "{}".into(),
         seed: u64::MAX,
-        order_scheme: "pairs".into(),
+        order_scheme: OrderScheme::Pairs,
         rounds: 8,
         compare_factor: (!arms.is_empty()).then(|| "settings".into()),
         base: arms.first().map(|&arm| arm.into()),

@@ -11,7 +11,7 @@ mod store;
 mod table;
 
 pub use error::StoreError;
-pub use spool::{Spool, SpoolWriter, Spooled};
+pub use spool::{Spool, SpoolWriter};
 pub use store::{
     Collection, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store, StoredExperiment,
     StoredRun,

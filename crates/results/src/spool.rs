@@ -20,9 +20,7 @@ pub struct Spooled {
     pub script: u32,
     /// µs since the start of the measured part.
     pub start_us: i64,
-    /// Length, µs.
     pub length_us: u64,
-    /// The distribution.
     pub response: Encoded,
 }
 

@@ -6,15 +6,10 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// No value.
     Null,
-    /// A whole number.
     Int(i64),
-    /// A real number.
     Real(f64),
-    /// Text.
     Text(String),
-    /// Bytes.
     Blob(Vec<u8>),
 }
 
@@ -63,7 +58,6 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 /// Named columns and rows of as many values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// Column names.
     pub columns: Vec<String>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Value>>,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::{Reason, Run, Validity};
+use record::{Load, Reason, Run, Validity};
 use results::comparison::{Comparison, Metric};
-use results::import::{Found, ImportError, Told, read};
+use results::import::{self, Found, ImportError, read};
 use results::{Collection, ExperimentId, Store};
 
 fn data(names: &[&str]) -> Vec<PathBuf> {
@@ -13,12 +13,12 @@ fn data(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-fn found(files: &[PathBuf], told: &Told) -> Found {
-    read(files, told, &mut |_, _| {}).unwrap()
+fn found(files: &[PathBuf], options: &import::Options) -> Found {
+    read(files, options, &mut |_, _| {}).unwrap()
 }
 
-fn refused(files: &[PathBuf], told: &Told) -> ImportError {
-    read(files, told, &mut |_, _| {}).unwrap_err()
+fn refused(files: &[PathBuf], options: &import::Options) -> ImportError {
+    read(files, options, &mut |_, _| {}).unwrap_err()
 }
 
 struct Place {
@@ -63,10 +63,10 @@ fn latencies(files: &[PathBuf]) -> Vec<(u32, u64)> {
 #[test]
 fn a_log_and_its_report_are_one_run_with_percentiles_of_each_script() {
     let files = data(&["18-all.txt", "18-all.15394", "18-all.15394.1"]);
-    let found = found(&files, &Told::default());
+    let found = found(&files, &import::Options::default());
     assert_eq!((found.runs.len(), found.rows), (1, 300));
     let run = &Place::new().import("all", &found)[0];
-    assert_eq!((run.clients, run.threads, run.load.as_str()), (6, 2, "rate"));
+    assert_eq!((run.clients, run.threads, run.load), (6, 2, Load::Rate));
     assert_eq!(run.workload, "ser.sql, one.sql");
     let counts = ["due", "ok", "late", "failed", "serialization_failures", "skipped", "retried", "retries"];
     assert_eq!(counts.map(|name| run.count(name)), [300, 289, 0, 11, 11, 0, 39, 39]);
@@ -104,7 +104,10 @@ fn a_log_and_its_report_are_one_run_with_percentiles_of_each_script() {
 #[test]
 fn a_log_alone_gives_what_it_can() {
     // The files of other threads that lie beside are taken in.
-    let found = found(&data(&["18-all.15394"]), &Told { latency_limit_ms: Some(1.0), ..Told::default() });
+    let found = found(
+        &data(&["18-all.15394"]),
+        &import::Options { latency_limit_ms: Some(1.0), ..import::Options::default() },
+    );
     let run = &Place::new().import("log", &found)[0];
     assert_eq!((run.clients, run.threads, run.workload.as_str()), (6, 2, "script 1, script 2"));
     let late =
@@ -117,10 +120,10 @@ fn a_log_alone_gives_what_it_can() {
 #[test]
 fn an_aggregated_log_has_no_percentiles() {
     let files = data(&["15-agg.txt", "15-agg.13284", "15-agg.13284.1"]);
-    let found = found(&files, &Told::default());
+    let found = found(&files, &import::Options::default());
     assert!(found.runs[0].no_percentiles.is_some());
     let run = &Place::new().import("aggregates", &found)[0];
-    assert_eq!((run.response_us(0.99), run.load.as_str()), (None, "rate"));
+    assert_eq!((run.response_us(0.99), run.load), (None, Load::Rate));
     assert_eq!(
         run.series.iter().map(|point| (point.length_us, point.ok)).collect::<Vec<_>>(),
         [(1_000_000, 203), (1_000_000, 292), (1_000_000, 321)]
@@ -141,22 +144,22 @@ fn an_aggregated_log_has_no_percentiles() {
             .iter()
             .any(|event| event.kind == "not available" && event.detail.starts_with("percentiles:"))
     );
-    let alone = read(&files[1..], &Told::default(), &mut |_, _| {}).unwrap();
+    let alone = read(&files[1..], &import::Options::default(), &mut |_, _| {}).unwrap();
     assert_eq!(alone.runs[0].run().measured_s, 3.0);
 }
 
 #[test]
 fn a_sample_is_scaled_up_once_it_is_known_as_one() {
     let files = data(&["17-sample.txt", "17-sample.14426"]);
-    let error = refused(&files[1..], &Told::default());
+    let error = refused(&files[1..], &import::Options::default());
     assert!(error.to_string().contains("of the"), "{error}");
     assert!(error.hint().unwrap().contains("--sampling-rate"), "{:?}", error.hint());
-    let told = Told { sampling_rate: Some(0.2), ..Told::default() };
-    let run = found(&files[1..], &told).runs[0].run().clone();
+    let options = import::Options { sampling_rate: Some(0.2), ..import::Options::default() };
+    let run = found(&files[1..], &options).runs[0].run().clone();
     let rows = latencies(&files[1..]).len() as u64;
     assert_eq!((run.count("ok"), run.response().count()), (rows * 5, rows));
     // With the report its counts are exact.
-    let both = found(&files, &told);
+    let both = found(&files, &options);
     let processed = std::fs::read_to_string(&files[0]).unwrap();
     let processed: u64 =
         processed.split("actually processed: ").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
@@ -166,7 +169,7 @@ fn a_sample_is_scaled_up_once_it_is_known_as_one() {
 
 #[test]
 fn reports_alone_come_in_their_order_without_percentiles() {
-    let found = found(&data(&["older-versions.txt"]), &Told::default());
+    let found = found(&data(&["older-versions.txt"]), &import::Options::default());
     let runs = Place::new().import("old", &found);
     let seen: Vec<_> = runs
         .iter()
@@ -198,7 +201,7 @@ fn reports_alone_come_in_their_order_without_percentiles() {
 #[test]
 fn what_was_imported_is_known_again() {
     let mut place = Place::new();
-    let found = found(&data(&["18-all.txt", "18-all.15394", "15-multi.txt"]), &Told::default());
+    let found = found(&data(&["18-all.txt", "18-all.15394", "15-multi.txt"]), &import::Options::default());
     let collection = Collection { name: "once".into(), ..Collection::default() };
     assert_eq!(place.store.import(&collection, &found.runs, false).unwrap().stored.len(), 2);
     let other = Collection { name: "twice".into(), ..Collection::default() };
@@ -207,9 +210,10 @@ fn what_was_imported_is_known_again() {
     assert_eq!(again.known[0].experiment, "once");
     assert_eq!(place.store.experiments().unwrap().len(), 1, "no empty experiment is left behind");
     // The log alone is known as well, and so is one of several files.
-    let log = read(&data(&["18-all.15394", "17-fail.txt"]), &Told::default(), &mut |_, _| {});
+    let log = read(&data(&["18-all.15394", "17-fail.txt"]), &import::Options::default(), &mut |_, _| {});
     assert!(log.is_err(), "a report of another run");
-    let more = read(&data(&["15-multi.txt", "17-fail.txt"]), &Told::default(), &mut |_, _| {}).unwrap();
+    let more =
+        read(&data(&["15-multi.txt", "17-fail.txt"]), &import::Options::default(), &mut |_, _| {}).unwrap();
     let more = place.store.import(&collection, &more.runs, false).unwrap();
     assert_eq!((more.stored.len(), more.known.len()), (1, 1));
     let forced = place.store.import(&collection, &found.runs, true).unwrap();
@@ -238,7 +242,7 @@ fn two_sets_are_compared_without_pretending_that_they_are_pairs() {
             })
             .collect();
         let file = place.write(arm, &text);
-        let found = found(&[file], &Told::default());
+        let found = found(&[file], &import::Options::default());
         let collection = Collection {
             name: "disks".into(),
             compare: Some("storage".into()),
@@ -273,7 +277,7 @@ fn two_sets_are_compared_without_pretending_that_they_are_pairs() {
 #[test]
 fn nothing_is_stored_when_something_is_wrong() {
     let mut place = Place::new();
-    let found = found(&data(&["15-multi.txt"]), &Told::default());
+    let found = found(&data(&["15-multi.txt"]), &import::Options::default());
     let unknown = Collection { name: "x".into(), compare: Some("storage".into()), ..Collection::default() };
     let error = place.store.import(&unknown, &found.runs, false).unwrap_err();
     assert!(error.to_string().ends_with("the level of the compared factor storage is not known"), "{error}");
@@ -288,7 +292,7 @@ fn nothing_is_stored_when_something_is_wrong() {
 #[test]
 fn mistakes_name_file_and_line() {
     let place = Place::new();
-    let none = Told::default();
+    let none = import::Options::default();
     let broken = place.write("log.1", "0 1 10 0 1700000000 5\n0 2 10 0 1700000000\n");
     let second = place.write("log.2", "0 1 10 0 1700000000 5\n0 2 10 0 1700000000 6 7\n");
     let cut = place.write("log.3", "0 1 10 0 1700000000 5\n0 2 10 0 17000");
@@ -325,13 +329,13 @@ fn a_lonely_seventh_column_is_told_by_its_values() {
     };
     let lag = place.write("log.1", &rows(&[50, 60, 0, 70]));
     let retries = place.write("log.2", &rows(&[0, 0, 3, 1, 0]));
-    let none = Told::default();
-    let load = |file: &PathBuf, told: &Told| {
-        let run = found(std::slice::from_ref(file), told).runs[0].run().clone();
-        (run.load.clone(), run.count("retries"))
+    let none = import::Options::default();
+    let load = |file: &PathBuf, options: &import::Options| {
+        let run = found(std::slice::from_ref(file), options).runs[0].run().clone();
+        (run.load, run.count("retries"))
     };
-    assert_eq!(load(&lag, &none), ("rate".into(), 0));
-    assert_eq!(load(&retries, &none), ("closed".into(), 4));
-    assert_eq!(load(&retries, &Told { rate: Some(10.0), ..none.clone() }), ("rate".into(), 0));
-    assert_eq!(load(&lag, &Told { max_tries: Some(3), ..none }), ("closed".into(), 180));
+    assert_eq!(load(&lag, &none), (Load::Rate, 0));
+    assert_eq!(load(&retries, &none), (Load::Closed, 4));
+    assert_eq!(load(&retries, &import::Options { rate: Some(10.0), ..none.clone() }), (Load::Rate, 0));
+    assert_eq!(load(&lag, &import::Options { max_tries: Some(3), ..none }), (Load::Closed, 180));
 }

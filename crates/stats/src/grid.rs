@@ -7,7 +7,6 @@ use crate::paired::{Estimate, mean, paired};
 pub struct GridEstimate {
     /// Mean log ratio over cells; `n` counts rounds when they are complete, else the fewest pairs of a cell.
     pub estimate: Estimate,
-    /// Cells in it.
     pub cells: usize,
     /// Whether every cell has every round. If not, the error comes from the cells' own spreads, which misses what
     /// the cells of a round share.

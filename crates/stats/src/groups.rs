@@ -10,7 +10,6 @@ const FEWEST: usize = 3;
 /// Some values that lie together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
-    /// How many.
     pub n: usize,
     /// Their geometric mean.
     pub center: f64,

@@ -7,11 +7,11 @@
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// Smallest value told apart, in nanoseconds.
-pub const LOWEST_NS: u64 = 64;
+pub(crate) const LOWEST_NS: u64 = 64;
 /// Largest value, one hour in nanoseconds; anything longer is recorded as this.
-pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+pub(crate) const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits kept.
-pub const DIGITS: u8 = 3;
+pub(crate) const DIGITS: u8 = 3;
 
 /// Why stored bytes are not a histogram of ours.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,6 @@ impl Default for Histogram {
 pub struct Encoded {
     /// HdrHistogram's V2 compressed encoding.
     pub v2: Vec<u8>,
-    /// Number of values.
     pub count: u64,
     /// Exact sum, ns.
     pub sum_ns: u128,

@@ -49,12 +49,6 @@ impl Estimate {
         Some(2.0 * student(self.df).sf(t))
     }
 
-    /// Whether it rests on so little (two values) that it only indicates.
-    #[must_use]
-    pub fn is_indicative(&self) -> bool {
-        self.n <= 2
-    }
-
     /// Standard deviation of the values it rests on; `None` with a single value.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
@@ -74,7 +68,7 @@ fn student(df: f64) -> StudentsT {
 
 /// Quantile `q` (0..1) of Student's t with `df` degrees of freedom.
 #[must_use]
-pub fn t_quantile(q: f64, df: f64) -> f64 {
+pub(crate) fn t_quantile(q: f64, df: f64) -> f64 {
     student(df).inverse_cdf(q)
 }
 
@@ -251,7 +245,6 @@ mod tests {
         assert!(paired(&[]).is_none());
         let one = paired(&[0.03]).unwrap();
         assert_eq!((one.interval(0.95), one.p()), (None, None));
-        assert!(paired(&[0.1, 0.2]).unwrap().is_indicative());
     }
 
     /// Student's sleep data as two groups (R's `t.test(extra ~ group)`): t = 1.8608, df = 17.776, p = 0.07939.

@@ -1,7 +1,5 @@
 //! From an estimate to a verdict, with a margin; and how many pairs a clearer one would need.
 
-use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, Normal};
-
 use crate::paired::{Estimate, t_quantile};
 
 /// Which direction of a metric is better.
@@ -67,108 +65,17 @@ fn more_pairs(estimate: &Estimate, margin: f64) -> Option<u32> {
 
 /// Stein's two-stage size (Ann. Math. Stat. 1945): N = max(n0, ceil(t²(.975, n0 - 1) s0² / w²)) for a 95 % interval of
 /// half-width `half_width`, from a pilot of `pilot` >= 2 values with standard deviation `deviation`.
-#[must_use]
-pub fn stein_pairs(deviation: f64, pilot: usize, half_width: f64) -> usize {
+fn stein_pairs(deviation: f64, pilot: usize, half_width: f64) -> usize {
     let t = t_quantile(0.975, pilot as f64 - 1.0);
     let wanted = (t * deviation / half_width).powi(2).ceil();
     // `as` saturates, which is right for an absurd wish.
     (wanted as usize).max(pilot)
 }
 
-/// Power of a paired two-sided t test at 5 %: the chance to see a change of `effect` (in logs) with `n` >= 2 pairs whose
-/// differences have standard deviation `deviation`. Exact, by the non-central t distribution.
-#[must_use]
-pub fn power(effect: f64, deviation: f64, n: usize) -> f64 {
-    let df = n as f64 - 1.0;
-    let shift = effect / deviation * (n as f64).sqrt();
-    let t = t_quantile(0.975, df);
-    1.0 - noncentral_t_cdf(t, df, shift) + noncentral_t_cdf(-t, df, shift)
-}
-
-/// Fewest pairs (up to 10,000) that see `effect` with at least this power.
-#[must_use]
-pub fn pairs_for_power(effect: f64, deviation: f64, wanted: f64) -> Option<usize> {
-    (2..=10_000).find(|&n| power(effect, deviation, n) >= wanted)
-}
-
-/// Smallest gain (a share: 0.02 = 2 %) that `n` >= 2 pairs see with at least this power (0..1, above 0.05).
-#[must_use]
-pub fn smallest_gain(n: usize, deviation: f64, wanted: f64) -> f64 {
-    // Power rises with the effect; 20 standard errors are enough even for n = 2.
-    let (mut low, mut high) = (0.0, deviation * 20.0);
-    for _ in 0..24 {
-        let middle = (low + high) / 2.0;
-        if power(middle, deviation, n) < wanted {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high.exp_m1()
-}
-
-/// P(T <= t) of the non-central t: the normal probability averaged over the chi-squared distribution of the variance.
-fn noncentral_t_cdf(t: f64, df: f64, shift: f64) -> f64 {
-    let chi = ChiSquared::new(df).expect("positive degrees of freedom");
-    let normal = Normal::standard();
-    // Substituting x = df·u² keeps the integrand smooth at 0 for few degrees of freedom.
-    let top = 1.0 + 12.0 / df.sqrt() + 4.0;
-    let steps = 2_000;
-    let width = top / f64::from(steps);
-    let value = |u: f64| {
-        if u == 0.0 { 0.0 } else { normal.cdf(t * u - shift) * chi.pdf(df * u * u) * 2.0 * df * u }
-    };
-    let inner: f64 =
-        (1..steps).map(|i| value(width * f64::from(i)) * if i % 2 == 1 { 4.0 } else { 2.0 }).sum();
-    (inner + value(0.0) + value(top)) * width / 3.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::paired::paired;
-
-    /// Power to see +3 % by a paired t test, computed once by another program from the non-central t.
-    #[test]
-    fn power_is_the_published_one() {
-        let published: &[(f64, [f64; 5])] = &[
-            (0.01, [0.74, 1.0, 1.0, 1.0, 1.0]),
-            (0.02, [0.31, 0.70, 0.95, 0.99, 1.0]),
-            (0.03, [0.18, 0.39, 0.67, 0.79, 0.94]),
-            (0.05, [0.10, 0.18, 0.30, 0.39, 0.57]),
-        ];
-        for (deviation, row) in published {
-            for (n, wanted) in [3, 5, 8, 10, 15].into_iter().zip(row) {
-                let got = power(1.03f64.ln(), *deviation, n);
-                assert!((got - wanted).abs() < 0.012, "s {deviation}, n {n}: {got}, published {wanted}");
-            }
-        }
-    }
-
-    #[test]
-    fn pairs_for_power_are_the_published_ones() {
-        for (deviation, row) in [(0.02, [6, 8, 9]), (0.03, [11, 13, 16]), (0.05, [25, 33, 40])] {
-            for (wanted, pairs) in [0.8, 0.9, 0.95].into_iter().zip(row) {
-                let got = pairs_for_power(1.03f64.ln(), deviation, wanted).unwrap();
-                assert!(got.abs_diff(pairs) <= 1, "s {deviation}, power {wanted}: {got}, published {pairs}");
-            }
-        }
-    }
-
-    #[test]
-    fn smallest_gains_are_the_published_ones() {
-        for (deviation, row) in [
-            (0.01, [3.3, 1.7, 1.2, 1.0, 0.8]),
-            (0.02, [6.7, 3.4, 2.3, 2.0, 1.6]),
-            (0.03, [10.3, 5.2, 3.5, 3.0, 2.4]),
-            (0.05, [17.7, 8.8, 6.0, 5.1, 4.0]),
-        ] {
-            for (n, percent) in [3, 5, 8, 10, 15].into_iter().zip(row) {
-                let got = 100.0 * smallest_gain(n, deviation, 0.8);
-                assert!((got - percent).abs() <= 0.06, "s {deviation}, n {n}: {got}, published {percent}");
-            }
-        }
-    }
 
     /// Inconclusive with an interval already narrower than the margin: more pairs are still asked for, in earnest.
     #[test]

@@ -300,7 +300,7 @@ fn record_of(file: &ExperimentFile, plan: &Plan) -> record::Experiment {
         file_text: file.text.clone(),
         plan_json: without_secrets(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
         seed: plan.seed,
-        order_scheme: plan.content.scheme.name().to_owned(),
+        order_scheme: plan.content.scheme.into(),
         rounds: plan.rounds,
         compare_factor: compare.map(|compare| compare.factor.clone()),
         base: compare.map(|compare| compare.base.clone()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
-use record::{Artifact, Phase, Relation, Run, RunEvent, RunKey, RunKind};
+use record::{Artifact, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind};
 use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -44,7 +44,7 @@ impl JobRecord {
     pub(crate) fn to_run(&self, name: &str, sequence: u32, reused: bool) -> Finished {
         let factors = BTreeMap::from([("workload".to_owned(), name.to_owned())]);
         let key = RunKey { workload: name.to_owned(), factors, arm: None, round: 0 };
-        let mut run = Run { sequence, load: "job".to_owned(), ..Run::new(RunKind::Job, key) };
+        let mut run = Run { sequence, load: Load::Job, ..Run::new(RunKind::Job, key) };
         run.started_at.clone_from(&self.started_at);
         run.measured_s = self.elapsed_us as f64 / 1e6;
         run.phases.clone_from(&self.phases);

@@ -129,18 +129,6 @@ pub enum PlannedLoad {
     },
 }
 
-impl PlannedLoad {
-    /// `closed`, `rate` or `users`.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Rate => "rate",
-            Self::Users { .. } => "users",
-        }
-    }
-}
-
 /// One run to be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedRun {

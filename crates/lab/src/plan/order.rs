@@ -24,14 +24,12 @@ pub enum Scheme {
     HalfRounds,
 }
 
-impl Scheme {
-    /// As it is stored: `single`, `pairs`, `half-rounds`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Pairs => "pairs",
-            Self::HalfRounds => "half-rounds",
+impl From<Scheme> for record::OrderScheme {
+    fn from(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Single => Self::Single,
+            Scheme::Pairs => Self::Pairs,
+            Scheme::HalfRounds => Self::HalfRounds,
         }
     }
 }

@@ -72,7 +72,7 @@ impl Identity<'_> {
             file_text: String::new(),
             plan_json: without_secrets(&self.content).to_string(),
             seed: self.seed,
-            order_scheme: "single".to_owned(),
+            order_scheme: record::OrderScheme::Single,
             rounds: round,
             compare_factor: None,
             base: None,

@@ -18,7 +18,7 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
         position_in_pair: run.position_in_pair,
         beside: run.beside,
         started_at: jiff::Timestamp::now().to_string(),
-        load: setup.load.name().to_owned(),
+        load: setup.load.into(),
         offered_rate: setup.load.rate(),
         clients: setup.clients,
         threads: setup.threads,

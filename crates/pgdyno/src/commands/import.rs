@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use results::import::{self, Found, FoundRun, Told};
+use results::import::{self, Found, FoundRun};
 use results::{Collection, Imported, Store, StoredRun, Table};
 
 use super::print;
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn how_it_ran(args: &Args) -> anyhow::Result<Told> {
+fn how_it_ran(args: &Args) -> anyhow::Result<import::Options> {
     let positive = |name: &str, value: Option<f64>, most: f64| match value {
         Some(value) if !(value > 0.0 && value <= most) => Err(Failure::with_code(
             USAGE,
@@ -109,7 +109,7 @@ fn how_it_ran(args: &Args) -> anyhow::Result<Told> {
         )),
         value => Ok(value),
     };
-    Ok(Told {
+    Ok(import::Options {
         sampling_rate: positive("--sampling-rate", args.ran.sampling_rate, 1.0)?,
         rate: positive("--rate", args.ran.rate, 10_000_000.0)?,
         latency_limit_ms: positive("--latency-limit", args.ran.latency_limit, 86_400_000.0)?,
@@ -129,7 +129,7 @@ fn collection(args: &Args) -> Collection {
 }
 
 /// Reads all files, with a line that says how far it is on a terminal.
-fn read(args: &Args, ran: &Told) -> anyhow::Result<(Found, Duration)> {
+fn read(args: &Args, ran: &import::Options) -> anyhow::Result<(Found, Duration)> {
     let bytes: u64 = args
         .files
         .iter()

@@ -1,6 +1,6 @@
 //! Jobs: phases as chart and table, and the sizes they left.
 
-use record::{Relation, Run};
+use record::{Relation, RelationKind, Run};
 
 use crate::chart::phases;
 use crate::data::ReportData;
@@ -25,7 +25,7 @@ pub(super) fn write(data: &ReportData, out: &mut Markup) {
     }
     out.tag("h3").text("Sizes");
     let (indexes, tables): (Vec<&Relation>, Vec<&Relation>) =
-        relations.into_iter().partition(|relation| relation.kind == "index");
+        relations.into_iter().partition(|relation| relation.kind == RelationKind::Index);
     out.tag("div").class("pair").with(|out| {
         if !tables.is_empty() {
             table_sizes(&tables, &indexes).write(out);
@@ -73,7 +73,7 @@ fn phase_table(job: &Run) -> Sheet {
             numbers::milliseconds(phase.duration_us).into(),
             phase.count.map_or(String::new(), numbers::count).into(),
             rate.unwrap_or_default().into(),
-            phase.source.clone().into(),
+            phase.source.name().into(),
         ]);
     }
     sheet

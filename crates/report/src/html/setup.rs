@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Setting;
+use record::{OrderScheme, Setting};
 
 use super::when;
 use crate::data::ReportData;
@@ -60,12 +60,13 @@ fn target(data: &ReportData) -> Facts {
 fn experiment(data: &ReportData) -> Facts {
     let experiment = &data.experiment;
     let invocations: BTreeSet<u32> = data.runs.iter().map(|run| run.invocation).collect();
-    let order = match experiment.order_scheme.as_str() {
-        "pairs" => "pairs: the arms of a cell next to each other, order swapped every round",
-        "half-rounds" => "half-rounds: all cells in one arm, then in the next, order swapped every round",
-        "imported" => "not interleaved: imported results, in the order they were given",
-        "single" => "single: nothing is compared",
-        other => other,
+    let order = match experiment.order_scheme {
+        OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
+        OrderScheme::HalfRounds => {
+            "half-rounds: all cells in one arm, then in the next, order swapped every round"
+        }
+        OrderScheme::Imported => "not interleaved: imported results, in the order they were given",
+        OrderScheme::Single => "single: nothing is compared",
     };
     let pairs = [
         ("name", experiment.name.clone()),

@@ -1,3 +1,5 @@
+//! Every cell and arm with its figures.
+
 use record::{Run, Validity};
 use results::Table;
 use results::comparison::{Cell, Summary};

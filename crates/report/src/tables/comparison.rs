@@ -1,3 +1,5 @@
+//! Arms against the base, cell by cell.
+
 use results::comparison::{ArmComparison, Comparison, Figure, Grouped, Metric};
 use results::{Table, Value};
 use stats::{Estimate, Verdict};

@@ -1,3 +1,5 @@
+//! Levels of a factor against arms.
+
 use record::{Promise, Run, Validity};
 use results::comparison::{Crosstab, Metric, Summary, crosstabs};
 use results::{Table, Value};

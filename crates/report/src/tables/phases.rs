@@ -1,3 +1,5 @@
+//! Phases of jobs.
+
 use results::{Table, Value};
 
 use super::real;
@@ -16,7 +18,7 @@ pub fn phases(data: &ReportData) -> Table {
                 real(Some(phase.start_us as f64 / 1e3)),
                 real(Some(phase.duration_us as f64 / 1e3)),
                 phase.count.map_or(Value::Null, Value::from),
-                phase.source.clone().into(),
+                phase.source.name().into(),
             ]);
         }
     }

@@ -1,3 +1,5 @@
+//! Every run with its figures and doubts.
+
 use record::{Run, Validity};
 use results::Table;
 use results::comparison::Cell;

@@ -1,3 +1,5 @@
+//! Sizes of tables and indexes after loading.
+
 use record::Relation;
 use results::Table;
 
@@ -10,7 +12,7 @@ pub(crate) fn relations(data: &ReportData) -> Vec<&Relation> {
         last.retain(|known| known.name != relation.name);
         last.push(relation);
     }
-    last.sort_by_key(|relation| (relation.kind == "index", relation.table.clone(), relation.name.clone()));
+    last.sort_by_key(|relation| (relation.kind, relation.table.clone(), relation.name.clone()));
     last
 }
 
@@ -21,7 +23,7 @@ pub fn sizes(data: &ReportData) -> Table {
     for relation in relations(data) {
         table.push(vec![
             relation.name.clone().into(),
-            relation.kind.clone().into(),
+            relation.kind.name().into(),
             relation.table.clone().into(),
             relation.bytes.into(),
             relation.rows.into(),

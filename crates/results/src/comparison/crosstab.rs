@@ -13,7 +13,6 @@ const RATE: &str = "rate";
 /// Mean, maximum and count of some values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Summary {
-    /// How many.
     pub n: usize,
     sum: f64,
     max: f64,
@@ -46,7 +45,6 @@ impl FromIterator<f64> for Summary {
 /// One level of the factor that runs down.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrosstabRow {
-    /// The level.
     pub level: String,
     /// One summary per column; `None` where nothing was measured.
     pub cells: Vec<Option<Summary>>,
@@ -58,7 +56,6 @@ pub struct CrosstabRow {
 /// A workload's figures: `factor` down, arms across.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crosstab {
-    /// Workload's name.
     pub workload: String,
     /// The factor that runs down.
     pub factor: String,

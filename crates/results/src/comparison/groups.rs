@@ -8,11 +8,8 @@ use record::Run;
 /// A cell and arm whose runs fall into two groups by their throughput.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grouped {
-    /// Which cell.
     pub cell: Cell,
-    /// Which arm.
     pub arm: Option<String>,
-    /// The groups.
     pub groups: TwoGroups,
     /// Where all runs of one group came before all of the other, and neither is a single run: the round from which on it
     /// was so. Then something changed for good, instead of from run to run.

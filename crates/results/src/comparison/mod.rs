@@ -19,16 +19,12 @@ use pairs::{CellRuns, cells_of};
 
 use record::{Experiment, Run};
 
-/// What is compared.
+/// What is compared: transactions per second, or a percentile of response times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
-    /// Transactions per second.
     Tps,
-    /// Median response time.
     P50,
-    /// 95th percentile of response time.
     P95,
-    /// 99th percentile of response time.
     P99,
 }
 
@@ -102,7 +98,6 @@ impl Metric {
 /// One cell's comparison.
 #[derive(Debug, Clone)]
 pub struct CellComparison {
-    /// Which cell.
     pub cell: Cell,
     /// The cell's figure in the base arm: [`Metric::of_runs`] over all its runs that are not invalid.
     pub base: Option<f64>,
@@ -127,7 +122,7 @@ pub struct CellComparison {
 /// What the rank-based estimate says where it differs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SecondOpinion {
-    /// Hodges-Lehmann change, percent.
+    /// Hodges-Lehmann.
     pub change_pct: f64,
     /// Sign-flip p.
     pub p: f64,
@@ -138,7 +133,6 @@ pub struct SecondOpinion {
 pub struct Figure {
     /// The estimate over rounds.
     pub grid: GridEstimate,
-    /// What it says.
     pub verdict: Verdict,
     /// Cells that belong in it; [`GridEstimate::cells`] of them have a valid pair.
     pub cells: usize,
@@ -155,7 +149,6 @@ impl Figure {
 /// One arm against the base.
 #[derive(Debug, Clone)]
 pub struct ArmComparison {
-    /// The arm.
     pub arm: String,
     /// What in it (and not in the base) weakens crash safety.
     pub unsafe_settings: Vec<String>,
@@ -174,9 +167,7 @@ pub struct ArmComparison {
 /// All arms against the base, by one metric.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// What is compared.
     pub metric: Metric,
-    /// The base arm.
     pub base: String,
     /// Margin for "same", a share.
     pub margin: f64,
@@ -191,13 +182,9 @@ pub struct Comparison {
 /// How many cells have which verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Better.
     pub faster: usize,
-    /// Worse.
     pub slower: usize,
-    /// Within the margin.
     pub same: usize,
-    /// Undecided.
     pub inconclusive: usize,
     /// Without a valid pair.
     pub invalid: usize,

@@ -8,7 +8,6 @@ use record::{Reason, Run, RunKind, Validity};
 /// One combination of the factors that are not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
-    /// Workload's name.
     pub workload: String,
     /// All other factors; numbers sort as numbers.
     pub factors: BTreeMap<String, Level>,
@@ -60,9 +59,7 @@ impl Cell {
 /// A pair that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excluded {
-    /// Its round.
     pub round: u32,
-    /// Why.
     pub why: String,
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{experiment, run};
-use record::{Doubt, Reason, Validity};
+use record::{Doubt, Load, OrderScheme, Reason, Validity};
 
 /// Eight ABBA rounds of two cells: B faster by `gain`, with a drift of 6 % over the experiment and some noise.
 fn rounds(gain: f64) -> Vec<Run> {
@@ -161,7 +161,7 @@ fn a_cell_has_one_value_of_each_figure() {
 fn offered_rates_are_not_averaged() {
     let experiment = experiment(&["A", "B"]);
     let offered = |run: &mut Run, rate: f64| {
-        (run.load, run.offered_rate) = ("rate".into(), Some(rate));
+        (run.load, run.offered_rate) = (Load::Rate, Some(rate));
         run.factors.insert("rate".into(), rate.to_string());
     };
     let mut runs = rounds(0.08);
@@ -207,7 +207,7 @@ fn a_cell_whose_runs_fall_into_two_groups_is_found() {
     invalid[5].validity = Validity::Invalid;
     assert!(two_groups(&invalid).is_empty());
     let mut open = cell(&tps);
-    open.iter_mut().for_each(|run| run.load = "rate".into());
+    open.iter_mut().for_each(|run| run.load = Load::Rate);
     assert!(two_groups(&open).is_empty());
 }
 
@@ -257,10 +257,10 @@ fn a_cell_without_a_valid_pair_is_invalid_and_missing_in_the_figure() {
     assert_eq!(tab.geometric_means(Summary::mean), Some(vec![None, None]));
     // Nothing valid at all, also in sets that have no pairs.
     runs.iter_mut().for_each(|run| run.validity = Validity::Invalid);
-    for order in ["pairs", "imported"] {
-        let experiment = Experiment { order_scheme: order.into(), ..experiment(&["A", "B"]) };
+    for order in [OrderScheme::Pairs, OrderScheme::Imported] {
+        let experiment = Experiment { order_scheme: order, ..experiment(&["A", "B"]) };
         let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
-        assert_eq!(compared.arms[0].tally(), Tally { invalid: 2, ..Tally::default() }, "{order}");
+        assert_eq!(compared.arms[0].tally(), Tally { invalid: 2, ..Tally::default() }, "{order:?}");
         assert!(compared.arms[0].is_invalid() && compared.arms[0].grid.is_none());
         assert_eq!(crosstabs(&experiment, &runs, Metric::Tps)[0].over, "no valid run");
     }

@@ -10,7 +10,6 @@ pub enum ImportError {
     /// The file cannot be opened or read.
     #[error("{}: {source}", file.display())]
     Unreadable {
-        /// The file.
         file: PathBuf,
         /// What the system said.
         #[source]
@@ -19,23 +18,16 @@ pub enum ImportError {
     /// Its content is not what it should be.
     #[error("{}{}: {what}", file.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
     Content {
-        /// The file.
         file: PathBuf,
         /// Line number from 1, where there is one to blame.
         line: Option<u64>,
         /// What is wrong with it.
         what: String,
-        /// What to try.
         hint: Option<String>,
     },
     /// What was asked for does not fit what was found.
     #[error("{what}")]
-    Asked {
-        /// What does not fit.
-        what: String,
-        /// What to try.
-        hint: Option<String>,
-    },
+    Request { what: String, hint: Option<String> },
     /// The results file cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -47,7 +39,7 @@ impl ImportError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Unreadable { .. } | Self::Store(_) => None,
-            Self::Content { hint, .. } | Self::Asked { hint, .. } => hint.as_deref(),
+            Self::Content { hint, .. } | Self::Request { hint, .. } => hint.as_deref(),
         }
     }
 
@@ -63,13 +55,13 @@ impl ImportError {
         Self::Content { file: file.to_owned(), line: None, what: what.into(), hint: None }
     }
 
-    pub(crate) fn asked(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Asked { what: what.into(), hint: Some(hint.into()) }
+    pub(crate) fn request(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Request { what: what.into(), hint: Some(hint.into()) }
     }
 
     /// The same with what to try.
     pub(super) fn try_this(mut self, advice: impl Into<String>) -> Self {
-        if let Self::Content { hint, .. } | Self::Asked { hint, .. } = &mut self {
+        if let Self::Content { hint, .. } | Self::Request { hint, .. } = &mut self {
             *hint = Some(advice.into());
         }
         self

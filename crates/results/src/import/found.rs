@@ -8,10 +8,10 @@ use super::judge::judge;
 use super::lines::sha256;
 use super::log::named;
 use super::matching::Log;
-use super::measured::{add_report, of_aggregates, of_report, of_transactions};
+use super::measured::{Measured, add_report, of_aggregates, of_report, of_transactions};
 use super::report::model::Report;
-use super::{Told, report};
-use record::{Arrivals, Run, RunEvent, RunKey, RunKind, Setting};
+use super::{Options, report};
+use record::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting};
 
 /// What is known of one run.
 pub(super) struct Parts<'a> {
@@ -23,70 +23,32 @@ pub(super) struct Parts<'a> {
     pub(super) log: Option<Log>,
     /// The log's files.
     pub(super) files: &'a [PathBuf],
-    pub(super) told: &'a Told,
+    pub(super) options: &'a Options,
 }
 
 /// The record of a run.
 pub(super) fn run(parts: Parts<'_>) -> FoundRun {
-    let Parts { report, report_place, changed_us, log, files, told } = parts;
-    let mut measured = match log {
-        Some(Log::Transactions(log)) => of_transactions(log, report),
-        Some(Log::Aggregates(log)) => of_aggregates(&log, report),
-        None => of_report(report),
-    };
-    let places: Vec<String> =
-        report_place.into_iter().chain(files.iter().map(|file| file.display().to_string())).collect();
-    let source = places.join(", ");
-    if let Some(report) = report {
-        measured.hashes.push(fingerprint(report));
-        add_report(&mut measured, report);
-    }
-    let started_us = measured.began_us.unwrap_or(changed_us);
+    let Parts { report, report_place, changed_us, log, files, options } = parts;
+    let files = files.iter().map(|file| file.display().to_string());
+    let source = report_place.into_iter().chain(files).collect::<Vec<_>>().join(", ");
+    let mut measured = measured(log, report);
     if measured.began_us.is_none() {
         measured.notes.push("when it ran is not known: the file's own time stands for it".to_owned());
     }
-    // Many runs may be read before the first is stored.
-    for script in &mut measured.scripts {
-        script.response.shrink();
-        script.service.shrink();
-    }
-    let by = report
-        .and_then(|report| report.pgbench.as_ref())
-        .map_or("pgbench".to_owned(), |v| format!("pgbench {v}"));
-    let gave_up = report.map_or(0, |report| report.aborted);
-    let clients =
-        report.and_then(|report| report.clients).and_then(|n| u32::try_from(n).ok()).or(measured.clients);
-    let threads =
-        report.and_then(|report| report.threads).and_then(|n| u32::try_from(n).ok()).or(measured.threads);
-    let names: Vec<&str> = measured.scripts.iter().map(|script| script.name.as_str()).collect();
-    let workload = names.join(", ");
-    let key = RunKey {
-        factors: factors(&workload, clients, report, measured.throttled, told),
-        workload,
-        arm: None,
-        round: 1,
-    };
+    let started_us = measured.began_us.unwrap_or(changed_us);
     let mut run = Run {
         started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
-        load: if measured.throttled { "rate" } else { "closed" }.to_owned(),
-        offered_rate: told.rate,
-        clients: clients.unwrap_or(0),
-        threads: threads.unwrap_or(0),
-        driver: by,
-        seed: report.and_then(|report| report.seed).unwrap_or(0),
-        measured_s: report.and_then(Report::measured_s).or(measured.length_s).unwrap_or(0.0),
         counts: named(&measured.counts),
-        figures: measured.figures,
-        settings: settings(report),
-        scripts: measured.scripts,
-        series: measured.series,
-        artifacts: measured.artifacts,
-        events: events(&source, &measured.hashes, measured.no_percentiles, &measured.notes),
-        ..Run::new(RunKind::Client, key)
+        events: events(&source, &measured),
+        ..described(&measured, report, options)
     };
-    let incomplete = report.is_some_and(|report| report.incomplete);
+    let (gave_up, incomplete) = report.map_or((0, false), |report| (report.aborted, report.incomplete));
     (run.validity, run.doubts) =
         judge(&measured.counts, Arrivals::of(&run), gave_up, incomplete, &run.driver);
+    run.figures = measured.figures;
+    run.scripts = measured.scripts;
+    run.series = measured.series;
+    run.artifacts = measured.artifacts;
     FoundRun {
         run,
         seconds: measured.seconds.into(),
@@ -95,7 +57,48 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         notes: measured.notes,
         no_percentiles: measured.no_percentiles,
         pgbench: report.and_then(|report| report.pgbench.clone()),
-        server: report.and_then(|report| report.server.clone().or_else(|| report.pgbench.clone())),
+        server: server(report),
+    }
+}
+
+/// What the log gives, and what the report does.
+fn measured(log: Option<Log>, report: Option<&Report>) -> Measured {
+    let mut measured = match log {
+        Some(Log::Transactions(log)) => of_transactions(log, report),
+        Some(Log::Aggregates(log)) => of_aggregates(&log, report),
+        None => of_report(report),
+    };
+    if let Some(report) = report {
+        measured.hashes.push(fingerprint(report));
+        add_report(&mut measured, report);
+    }
+    // Many runs may be read before the first is stored.
+    for script in &mut measured.scripts {
+        script.response.shrink();
+        script.service.shrink();
+    }
+    measured
+}
+
+/// A run by what it was and how it was asked for, without what it gave.
+fn described(measured: &Measured, report: Option<&Report>, options: &Options) -> Run {
+    let number = |of: fn(&Report) -> Option<u64>| report.and_then(of).and_then(|n| u32::try_from(n).ok());
+    let clients = number(|report| report.clients).or(measured.clients);
+    let names: Vec<&str> = measured.scripts.iter().map(|script| script.name.as_str()).collect();
+    let workload = names.join(", ");
+    let version = report.and_then(|report| report.pgbench.as_ref());
+    let factors = factors(&workload, clients, report, measured.throttled, options);
+    let key = RunKey { workload, factors, arm: None, round: 1 };
+    Run {
+        load: if measured.throttled { Load::Rate } else { Load::Closed },
+        offered_rate: options.rate,
+        clients: clients.unwrap_or(0),
+        threads: number(|report| report.threads).or(measured.threads).unwrap_or(0),
+        driver: version.map_or("pgbench".to_owned(), |version| format!("pgbench {version}")),
+        seed: report.and_then(|report| report.seed).unwrap_or(0),
+        measured_s: report.and_then(Report::measured_s).or(measured.length_s).unwrap_or(0.0),
+        settings: settings(report),
+        ..Run::new(RunKind::Client, key)
     }
 }
 
@@ -111,7 +114,7 @@ fn factors(
     clients: Option<u32>,
     report: Option<&Report>,
     throttled: bool,
-    told: &Told,
+    options: &Options,
 ) -> BTreeMap<String, String> {
     let mut factors = BTreeMap::from([("workload".to_owned(), workload.to_owned())]);
     let mut add = |name: &str, level: Option<String>| {
@@ -119,7 +122,7 @@ fn factors(
     };
     add("clients", clients.map(|clients| clients.to_string()));
     let unknown = throttled.then(|| "not known".to_owned());
-    add("rate", told.rate.map(|rate| rate.to_string()).or(unknown));
+    add("rate", options.rate.map(|rate| rate.to_string()).or(unknown));
     if let Some(report) = report {
         add("reconnect", report.reconnect_ms.map(|_| "each transaction".to_owned()));
         add("scale", report.scale.map(|scale| scale.to_string()));
@@ -130,16 +133,20 @@ fn factors(
     factors
 }
 
-fn settings(report: Option<&Report>) -> Vec<Setting> {
-    let server = report.and_then(|report| report.server.clone().or_else(|| report.pgbench.clone()));
-    let setting = |value| Setting { name: "server_version".into(), value, source: "pgbench's banner".into() };
-    server.map(setting).into_iter().collect()
+/// Version of the server; pgbench names only one version where both are the same.
+fn server(report: Option<&Report>) -> Option<String> {
+    report.and_then(|report| report.server.clone().or_else(|| report.pgbench.clone()))
 }
 
-fn events(source: &str, hashes: &[String], no_percentiles: Option<&str>, notes: &[String]) -> Vec<RunEvent> {
+fn settings(report: Option<&Report>) -> Vec<Setting> {
+    let setting = |value| Setting { name: "server_version".into(), value, source: "pgbench's banner".into() };
+    server(report).map(setting).into_iter().collect()
+}
+
+fn events(source: &str, measured: &Measured) -> Vec<RunEvent> {
     let event = |kind: &str, detail: String| RunEvent { time_us: 0, kind: kind.to_owned(), detail };
-    let mut events = vec![event("imported", format!("{source}; sha256 {}", hashes.join(" ")))];
-    events.extend(no_percentiles.map(|why| event("not available", format!("percentiles: {why}"))));
-    events.extend(notes.iter().map(|note| event("note", note.clone())));
+    let mut events = vec![event("imported", format!("{source}; sha256 {}", measured.hashes.join(" ")))];
+    events.extend(measured.no_percentiles.map(|why| event("not available", format!("percentiles: {why}"))));
+    events.extend(measured.notes.iter().map(|note| event("note", note.clone())));
     events
 }

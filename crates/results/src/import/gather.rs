@@ -12,7 +12,7 @@ use super::report;
 use super::report::model::Report;
 use super::sniff::Kind;
 use super::source::{Input, Source};
-use super::{ImportError, Progress, Told, names};
+use super::{Hints, ImportError, Options, Progress, names};
 use crate::spool::Spool;
 use record::Run;
 
@@ -65,12 +65,16 @@ struct Reported {
 ///
 /// # Errors
 /// The first thing that is not understood, with its place.
-pub fn read(files: &[PathBuf], told: &Told, show: &mut dyn FnMut(u64, u64)) -> Result<Found, ImportError> {
+pub fn read(
+    files: &[PathBuf],
+    options: &Options,
+    show: &mut dyn FnMut(u64, u64),
+) -> Result<Found, ImportError> {
     let mut sources = once_each(files).map(Source::look).collect::<Result<Vec<_>, _>>()?;
     let reports = reports(&mut sources)?;
     let mut progress = Progress::new(show);
     let mut gathered =
-        Gathered { told, taken: reports.iter().map(|_| false).collect(), reports, with: Vec::new() };
+        Gathered { options, matched: reports.iter().map(|_| false).collect(), reports, with: Vec::new() };
     for run in log_files(&sources) {
         gathered.log(&run, &mut sources, &mut progress)?;
         progress.done();
@@ -115,10 +119,10 @@ fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
 }
 
 struct Gathered<'a> {
-    told: &'a Told,
+    options: &'a Options,
     reports: Vec<Reported>,
     /// Which reports have their log.
-    taken: Vec<bool>,
+    matched: Vec<bool>,
     /// Runs, with the number of their report.
     with: Vec<(Option<usize>, FoundRun)>,
 }
@@ -132,22 +136,22 @@ impl Gathered<'_> {
         progress: &mut Progress<'_>,
     ) -> Result<(), ImportError> {
         // Read as the next report without a log says; if it is another's, once more as that one says.
-        let likely = self.taken.iter().position(|taken| !taken);
-        let hints = self.told.hints(likely.map(|at| &self.reports[at].report));
-        let mut log =
-            read_log(files, sources, self.told, likely.map(|at| &self.reports[at].report), progress)?;
+        let likely = self.matched.iter().position(|matched| !matched);
+        let hints = self.options.hints(likely.map(|at| &self.reports[at].report));
+        let mut log = read_log(files, sources, &hints, progress)?;
         let mut chosen = None;
         if likely.is_some() {
-            let fits = |at: &usize| !self.taken[*at] && misfit(&self.reports[*at].report, &log).is_none();
+            let fits = |at: &usize| !self.matched[*at] && misfit(&self.reports[*at].report, &log).is_none();
             // The nearest one, since aggregated logs and samples fit more than their own.
             let apart = |at: &usize| self.reports[*at].report.succeeded().abs_diff(log.succeeded());
             chosen = (0..self.reports.len()).filter(fits).min_by_key(apart);
             let Some(at) = chosen else { return Err(self.fits_none(files, likely, &log)) };
             let right = &self.reports[at].report;
-            if self.told.hints(Some(right)) != hints {
-                log = read_log(files, sources, self.told, Some(right), progress)?;
+            let its_hints = self.options.hints(Some(right));
+            if its_hints != hints {
+                log = read_log(files, sources, &its_hints, progress)?;
             }
-            self.taken[at] = true;
+            self.matched[at] = true;
         }
         let reported = chosen.map(|at| &self.reports[at]);
         let parts = Parts {
@@ -156,7 +160,7 @@ impl Gathered<'_> {
             changed_us: 0,
             log: Some(log),
             files,
-            told: self.told,
+            options: self.options,
         };
         self.with.push((chosen, found::run(parts)));
         Ok(())
@@ -172,14 +176,14 @@ impl Gathered<'_> {
     }
 
     fn finish(mut self) -> Vec<FoundRun> {
-        for (at, reported) in self.reports.iter().enumerate().filter(|(at, _)| !self.taken[*at]) {
+        for (at, reported) in self.reports.iter().enumerate().filter(|(at, _)| !self.matched[*at]) {
             let parts = Parts {
                 report: Some(&reported.report),
                 report_place: Some(reported.place()),
                 changed_us: reported.changed_us,
                 log: None,
                 files: &[],
-                told: self.told,
+                options: self.options,
             };
             self.with.push((Some(at), found::run(parts)));
         }
@@ -221,8 +225,7 @@ impl Reported {
 fn read_log(
     files: &[PathBuf],
     sources: &mut Vec<Source>,
-    told: &Told,
-    report: Option<&Report>,
+    hints: &Hints,
     progress: &mut Progress<'_>,
 ) -> Result<Log, ImportError> {
     let mut inputs: Vec<(PathBuf, Input)> = Vec::with_capacity(files.len());
@@ -243,21 +246,20 @@ fn read_log(
         kinds.push((source.kind, file));
         inputs.push((file.clone(), input));
     }
-    let hints = told.hints(report);
     match one_kind(&kinds)? {
-        Kind::Aggregates => aggregate::read(inputs, &hints, progress).map(Log::Aggregates),
-        _ => log::read(inputs, &hints, progress).map(Log::Transactions),
+        Kind::Aggregates => aggregate::read(inputs, hints, progress).map(Log::Aggregates),
+        _ => log::read(inputs, hints, progress).map(Log::Transactions),
     }
 }
 
 /// The kind of all files of a run; the files of threads that did nothing are empty.
 fn one_kind(kinds: &[(Kind, &PathBuf)]) -> Result<Kind, ImportError> {
-    let mut told = kinds.iter().filter(|(kind, _)| *kind != Kind::Empty);
-    let Some((kind, first)) = told.next() else {
+    let mut written = kinds.iter().filter(|(kind, _)| *kind != Kind::Empty);
+    let Some((kind, first)) = written.next() else {
         let file = kinds.first().map(|(_, file)| (*file).clone()).unwrap_or_default();
         return Err(ImportError::of_file(&file, "empty"));
     };
-    match told.find(|(other, _)| other != kind) {
+    match written.find(|(other, _)| other != kind) {
         Some((_, file)) => {
             let what = format!("a log of another kind than {}: not of the same run", first.display());
             Err(ImportError::of_file(file, what))

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read};
 
+use record::hex;
 use sha2::{Digest, Sha256};
 
-/// Bytes asked of the input at once.
+/// Bytes read from the input at once.
 const CHUNK: usize = 256 * 1024;
 /// Longest line taken; nothing that pgbench writes comes near it.
 const LONGEST: usize = 4 * 1024 * 1024;
@@ -116,7 +117,7 @@ impl<R: Read> Lines<R> {
 
 /// SHA-256 of a text, hex.
 pub(super) fn sha256(text: &str) -> String {
-    record::hex(&Sha256::digest(text))
+    hex(&Sha256::digest(text))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use self::report::model::Report;
 
 /// What is known of how pgbench ran, beside its files; the names are those of its options.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct Options {
     /// Share of the transactions that was logged, above 0 up to 1.
     pub sampling_rate: Option<f64>,
     /// Transactions per second that were asked for (`-R`).
@@ -50,8 +50,8 @@ struct Hints {
     interval_s: Option<i64>,
 }
 
-impl Told {
-    /// What was told, and what the report of the same run says.
+impl Options {
+    /// What these say, and what the report of the same run says.
     fn hints(&self, report: Option<&Report>) -> Hints {
         Hints {
             sampling_rate: self.sampling_rate,

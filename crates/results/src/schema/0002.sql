@@ -1,4 +1,5 @@
--- What collectors read, what ran beside the grid, what imported runs were read from; invocations by their name.
+-- What collectors read, what ran beside the grid, what was set aside, what imported runs were read from; invocations
+-- by their name.
 
 CREATE TABLE sample (
     run_id  INTEGER NOT NULL REFERENCES run,
@@ -40,6 +41,13 @@ WHERE run.kind = 'client' AND run.arm IS NULL AND e.experiment_id = run.experime
   AND (json_array_length(e.arms) > 1
        OR c.workload IN (SELECT value FROM json_each(e.plan_json, '$.content.beside_workloads')));
 
+-- So far it was an event.
+ALTER TABLE run ADD COLUMN set_aside TEXT;
+UPDATE run SET set_aside = event.detail FROM event WHERE event.run_id = run.run_id AND event.kind = 'set aside';
+
+-- A queue that was left at the end is an overload.
+UPDATE run_doubt SET reason = 'overloaded' WHERE reason = 'backlog_at_end';
+
 CREATE VIEW v_experiment AS
 SELECT e.experiment_id, e.name, e.question, e.order_scheme, e.rounds, e.compare_factor, e.base, e.margin, e.created_at, e.invocations,
        (SELECT count(*) FROM run r WHERE r.experiment_id = e.experiment_id) AS runs,
@@ -60,5 +68,5 @@ SELECT r.run_id, r.experiment_id, e.name AS experiment, r.kind, c.workload, r.ar
        (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'bytes') AS bytes,
        r.validity,
        (SELECT group_concat(d.reason || ': ' || d.detail, '; ') FROM run_doubt d WHERE d.run_id = r.run_id) AS doubts,
-       r.seed
+       r.set_aside, r.seed
 FROM run r JOIN cell c USING (cell_id) JOIN experiment e ON e.experiment_id = r.experiment_id;

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use record::{Arm, Experiment, Host, OrderScheme, Run, Target};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
-use super::write::{begin_writing, insert_experiment, json, newest_with_hash, write_run};
-use super::{ExperimentId, Store};
-use crate::error::StoreError;
+use super::text::json;
+use super::write::{insert_experiment, newest_with_hash};
+use super::{ExperimentId, Finished, Sqlite, Store, run};
 use crate::import::{FoundRun, ImportError};
-use record::IMPORTED;
-use record::{Arm, Experiment, Host, Run, Target};
+
+/// What stands for a host and a target that nobody knows.
+const IMPORTED: &str = "imported";
 
 /// Where imported runs go, and what is said of them all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,9 +47,7 @@ pub struct StoredRun {
     pub place: usize,
     /// Its number in the results file.
     pub run_id: i64,
-    /// Its arm.
     pub arm: Option<String>,
-    /// Its round.
     pub round: u32,
     /// All its other factors.
     pub factors: BTreeMap<String, String>,
@@ -77,51 +77,47 @@ impl Store {
         found: &[FoundRun],
         again: bool,
     ) -> Result<Imported, ImportError> {
-        let path = self.path.clone();
-        let sqlite = |error: rusqlite::Error| ImportError::Store(StoreError::from_sqlite(&path, &error));
-        let transaction = begin_writing(&mut self.connection).map_err(sqlite)?;
-        let mut known = Vec::new();
-        if !again {
-            for (place, run) in found.iter().enumerate() {
-                if let Some((run_id, experiment)) =
-                    imported_before(&transaction, &run.hashes).map_err(sqlite)?
-                {
-                    known.push(Known { place, run_id, experiment });
-                }
-            }
-        }
-        let new: Vec<(usize, &FoundRun)> = found
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| known.iter().all(|known| known.place != *place))
-            .collect();
-        let Some((_, first)) = new.first() else {
-            return Ok(Imported { experiment: None, stored: Vec::new(), known });
-        };
-        let mut shelf = Shelf::open(&transaction, collection, first).map_err(sqlite)??;
-        let mut stored = Vec::with_capacity(new.len());
-        for (place, run) in new {
-            let mut run_to_store = run.run.clone();
-            run_to_store.uuid = uuid::Uuid::new_v4().to_string();
-            shelf.place(&transaction, &mut run_to_store).map_err(sqlite)?.map_err(|what| {
-                ImportError::asked(
-                    format!("{}: {what}", run.source),
-                    "--level FACTOR=LEVEL says it for all files given",
-                )
-            })?;
-            let run_id = write_run(&transaction, shelf.id, &run_to_store, &run.seconds).map_err(sqlite)?;
-            remember_sources(&transaction, run_id, &run.hashes).map_err(sqlite)?;
-            let Run { arm, round, factors, .. } = run_to_store;
-            stored.push(StoredRun { place, run_id, arm, round, factors });
-        }
-        shelf.close(&transaction).map_err(sqlite)?;
-        let experiment = Some(shelf.id);
-        transaction.commit().map_err(sqlite)?;
-        Ok(Imported { experiment, stored, known })
+        self.write(|transaction| import(transaction, collection, found, again)).map_err(|error| match error {
+            Failure::Sqlite(error) => ImportError::Store(self.error(&error)),
+            Failure::Import(error) => error,
+        })
     }
 }
 
-type Sqlite<T> = Result<T, rusqlite::Error>;
+/// Why nothing is imported.
+enum Failure {
+    Sqlite(rusqlite::Error),
+    Import(ImportError),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+fn import(
+    transaction: &Transaction<'_>,
+    collection: &Collection,
+    found: &[FoundRun],
+    again: bool,
+) -> Result<Imported, Failure> {
+    let (mut known, mut new) = (Vec::new(), Vec::new());
+    for (place, run) in found.iter().enumerate() {
+        match if again { None } else { imported_before(transaction, &run.hashes)? } {
+            Some((run_id, experiment)) => known.push(Known { place, run_id, experiment }),
+            None => new.push((place, run)),
+        }
+    }
+    let Some((_, first)) = new.first() else {
+        return Ok(Imported { experiment: None, stored: Vec::new(), known });
+    };
+    let mut into = Destination::open(transaction, collection, first)?;
+    let stored =
+        new.into_iter().map(|(place, run)| into.store(transaction, place, run)).collect::<Result<_, _>>()?;
+    into.close(transaction)?;
+    Ok(Imported { experiment: Some(into.id), stored, known })
+}
 
 /// The run that one of these hashes belongs to, with its experiment's name.
 fn imported_before(transaction: &Transaction<'_>, hashes: &[String]) -> Sqlite<Option<(i64, String)>> {
@@ -138,16 +134,8 @@ fn imported_before(transaction: &Transaction<'_>, hashes: &[String]) -> Sqlite<O
     Ok(None)
 }
 
-/// Keeps what a run was read from, so that it is known when it comes again.
-fn remember_sources(transaction: &Transaction<'_>, run_id: i64, hashes: &[String]) -> Sqlite<()> {
-    for hash in hashes {
-        transaction.execute("INSERT OR IGNORE INTO import_source VALUES (?1, ?2)", params![run_id, hash])?;
-    }
-    Ok(())
-}
-
 /// The experiment that runs are put into.
-struct Shelf<'a> {
+struct Destination<'a> {
     id: ExperimentId,
     collection: &'a Collection,
     compare: Option<String>,
@@ -158,48 +146,84 @@ struct Shelf<'a> {
     invocation: u32,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> Destination<'a> {
     fn open(
         transaction: &Transaction<'_>,
         collection: &'a Collection,
         first: &FoundRun,
-    ) -> Sqlite<Result<Self, ImportError>> {
+    ) -> Result<Self, Failure> {
         let experiment = experiment(collection);
         let id = match newest_with_hash(transaction, &experiment.hash)? {
             Some(id) => id,
             None => insert_experiment(transaction, &experiment, &unknown_host(), &target(first))?,
         };
-        let (compare, base, arms, rounds, invocation, sequence) = transaction.query_row(
+        let destination = transaction.query_row(
             "UPDATE experiment SET invocations = invocations + 1, question = coalesce(?2, question) WHERE experiment_id = ?1
              RETURNING compare_factor, base, arms, rounds, invocations,
                        (SELECT count(*) FROM run WHERE run.experiment_id = ?1)",
             params![id, collection.question],
             |row| {
-                let arms: String = row.get(2)?;
-                Ok((row.get::<_, Option<String>>(0)?, row.get(1)?, arms, row.get(3)?, row.get(4)?, row.get(5)?))
+                Ok(Self {
+                    id: ExperimentId(id),
+                    collection,
+                    compare: row.get(0)?,
+                    base: row.get(1)?,
+                    arms: serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default(),
+                    rounds: row.get(3)?,
+                    invocation: row.get(4)?,
+                    sequence: row.get(5)?,
+                })
             },
         )?;
-        if collection.compare.as_ref().is_some_and(|wanted| compare.as_ref() != Some(wanted)) {
-            let compares = compare.map_or("nothing".to_owned(), |factor| format!("the factor {factor}"));
-            return Ok(Err(ImportError::asked(
+        if collection.compare.is_some() && collection.compare != destination.compare {
+            let compares =
+                destination.compare.map_or("nothing".to_owned(), |factor| format!("the factor {factor}"));
+            return Err(Failure::Import(ImportError::request(
                 format!("the experiment {} compares {compares}", collection.name),
                 "give another --name, or leave --compare out",
             )));
         }
-        let arms = serde_json::from_str(&arms).unwrap_or_default();
-        let id = ExperimentId(id);
-        Ok(Ok(Self { id, collection, compare, base, arms, rounds, sequence, invocation }))
+        Ok(destination)
     }
 
-    /// Gives a run its factors, arm, round and place in the order; tells what cannot be known of it.
-    fn place(&mut self, transaction: &Transaction<'_>, run: &mut Run) -> Sqlite<Result<(), String>> {
+    /// Stores a run with what it was read from, so that it is known when it comes again.
+    fn store(
+        &mut self,
+        transaction: &Transaction<'_>,
+        place: usize,
+        found: &FoundRun,
+    ) -> Result<StoredRun, Failure> {
+        let mut run = found.run.clone();
+        run.uuid = uuid::Uuid::new_v4().to_string();
+        self.level(&mut run).map_err(|what| {
+            Failure::Import(ImportError::request(
+                format!("{}: {what}", found.source),
+                "--level FACTOR=LEVEL says it for all files given",
+            ))
+        })?;
+        run.round = self.next_round(transaction, &run)?;
+        self.rounds = self.rounds.max(run.round);
+        (run.sequence, run.invocation) = (self.sequence, self.invocation);
+        self.sequence += 1;
+        let finished = Finished { run, seconds: found.seconds.clone() };
+        let run_id = run::insert(transaction, self.id, &finished)?;
+        for hash in &found.hashes {
+            transaction
+                .execute("INSERT OR IGNORE INTO import_source VALUES (?1, ?2)", params![run_id, hash])?;
+        }
+        let Run { arm, round, factors, .. } = finished.run;
+        Ok(StoredRun { place, run_id, arm, round, factors })
+    }
+
+    /// Gives a run its factors and arm; tells what cannot be known of it.
+    fn level(&mut self, run: &mut Run) -> Result<(), String> {
         run.factors.extend(self.collection.levels.clone());
         if let Some(clients) = run.factors.get("clients").and_then(|clients| clients.parse().ok()) {
             run.clients = clients;
         }
         if let Some(factor) = &self.compare {
             let Some(level) = run.factors.remove(factor) else {
-                return Ok(Err(format!("the level of the compared factor {factor} is not known")));
+                return Err(format!("the level of the compared factor {factor} is not known"));
             };
             if factor == "workload" {
                 run.factors.insert("workload".to_owned(), "pgbench".to_owned());
@@ -211,17 +235,16 @@ impl<'a> Shelf<'a> {
             run.arm = Some(level);
         }
         run.workload = run.factors.get("workload").cloned().unwrap_or_default();
-        let before: u32 = transaction.query_row(
-            "SELECT count(*) FROM run JOIN cell USING (cell_id)
+        Ok(())
+    }
+
+    fn next_round(&self, transaction: &Transaction<'_>, run: &Run) -> Sqlite<u32> {
+        transaction.query_row(
+            "SELECT count(*) + 1 FROM run JOIN cell USING (cell_id)
              WHERE run.experiment_id = ?1 AND workload = ?2 AND factors = ?3 AND arm IS ?4",
             params![self.id.0, run.workload, json(&run.factors), run.arm],
             |row| row.get(0),
-        )?;
-        run.round = before + 1;
-        self.rounds = self.rounds.max(run.round);
-        (run.sequence, run.invocation) = (self.sequence, self.invocation);
-        self.sequence += 1;
-        Ok(Ok(()))
+        )
     }
 
     fn close(&mut self, transaction: &Transaction<'_>) -> Sqlite<()> {
@@ -240,7 +263,7 @@ impl<'a> Shelf<'a> {
 /// An experiment of imported runs is known by its name.
 fn experiment(collection: &Collection) -> Experiment {
     let Collection { name, question, compare, .. } = collection;
-    let asked = match compare {
+    let general = match compare {
         Some(factor) => format!("Which {factor} is faster, by imported results?"),
         None => format!("What do the imported results of {name} say?"),
     };
@@ -248,11 +271,11 @@ fn experiment(collection: &Collection) -> Experiment {
     Experiment {
         hash: record::hex(&digest),
         name: name.clone(),
-        question: question.clone().unwrap_or(asked),
+        question: question.clone().unwrap_or(general),
         file_text: String::new(),
         plan_json: serde_json::json!({ "imported": name }).to_string(),
         seed: 0,
-        order_scheme: IMPORTED.to_owned(),
+        order_scheme: OrderScheme::Imported,
         rounds: 0,
         compare_factor: compare.clone(),
         base: None,

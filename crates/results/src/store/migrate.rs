@@ -126,7 +126,9 @@ mod tests {
              NULL, NULL, NULL, NULL, NULL, NULL, NULL);
         INSERT INTO script VALUES (1, 2, 0, 'one.sql', 'ab', 1, '{"ok":3}');
         INSERT INTO series VALUES (1, 0, 1000000, 3, 0, 0, 0);
-        INSERT INTO run_count VALUES (2, 'ok', 3);"#;
+        INSERT INTO run_count VALUES (2, 'ok', 3);
+        INSERT INTO run_doubt VALUES (3, 0, 'backlog_at_end', 'a queue');
+        INSERT INTO event VALUES (3, 0, 0, 'remark', 'slow'), (3, 1, 0, 'set aside', 'no table');"#;
 
     fn with_runs(connection: &Connection) {
         connection.execute_batch(OLD_RUNS).unwrap();
@@ -152,6 +154,10 @@ mod tests {
         let runs = store.runs(ExperimentId(1)).unwrap();
         let facts: Vec<_> = runs.iter().map(|run| (run.sequence, run.invocation, run.beside)).collect();
         assert_eq!(facts, [(0, 1, false), (1, 2, false), (2, 3, true)]);
+        let aside: Vec<_> = runs.iter().map(|run| run.set_aside.as_deref()).collect();
+        assert_eq!(aside, [None, None, Some("no table")]);
+        assert_eq!(runs[2].doubts[0].reason, record::Reason::Overloaded);
+        assert_eq!(store.finished_runs(ExperimentId(1)).unwrap().len(), 2);
         assert_eq!((runs[1].seed, runs[1].tps()), (u64::MAX, Some(3.0)));
         assert_eq!((runs[1].series.len(), runs[1].response().max_ns()), (1, Some(1_000_000)));
         assert!(runs.iter().all(|run| run.samples.is_empty()));
@@ -169,7 +175,7 @@ mod tests {
         let files = ["old; sha256 log", "new"].map(|name| folder.path().join(name));
         std::fs::write(&files[0], "0 1 2000 0 1175850568 995598\n").unwrap();
         std::fs::write(&files[1], "0 1 3000 0 1175850568 995598\n").unwrap();
-        let sources = crate::import::Told::default();
+        let sources = crate::import::Options::default();
         let found = crate::import::read(&files, &sources, &mut |_, _| {}).unwrap().runs;
         let hash = &found[0].hashes[0];
         let details = [format!("old; sha256 log; sha256 {} {hash}", "a".repeat(64)), "too short".to_owned()];

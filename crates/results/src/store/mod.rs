@@ -4,6 +4,9 @@ mod import;
 mod migrate;
 mod query;
 mod read;
+mod rows;
+mod run;
+mod text;
 mod write;
 
 use std::ffi::OsStr;
@@ -14,9 +17,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 pub use import::{Collection, Imported, Known, StoredRun};
-pub use read::{ExperimentSummary, StoredExperiment};
 
-use record::Run;
+use record::{Experiment, Host, Run, Target};
 
 use crate::error::StoreError;
 use crate::spool::Spool;
@@ -25,14 +27,41 @@ use crate::spool::Spool;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExperimentId(pub i64);
 
+/// A line of the list of experiments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExperimentSummary {
+    pub id: ExperimentId,
+    pub name: String,
+    pub question: String,
+    /// Of its plan.
+    pub hash: String,
+    /// UTC, RFC 3339.
+    pub created_at: String,
+    /// How many are stored.
+    pub runs: u64,
+}
+
+/// An experiment with what it was run on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredExperiment {
+    pub id: ExperimentId,
+    pub experiment: Experiment,
+    pub host: Host,
+    pub target: Target,
+}
+
 /// A run on its way into the file.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// The run.
     pub run: Run,
     /// Response times of its seconds; nobody reads them back but with SQL.
     pub seconds: Spool,
 }
+
+type Sqlite<T> = Result<T, rusqlite::Error>;
+
+/// `hist.start_us` of a histogram over the whole run.
+const WHOLE_RUN: i64 = -1;
 
 /// How long a statement waits for another program's lock.
 const PATIENCE: Duration = Duration::from_secs(10);

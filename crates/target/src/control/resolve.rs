@@ -196,7 +196,11 @@ fn progress(error: &ConnectError) -> u8 {
     }
 }
 
-pub fn suits(mut control: Control, wanted: TargetSession, config: &Config) -> Result<Control, ConnectError> {
+pub(super) fn suits(
+    mut control: Control,
+    wanted: TargetSession,
+    config: &Config,
+) -> Result<Control, ConnectError> {
     let (question, answer, words) = match wanted {
         TargetSession::Any | TargetSession::PreferStandby => return Ok(control),
         TargetSession::ReadWrite => ("SHOW transaction_read_only", "off", "read-write"),

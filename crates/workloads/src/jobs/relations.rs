@@ -1,6 +1,6 @@
 //! Sizes of tables and indexes.
 
-use record::Relation;
+use record::{Relation, RelationKind};
 
 use crate::error::WorkloadError;
 use protocol::postgres::sql::Sql;
@@ -32,7 +32,7 @@ pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<Relation>, WorkloadError>
     let text = |value: Option<&Option<String>>| value.cloned().flatten().unwrap_or_default();
     let size = |row: Vec<Option<String>>| Relation {
         name: text(row.first()),
-        kind: text(row.get(1)),
+        kind: if text(row.get(1)) == "index" { RelationKind::Index } else { RelationKind::Table },
         table: text(row.get(2)),
         bytes: text(row.get(3)).parse().unwrap_or(0),
         rows: text(row.get(4)).parse().unwrap_or(0),
@@ -53,8 +53,13 @@ mod tests {
             &[&["t_pkey", "index", "t", "8192", "3"], &["u", "table", "u", "0", "0"]],
         );
         let sizes = relation_sizes(&mut sql).unwrap();
-        let first =
-            Relation { name: "t_pkey".into(), kind: "index".into(), table: "t".into(), bytes: 8192, rows: 3 };
+        let first = Relation {
+            name: "t_pkey".into(),
+            kind: RelationKind::Index,
+            table: "t".into(),
+            bytes: 8192,
+            rows: 3,
+        };
         assert_eq!((sizes.len(), &sizes[0]), (2, &first));
     }
 }

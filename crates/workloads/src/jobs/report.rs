@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::Phase;
+use record::{Phase, PhaseSource};
 
 /// What a job gives back.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -47,7 +47,7 @@ impl<'a> PhaseTimer<'a> {
             start_us,
             duration_us,
             count,
-            source: "stamped".to_owned(),
+            source: PhaseSource::Stamped,
         });
         duration_us
     }

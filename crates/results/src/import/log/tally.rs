@@ -11,7 +11,6 @@ use super::row::{Outcome, Row};
 /// Counters and distributions of one script.
 #[derive(Debug, Clone, Default)]
 pub(in crate::import) struct Tally {
-    /// Counters.
     pub(in crate::import) counts: Counts,
     /// From the intended start to the end.
     pub(in crate::import) response: Histogram,

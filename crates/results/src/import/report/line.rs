@@ -152,9 +152,7 @@ pub(super) fn progress(rest: &str) -> Option<Progress> {
 pub(super) enum StatementColumns {
     /// None (14 and earlier).
     Latency,
-    /// Failures.
     Failures,
-    /// Failures and retries.
     Retries,
 }
 

@@ -11,7 +11,7 @@ mod plain;
 mod stamped;
 
 use crate::osm::check::version_in;
-use record::Phase;
+use record::{Phase, PhaseSource};
 
 /// Most bytes of the log that are kept.
 const KEPT: usize = 256 * 1024;
@@ -97,7 +97,7 @@ fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option
         start_us: end_us.saturating_sub(duration_us),
         duration_us,
         count,
-        source: "reported".to_owned(),
+        source: PhaseSource::Reported,
     }
 }
 
@@ -109,7 +109,7 @@ fn stamped_phase(name: &str, item: &str, start_us: u64, end_us: u64, count: Opti
         start_us,
         duration_us: end_us.saturating_sub(start_us),
         count,
-        source: "stamped".to_owned(),
+        source: PhaseSource::Stamped,
     }
 }
 

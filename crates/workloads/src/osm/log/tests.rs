@@ -41,7 +41,9 @@ fn table(told: &Told) -> String {
         let (start, length) = (phase.start_us / 1000, phase.duration_us / 1000);
         lines.push(format!(
             "{:10} {:32} {start:>9} ms + {length:>9} ms  {:8}  {count}",
-            phase.name, phase.item, phase.source
+            phase.name,
+            phase.item,
+            if phase.source == record::PhaseSource::Reported { "reported" } else { "stamped" }
         ));
     }
     lines.join("\n")

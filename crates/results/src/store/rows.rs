@@ -1,0 +1,198 @@
+//! Rows of the results file as the records they were.
+
+use record::{
+    Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
+    SeriesPoint, Setting, Target,
+};
+use rusqlite::Row;
+use serde::de::DeserializeOwned;
+use stats::Histogram;
+
+use super::{ExperimentId, ExperimentSummary, Sqlite, StoredExperiment};
+
+pub(super) fn summary(row: &Row<'_>) -> Sqlite<ExperimentSummary> {
+    Ok(ExperimentSummary {
+        id: ExperimentId(row.get(0)?),
+        name: row.get(1)?,
+        question: row.get(2)?,
+        hash: row.get(3)?,
+        created_at: row.get(4)?,
+        runs: unsigned(row, 5)?,
+    })
+}
+
+pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
+    let experiment = Experiment {
+        hash: row.get(1)?,
+        name: row.get(2)?,
+        question: row.get(3)?,
+        file_text: row.get(4)?,
+        plan_json: row.get(5)?,
+        seed: number(row, 6)?,
+        order_scheme: word(row, 7)?,
+        rounds: row.get(8)?,
+        compare_factor: row.get(9)?,
+        base: row.get(10)?,
+        arms: json(row, 11)?,
+        margin: row.get(12)?,
+        taste: row.get(13)?,
+        created_at: row.get(14)?,
+    };
+    let host = Host {
+        uuid: row.get(15)?,
+        name: row.get(16)?,
+        cpu: row.get(17)?,
+        cores: row.get(18)?,
+        memory_bytes: unsigned(row, 19)?,
+        facts: json(row, 20)?,
+    };
+    let target = Target {
+        kind: row.get(21)?,
+        dsn_redacted: row.get(22)?,
+        server_version: row.get(23)?,
+        postgis_version: row.get(24)?,
+        versions: json(row, 25)?,
+    };
+    Ok(StoredExperiment { id: ExperimentId(row.get(0)?), experiment, host, target })
+}
+
+/// Four columns: workload, factors, arm, round.
+pub(super) fn key(row: &Row<'_>) -> Sqlite<RunKey> {
+    Ok(RunKey { workload: row.get(0)?, factors: json(row, 1)?, arm: row.get(2)?, round: row.get(3)? })
+}
+
+/// A run without what other tables hold of it: [`key`] first.
+pub(super) fn run(row: &Row<'_>) -> Sqlite<Run> {
+    Ok(Run {
+        uuid: row.get(5)?,
+        sequence: row.get(6)?,
+        position_in_pair: row.get(7)?,
+        beside: row.get(8)?,
+        invocation: row.get(9)?,
+        started_at: row.get(10)?,
+        load: word(row, 11)?,
+        offered_rate: row.get(12)?,
+        clients: row.get(13)?,
+        threads: row.get(14)?,
+        driver: row.get(15)?,
+        seed: number(row, 16)?,
+        warmup_s: row.get(17)?,
+        measured_s: row.get(18)?,
+        validity: word(row, 19)?,
+        set_aside: row.get(20)?,
+        ..Run::new(word(row, 4)?, key(row)?)
+    })
+}
+
+pub(super) fn setting(row: &Row<'_>) -> Sqlite<Setting> {
+    Ok(Setting { name: row.get(0)?, value: row.get(1)?, source: row.get(2)? })
+}
+
+pub(super) fn count(row: &Row<'_>) -> Sqlite<(String, u64)> {
+    Ok((row.get(0)?, unsigned(row, 1)?))
+}
+
+pub(super) fn figure(row: &Row<'_>) -> Sqlite<(String, f64)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+pub(super) fn doubt(row: &Row<'_>) -> Sqlite<Doubt> {
+    Ok(Doubt { reason: word(row, 0)?, detail: row.get(1)? })
+}
+
+pub(super) fn phase(row: &Row<'_>) -> Sqlite<Phase> {
+    Ok(Phase {
+        name: row.get(0)?,
+        item: row.get(1)?,
+        start_us: unsigned(row, 2)?,
+        duration_us: unsigned(row, 3)?,
+        count: row.get::<_, Option<i64>>(4)?.map(i64::unsigned_abs),
+        source: word(row, 5)?,
+    })
+}
+
+pub(super) fn relation(row: &Row<'_>) -> Sqlite<Relation> {
+    Ok(Relation {
+        name: row.get(0)?,
+        kind: word(row, 1)?,
+        table: row.get(2)?,
+        bytes: unsigned(row, 3)?,
+        rows: unsigned(row, 4)?,
+    })
+}
+
+pub(super) fn artifact(row: &Row<'_>) -> Sqlite<Artifact> {
+    Ok(Artifact { name: row.get(0)?, media_type: row.get(1)?, caption: row.get(2)?, bytes: row.get(3)? })
+}
+
+pub(super) fn event(row: &Row<'_>) -> Sqlite<RunEvent> {
+    Ok(RunEvent { time_us: row.get(0)?, kind: row.get(1)?, detail: row.get(2)? })
+}
+
+pub(super) fn sample(row: &Row<'_>) -> Sqlite<Sample> {
+    Ok(Sample {
+        scope: word(row, 0)?,
+        source: row.get(1)?,
+        name: row.get(2)?,
+        time_us: row.get(3)?,
+        value: row.get(4)?,
+    })
+}
+
+/// A script without its histograms, under its number.
+pub(super) fn script(row: &Row<'_>) -> Sqlite<(i64, ScriptRecord)> {
+    let script = ScriptRecord {
+        name: row.get(1)?,
+        text_hash: row.get(2)?,
+        weight: row.get(3)?,
+        counts: json(row, 4)?,
+        response: Histogram::new(),
+        service: Histogram::new(),
+    };
+    Ok((row.get(0)?, script))
+}
+
+/// One step of the series of the script at this position.
+pub(super) fn step(row: &Row<'_>, script: u32) -> Sqlite<SeriesPoint> {
+    Ok(SeriesPoint {
+        script,
+        start_us: row.get(0)?,
+        length_us: unsigned(row, 1)?,
+        ok: unsigned(row, 2)?,
+        late: unsigned(row, 3)?,
+        failed: unsigned(row, 4)?,
+        skipped: unsigned(row, 5)?,
+    })
+}
+
+pub(super) fn histogram(row: &Row<'_>) -> Sqlite<Histogram> {
+    let v2: Vec<u8> = row.get(0)?;
+    let min_ns = row.get::<_, Option<i64>>(3)?.map_or(u64::MAX, i64::unsigned_abs);
+    let max_ns = row.get::<_, Option<i64>>(4)?.map_or(0, i64::unsigned_abs);
+    Histogram::decode(&v2, number(row, 1)?, row.get(2)?, min_ns, max_ns).map_err(|error| damaged(0, error))
+}
+
+fn damaged(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> Sqlite<u64> {
+    Ok(row.get::<_, i64>(column)?.unsigned_abs())
+}
+
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| damaged(column, error))
+}
+
+/// A value stored under the name serde knows it by.
+fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_value(text.into()).map_err(|error| damaged(column, error))
+}
+
+/// Seeds and sums use all 64 bits and more, which SQLite's signed integers do not show readably: kept as text.
+fn number<T: std::str::FromStr<Err = std::num::ParseIntError>>(row: &Row<'_>, column: usize) -> Sqlite<T> {
+    let text: String = row.get(column)?;
+    text.parse().map_err(|error| damaged(column, error))
+}
