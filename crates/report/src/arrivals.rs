@@ -1,34 +1,28 @@
 //! What became of the arrivals of an open load, and how a promise was kept in any load, in the words and columns that
 //! all outputs share.
 
+use std::fmt::Display;
+
 use record::{Arrivals, Promise, Run};
 use results::{Table, Value};
+use serde::Serialize;
 
 use crate::numbers;
 use crate::sheet::Cell;
 
-/// `offered 23,816/s, in time 399/s (1.6 %), late 42,900, skipped 50,769, unfinished 0`.
+/// `offered 23,816/s, in time 399/s (1.6 %), late 42,900, skipped 50,769, unfinished 0`; what was done only after the
+/// end, where there is any.
 #[must_use]
 pub fn words(arrivals: &Arrivals) -> String {
-    let per_second = |rate| format!("{}/s", numbers::figure(rate));
-    format!(
-        "offered {}, in time {} ({}), {}",
-        per_second(arrivals.offered_per_s()),
-        per_second(arrivals.achieved_per_s()),
-        share(arrivals),
-        counts(arrivals)
-    )
-}
-
-/// `late 42,900, skipped 50,769, unfinished 0`; what was done only after the end, where there is any.
-#[must_use]
-pub fn counts(arrivals: &Arrivals) -> String {
     let drained = match arrivals.drained {
         0 => String::new(),
         drained => format!(", started only after the end {}", numbers::count(drained)),
     };
     format!(
-        "late {}, skipped {}, unfinished {}{drained}",
+        "offered {}/s, in time {}/s ({}), late {}, skipped {}, unfinished {}{drained}",
+        numbers::figure(arrivals.offered_per_s()),
+        numbers::figure(arrivals.achieved_per_s()),
+        share(arrivals),
         numbers::count(arrivals.late),
         numbers::count(arrivals.skipped),
         numbers::count(arrivals.unfinished)
@@ -62,27 +56,40 @@ fn late_share(promise: &Promise) -> String {
     }
 }
 
-/// All that is known of a row of runs about being in time.
-#[derive(Debug, Clone, Copy, Default)]
+/// What percentiles speak of, as a value of a column.
+#[must_use]
+pub fn percentiles_of(arrivals: &Arrivals) -> &'static str {
+    if arrivals.started_only { "started only" } else { "all" }
+}
+
+/// What is said of response times that leave out arrivals.
+pub(crate) const STARTED_ONLY: &str = "Overloaded: response times are those of the transactions that were started; \
+                                       what was skipped or never taken has none.";
+
+/// The same behind a caption.
+pub(crate) const CAPTION_OF_STARTED: &str = " Overloaded: of the transactions that were started only.";
+
+/// All that is known of some runs about being in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct InTime {
-    /// What became of its arrivals, where the load is open.
+    /// What became of the arrivals, where the load is open.
     pub(crate) arrivals: Option<Arrivals>,
-    /// How its promise was kept, where there is one.
+    /// How the promise was kept, where there is one.
     pub(crate) promise: Option<Promise>,
 }
 
 impl InTime {
-    /// Of a run.
-    pub(crate) fn of(run: &Run) -> Self {
-        Self { arrivals: Arrivals::of(run), promise: Promise::of(run) }
-    }
-
     /// Of several runs taken together.
-    pub(crate) fn together(runs: &[&Run]) -> Self {
+    pub(crate) fn of(runs: &[&Run]) -> Self {
         Self {
             arrivals: Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run))),
             promise: Promise::together(runs.iter().filter_map(|run| Promise::of(run))),
         }
+    }
+
+    /// The arrivals of an overload.
+    pub(crate) fn overload(&self) -> Option<Arrivals> {
+        self.arrivals.filter(Arrivals::is_overloaded)
     }
 
     /// How many were late; `None` where nobody asked.
@@ -96,46 +103,55 @@ impl InTime {
     }
 }
 
-/// What percentiles speak of, as a value of a column.
-#[must_use]
-pub fn percentiles_of(arrivals: &Arrivals) -> &'static str {
-    if arrivals.started_only { "started only" } else { "all" }
-}
-
-/// What is said of response times that leave out arrivals.
-pub(crate) const STARTED_ONLY: &str = "Overloaded: response times are those of the transactions that were started; \
-                                       what was skipped or never taken has none.";
-
-/// The same behind a caption, where any of these runs is such a one.
-pub(crate) fn caption(runs: &[&Run]) -> &'static str {
-    const BEHIND: &str = " Overloaded: of the transactions that were started only.";
-    if runs.iter().any(|run| of_started_only(run)) { BEHIND } else { "" }
-}
-
-/// Whether the response times of a run leave out arrivals.
-pub(crate) fn of_started_only(run: &Run) -> bool {
-    Arrivals::of(run).is_some_and(|arrivals| arrivals.started_only)
-}
-
 /// Columns for tables in which some rows are of an open load, or have a promise.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Columns {
     open: bool,
     drained: bool,
     promise: bool,
 }
 
+/// One of these columns.
+struct Column {
+    needed: bool,
+    /// For programs; empty for what only a page shows.
+    name: &'static str,
+    /// On a page.
+    head: &'static str,
+    of: fn(&InTime) -> Option<Shown>,
+}
+
+/// The same for programs and on a page.
+type Shown = (Value, Cell);
+
+fn per_second(rate: f64) -> Option<Shown> {
+    Some((rate.into(), numbers::figure(rate).into()))
+}
+
+fn count(number: u64) -> Option<Shown> {
+    Some((number.into(), numbers::count(number).into()))
+}
+
+fn doubtful(value: impl Into<Value>, text: impl Display, is_doubtful: bool) -> Option<Shown> {
+    Some((value.into(), Cell::classed(text, if is_doubtful { "doubt" } else { "" })))
+}
+
+fn late_share_of(promise: &Promise) -> Option<Shown> {
+    doubtful(promise.late_share() * 100.0, late_share(promise), promise.late > 0)
+}
+
+fn times_of(arrivals: &Arrivals) -> Option<Shown> {
+    doubtful(percentiles_of(arrivals), percentiles_of(arrivals), arrivals.started_only)
+}
+
 impl Columns {
     /// Columns that these rows need; `None` when no load is open and nothing was promised.
-    pub(crate) fn of(rows: impl IntoIterator<Item = InTime>) -> Option<Self> {
-        let columns = rows.into_iter().fold(
-            Self { open: false, drained: false, promise: false },
-            |columns, InTime { arrivals, promise }| Self {
-                open: columns.open || arrivals.is_some(),
-                drained: columns.drained || arrivals.is_some_and(|arrivals| arrivals.drained > 0),
-                promise: columns.promise || promise.is_some(),
-            },
-        );
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a InTime>) -> Option<Self> {
+        let columns = rows.into_iter().fold(Self::default(), |columns, InTime { arrivals, promise }| Self {
+            open: columns.open || arrivals.is_some(),
+            drained: columns.drained || arrivals.is_some_and(|arrivals| arrivals.drained > 0),
+            promise: columns.promise || promise.is_some(),
+        });
         (columns.open || columns.promise).then_some(columns)
     }
 
@@ -144,105 +160,65 @@ impl Columns {
         self.open
     }
 
-    /// Of something for each possible column, in their order, what these columns need.
-    fn chosen<T>(self, all: [T; 9]) -> impl Iterator<Item = T> {
+    fn needed(self) -> impl Iterator<Item = Column> {
         let Self { open, drained, promise } = self;
-        let needed = [promise, open, open, true, promise, open, open, drained, open];
-        all.into_iter().zip(needed).filter(|(_, needed)| *needed).map(|(one, _)| one)
+        let column = |needed, name, head, of| Column { needed, name, head, of };
+        let columns: [Column; 10] = [
+            column(promise, "promise_ms", "promise", |row| {
+                row.promise?.ms.map(|ms| (ms.into(), format!("{} ms", numbers::as_given(ms)).into()))
+            }),
+            column(open, "offered_tps", "offered/s", |row| per_second(row.arrivals?.offered_per_s())),
+            column(open, "achieved_tps", "in time/s", |row| per_second(row.arrivals?.achieved_per_s())),
+            column(open, "", "share", |row| {
+                doubtful(Value::Null, share(&row.arrivals?), row.overload().is_some())
+            }),
+            column(true, "late", "late", |row| count(row.late()?)),
+            column(promise, "late_share_pct", "late share", |row| late_share_of(&row.promise?)),
+            column(open, "skipped", "skipped", |row| count(row.arrivals?.skipped)),
+            column(open, "unfinished", "unfinished", |row| count(row.arrivals?.unfinished)),
+            column(drained, "drained", "after the end", |row| count(row.arrivals?.drained)),
+            column(open, "percentiles_of", "times of", |row| times_of(&row.arrivals?)),
+        ];
+        columns.into_iter().filter(|column| column.needed)
     }
 
-    /// Their names, each with this before it.
+    fn named(self) -> impl Iterator<Item = Column> {
+        self.needed().filter(|column| !column.name.is_empty())
+    }
+
+    /// Names for programs, each with this before it.
     pub(crate) fn names(self, before: &str) -> Vec<String> {
-        let names = [
-            "promise_ms",
-            "offered_tps",
-            "achieved_tps",
-            "late",
-            "late_share_pct",
-            "skipped",
-            "unfinished",
-            "drained",
-            "percentiles_of",
-        ];
-        self.chosen(names).map(|name| format!("{before}{name}")).collect()
+        self.named().map(|column| format!("{before}{}", column.name)).collect()
     }
 
-    /// A row's values.
-    pub(crate) fn values(self, row: InTime) -> Vec<Value> {
-        let InTime { arrivals, promise } = row;
-        let count = |of: fn(&Arrivals) -> u64| Value::from(arrivals.as_ref().map(of));
-        let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
-        let values = [
-            promise.and_then(|promise| promise.ms).into(),
-            rate(Arrivals::offered_per_s),
-            rate(Arrivals::achieved_per_s),
-            row.late().into(),
-            promise.map(|promise| promise.late_share() * 100.0).into(),
-            count(|arrivals| arrivals.skipped),
-            count(|arrivals| arrivals.unfinished),
-            count(|arrivals| arrivals.drained),
-            arrivals.as_ref().map(percentiles_of).into(),
-        ];
-        self.chosen(values).collect()
+    /// A row's values for programs.
+    pub(crate) fn values(self, row: &InTime) -> Vec<Value> {
+        self.named().map(|column| (column.of)(row).map_or(Value::Null, |(value, _)| value)).collect()
     }
 
     /// Heads of the numbers on a page.
     pub(crate) fn heads(self) -> impl Iterator<Item = &'static str> {
-        let heads: [&[&str]; 9] = [
-            &["promise"],
-            &["offered/s"],
-            &["in time/s", "share"],
-            &["late"],
-            &["late share"],
-            &["skipped"],
-            &["unfinished"],
-            &["after the end"],
-            &["times of"],
-        ];
-        self.chosen(heads).flatten().copied()
+        self.needed().map(|column| column.head)
     }
 
     /// A row's cells on a page.
-    pub(crate) fn cells(self, row: InTime) -> Vec<Cell> {
-        let InTime { arrivals, promise } = row;
-        let blank = || Cell::from("");
-        let of = |cell: fn(&Arrivals) -> Cell| arrivals.as_ref().map_or_else(blank, cell);
-        let doubt = |it_is: bool| if it_is { "doubt" } else { "" };
-        let share = arrivals
-            .as_ref()
-            .map_or_else(blank, |arrivals| Cell::classed(share(arrivals), doubt(arrivals.is_overloaded())));
-        let late = row.late();
-        let cells =
-            [
-                vec![
-                    promise
-                        .and_then(|promise| promise.ms)
-                        .map_or_else(blank, |ms| Cell::from(format_args!("{} ms", numbers::as_given(ms)))),
-                ],
-                vec![of(|arrivals| numbers::figure(arrivals.offered_per_s()).into())],
-                vec![of(|arrivals| numbers::figure(arrivals.achieved_per_s()).into()), share],
-                vec![late.map_or_else(blank, |late| numbers::count(late).into())],
-                vec![promise.map_or_else(blank, |promise| {
-                    Cell::classed(late_share(&promise), doubt(promise.late > 0))
-                })],
-                vec![of(|arrivals| numbers::count(arrivals.skipped).into())],
-                vec![of(|arrivals| numbers::count(arrivals.unfinished).into())],
-                vec![of(|arrivals| numbers::count(arrivals.drained).into())],
-                vec![arrivals.as_ref().map_or_else(blank, |arrivals| {
-                    Cell::classed(percentiles_of(arrivals), doubt(arrivals.started_only))
-                })],
-            ];
-        self.chosen(cells).flatten().collect()
+    pub(crate) fn cells(self, row: &InTime) -> impl Iterator<Item = Cell> {
+        self.needed().map(|column| (column.of)(row).map_or_else(Cell::default, |(_, cell)| cell))
     }
+}
+
+/// What percentiles speak of; nothing where no load is open.
+pub(crate) fn percentiles_cell(row: &InTime) -> Cell {
+    row.arrivals.as_ref().and_then(times_of).map_or_else(Cell::default, |(_, cell)| cell)
 }
 
 /// Adds to a table, behind its column `after`, what became of the arrivals of each row and how its promise was kept;
 /// nothing where no load is open and nothing was promised.
 pub(crate) fn insert(table: &mut Table, after: &str, rows: &[InTime]) {
-    let Some(columns) = Columns::of(rows.iter().copied()) else { return };
+    let Some(columns) = Columns::of(rows) else { return };
     let at = table.columns.iter().position(|name| name == after).map_or(table.columns.len(), |at| at + 1);
     table.columns.splice(at..at, columns.names(""));
     for (row, in_time) in table.rows.iter_mut().zip(rows) {
-        row.splice(at..at, columns.values(*in_time));
+        row.splice(at..at, columns.values(in_time));
     }
 }

@@ -1,10 +1,13 @@
-//! What every view reads: one experiment with its runs, and plain questions asked of them.
+//! What every view is made from: one experiment with its runs and their figures, and plain questions asked of them.
 
 use std::collections::BTreeSet;
 
-use record::{Experiment, Host, Run, RunKind, Target, Validity};
+use record::{Experiment, Host, Run, RunKind, Target};
 use results::comparison::{Cell, Comparison, Grouped, Metric, two_groups};
 use results::{ExperimentId, Store, StoreError};
+
+use crate::arrivals::InTime;
+use crate::cells::CellFigures;
 
 /// One experiment as it was stored, with all its runs in order of execution.
 #[derive(Debug, Clone)]
@@ -23,6 +26,10 @@ pub struct ReportData {
     pub latency: Option<Comparison>,
     /// Cells whose runs fall into two groups.
     pub groups: Vec<Grouped>,
+    /// Figures of the grid's runs, by cell and arm.
+    pub(crate) grid: Vec<CellFigures>,
+    /// Figures of the runs beside the grid, by cell.
+    pub(crate) beside: Vec<CellFigures>,
 }
 
 impl ReportData {
@@ -45,7 +52,11 @@ impl ReportData {
         };
         let (throughput, latency) = (comparison(Metric::Tps), comparison(Metric::P99));
         let groups = two_groups(&runs);
-        Self { experiment, host, target, runs, throughput, latency, groups }
+        let (grid, beside) = (Vec::new(), Vec::new());
+        let mut data = Self { experiment, host, target, runs, throughput, latency, groups, grid, beside };
+        data.grid = CellFigures::of(data.grid_runs(), &data.arms(), &data.groups);
+        data.beside = CellFigures::of(data.runs_beside(), &[None], &data.groups);
+        data
     }
 
     /// The comparison that answers the question: by throughput; by response times where schedules set the throughput of
@@ -61,35 +72,25 @@ impl ReportData {
 
     /// What stands below the answer cell by cell: the comparison that answers, and where only some cells have their
     /// throughput set by a schedule, their response times too.
-    #[must_use]
-    pub fn comparisons(&self) -> Vec<&Comparison> {
+    pub(crate) fn comparisons(&self) -> Vec<&Comparison> {
         let answer = self.answer();
         let partly = answer.is_some_and(Comparison::has_scheduled);
         answer.into_iter().chain(self.latency.as_ref().filter(|_| partly)).collect()
     }
 
-    /// Whether the runs of this cell and arm fall into two groups.
-    #[must_use]
-    pub fn grouped(&self, cell: &Cell, arm: Option<&str>) -> Option<&Grouped> {
-        self.groups.iter().find(|found| found.cell == *cell && found.arm.as_deref() == arm)
-    }
-
     /// Whether arms are compared.
-    #[must_use]
-    pub fn compares(&self) -> bool {
+    pub(crate) fn compares(&self) -> bool {
         self.experiment.arms.len() > 1
     }
 
     /// The base arm: the named one, else the first.
-    #[must_use]
-    pub fn base(&self) -> Option<&str> {
+    pub(crate) fn base(&self) -> Option<&str> {
         let first = self.experiment.arms.first().map(|arm| arm.name.as_str());
         self.experiment.base.as_deref().or(first)
     }
 
     /// Arms in file order, as runs name them; one nameless arm when nothing is compared.
-    #[must_use]
-    pub fn arms(&self) -> Vec<Option<&str>> {
+    pub(crate) fn arms(&self) -> Vec<Option<&str>> {
         if self.compares() {
             self.experiment.arms.iter().map(|arm| Some(arm.name.as_str())).collect()
         } else {
@@ -101,17 +102,17 @@ impl ReportData {
     }
 
     /// Client runs of the grid.
-    pub fn grid_runs(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn grid_runs(&self) -> impl Iterator<Item = &Run> {
         self.client_runs().filter(|run| !run.beside)
     }
 
     /// Client runs beside the grid.
-    pub fn runs_beside(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn runs_beside(&self) -> impl Iterator<Item = &Run> {
         self.client_runs().filter(|run| run.beside)
     }
 
     /// Runs of jobs (OSM loads, initialisation).
-    pub fn jobs(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.kind == RunKind::Job)
     }
 
@@ -120,8 +121,7 @@ impl ReportData {
     }
 
     /// Workloads of the grid, in the order they first ran.
-    #[must_use]
-    pub fn workloads(&self) -> Vec<&str> {
+    pub(crate) fn workloads(&self) -> Vec<&str> {
         let mut seen = Vec::new();
         for run in self.grid_runs() {
             if !seen.contains(&run.workload.as_str()) {
@@ -131,96 +131,45 @@ impl ReportData {
         seen
     }
 
-    /// Cells of some runs, in order.
-    #[must_use]
-    pub fn cells<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Cell> {
-        runs.map(Cell::of).collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    /// Names of the factors that vary within some cells; those with one level only are left out.
-    #[must_use]
-    pub fn varying(cells: &[Cell]) -> Vec<String> {
-        let names: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.factors.keys()).collect();
-        names
-            .into_iter()
-            .filter(|name| {
-                cells.iter().map(|cell| cell.factors.get(*name)).collect::<BTreeSet<_>>().len() > 1
-            })
-            .cloned()
-            .collect()
-    }
-
-    /// Runs of a workload that can be believed, split by every factor but arm and clients: one scaling curve each.
-    #[must_use]
-    pub fn curves(&self, workload: &str) -> Vec<Curve<'_>> {
-        let runs: Vec<&Run> = self
-            .grid_runs()
-            .filter(|run| run.workload == workload && run.validity != Validity::Invalid)
-            .collect();
-        let cells = Self::cells(runs.iter().copied());
-        let varying: Vec<String> =
-            Self::varying(&cells).into_iter().filter(|name| name != "clients").collect();
-        let mut curves: Vec<Curve<'_>> = Vec::new();
-        for cell in &cells {
-            let name = cell_label(cell, &varying);
-            if !curves.iter().any(|curve| curve.name == name) {
-                let own =
-                    runs.iter().copied().filter(|run| cell_label(&Cell::of(run), &varying) == name).collect();
-                curves.push(Curve { name, runs: own });
-            }
-        }
-        curves
+    /// How the grid's runs of a cell and arm were in time.
+    pub(crate) fn in_time(&self, cell: &Cell, arm: &str) -> InTime {
+        let is_it = |own: &&CellFigures| own.cell == *cell && own.arm.as_deref() == Some(arm);
+        self.grid.iter().find(is_it).map_or_else(InTime::default, |own| own.in_time)
     }
 
     /// The promise that was asked for, ms: from the plan, for files in which runs do not name it.
-    #[must_use]
-    pub fn promise_ms(&self) -> Option<f64> {
+    pub(crate) fn promise_ms(&self) -> Option<f64> {
         let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
         let limit = plan.pointer("/content/limit_s").or_else(|| plan.get("limit_s"))?;
         limit.as_f64().map(|seconds| seconds * 1e3)
     }
-
-    /// Number of runs that are not valid, per verdict: (suspect, invalid).
-    #[must_use]
-    pub fn doubtful(&self) -> (usize, usize) {
-        let of = |validity| self.runs.iter().filter(|run| run.validity == validity).count();
-        (of(Validity::Suspect), of(Validity::Invalid))
-    }
 }
 
-/// Runs that differ only in clients, arm and round.
-#[derive(Debug, Clone)]
-pub struct Curve<'a> {
-    /// Levels of the other factors, in words; empty when none varies.
-    pub name: String,
-    /// The runs, in order of execution.
-    pub runs: Vec<&'a Run>,
+/// Names of the factors that vary within some cells; those with one level only are left out.
+pub(crate) fn varying<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<String> {
+    let names: BTreeSet<&String> = cells.clone().flat_map(|cell| cell.factors.keys()).collect();
+    let levels = |name: &str| cells.clone().map(|cell| cell.factors.get(name)).collect::<BTreeSet<_>>().len();
+    names.into_iter().filter(|name| levels(name) > 1).cloned().collect()
 }
 
-impl<'a> Curve<'a> {
-    /// Runs of one arm.
-    pub fn of_arm(&self, arm: Option<&str>) -> impl Iterator<Item = &'a Run> {
-        self.runs.iter().copied().filter(move |run| run.arm.as_deref() == arm)
+/// Figures split by every factor but one, in order: each part with the levels of the others that vary, in words; empty
+/// words when none varies.
+pub(crate) fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
+    let mut varying = varying(cells.iter().map(|figures| &figures.cell));
+    varying.retain(|name| name != but);
+    let mut parts: Vec<(String, Vec<&CellFigures>)> = Vec::new();
+    for figures in cells {
+        let name = cell_label(&figures.cell, &varying);
+        match parts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, part)) => part.push(figures),
+            None => parts.push((name, vec![figures])),
+        }
     }
-
-    /// Numbers of clients, ascending.
-    #[must_use]
-    pub fn clients(&self) -> Vec<u32> {
-        self.runs.iter().map(|run| run.clients).collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    /// The same with the most clients only.
-    #[must_use]
-    pub fn at_most_clients(&self) -> Self {
-        let most = self.clients().last().copied();
-        let runs = self.runs.iter().copied().filter(|run| Some(run.clients) == most).collect();
-        Self { name: self.name.clone(), runs }
-    }
+    parts
 }
 
 /// A cell in words by some of its factors, e.g. `zoom 14, 4 clients`; clients last.
-#[must_use]
-pub fn cell_label(cell: &Cell, factors: &[String]) -> String {
+pub(crate) fn cell_label(cell: &Cell, factors: &[String]) -> String {
     let named = |name: &&String| cell.factors.contains_key(*name);
     let others = factors.iter().filter(named).filter(|name| *name != "clients");
     let clients = factors.iter().filter(named).filter(|name| *name == "clients");
@@ -229,19 +178,30 @@ pub fn cell_label(cell: &Cell, factors: &[String]) -> String {
 }
 
 /// A cell in words with all its factors, e.g. `polygons, zoom 14, 4 clients`.
-#[must_use]
-pub fn cell_text(cell: &Cell) -> String {
+pub(crate) fn cell_text(cell: &Cell) -> String {
     let factors: Vec<String> = cell.factors.keys().cloned().collect();
     let label = cell_label(cell, &factors);
     if label.is_empty() { cell.workload.clone() } else { format!("{}, {label}", cell.workload) }
 }
 
 /// `4 clients`, `1 client`, `zoom 14`.
-#[must_use]
-pub fn level_in_words(factor: &str, level: &str) -> String {
+fn level_in_words(factor: &str, level: &str) -> String {
     match (factor, level) {
         ("clients", "1") => "1 client".to_owned(),
         ("clients", level) => format!("{level} clients"),
         (factor, level) => format!("{factor} {level}"),
     }
+}
+
+/// All factors of a cell as programs read them: `clients 4, zoom 14`.
+pub(crate) fn levels(cell: &Cell) -> String {
+    let levels = cell.factors.iter().map(|(name, level)| format!("{name} {}", level.0));
+    levels.collect::<Vec<_>>().join(", ")
+}
+
+/// An RFC 3339 time to the minute, in UTC; as it was stored where it is not one.
+pub(crate) fn when(stored: &str) -> String {
+    stored
+        .parse::<jiff::Timestamp>()
+        .map_or_else(|_| stored.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }

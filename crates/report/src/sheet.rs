@@ -2,103 +2,102 @@
 
 use std::fmt::Display;
 
-use crate::markup::Markup;
+use maud::{Markup, Render, html};
+use serde::Serialize;
 
 /// A table being put together; each row holds as many cells as there are columns.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Sheet {
-    caption: Markup,
+    caption: String,
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 struct Column {
     name: String,
     numeric: bool,
 }
 
-/// One cell.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Cell {
-    content: Markup,
+    text: String,
+    /// For colour, e.g. that of a verdict; never alone.
     class: &'static str,
 }
 
 impl<T: Display> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { content: Markup::of(text), class: "" }
+        Self::classed(text, "")
     }
 }
 
 impl Cell {
-    /// A cell with a class of its own, e.g. the colour of a verdict.
     pub(crate) fn classed(text: impl Display, class: &'static str) -> Self {
-        Self { content: Markup::of(text), class }
+        Self { text: text.to_string(), class }
     }
 }
 
 impl Sheet {
     /// A table that says in its caption what it shows.
     pub(crate) fn new(caption: impl Display) -> Self {
-        Self { caption: Markup::of(caption), ..Self::default() }
+        Self { caption: caption.to_string(), ..Self::default() }
     }
 
     /// Adds columns of text.
-    pub(crate) fn text<S: Display>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.columns.extend(names.into_iter().map(|name| Column { name: name.to_string(), numeric: false }));
-        self
+    pub(crate) fn text<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
+        self.columns(names, false)
     }
 
     /// Adds columns of numbers.
-    pub(crate) fn numbers<S: Display>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.columns.extend(names.into_iter().map(|name| Column { name: name.to_string(), numeric: true }));
+    pub(crate) fn numbers<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
+        self.columns(names, true)
+    }
+
+    fn columns<S: Display>(mut self, names: impl IntoIterator<Item = S>, numeric: bool) -> Self {
+        self.columns.extend(names.into_iter().map(|name| Column { name: name.to_string(), numeric }));
         self
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        let cells: Vec<Cell> = cells.into_iter().collect();
         debug_assert_eq!(cells.len(), self.columns.len(), "a row has one cell per column");
         self.rows.push(cells);
     }
+}
 
-    /// Writes the table, in a container that scrolls by itself on narrow screens.
-    pub(crate) fn write(&self, out: &mut Markup) {
-        // A scrolling region must be reachable by keyboard.
-        out.tag("div").class("scroll").attr("tabindex", "0").with(|out| {
-            out.tag("table").with(|out| {
-                out.tag("caption").with(|out| {
-                    out.append(&self.caption);
-                });
-                out.tag("thead").with(|out| out.tag("tr").with(|out| self.heads(out)));
-                out.tag("tbody").with(|out| {
-                    for row in &self.rows {
-                        out.tag("tr").with(|out| self.cells(row, out));
+impl Render for Sheet {
+    /// In a container that scrolls by itself on narrow screens, and must be reachable by keyboard for that.
+    fn render(&self) -> Markup {
+        html! {
+            div.scroll tabindex="0" {
+                table {
+                    caption { (self.caption) }
+                    thead { tr {
+                        @for column in &self.columns {
+                            th scope="col" class=[column.numeric.then_some("n")] { (column.name) }
+                        }
+                    } }
+                    tbody {
+                        @for row in &self.rows { tr {
+                            @for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
+                                @let class = class(column.numeric, cell.class);
+                                @if at == 0 { th scope="row" class=[class] { (cell.text) } }
+                                @else { td class=[class] { (cell.text) } }
+                            }
+                        } }
                     }
-                });
-            });
-        });
-    }
-
-    fn heads(&self, out: &mut Markup) {
-        for column in &self.columns {
-            let class = if column.numeric { "n" } else { "" };
-            out.tag("th").attr("scope", "col").class(class).text(&column.name);
+                }
+            }
         }
     }
+}
 
-    fn cells(&self, row: &[Cell], out: &mut Markup) {
-        for (position, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
-            let class = match (column.numeric, cell.class) {
-                (true, "") => "n".to_owned(),
-                (true, class) => format!("n {class}"),
-                (false, class) => class.to_owned(),
-            };
-            let tag = if position == 0 { out.tag("th").attr("scope", "row") } else { out.tag("td") };
-            let tag = if class.is_empty() { tag } else { tag.attr("class", class) };
-            tag.with(|out| {
-                out.append(&cell.content);
-            });
-        }
+fn class(numeric: bool, own: &str) -> Option<String> {
+    match (numeric, own) {
+        (false, "") => None,
+        (false, own) => Some(own.to_owned()),
+        (true, own) => Some(format!("n {own}").trim_end().to_owned()),
     }
 }

@@ -33,8 +33,7 @@ pub fn block(text: &str) -> Cow<'_, str> {
 
 /// Characters that change how their surroundings are shown: controls, separators of lines, marks and overrides of
 /// direction, and tags, which nobody sees.
-#[must_use]
-pub fn is_hostile(c: char) -> bool {
+pub(crate) fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}'

@@ -7,12 +7,23 @@ use record::{Reason, Run, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 
-/// What became of the arrivals at each rate in 4 s: ok, late, skipped.
-const STEPS: [(f64, [u64; 3]); 3] =
-    [(1000.0, [4000, 0, 0]), (4000.0, [15_990, 10, 0]), (16_000.0, [1_596, 42_900, 19_504])];
+/// What became of the arrivals at a rate in 4 s.
+#[derive(Clone, Copy)]
+struct Step {
+    rate: f64,
+    ok: u64,
+    late: u64,
+    skipped: u64,
+}
+
+const STEPS: [Step; 3] = [
+    Step { rate: 1000.0, ok: 4000, late: 0, skipped: 0 },
+    Step { rate: 4000.0, ok: 15_990, late: 10, skipped: 0 },
+    Step { rate: 16_000.0, ok: 1_596, late: 42_900, skipped: 19_504 },
+];
 
 /// Runs of a closed load made into a ladder of rates, of which the highest is overloaded.
-fn ladder(arms: Vec<(&'static str, f64)>, steps: &[(f64, [u64; 3])]) -> ReportData {
+fn ladder(arms: Vec<(&'static str, f64)>, steps: &[Step]) -> ReportData {
     let shape =
         Shape { arms, workloads: vec![("look", 500.0)], clients: vec![16], rounds: 2, ..Shape::small() };
     let made = data(&shape);
@@ -21,7 +32,7 @@ fn ladder(arms: Vec<(&'static str, f64)>, steps: &[(f64, [u64; 3])]) -> ReportDa
     ReportData::new(made.experiment, made.host, made.target, runs)
 }
 
-fn at(run: &Run, (rate, [ok, late, skipped]): (f64, [u64; 3])) -> Run {
+fn at(run: &Run, Step { rate, ok, late, skipped }: Step) -> Run {
     let mut run = run.clone();
     run.load = record::Load::Rate;
     run.offered_rate = Some(rate);
@@ -135,7 +146,11 @@ fn percentiles_of_an_overload_are_marked_wherever_the_page_shows_them() {
 
 #[test]
 fn a_rate_at_which_nothing_was_in_time_is_drawn() {
-    let page = html::page(&ladder(vec![], &[(10.0, [40, 0, 0]), (1000.0, [0, 0, 4000])]));
+    let nothing_in_time = [
+        Step { rate: 10.0, ok: 40, late: 0, skipped: 0 },
+        Step { rate: 1000.0, ok: 0, late: 0, skipped: 4000 },
+    ];
+    let page = html::page(&ladder(vec![], &nothing_in_time));
     assert!(page.contains("Overloaded at 1,000/s.") && !page.contains("NaN"), "{page}");
     // At nought, and not at the lowest tick of a scale of ratios.
     let chart = page.split("achieved over offered rate").nth(2).and_then(|rest| rest.split("</svg>").next());

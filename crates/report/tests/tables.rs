@@ -2,13 +2,30 @@
 
 mod fixture;
 
-use fixture::{Shape, data, doubt, offer, speed_up};
+use fixture::{Shape, data, doubt, offer, remade, speed_up};
 use record::{Load, Reason, Validity};
 use report::format::{Format, print};
-use report::{ReportData, summary, tables};
+use report::{ReportData, html, summary, tables};
+use results::{Table, Value};
 
-fn remade(data: ReportData) -> ReportData {
-    ReportData::new(data.experiment, data.host, data.target, data.runs)
+/// What arms give by throughput, for programs.
+fn compared(data: &ReportData) -> Table {
+    tables::compared(data, data.throughput.as_ref().expect("two arms"))
+}
+
+/// The values of a column.
+fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a Value> {
+    let at = table.columns.iter().position(|own| own == name).expect(name);
+    table.rows.iter().map(|row| &row[at]).collect()
+}
+
+/// In one line, each blank once.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn csv(table: &Table) -> String {
+    print(table, Format::Csv)
 }
 
 fn sample() -> ReportData {
@@ -41,26 +58,19 @@ fn every_output_tells_of_runs_in_two_groups() {
     data.runs.iter_mut().filter(odd).for_each(|run| speed_up(run, 4.6));
     let data = remade(data);
     let words = "5 runs about 7,000, one 31,";
-    let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
-    for format in [Format::Text, Format::Json, Format::Csv, Format::Md] {
-        for table in [tables::cells(&data), compared.clone()] {
+    for table in [tables::cells(&data), compared(&data)] {
+        for format in [Format::Json, Format::Csv, Format::Md] {
             let printed = print(&table, format);
-            let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
-            // In text the words stand in a narrow column.
-            let found = if format == Format::Text {
-                one_line.contains("placement?")
-            } else {
-                printed.contains(words)
-            };
-            assert!(found, "{format:?}: {printed}");
+            assert!(printed.contains(words), "{format:?}: {printed}");
         }
+        // In text the words stand in a narrow column.
+        assert!(flat(&print(&table, Format::Text)).contains("placement?"));
     }
     let summary = summary::text(&data);
     assert!(summary.contains("Runs of 1 cell fall into two groups"), "{summary}");
     assert!(summary.contains(&format!("select-only, 1 client, stock: {words}")), "{summary}");
     assert!(summary.contains("All 24 runs are valid."), "a finding, not a verdict on runs");
-    let page = report::html::page(&data);
-    assert!(page.matches(words).count() >= 3, "headline, verdict and figures of the cell");
+    assert!(html::page(&data).matches(words).count() >= 3, "headline, verdict and figures of the cell");
 }
 
 /// A mean over offered rates is one over what was asked for.
@@ -69,9 +79,9 @@ fn offered_rates_have_no_figure_of_their_own() {
     let mut data = data(&Shape::small());
     data.runs.iter_mut().for_each(|run| offer(run, f64::from(run.clients) * 1000.0));
     let data = remade(data);
-    let table = print(&tables::compared(&data, data.throughput.as_ref().expect("two arms")), Format::Csv);
+    let table = csv(&compared(&data));
     assert!(table.contains("gis,whole grid,\"\",,,,,,,0,none: offered rates set the throughput"), "{table}");
-    assert!(!print(&tables::crosstab(&data), Format::Csv).contains("geometric"));
+    assert!(!csv(&tables::crosstab(&data)).contains("geometric"));
     insta::assert_snapshot!("summary_offered", summary::text(&data));
 }
 
@@ -100,14 +110,11 @@ fn tables_of_nothing_are_empty() {
 #[test]
 fn every_row_is_as_long_as_its_columns() {
     for arms in [vec![], vec![("stock", 0.0)], vec![("stock", 0.0), ("gis", 0.1), ("huge", -0.1)]] {
-        let data = data(&Shape { arms, ..Shape::small() });
-        for table in
-            [tables::runs(&data), tables::cells(&data), tables::crosstab(&data), tables::sizes(&data)]
-        {
-            assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
-        }
-        for table in data.throughput.iter().map(|found| tables::compared(&data, found)) {
-            assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
+        let data = data(&Shape { arms, extras: true, ..Shape::small() });
+        let all = [tables::runs, tables::cells, tables::crosstab, tables::phases, tables::sizes];
+        let tables = all.iter().map(|table| table(&data));
+        for table in tables.chain(data.throughput.iter().map(|_| compared(&data))) {
+            assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{table:?}");
         }
     }
 }
@@ -137,33 +144,29 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
         doubt(run, Validity::Invalid, Reason::Errors, "68 % failed");
     }
     let data = remade(data);
-    let lines = |table: &results::Table, word: &str| -> Vec<String> {
-        let printed = print(table, Format::Csv);
-        printed.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
-    };
     let cells = tables::cells(&data);
-    assert_eq!(lines(&cells, "ser,"), ["ser,clients 1,stock,0,,,,,,4,", "ser,clients 1,gis,0,,,,,,4,"]);
     assert!(print(&cells, Format::Text).contains("invalid"));
-    let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
-    let at = |name: &str| compared.columns.iter().position(|own| own == name).expect(name);
-    let verdicts: Vec<_> =
-        compared.rows.iter().map(|row| (&row[at("workload")], &row[at("verdict")])).collect();
-    for name in ["none", "ser"] {
-        let of_it = verdicts.iter().filter(|(workload, _)| **workload == name.into());
-        assert!(
-            of_it.clone().count() == 2 && of_it.clone().all(|(_, verdict)| **verdict == "invalid".into())
-        );
+    let (cells, comparison) = (csv(&cells), compared(&data));
+    for line in ["ser,clients 1,stock,0,,,,,,4,", "ser,clients 1,gis,0,,,,,,4,"] {
+        assert!(cells.contains(line), "{cells}");
     }
-    assert_eq!(lines(&compared, "whole grid").len(), 1);
-    assert!(lines(&compared, "whole grid")[0].contains("incomplete: 1 of 3 cells"), "{compared:?}");
-    assert!(lines(&compared, "gis,ser,").iter().any(|line| line.contains("incomplete: 0 of 1 cell,")));
-    let crosstab = print(&tables::crosstab(&data), Format::Csv);
+    let verdicts = column(&comparison, "workload").into_iter().zip(column(&comparison, "verdict"));
+    for name in ["none", "ser"] {
+        let of_it: Vec<_> = verdicts.clone().filter(|(workload, _)| **workload == name.into()).collect();
+        assert!(of_it.len() == 2 && of_it.iter().all(|(_, verdict)| **verdict == "invalid".into()));
+    }
+    let comparison = csv(&comparison);
+    let starting = |with: &str| comparison.lines().filter(|line| line.starts_with(with)).collect::<Vec<_>>();
+    assert_eq!(starting("gis,whole grid").len(), 1);
+    assert!(starting("gis,whole grid")[0].contains("incomplete: 1 of 3 cells"), "{comparison}");
+    assert!(starting("gis,ser,").iter().any(|line| line.contains("incomplete: 0 of 1 cell,")));
+    let crosstab = csv(&tables::crosstab(&data));
     assert!(crosstab.contains("ser,mean,clients 1,,,,no valid run\r\n"), "{crosstab}");
-    let summary = summary::text(&data).split_whitespace().collect::<Vec<_>>().join(" ");
+    let summary = flat(&summary::text(&data));
     for said in ["incomplete: 1 of 3 cells", "ser: invalid, no valid pair", ", 2 invalid"] {
         assert!(summary.contains(said), "no {said:?}: {summary}");
     }
-    let page = report::html::page(&data);
+    let page = html::page(&data);
     for said in [
         ", 2 invalid",
         "whole grid (incomplete: 1 of 3 cells)",
@@ -187,26 +190,22 @@ fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
             run.counts.extend([("ok".to_owned(), 0), ("late".to_owned(), done)]);
         }
         let data = remade(data);
-        let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
         for (table, before) in [
             (tables::runs(&data), ""),
             (tables::cells(&data), ""),
-            (compared.clone(), "base_"),
-            (compared, ""),
+            (compared(&data), "base_"),
+            (compared(&data), ""),
         ] {
-            let value = |name: &str| {
-                let name = format!("{before}{name}");
-                table.rows[0][table.columns.iter().position(|own| *own == name).expect(&name)].clone()
-            };
-            assert_eq!((value("promise_ms"), value("late_share_pct")), (0.05.into(), 100.0.into()));
-            assert!(matches!(value("late"), results::Value::Int(1..)));
+            let first = |name: &str| column(&table, &format!("{before}{name}"))[0];
+            assert_eq!((first("promise_ms"), first("late_share_pct")), (&0.05.into(), &100.0.into()));
+            assert!(matches!(first("late"), Value::Int(1..)));
             assert!(!table.columns.iter().any(|name| name.contains("offered")));
             assert!(print(&table, Format::Text).contains("100 %"));
         }
-        assert!(print(&tables::crosstab(&data), Format::Csv).contains("late ones are in it"));
-        let summary = summary::text(&data).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(csv(&tables::crosstab(&data)).contains("late ones are in it"));
+        let summary = flat(&summary::text(&data));
         assert!(summary.contains("(100 %), promise 0.05 ms"), "{summary}");
-        let page = report::html::page(&data);
+        let page = html::page(&data);
         for said in ["How the promise was kept", "0.05 ms", "late share", "<td class=\"n doubt\">100 %</td>"]
         {
             assert!(page.contains(said), "no {said:?}");

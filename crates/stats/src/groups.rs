@@ -8,7 +8,7 @@ const FACTOR: f64 = 1.3;
 const FEWEST: usize = 3;
 
 /// Some values that lie together.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Group {
     pub n: usize,
     /// Their geometric mean.
@@ -16,7 +16,7 @@ pub struct Group {
 }
 
 /// Two groups of values with a clear gap between them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct TwoGroups {
     /// The smaller values.
     pub low: Group,

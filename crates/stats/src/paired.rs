@@ -3,6 +3,7 @@
 //! A pair's difference is d = ln(new / base). Logs make ratios symmetric; pairing takes out what drifts slowly
 //! (Abedi & Brecht 2017, DOI 10.1145/3030207.3030229). Estimates are t intervals on the mean of d.
 
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Mean of log ratios with its uncertainty.
@@ -16,6 +17,17 @@ pub struct Estimate {
     pub df: f64,
     /// How many independent values (pairs, rounds) it rests on.
     pub n: usize,
+}
+
+impl Serialize for Estimate {
+    /// As it is shown: the change and its 95 % interval in percent.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Estimate", 3)?;
+        fields.serialize_field("change_pct", &self.change_pct())?;
+        fields.serialize_field("interval_pct", &self.interval_pct())?;
+        fields.serialize_field("n", &self.n)?;
+        fields.end()
+    }
 }
 
 impl Estimate {

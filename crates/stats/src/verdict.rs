@@ -12,7 +12,7 @@ pub enum Better {
 }
 
 /// What an estimate says. *Faster* always means better, whatever the metric's direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Verdict {
     /// The change lies inside the margin: the 90 % interval is within it (two one-sided tests at 5 %).
     Same,

@@ -1,9 +1,9 @@
 //! Scales and ticks.
 
-use crate::chart::text_width;
+use super::text_width;
 
 /// How values are laid out along a length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub(crate) enum Spacing {
     /// Equal steps.
     Linear,
@@ -22,7 +22,7 @@ pub(crate) struct Scale {
 }
 
 /// A place on an axis with its label.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
     pub(crate) label: String,

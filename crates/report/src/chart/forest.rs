@@ -1,15 +1,17 @@
 //! Changes with their intervals beside the band of the margin, on an axis of ratios: twice and half are equally far
 //! from no change, and nothing can be below -100 %.
 
+use maud::{Markup, Render, html};
+use serde::Serialize;
+
 use super::axis::{Scale, Spacing, Tick, ratio_ticks};
 use super::{
-    END, FONT, Figure, LINE, MIDDLE, START, WIDE, coordinate, label, labels, rectangle, rule, text_width,
-    widest, wrapped,
+    END, FONT, Figure, LINE, MIDDLE, START, WIDE, label, labels, rectangle, rule, shape, text_width, widest,
+    wrapped,
 };
-use crate::markup::Markup;
+use crate::compared::Tone;
 use crate::numbers;
 use crate::sheet::Sheet;
-use crate::words::Tone;
 
 /// Height of a row beside that of its lines of text.
 const ROW: f64 = 10.0;
@@ -20,10 +22,10 @@ const FIGURES: f64 = 185.0;
 const GAP: f64 = 14.0;
 
 /// One line of the plot.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Row {
     pub(crate) label: String,
-    /// Change in percent.
+    /// In percent.
     pub(crate) change: f64,
     /// Its 95 % interval in percent, where there is one.
     pub(crate) interval: Option<(f64, f64)>,
@@ -32,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) total: bool,
 }
 
-/// What is drawn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Forest {
     pub(crate) title: String,
     pub(crate) caption: String,
@@ -58,82 +60,87 @@ fn ratio(percent: f64) -> f64 {
 }
 
 impl Forest {
-    /// Draws it; `None` without a finite change.
-    pub(crate) fn figure(self) -> Option<Figure> {
-        let rows: Vec<&Row> =
-            self.rows.iter().filter(|row| row.change.is_finite() && ratio(row.change) > 0.0).collect();
+    /// The rows that have a place on an axis of ratios.
+    fn drawable(&self) -> Vec<&Row> {
+        self.rows.iter().filter(|row| row.change.is_finite() && ratio(row.change) > 0.0).collect()
+    }
+}
+
+impl Render for Forest {
+    /// Nothing without a finite change.
+    fn render(&self) -> Markup {
+        let rows = self.drawable();
         if rows.is_empty() {
-            return None;
+            return html! {};
         }
-        let mut drawing = Markup::new();
         let top = 4.0;
         let mut bottom = top;
+        let placed = |row: &&'_ Row| {
+            let (name, figure) = (wrapped(&row.label, NAMES), figure_lines(row));
+            let height = ROW + LINE * name.len().max(figure.len()) as f64;
+            bottom += height;
+            (name, figure, bottom - height / 2.0)
+        };
+        let texts: Vec<_> = rows.iter().map(placed).collect();
         let placed: Vec<Placed<'_>> = rows
             .iter()
-            .map(|row| {
-                let (name, figure) = (wrapped(&row.label, NAMES), figure_lines(row));
-                let height = ROW + LINE * name.len().max(figure.len()) as f64;
-                bottom += height;
-                Placed { row, name, figure, middle: bottom - height / 2.0 }
-            })
+            .zip(texts)
+            .map(|(row, (name, figure, middle))| Placed { row, name, figure, middle })
             .collect();
         let left = widest(placed.iter().flat_map(|placed| &placed.name)) + GAP + 6.0;
         let right = WIDE - widest(placed.iter().flat_map(|placed| &placed.figure)) - GAP - 6.0;
         let ticks = self.ticks(&rows);
         let ends = (ticks[0], ticks[ticks.len() - 1]);
         let x = Scale::new(Spacing::Log, ends, (left, right));
-
         let band = (x.at(ratio(-self.margin)), x.at(ratio(self.margin)));
-        rectangle(&mut drawing, "band", (band.0, top), (band.1 - band.0, bottom - top));
-        let height = self.axis(&mut drawing, ticks, &x, (top, bottom), (left, right));
-        let mut clipped = false;
-        for Placed { row, name, figure, middle } in &placed {
-            labels(&mut drawing, left - GAP - 2.0, *middle, END, weight(row), name);
-            labels(&mut drawing, right + GAP + 2.0, *middle, START, weight(row), figure);
-            clipped |= draw(&mut drawing, row, &x, ends, *middle);
-        }
+        let (axis, height) = self.axis(ticks, &x, (top, bottom), (left, right));
+        let drawing = html! {
+            (rectangle("band", (band.0, top), (band.1 - band.0, bottom - top)))
+            (axis)
+            @for Placed { row, name, figure, middle } in &placed {
+                @let weight = if row.total { "strong" } else { "" };
+                (labels(left - GAP - 2.0, *middle, END, weight, name))
+                (labels(right + GAP + 2.0, *middle, START, weight, figure))
+                (interval_and_mark(row, &x, ends, *middle))
+            }
+        };
+        let clipped = rows.iter().any(|row| row.interval.is_some_and(|interval| goes_beyond(interval, ends)));
         let arrows = if clipped { " An arrow: the interval goes on, to the figure beside it." } else { "" };
-        Some(Figure {
-            title: self.title,
-            caption: format!("{}{arrows}", self.caption),
-            width: WIDE,
-            height,
-            drawing,
-            data: self.data,
-        })
+        let (title, caption) = (self.title.as_str(), &format!("{}{arrows}", self.caption));
+        Figure { title, caption, width: WIDE, height, drawing, data: &self.data }.render()
     }
+}
 
-    /// Draws the axis and its name; returns where they end.
+impl Forest {
+    /// The axis with its name, and where they end.
     fn axis(
         &self,
-        out: &mut Markup,
         ticks: Vec<f64>,
         x: &Scale,
         (top, bottom): (f64, f64),
         (left, right): (f64, f64),
-    ) -> f64 {
+    ) -> (Markup, f64) {
         let factors = ticks.iter().any(|tick| numbers::is_factor(percent(*tick)));
         let named = |value: f64| {
             let text = numbers::change_tick(percent(value));
             let unit = if factors && value != 1.0 && !numbers::is_factor(percent(value)) { " %" } else { "" };
             Tick { value, label: format!("{text}{unit}") }
         };
-        rule(out, "base", (x.at(1.0), top), (x.at(1.0), bottom));
-        for tick in apart(ticks.into_iter().map(named).collect(), x) {
-            let at = x.at(tick.value);
-            if tick.value != 1.0 {
-                rule(out, "grid", (at, top), (at, bottom));
-            }
-            label(out, at, bottom + 18.0, MIDDLE, "", &tick.label);
-        }
-        let name = format!("{}{}", self.x_name, if factors { "" } else { ", %" });
-        let lines = wrapped(&name, WIDE);
+        let lines = wrapped(&format!("{}{}", self.x_name, if factors { "" } else { ", %" }), WIDE);
         // Held inside the drawing when its middle is near an edge.
         let half = widest(&lines) / 2.0;
         let middle = f64::midpoint(left, right).min(WIDE - half).max(half);
         let lowest = bottom + 38.0 + LINE * (lines.len() as f64 - 1.0);
-        labels(out, middle, f64::midpoint(bottom + 38.0, lowest) - FONT * 0.35, MIDDLE, "axis", &lines);
-        lowest + 8.0
+        let drawing = html! {
+            (rule("base", (x.at(1.0), top), (x.at(1.0), bottom)))
+            @for tick in apart(ticks.into_iter().map(named).collect(), x) {
+                @let at = x.at(tick.value);
+                @if tick.value != 1.0 { (rule("grid", (at, top), (at, bottom))) }
+                (label(at, bottom + 18.0, MIDDLE, "", &tick.label))
+            }
+            (labels(middle, f64::midpoint(bottom + 38.0, lowest) - FONT * 0.35, MIDDLE, "axis", &lines))
+        };
+        (drawing, lowest + 8.0)
     }
 
     /// The axis holds every change, and every interval up to as far again as the changes reach.
@@ -159,12 +166,11 @@ fn percent(ratio: f64) -> f64 {
 
 /// Change and interval in one line, or in two where that is too wide.
 fn figure_lines(row: &Row) -> Vec<String> {
-    let whole = numbers::change_with_interval(row.change, row.interval);
-    match whole.split_once(" [") {
-        Some((change, interval)) if text_width(&whole) > FIGURES => {
-            vec![change.to_owned(), format!("[{interval}")]
-        }
-        _ => vec![whole],
+    let (change, interval) = numbers::change_and_interval(row.change, row.interval);
+    match interval {
+        Some(interval) if text_width(&format!("{change} {interval}")) > FIGURES => vec![change, interval],
+        Some(interval) => vec![format!("{change} {interval}")],
+        None => vec![change],
     }
 }
 
@@ -189,39 +195,30 @@ fn apart(ticks: Vec<Tick>, x: &Scale) -> Vec<Tick> {
     kept
 }
 
-fn weight(row: &Row) -> &'static str {
-    if row.total { "strong" } else { "" }
+/// Whether an end of an interval in percent is beyond the axis.
+fn goes_beyond((low, high): (f64, f64), (first, last): (f64, f64)) -> bool {
+    ratio(low) < first || ratio(high) > last
 }
 
-/// Draws the interval and the mark; whether an end of the interval is beyond the axis, and drawn as an arrow.
-fn draw(out: &mut Markup, row: &Row, x: &Scale, (first, last): (f64, f64), y: f64) -> bool {
-    let at = x.at(ratio(row.change));
+/// The interval and the mark; an end of the interval that is beyond the axis is an arrow.
+fn interval_and_mark(row: &Row, x: &Scale, (first, last): (f64, f64), y: f64) -> Markup {
     let class = row.tone.mark_class();
-    let mut clipped = false;
-    if let Some((low, high)) = row.interval.map(|(low, high)| (ratio(low), ratio(high))) {
-        rule(out, class, (x.at(low), y), (x.at(high), y));
-        for (end, is_beyond, arrow) in
-            [(low, low < first, "M0-4.5L-8 0L0 4.5z"), (high, high > last, "M0-4.5L8 0L0 4.5z")]
-        {
-            clipped |= is_beyond;
-            if is_beyond {
-                shape(out, arrow, class, (x.at(end), y));
-            } else {
-                rule(out, class, (x.at(end), y - 4.0), (x.at(end), y + 4.0));
-            }
+    let end = |end: f64, is_beyond: bool, arrow: &'static str| {
+        if is_beyond {
+            shape(class, arrow, (x.at(end), y))
+        } else {
+            rule(class, (x.at(end), y - 4.0), (x.at(end), y + 4.0))
         }
-    }
+    };
     let mark = if row.total { "M-8 0L0-6L8 0L0 6z" } else { row.tone.shape() };
-    shape(out, mark, class, (at, y));
-    clipped
-}
-
-fn shape(out: &mut Markup, outline: &'static str, class: &'static str, (x, y): (f64, f64)) {
-    out.tag("path")
-        .attr("d", outline)
-        .attr("transform", format_args!("translate({} {})", coordinate(x), coordinate(y)))
-        .class(class)
-        .empty();
+    html! {
+        @if let Some((low, high)) = row.interval.map(|(low, high)| (ratio(low), ratio(high))) {
+            (rule(class, (x.at(low), y), (x.at(high), y)))
+            (end(low, low < first, "M0-4.5L-8 0L0 4.5z"))
+            (end(high, high > last, "M0-4.5L8 0L0 4.5z"))
+        }
+        (shape(class, mark, (x.at(ratio(row.change)), y)))
+    }
 }
 
 #[cfg(test)]
@@ -250,8 +247,7 @@ mod tests {
             rows,
             data: Sheet::new("d"),
         };
-        let figure = forest.figure().expect("a finite change");
-        format!("{}{}", figure.drawing.as_str(), figure.caption)
+        forest.render().0
     }
 
     const ARROW: &str = "M0-4.5L8 0L0 4.5z";

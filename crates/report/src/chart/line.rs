@@ -1,8 +1,11 @@
 //! Lines with markers and whiskers over a common x.
 
+use maud::{Markup, Render, html};
+use serde::Serialize;
+
 use super::axis::{Scale, Spacing, Tick, log_ticks, round_ticks, without_overlap};
 use super::{END, FONT, Figure, MIDDLE, START, WIDTH, label, mark, rule, text_width};
-use crate::markup::Markup;
+use crate::numbers;
 use crate::sheet::Sheet;
 
 /// Height of the plotting area.
@@ -11,7 +14,7 @@ const BOTTOM: f64 = 46.0;
 const RIGHT: f64 = 14.0;
 
 /// A point; whiskers where `range` is given.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
@@ -19,14 +22,38 @@ pub(crate) struct Point {
 }
 
 /// Points of one arm.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Series {
     /// Its name; empty where there is only one.
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
 }
 
-/// What is drawn.
+/// What y is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) enum Unit {
+    PerSecond,
+    Nanoseconds,
+}
+
+impl Unit {
+    fn tick(self, value: f64) -> String {
+        match self {
+            Self::PerSecond => numbers::figure_short(value),
+            Self::Nanoseconds if value == 0.0 => "0".to_owned(),
+            Self::Nanoseconds => numbers::latency_tick(value),
+        }
+    }
+
+    pub(crate) fn text(self, value: f64) -> String {
+        match self {
+            Self::PerSecond => numbers::tps(value),
+            Self::Nanoseconds => numbers::latency_ns(value),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct LineChart {
     pub(crate) title: String,
     pub(crate) caption: String,
@@ -35,22 +62,21 @@ pub(crate) struct LineChart {
     /// Ticks of x; their first and last bound the axis.
     pub(crate) x_ticks: Vec<Tick>,
     pub(crate) y_spacing: Spacing,
-    pub(crate) y_label: fn(f64) -> String,
+    pub(crate) unit: Unit,
     /// Whether points are marked; lines of many points are clearer without.
     pub(crate) markers: bool,
     pub(crate) series: Vec<Series>,
     pub(crate) data: Sheet,
 }
 
-impl LineChart {
-    /// Draws it.
-    pub(crate) fn figure(self) -> Figure {
-        let mut drawing = Markup::new();
+impl Render for LineChart {
+    fn render(&self) -> Markup {
         let ticks = self.y_ticks();
         let widest = ticks.iter().map(|tick| text_width(&tick.label)).fold(0.0, f64::max);
         let left = (widest + 12.0).clamp(36.0, WIDTH / 3.0);
         let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
-        let top = mark::legend(&mut drawing, &names, left) + FONT + 16.0;
+        let (legend, height) = mark::legend(&names, left);
+        let top = height + FONT + 16.0;
         let (bottom, right) = (top + PLOT, WIDTH - RIGHT);
         let bounds = |ticks: &[Tick]| {
             (ticks.first().map_or(0.0, |tick| tick.value), ticks.last().map_or(1.0, |tick| tick.value))
@@ -58,50 +84,42 @@ impl LineChart {
         let y = Scale::new(self.y_spacing, bounds(&ticks), (bottom, top));
         // Room beside the first and last point for markers.
         let x = Scale::new(Spacing::Linear, bounds(&self.x_ticks), (left + 10.0, right - 10.0));
-
-        label(&mut drawing, 0.0, top - 15.0, START, "axis", self.y_name);
-        for tick in &ticks {
-            let at = y.at(tick.value);
-            rule(&mut drawing, "grid", (left, at), (right, at));
-            label(&mut drawing, left - 6.0, at + FONT * 0.35, END, "", &tick.label);
-        }
-        rule(&mut drawing, "base", (left, bottom), (right, bottom));
-        for tick in without_overlap(self.x_ticks.clone(), &x) {
-            let at = x.at(tick.value);
-            rule(&mut drawing, "base", (at, bottom), (at, bottom + 5.0));
-            // Held inside the drawing.
-            let middle = at.min(WIDTH - text_width(&tick.label) / 2.0);
-            label(&mut drawing, middle, bottom + 20.0, MIDDLE, "", &tick.label);
-        }
-        label(&mut drawing, (left + right) / 2.0, bottom + 40.0, MIDDLE, "axis", self.x_name);
-        for (style, series) in self.series.iter().enumerate() {
-            self.draw(&mut drawing, style, series, &x, &y);
-        }
-        Figure {
-            title: self.title,
-            caption: self.caption,
-            width: WIDTH,
-            height: bottom + BOTTOM,
-            drawing,
-            data: self.data,
-        }
+        let drawing = html! {
+            (legend)
+            (label(0.0, top - 15.0, START, "axis", self.y_name))
+            @for tick in &ticks {
+                @let at = y.at(tick.value);
+                (rule("grid", (left, at), (right, at)))
+                (label(left - 6.0, at + FONT * 0.35, END, "", &tick.label))
+            }
+            (rule("base", (left, bottom), (right, bottom)))
+            @for tick in without_overlap(self.x_ticks.clone(), &x) {
+                @let at = x.at(tick.value);
+                (rule("base", (at, bottom), (at, bottom + 5.0)))
+                // Held inside the drawing.
+                (label(at.min(WIDTH - text_width(&tick.label) / 2.0), bottom + 20.0, MIDDLE, "", &tick.label))
+            }
+            (label((left + right) / 2.0, bottom + 40.0, MIDDLE, "axis", self.x_name))
+            @for (style, series) in self.series.iter().enumerate() { (self.line(style, series, &x, &y)) }
+        };
+        let (title, caption, data) = (self.title.as_str(), self.caption.as_str(), &self.data);
+        Figure { title, caption, width: WIDTH, height: bottom + BOTTOM, drawing, data }.render()
     }
+}
 
-    fn draw(&self, out: &mut Markup, style: usize, series: &Series, x: &Scale, y: &Scale) {
+impl LineChart {
+    fn line(&self, style: usize, series: &Series, x: &Scale, y: &Scale) -> Markup {
         let finite = || series.points.iter().filter(|point| point.x.is_finite() && point.y.is_finite());
-        for point in finite() {
-            if let Some((low, high)) = point.range.filter(|(low, high)| low.is_finite() && high.is_finite()) {
-                mark::whisker(out, style, x.at(point.x), (y.at(low), y.at(high)));
-            }
-        }
+        let whiskers = finite().filter_map(|point| {
+            let (low, high) = point.range.filter(|(low, high)| low.is_finite() && high.is_finite())?;
+            Some((x.at(point.x), (y.at(low), y.at(high))))
+        });
         let places: Vec<(f64, f64)> = finite().map(|point| (x.at(point.x), y.at(point.y))).collect();
-        mark::line(out, style, &places);
-        if self.markers {
-            for place in places {
-                mark::marker(out, style, place);
-            }
-        } else if let Some(last) = places.last() {
-            mark::marker(out, style, *last);
+        let marked = if self.markers { 0 } else { places.len().saturating_sub(1) };
+        html! {
+            @for (x, ends) in whiskers { (mark::whisker(style, x, ends)) }
+            (mark::line(style, &places))
+            @for place in &places[marked..] { (mark::marker(style, *place)) }
         }
     }
 
@@ -118,6 +136,6 @@ impl LineChart {
             Spacing::Linear => round_ticks(0.0, high, 4.0),
             Spacing::Log => log_ticks(low, high),
         };
-        ticks.into_iter().map(|value| Tick { value, label: (self.y_label)(value) }).collect()
+        ticks.into_iter().map(|value| Tick { value, label: self.unit.tick(value) }).collect()
     }
 }

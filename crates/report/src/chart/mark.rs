@@ -1,7 +1,8 @@
 //! How series are told apart: colour, dash pattern and marker shape, all three at once.
 
-use super::{FONT, WIDTH, coordinate, label};
-use crate::markup::Markup;
+use maud::{Markup, html};
+
+use super::{FONT, START, WIDTH, coordinate, label, shape, widest, wrapped};
 
 /// Number of styles; a seventh series looks like the first.
 const STYLES: usize = 6;
@@ -20,64 +21,54 @@ const SHAPES: [&str; STYLES] = [
 /// Height of one row of the legend.
 const LINE: f64 = 22.0;
 
-/// Draws a line through points; fewer than two draw nothing.
-pub(crate) fn line(out: &mut Markup, style: usize, points: &[(f64, f64)]) {
-    if points.len() < 2 {
-        return;
+/// A line through points; fewer than two draw nothing.
+pub(super) fn line(style: usize, points: &[(f64, f64)]) -> Markup {
+    let step = |(n, (x, y)): (usize, &(f64, f64))| {
+        format!("{}{} {}", if n == 0 { 'M' } else { 'L' }, coordinate(*x), coordinate(*y))
+    };
+    let path: String = points.iter().enumerate().map(step).collect();
+    let class = format!("line {}", CLASSES[style % STYLES]);
+    html! {
+        @if points.len() > 1 { path d=(path) class=(class) stroke-dasharray=(DASHES[style % STYLES]) {} }
     }
-    let path: Vec<String> = points
-        .iter()
-        .enumerate()
-        .map(|(n, (x, y))| format!("{}{} {}", if n == 0 { 'M' } else { 'L' }, coordinate(*x), coordinate(*y)))
-        .collect();
-    out.tag("path")
-        .attr("d", path.concat())
-        .attr("class", format_args!("line {}", CLASSES[style % STYLES]))
-        .attr("stroke-dasharray", DASHES[style % STYLES])
-        .empty();
 }
 
-/// Draws a marker.
-pub(crate) fn marker(out: &mut Markup, style: usize, (x, y): (f64, f64)) {
-    out.tag("path")
-        .attr("d", SHAPES[style % STYLES])
-        .attr("transform", format_args!("translate({} {})", coordinate(x), coordinate(y)))
-        .attr("class", format_args!("mark {}", CLASSES[style % STYLES]))
-        .empty();
+pub(super) fn marker(style: usize, place: (f64, f64)) -> Markup {
+    shape(&format!("mark {}", CLASSES[style % STYLES]), SHAPES[style % STYLES], place)
 }
 
-/// Draws a vertical whisker with caps.
-pub(crate) fn whisker(out: &mut Markup, style: usize, x: f64, (low, high): (f64, f64)) {
+/// A vertical whisker with caps.
+pub(super) fn whisker(style: usize, x: f64, (low, high): (f64, f64)) -> Markup {
     let (x, low, high) = (coordinate(x), coordinate(low), coordinate(high));
-    out.tag("path")
-        .attr("d", format_args!("M{x} {low}V{high}m-3.5 0h7M{x} {low}m-3.5 0h7"))
-        .attr("class", format_args!("whisker {}", CLASSES[style % STYLES]))
-        .empty();
+    let path = format!("M{x} {low}V{high}m-3.5 0h7M{x} {low}m-3.5 0h7");
+    html! { path d=(path) class=(format!("whisker {}", CLASSES[style % STYLES])) {} }
 }
 
-/// Draws the legend from the top; returns its height. One nameless series needs none.
-pub(crate) fn legend(out: &mut Markup, names: &[&str], left: f64) -> f64 {
+/// The legend from the top, and its height. One nameless series needs none.
+pub(super) fn legend(names: &[&str], left: f64) -> (Markup, f64) {
     const SAMPLE: f64 = 30.0;
     const GAP: f64 = 18.0;
     if names.iter().all(|name| name.is_empty()) {
-        return 0.0;
+        return (html! {}, 0.0);
     }
     let (mut x, mut y) = (left, LINE / 2.0 + 2.0);
+    let mut entries = Vec::new();
     for (style, name) in names.iter().enumerate() {
-        let lines = super::wrapped(name, WIDTH - left - SAMPLE - GAP);
-        let width = SAMPLE + 6.0 + super::widest(&lines);
+        let lines = wrapped(name, WIDTH - left - SAMPLE - GAP);
+        let width = SAMPLE + 6.0 + widest(&lines);
         if x > left && x + width > WIDTH {
             (x, y) = (left, y + LINE);
         }
-        line(out, style, &[(x, y), (x + SAMPLE, y)]);
-        marker(out, style, (x + SAMPLE / 2.0, y));
-        for (line, place) in lines.iter().zip(0u32..) {
-            if place > 0 {
-                y += super::LINE;
+        let first = y;
+        y += super::LINE * (lines.len() as f64 - 1.0);
+        entries.push(html! {
+            (line(style, &[(x, first), (x + SAMPLE, first)]))
+            (marker(style, (x + SAMPLE / 2.0, first)))
+            @for (line, place) in lines.iter().zip(0u32..) {
+                (label(x + SAMPLE + 6.0, first + super::LINE * f64::from(place) + FONT * 0.35, START, "", line))
             }
-            label(out, x + SAMPLE + 6.0, y + FONT * 0.35, super::START, "", line);
-        }
+        });
         x += width + GAP;
     }
-    y + LINE / 2.0 + 4.0
+    (html! { @for entry in &entries { (entry) } }, y + LINE / 2.0 + 4.0)
 }

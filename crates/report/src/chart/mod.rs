@@ -1,19 +1,16 @@
-//! Charts as hand-written SVG: themed by CSS variables, readable without colour, with their data as a table.
+//! Charts as SVG of our own, so that a page needs no script and shows the same in print and without colour
+//! (docs/decisions/0006); themed by CSS variables, each with its data as a table.
 //!
-//! [`line`] draws anything with a y for each x; [`clients`], [`ladder`], [`latency`] and [`time`] shape runs for it.
-//! [`forest`] draws changes with intervals, [`phases`] the phases of a job.
+//! What is drawn is plain data: a [`line::LineChart`], a [`forest::Forest`], the [`bars::Bars`] of a job's phases.
 
 pub(crate) mod axis;
-pub(crate) mod clients;
+pub(crate) mod bars;
 pub(crate) mod forest;
-pub(crate) mod ladder;
-pub(crate) mod latency;
 pub(crate) mod line;
-pub(crate) mod mark;
-pub(crate) mod phases;
-pub(crate) mod time;
+mod mark;
 
-use crate::markup::Markup;
+use maud::{Markup, Render, html};
+
 use crate::sheet::Sheet;
 
 /// Width of most drawings, in their own units; the page scales them.
@@ -24,44 +21,39 @@ const WIDE: f64 = 680.0;
 const FONT: f64 = 13.0;
 
 /// A drawing with the words and the data that belong to it.
-#[derive(Debug, Clone)]
-pub(crate) struct Figure {
-    /// What it is a picture of.
-    pub(crate) title: String,
+struct Figure<'a> {
+    title: &'a str,
     /// A sentence that says what one sees.
-    pub(crate) caption: String,
-    /// Width in the drawing's units.
-    pub(crate) width: f64,
-    /// Height in the drawing's units.
-    pub(crate) height: f64,
-    /// The drawing.
-    pub(crate) drawing: Markup,
+    caption: &'a str,
+    /// In the drawing's units.
+    width: f64,
+    height: f64,
+    drawing: Markup,
     /// The same as a table.
-    pub(crate) data: Sheet,
+    data: &'a Sheet,
 }
 
-impl Figure {
-    /// Writes title, drawing, caption and data.
-    pub(crate) fn write(&self, out: &mut Markup) {
-        out.tag("figure").class(if self.width > WIDTH { "chart wide" } else { "chart" }).with(|out| {
-            out.tag("h4").text(&self.title);
-            // It scrolls on narrow screens, and must be reachable by keyboard then.
-            out.tag("div").class("drawing").attr("tabindex", "0").with(|out| self.draw(out));
-            out.tag("figcaption").text(&self.caption);
-            out.tag("details").with(|out| {
-                out.tag("summary").text("Data of this chart");
-                self.data.write(out);
-            });
-        });
-    }
-
-    fn draw(&self, out: &mut Markup) {
+impl Render for Figure<'_> {
+    fn render(&self) -> Markup {
         let view = format!("0 0 {} {}", coordinate(self.width), coordinate(self.height));
-        out.tag("svg").attr("viewBox", view).attr("role", "img").with(|out| {
-            out.tag("title").text(&self.title);
-            out.tag("desc").text(&self.caption);
-            out.append(&self.drawing);
-        });
+        html! {
+            figure.chart.wide[self.width > WIDTH] {
+                h4 { (self.title) }
+                // It scrolls on narrow screens, and must be reachable by keyboard then.
+                div.drawing tabindex="0" {
+                    svg viewBox=(view) role="img" {
+                        title { (self.title) }
+                        desc { (self.caption) }
+                        (self.drawing)
+                    }
+                }
+                figcaption { (self.caption) }
+                details {
+                    summary { "Data of this chart" }
+                    (self.data)
+                }
+            }
+        }
     }
 }
 
@@ -150,11 +142,13 @@ fn broken(word: &str, width: f64) -> Vec<String> {
 /// Distance between lines of a label.
 const LINE: f64 = 16.0;
 
-/// Draws lines of text around the middle of a row.
-fn labels(out: &mut Markup, x: f64, middle: f64, anchor: Anchor, class: &'static str, lines: &[String]) {
+/// Lines of text around the middle of a row.
+fn labels(x: f64, middle: f64, anchor: Anchor, class: &'static str, lines: &[String]) -> Markup {
     let first = middle + FONT * 0.35 - LINE * (lines.len() as f64 - 1.0) / 2.0;
-    for (line, place) in lines.iter().zip(0u32..) {
-        label(out, x, first + LINE * f64::from(place), anchor, class, line);
+    html! {
+        @for (line, place) in lines.iter().zip(0u32..) {
+            (label(x, first + LINE * f64::from(place), anchor, class, line))
+        }
     }
 }
 
@@ -169,33 +163,26 @@ const START: Anchor = "start";
 const MIDDLE: Anchor = "middle";
 const END: Anchor = "end";
 
-fn label(out: &mut Markup, x: f64, y: f64, anchor: Anchor, class: &'static str, text: &str) {
-    out.tag("text")
-        .attr("x", coordinate(x))
-        .attr("y", coordinate(y))
-        .attr("text-anchor", anchor)
-        .class(class)
-        .text(text);
+fn label(x: f64, y: f64, anchor: Anchor, class: &'static str, text: &str) -> Markup {
+    let class = (!class.is_empty()).then_some(class);
+    html! { text x=(coordinate(x)) y=(coordinate(y)) text-anchor=(anchor) class=[class] { (text) } }
 }
 
-fn rule(out: &mut Markup, class: &'static str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-    out.tag("line")
-        .attr("x1", coordinate(x1))
-        .attr("y1", coordinate(y1))
-        .attr("x2", coordinate(x2))
-        .attr("y2", coordinate(y2))
-        .class(class)
-        .empty();
+fn rule(class: &'static str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Markup {
+    html! {
+        line x1=(coordinate(x1)) y1=(coordinate(y1)) x2=(coordinate(x2)) y2=(coordinate(y2)) class=(class) {}
+    }
 }
 
-fn rectangle(out: &mut Markup, class: &'static str, (x, y): (f64, f64), (width, height): (f64, f64)) {
-    out.tag("rect")
-        .attr("x", coordinate(x))
-        .attr("y", coordinate(y))
-        .attr("width", coordinate(width.max(0.0)))
-        .attr("height", coordinate(height.max(0.0)))
-        .class(class)
-        .empty();
+fn rectangle(class: &'static str, (x, y): (f64, f64), (width, height): (f64, f64)) -> Markup {
+    let (width, height) = (coordinate(width.max(0.0)), coordinate(height.max(0.0)));
+    html! { rect x=(coordinate(x)) y=(coordinate(y)) width=(width) height=(height) class=(class) {} }
+}
+
+/// An outline around a point.
+fn shape(class: &str, outline: &'static str, (x, y): (f64, f64)) -> Markup {
+    let place = format!("translate({} {})", coordinate(x), coordinate(y));
+    html! { path d=(outline) transform=(place) class=(class) {} }
 }
 
 #[cfg(test)]

@@ -2,18 +2,14 @@
 
 use results::{Table, Value};
 
-use super::{Printer, hex};
+use super::hex;
 
-pub(super) struct Csv;
-
-impl Printer for Csv {
-    fn print(&self, table: &Table) -> String {
-        let mut out = line(table.columns.iter().map(|name| quoted(name)));
-        for row in &table.rows {
-            out.push_str(&line(row.iter().map(field)));
-        }
-        out
+pub(super) fn print(table: &Table) -> String {
+    let mut out = line(table.columns.iter().map(|name| quoted(name)));
+    for row in &table.rows {
+        out.push_str(&line(row.iter().map(field)));
     }
+    out
 }
 
 fn line(fields: impl Iterator<Item = String>) -> String {

@@ -2,24 +2,20 @@
 
 use results::Table;
 
-use super::{Printer, Units, is_numeric};
+use super::{Units, is_numeric};
 use crate::visible;
 
-pub(super) struct Markdown(pub(super) Units);
-
-impl Printer for Markdown {
-    fn print(&self, table: &Table) -> String {
-        let mut out = line(table.columns.iter().map(|name| escaped(&visible::line(self.0.heading(name)))));
-        out.push_str(&line(
-            (0..table.columns.len())
-                .map(|column| if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }),
-        ));
-        for row in &table.rows {
-            let cells = row.iter().zip(&table.columns);
-            out.push_str(&line(cells.map(|(value, column)| escaped(&self.0.text(value, column)))));
-        }
-        out
+pub(super) fn print(table: &Table, units: Units) -> String {
+    let mut out = line(table.columns.iter().map(|name| escaped(&visible::line(units.heading(name)))));
+    out.push_str(&line(
+        (0..table.columns.len())
+            .map(|column| if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }),
+    ));
+    for row in &table.rows {
+        let cells = row.iter().zip(&table.columns);
+        out.push_str(&line(cells.map(|(value, column)| escaped(&units.text(value, column)))));
     }
+    out
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
@@ -65,6 +61,6 @@ mod tests {
             assert_eq!(escaped(text), wanted);
         }
         let table = Table::new(&["tps_mean", "tps_max"]);
-        assert!(Markdown(Units::Suited).print(&table).starts_with("| tps_mean | tps_max |\n"));
+        assert!(print(&table, Units::Suited).starts_with("| tps_mean | tps_max |\n"));
     }
 }

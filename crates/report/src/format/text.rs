@@ -6,7 +6,7 @@ use comfy_table::{
 };
 use results::{Table, Value};
 
-use super::{Printer, Units, is_numeric};
+use super::{Units, is_numeric};
 use crate::visible;
 
 /// Width of a table, in characters, where its columns can be made to fit.
@@ -23,30 +23,26 @@ const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('-').junction('-'))
     .content_lines(ContentLineStyle::none());
 
-pub(super) struct Text(pub(super) Units);
-
-impl Printer for Text {
-    fn print(&self, table: &Table) -> String {
-        let columns: Vec<Column> = (0..table.columns.len()).map(|at| Column::of(table, at, self.0)).collect();
-        let widths = widths(&columns);
-        let mut grid = Grid::new();
-        grid.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
-        grid.set_width((total(&widths) + GAP) as u16);
-        grid.set_header(columns.iter().zip(&widths).map(|(column, &width)| column.cell(&column.head(width))));
-        for row in 0..table.rows.len() {
-            grid.add_row(columns.iter().map(|column| column.cell(&column.texts[row])));
-        }
-        for (at, width) in widths.iter().enumerate() {
-            let padding = if at + 1 < widths.len() { PADDING } else { 0 };
-            if let Some(column) = grid.column_mut(at) {
-                column.set_padding((0, padding));
-                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(*width as u16 + padding)));
-            }
-        }
-        let rows = if table.rows.is_empty() { "(0 rows)\n" } else { "" };
-        let lines: Vec<String> = grid.lines().map(|line| line.trim_end().to_owned()).collect();
-        format!("{}\n{rows}", lines.join("\n"))
+pub(super) fn print(table: &Table, units: Units) -> String {
+    let columns: Vec<Column> = (0..table.columns.len()).map(|at| Column::of(table, at, units)).collect();
+    let widths = widths(&columns);
+    let mut grid = Grid::new();
+    grid.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
+    grid.set_width((total(&widths) + GAP) as u16);
+    grid.set_header(columns.iter().zip(&widths).map(|(column, &width)| column.cell(&column.head(width))));
+    for row in 0..table.rows.len() {
+        grid.add_row(columns.iter().map(|column| column.cell(&column.texts[row])));
     }
+    for (at, width) in widths.iter().enumerate() {
+        let padding = if at + 1 < widths.len() { PADDING } else { 0 };
+        if let Some(column) = grid.column_mut(at) {
+            column.set_padding((0, padding));
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(*width as u16 + padding)));
+        }
+    }
+    let rows = if table.rows.is_empty() { "(0 rows)\n" } else { "" };
+    let lines: Vec<String> = grid.lines().map(|line| line.trim_end().to_owned()).collect();
+    format!("{}\n{rows}", lines.join("\n"))
 }
 
 /// A column as it will be printed.

@@ -34,7 +34,7 @@ impl Sums {
 
 /// What happened in one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Aggregate {
+struct Aggregate {
     latency: Sums,
     lag: Sums,
     skipped: u64,
@@ -47,7 +47,7 @@ pub struct Aggregate {
 
 impl Aggregate {
     /// Counts a transaction.
-    pub fn add(&mut self, transaction: &Transaction) {
+    fn add(&mut self, transaction: &Transaction) {
         if transaction.end == End::Skipped {
             self.skipped += 1;
             return;
@@ -68,7 +68,7 @@ impl Aggregate {
 
     /// Appends its line, with the line's end; `start_s` is the interval's start in s since 1970. What the run's
     /// options do not ask for is 0.
-    pub fn append(&self, start_s: i64, format: &LogFormat, out: &mut String) {
+    fn append(&self, start_s: i64, format: &LogFormat, out: &mut String) {
         // Writing to a string cannot fail.
         let _ = self.write(start_s, format, out);
     }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use serde::{Serialize, Serializer};
+
 /// Name and version of the schema; the number changes when a fact changes its meaning, its name or its place.
-pub const SCHEMA: &str = "pgdyno-pgbench/1";
+pub(super) const SCHEMA: &str = "pgdyno-pgbench/1";
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +62,29 @@ impl<T: Into<Fact>> From<Option<T>> for Fact {
     }
 }
 
+impl Serialize for Fact {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Absent => serializer.serialize_none(),
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::Count(count) => serializer.serialize_u64(*count),
+            // Without a fraction as a whole number, as far as those go.
+            Self::Number(value) if value.abs() < 1e15 && rounded(*value).fract() == 0.0 => {
+                serializer.serialize_i64(rounded(*value) as i64)
+            }
+            Self::Number(value) => serializer.serialize_f64(rounded(*value)),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Part(facts) => serializer.collect_map(facts.iter().map(|(name, fact)| (name, fact))),
+            Self::List(facts) => serializer.collect_seq(facts),
+        }
+    }
+}
+
+/// To six decimals.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
 /// A number with at most six decimals, none of them a trailing nought.
 fn number(value: f64) -> String {
     let text = format!("{value:.6}");
@@ -69,53 +94,8 @@ fn number(value: f64) -> String {
 
 /// As a JSON document with its line's end.
 pub(super) fn json(fact: &Fact) -> String {
-    let mut out = String::new();
-    write_json(fact, 0, &mut out);
-    out.push('\n');
-    out
-}
-
-fn write_json(fact: &Fact, depth: usize, out: &mut String) {
-    match fact {
-        Fact::Absent => out.push_str("null"),
-        Fact::Flag(flag) => out.push_str(if *flag { "true" } else { "false" }),
-        Fact::Count(count) => out.push_str(&count.to_string()),
-        Fact::Number(value) => out.push_str(&number(*value)),
-        Fact::Text(text) => out.push_str(&quoted(text)),
-        Fact::Part(facts) => write_nested(facts.iter(), ('{', '}'), depth, out, |(name, fact), out| {
-            out.push_str(&quoted(name));
-            out.push_str(": ");
-            write_json(fact, depth + 1, out);
-        }),
-        Fact::List(facts) => write_nested(facts.iter(), ('[', ']'), depth, out, |fact, out| {
-            write_json(fact, depth + 1, out);
-        }),
-    }
-}
-
-fn write_nested<T>(
-    items: impl ExactSizeIterator<Item = T>,
-    (open, close): (char, char),
-    depth: usize,
-    out: &mut String,
-    write: impl Fn(T, &mut String),
-) {
-    let count = items.len();
-    out.push(open);
-    for (index, item) in items.enumerate() {
-        out.push_str(if index == 0 { "\n" } else { ",\n" });
-        out.push_str(&"  ".repeat(depth + 1));
-        write(item, out);
-    }
-    if count > 0 {
-        out.push('\n');
-        out.push_str(&"  ".repeat(depth));
-    }
-    out.push(close);
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let text = serde_json::to_string_pretty(fact).expect("names are texts, numbers are finite");
+    text + "\n"
 }
 
 /// As lines `name=value`; names of parts are joined by dots.

@@ -8,8 +8,8 @@ use super::Losses;
 use super::facts::Fact;
 use super::machine::part;
 
-/// Outages told one by one; machine formats have all of them.
-const TOLD: usize = 10;
+/// Outages listed one by one; machine formats have all of them.
+const LISTED: usize = 10;
 
 fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
@@ -19,8 +19,8 @@ impl fmt::Display for Losses {
     /// The lines of a report, each with its end.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "connections lost: {}", self.connections)?;
-        let (told, rest) = self.outages.split_at(self.outages.len().min(TOLD));
-        told.iter().try_for_each(|outage| write_outage(outage, out))?;
+        let (listed, rest) = self.outages.split_at(self.outages.len().min(LISTED));
+        listed.iter().try_for_each(|outage| write_outage(outage, out))?;
         let more = rest.len() as u64 + self.outages_dropped;
         if more > 0 {
             let length = seconds(rest.iter().map(Outage::length_ns).sum());
@@ -70,12 +70,12 @@ mod tests {
         report.losses = Some(Losses { connections: 9, outages, outages_dropped: 0 });
         insta::assert_snapshot!(text(&report));
         let facts = lines(&report);
-        let told = facts.lines().filter(|line| {
+        let own = facts.lines().filter(|line| {
             ["connections_lost", "outages", "settings.reconnect_lost"]
                 .iter()
                 .any(|name| line.starts_with(name))
         });
-        insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"));
+        insta::assert_snapshot!(own.collect::<Vec<_>>().join("\n"));
         serde_json::from_str::<serde_json::Value>(&json(&report)).expect("valid JSON");
     }
 

@@ -1,6 +1,6 @@
 //! What the pgbench drop-in prints of a run: pgbench 18's report, machine formats, progress and log lines.
 //!
-//! [`Report`] is everything that the end of a run says; [`text`] prints it as pgbench does, [`json`] and [`lines`]
+//! [`Report`] is everything that the end of a run says; [`text()`] prints it as pgbench does, [`json`] and [`lines`]
 //! as docs/pgbench-output.md describes.
 
 mod aggregate;
@@ -19,8 +19,7 @@ mod text;
 use record::Outage;
 use stats::Histogram;
 
-pub use aggregate::{Aggregate, Aggregates};
-pub use facts::SCHEMA;
+pub use aggregate::Aggregates;
 pub use log::{End, LogFormat, Transaction};
 pub use machine::{json, lines};
 pub use percentile::{Percentile, PercentileError};

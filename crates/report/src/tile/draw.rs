@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use super::decode::{Feature, Kind, Layer};
-use crate::markup::Markup;
 
 /// Width and height of the picture in its own units: half pixels of a 512 px tile.
 pub(super) const GRID: i32 = 1024;
@@ -37,8 +38,15 @@ impl Paths {
     }
 }
 
-/// Draws all layers, with the finest detail that fits the budget.
-pub(super) fn draw(layers: &[Layer], out: &mut Markup) {
+/// An outline and how it is painted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Painted {
+    pub(super) class: &'static str,
+    pub(super) outline: String,
+}
+
+/// All layers, with the finest detail that fits the budget; what comes later is painted over what came before.
+pub(super) fn draw(layers: &[Layer]) -> Vec<Painted> {
     let mut detail = FINEST;
     let mut paths = drawn(layers, detail);
     while paths.bytes() > BUDGET && detail < COARSEST {
@@ -47,17 +55,17 @@ pub(super) fn draw(layers: &[Layer], out: &mut Markup) {
     }
     // Large below small.
     paths.ground.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let ground = paths.ground.into_iter().map(|(_, path)| ("ground", path));
-    let others =
-        [("area", paths.polygons.text), ("way", paths.lines.text), ("point", paths.points.text)].into_iter();
+    let ground = paths.ground.into_iter().map(|(_, outline)| Painted { class: "ground", outline });
+    let others = [("area", paths.polygons.text), ("way", paths.lines.text), ("point", paths.points.text)]
+        .map(|(class, outline)| Painted { class, outline });
     // A tile of nothing but long outlines may exceed the budget at any detail: then parts are left out.
     let mut left = BUDGET;
-    for (class, path) in ground.chain(others).filter(|(_, path)| !path.is_empty()) {
-        if path.len() <= left {
-            left -= path.len();
-            out.tag("path").class(class).attr("d", path).empty();
-        }
-    }
+    let fits = |path: &Painted| {
+        let fits = !path.outline.is_empty() && path.outline.len() <= left;
+        left -= if fits { path.outline.len() } else { 0 };
+        fits
+    };
+    ground.chain(others).filter(fits).collect()
 }
 
 fn drawn(layers: &[Layer], detail: f64) -> Paths {

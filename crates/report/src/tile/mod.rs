@@ -1,54 +1,86 @@
 //! Vector tiles as pictures: SVG of bounded size, simplified to what can be seen.
+//!
+//! Decoding is our own: a tile of a server under test may be broken, and must neither fail a report nor cost it more than
+//! its size; what is wrong with it stands in place of the picture.
 
 mod decode;
 mod draw;
 
+use maud::{Markup, Render, html};
 use record::Artifact;
+use serde::Serialize;
 
-use crate::markup::Markup;
 use crate::numbers;
 
 /// Media type of Mapbox vector tiles.
 pub const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
 /// What must stand with every picture of OpenStreetMap data.
-pub const ATTRIBUTION: &str = "© OpenStreetMap contributors";
+pub(crate) const ATTRIBUTION: &str = "© OpenStreetMap contributors";
 
-/// Writes a tile as a figure: picture, place, bytes and features; the reason instead, where it cannot be drawn.
-pub(crate) fn write(artifact: &Artifact, out: &mut Markup) {
-    let size = numbers::bytes(artifact.bytes.len() as u64);
-    out.tag("figure").class("tile").with(|out| match decode::decode(&artifact.bytes) {
-        Ok(layers) => {
-            let features = layers.iter().map(|layer| layer.features.len()).sum::<usize>();
-            let caption = format!(
-                "{}: {size}, {}",
-                place(&artifact.name),
-                numbers::counted(features, "feature", "features")
-            );
-            picture(&layers, &caption, out);
-            out.tag("figcaption").with(|out| {
-                out.tag("strong").text(&caption);
-                if !artifact.caption.is_empty() {
-                    out.text(". ").text(&artifact.caption);
-                }
-                out.tag("br").empty();
-                out.tag("small").text(ATTRIBUTION);
-            });
-        }
-        Err(broken) => out.tag("figcaption").with(|out| {
-            out.tag("strong").text(place(&artifact.name));
-            out.text(format_args!(": not available: {broken} ({size})"));
-        }),
-    });
+/// A tile with its picture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Sample {
+    /// `z14/8851/6439`; a name that is not of a tile as it is.
+    place: String,
+    bytes: u64,
+    /// What it shows.
+    caption: String,
+    /// The reason instead, where it cannot be drawn.
+    picture: Result<Picture, String>,
 }
 
-fn picture(layers: &[decode::Layer], caption: &str, out: &mut Markup) {
-    let view = format!("0 0 {0} {0}", draw::GRID);
-    out.tag("svg").attr("viewBox", view).attr("role", "img").with(|out| {
-        out.tag("title").text(caption);
-        out.tag("desc").text(format_args!("A picture of the map tile. {ATTRIBUTION}."));
-        draw::draw(layers, out);
-    });
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Picture {
+    features: usize,
+    paths: Vec<draw::Painted>,
+}
+
+impl Sample {
+    pub(crate) fn of(artifact: &Artifact) -> Self {
+        let picture = |layers: Vec<decode::Layer>| Picture {
+            features: layers.iter().map(|layer| layer.features.len()).sum(),
+            paths: draw::draw(&layers),
+        };
+        Self {
+            place: place(&artifact.name),
+            bytes: artifact.bytes.len() as u64,
+            caption: artifact.caption.clone(),
+            picture: decode::decode(&artifact.bytes).map(picture).map_err(|broken| broken.to_string()),
+        }
+    }
+}
+
+impl Render for Sample {
+    fn render(&self) -> Markup {
+        let size = numbers::bytes(self.bytes);
+        let said = |picture: &Picture| {
+            format!("{}: {size}, {}", self.place, numbers::counted(picture.features, "feature"))
+        };
+        html! {
+            figure.tile {
+                @match &self.picture {
+                    Ok(picture) => {
+                        @let said = said(picture);
+                        svg viewBox=(format!("0 0 {0} {0}", draw::GRID)) role="img" {
+                            title { (said) }
+                            desc { "A picture of the map tile. " (ATTRIBUTION) "." }
+                            @for path in &picture.paths { path class=(path.class) d=(path.outline) {} }
+                        }
+                        figcaption {
+                            strong { (said) }
+                            @if !self.caption.is_empty() { ". " (self.caption) }
+                            br;
+                            small { (ATTRIBUTION) }
+                        }
+                    }
+                    Err(broken) => figcaption {
+                        strong { (self.place) } ": not available: " (broken) " (" (size) ")"
+                    },
+                }
+            }
+        }
+    }
 }
 
 /// `tile/14/8851/6439` as `z14/8851/6439`; any other name as it is.
@@ -74,9 +106,7 @@ mod tests {
     }
 
     fn written(bytes: &[u8]) -> String {
-        let mut out = Markup::new();
-        write(&artifact(bytes), &mut out);
-        out.into_string()
+        Sample::of(&artifact(bytes)).render().0
     }
 
     #[test]

@@ -10,35 +10,36 @@ use record::{Experiment, Run, RunKind, Validity};
 /// The factor whose levels are offered rates.
 const RATE: &str = "rate";
 
-/// Mean, maximum and count of some values.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// Mean, least, most and count of some values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Summary {
     pub n: usize,
-    sum: f64,
-    max: f64,
+    /// Arithmetic; `None` without values, as the others.
+    pub mean: Option<f64>,
+    /// Smallest.
+    pub min: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
 }
 
 impl Summary {
-    /// Arithmetic mean; `None` without values.
+    /// From the least to the most, where there are two values at least.
     #[must_use]
-    pub fn mean(&self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum / self.n as f64)
-    }
-
-    /// Largest; `None` without values.
-    #[must_use]
-    pub fn max(&self) -> Option<f64> {
-        (self.n > 0).then_some(self.max)
+    pub fn range(&self) -> Option<(f64, f64)> {
+        self.min.zip(self.max).filter(|_| self.n > 1)
     }
 }
 
 impl FromIterator<f64> for Summary {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
-        values.into_iter().fold(Self::default(), |all, value| Self {
-            n: all.n + 1,
-            sum: all.sum + value,
-            max: if all.n == 0 { value } else { all.max.max(value) },
-        })
+        let values: Vec<f64> = values.into_iter().collect();
+        let n = values.len();
+        Self {
+            n,
+            mean: (n > 0).then(|| values.iter().sum::<f64>() / n as f64),
+            min: values.iter().copied().reduce(f64::min),
+            max: values.iter().copied().reduce(f64::max),
+        }
     }
 }
 

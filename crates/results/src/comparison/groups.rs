@@ -6,7 +6,7 @@ use super::pairs::{Cell, by_cell_and_arm};
 use record::Run;
 
 /// A cell and arm whose runs fall into two groups by their throughput.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Grouped {
     pub cell: Cell,
     pub arm: Option<String>,

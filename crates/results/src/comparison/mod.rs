@@ -19,8 +19,8 @@ use pairs::{CellRuns, cells_of};
 
 use record::{Experiment, Run};
 
-/// What is compared: transactions per second, or a percentile of response times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub enum Metric {
     Tps,
     P50,
@@ -43,7 +43,7 @@ impl Metric {
     #[must_use]
     pub fn of_runs(self, runs: &[&Run]) -> Option<f64> {
         match self.quantile() {
-            None => runs.iter().filter_map(|run| run.tps()).collect::<Summary>().mean(),
+            None => runs.iter().filter_map(|run| run.tps()).collect::<Summary>().mean,
             Some(quantile) => {
                 let mut all = Histogram::new();
                 runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
@@ -96,7 +96,7 @@ impl Metric {
 }
 
 /// One cell's comparison.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct CellComparison {
     pub cell: Cell,
     /// The cell's figure in the base arm: [`Metric::of_runs`] over all its runs that are not invalid.
@@ -120,7 +120,7 @@ pub struct CellComparison {
 }
 
 /// What the rank-based estimate says where it differs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct SecondOpinion {
     /// Hodges-Lehmann.
     pub change_pct: f64,
@@ -129,7 +129,7 @@ pub struct SecondOpinion {
 }
 
 /// One figure over several cells.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Figure {
     /// The estimate over rounds.
     pub grid: GridEstimate,
@@ -147,7 +147,7 @@ impl Figure {
 }
 
 /// One arm against the base.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct ArmComparison {
     pub arm: String,
     /// What in it (and not in the base) weakens crash safety.
@@ -165,7 +165,7 @@ pub struct ArmComparison {
 }
 
 /// All arms against the base, by one metric.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct Comparison {
     pub metric: Metric,
     pub base: String,
@@ -180,7 +180,7 @@ pub struct Comparison {
 }
 
 /// How many cells have which verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Tally {
     pub faster: usize,
     pub slower: usize,

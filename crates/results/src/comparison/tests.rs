@@ -101,8 +101,8 @@ fn crosstabs_name_what_they_are_taken_over() {
     assert_eq!(tab.rows.iter().map(|row| row.level.as_str()).collect::<Vec<_>>(), ["1", "16"]);
     let first = tab.rows[0].cells[0].unwrap();
     assert_eq!(first.n, 8);
-    assert!(first.max().unwrap() > first.mean().unwrap());
-    let means = tab.geometric_means(Summary::mean).unwrap();
+    assert!(first.max.unwrap() > first.mean.unwrap());
+    let means = tab.geometric_means(|of| of.mean).unwrap();
     assert!((means[1].unwrap() / means[0].unwrap() - 1.1).abs() < 0.01);
 }
 
@@ -130,7 +130,7 @@ fn a_crosstab_tells_the_changes_of_the_verdicts() {
     assert_eq!(tab.rows.len(), cells.len());
     for (row, cell) in tab.rows.iter().zip(cells) {
         assert_eq!(row.changes, [cell.estimate.map(|estimate| estimate.change_pct())]);
-        let ratio = row.cells[1].unwrap().mean().unwrap() / row.cells[0].unwrap().mean().unwrap();
+        let ratio = row.cells[1].unwrap().mean.unwrap() / row.cells[0].unwrap().mean.unwrap();
         assert!((ratio - 1.0 - row.changes[0].unwrap() / 100.0).abs() > 0.001, "this test tells them apart");
     }
     let workload = compared.arms[0].workloads["reads"].grid.estimate.change_pct();
@@ -172,7 +172,7 @@ fn offered_rates_are_not_averaged() {
     assert!(arm.grid.is_none() && arm.workloads.is_empty() && arm.scheduled == 2 && !open.has_grid());
     assert!(arm.cells.iter().all(|cell| cell.estimate.is_some()), "each cell is still compared");
     let tab = &crosstabs(&experiment, &runs, Metric::Tps)[0];
-    assert_eq!((tab.factor.as_str(), tab.geometric_means(Summary::mean)), ("rate", None));
+    assert_eq!((tab.factor.as_str(), tab.geometric_means(|of| of.mean)), ("rate", None));
     assert_eq!(tab.changes, [None]);
     assert!(tab.rows.iter().all(|row| row.changes[0].is_some()));
     // Response times are the server's own.
@@ -254,7 +254,7 @@ fn a_cell_without_a_valid_pair_is_invalid_and_missing_in_the_figure() {
     let tab = &crosstabs(&experiment(&["A", "B"]), &runs, Metric::Tps)[0];
     assert_eq!((tab.rows.len(), tab.over.as_str()), (2, "8 rounds; incomplete: 1 of 2 cells"));
     assert_eq!(tab.rows[1].cells, [None, None]);
-    assert_eq!(tab.geometric_means(Summary::mean), Some(vec![None, None]));
+    assert_eq!(tab.geometric_means(|of| of.mean), Some(vec![None, None]));
     // Nothing valid at all, also in sets that have no pairs.
     runs.iter_mut().for_each(|run| run.validity = Validity::Invalid);
     for order in [OrderScheme::Pairs, OrderScheme::Imported] {

@@ -43,7 +43,7 @@ fn table(told: &Told) -> String {
             "{:10} {:32} {start:>9} ms + {length:>9} ms  {:8}  {count}",
             phase.name,
             phase.item,
-            if phase.source == record::PhaseSource::Reported { "reported" } else { "stamped" }
+            phase.source.name()
         ));
     }
     lines.join("\n")

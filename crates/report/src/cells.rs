@@ -1,0 +1,144 @@
+//! What the runs of one cell and arm gave together: computed once, shown by tables, charts and sentences.
+
+use std::collections::BTreeMap;
+
+use record::{Arrivals, Run, Validity};
+use results::comparison::{Cell, Grouped, Summary};
+use serde::Serialize;
+use stats::Histogram;
+
+use crate::arrivals::InTime;
+
+/// Percentiles that something shows.
+const QUANTILES: [f64; 9] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0];
+
+/// Figures of the runs of one cell and arm; of invalid runs only their number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellFigures {
+    pub(crate) cell: Cell,
+    pub(crate) arm: Option<String>,
+    pub(crate) clients: u32,
+    /// Runs that are invalid, and in no figure.
+    pub(crate) invalid: u64,
+    /// Over rounds, per second.
+    pub(crate) tps: Summary,
+    /// Of all rounds together.
+    pub(crate) response: Response,
+    /// 99th percentiles of the runs one by one, ns.
+    pub(crate) p99_ns: Summary,
+    /// Rates achieved by the runs one by one, per second; open load only.
+    pub(crate) achieved: Summary,
+    /// What became of the arrivals of all rounds, where the load is open, and how their promise was kept.
+    pub(crate) in_time: InTime,
+    /// Transactions that failed; `None` where all runs are invalid.
+    pub(crate) failed: Option<u64>,
+    /// Bytes received, where counted.
+    pub(crate) bytes_per_transaction: Option<f64>,
+    /// Where the runs fall into two groups.
+    pub(crate) groups: Option<Grouped>,
+    /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
+    pub(crate) by_second: Vec<(f64, f64)>,
+    /// When each run began, UTC as stored, and its throughput.
+    pub(crate) each: Vec<(String, f64)>,
+}
+
+/// Response times, as far as something shows them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Response {
+    pub(crate) count: u64,
+    /// Quantile (0..=1) and ns, for each of [`QUANTILES`]; empty where nothing was measured.
+    quantiles: Vec<(f64, f64)>,
+    /// Quantile and ns, closer towards 1.
+    pub(crate) curve: Vec<(f64, u64)>,
+}
+
+impl Response {
+    fn of(runs: &[&Run]) -> Self {
+        let mut all = Histogram::new();
+        runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
+        let quantile = |q: f64| Some((q, all.quantile_ns(q)? as f64));
+        Self {
+            count: all.count(),
+            quantiles: QUANTILES.into_iter().filter_map(quantile).collect(),
+            curve: if all.is_empty() { Vec::new() } else { all.curve() },
+        }
+    }
+
+    /// At one of [`QUANTILES`], ns.
+    pub(crate) fn ns(&self, quantile: f64) -> Option<f64> {
+        debug_assert!(QUANTILES.contains(&quantile));
+        self.quantiles.iter().find(|(q, _)| *q == quantile).map(|(_, ns)| *ns)
+    }
+}
+
+impl CellFigures {
+    /// Figures of these runs by cell, then arm, both in order; `groups` are those of the experiment.
+    pub(crate) fn of<'a>(
+        runs: impl Iterator<Item = &'a Run>,
+        arms: &[Option<&str>],
+        groups: &[Grouped],
+    ) -> Vec<Self> {
+        let mut by_cell: BTreeMap<(Cell, usize), Vec<&Run>> = BTreeMap::new();
+        for run in runs {
+            if let Some(arm) = arms.iter().position(|arm| run.arm.as_deref() == *arm) {
+                by_cell.entry((Cell::of(run), arm)).or_default().push(run);
+            }
+        }
+        let one = |((cell, arm), runs): ((Cell, usize), Vec<&Run>)| {
+            let arm = arms[arm].map(str::to_owned);
+            let found = groups.iter().find(|found| found.cell == cell && found.arm == arm).cloned();
+            Self::gathered(cell, arm, found, &runs)
+        };
+        by_cell.into_iter().map(one).collect()
+    }
+
+    fn gathered(cell: Cell, arm: Option<String>, groups: Option<Grouped>, all: &[&Run]) -> Self {
+        let runs: Vec<&Run> = all.iter().copied().filter(|run| run.validity != Validity::Invalid).collect();
+        let sum = |name: &str| runs.iter().map(|run| run.count(name)).sum::<u64>();
+        let (done, bytes) = (sum("ok") + sum("late"), sum("bytes"));
+        Self {
+            cell,
+            arm,
+            clients: all.iter().map(|run| run.clients).max().unwrap_or(0),
+            invalid: (all.len() - runs.len()) as u64,
+            tps: runs.iter().filter_map(|run| run.tps()).collect(),
+            response: Response::of(&runs),
+            p99_ns: runs
+                .iter()
+                .filter_map(|run| run.response().quantile_ns(0.99))
+                .map(|ns| ns as f64)
+                .collect(),
+            achieved: runs.iter().filter_map(|run| Some(Arrivals::of(run)?.achieved_per_s())).collect(),
+            in_time: InTime::of(&runs),
+            failed: (!runs.is_empty()).then(|| sum("failed")),
+            bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
+            groups,
+            by_second: by_second(&runs),
+            each: runs.iter().filter_map(|run| Some((run.started_at.clone(), run.tps()?))).collect(),
+        }
+    }
+
+    /// Whether there is a run that can be believed.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Whether the response times leave out arrivals.
+    pub(crate) fn is_of_started_only(&self) -> bool {
+        self.in_time.arrivals.is_some_and(|arrivals| arrivals.started_only)
+    }
+}
+
+fn by_second(runs: &[&Run]) -> Vec<(f64, f64)> {
+    let mut rates: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        let mut own: BTreeMap<i64, f64> = BTreeMap::new();
+        for point in run.series.iter().filter(|point| point.length_us >= 500_000) {
+            let rate = (point.ok + point.late) as f64 * 1e6 / point.length_us as f64;
+            *own.entry(point.start_us.div_euclid(1_000_000)).or_default() += rate;
+        }
+        own.into_iter().for_each(|(second, rate)| rates.entry(second).or_default().push(rate));
+    }
+    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
+    rates.into_iter().map(|(second, rates)| (second as f64, mean(&rates))).collect()
+}

@@ -1,0 +1,240 @@
+//! Comparisons in words: changes, verdicts, what they are taken over and what they lack.
+
+use results::comparison::{ArmComparison, Cell, Comparison, Figure, Grouped, Metric, Tally};
+use serde::Serialize;
+use stats::{Estimate, Group, Verdict};
+
+use crate::data::cell_text;
+use crate::numbers;
+
+/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; says when it only indicates.
+pub(crate) fn change(of: &Estimate) -> String {
+    let change = numbers::change_with_interval(of.change_pct(), of.interval_pct());
+    match of.n {
+        1 => format!("{change} (one round: no interval)"),
+        2 => format!("{change} (two rounds: indicative)"),
+        _ => change,
+    }
+}
+
+/// A change of something against the base: `+0.8 % [-0.4, +2.0] throughput against stock`, or `52 times [38, 71] the
+/// throughput of stock`.
+pub(crate) fn against(of: &Estimate, metric: Metric, base: &str) -> String {
+    let (change, noun) = (change(of), metric.noun());
+    if numbers::is_factor(of.change_pct()) {
+        format!("{change} the {noun} of {base}")
+    } else {
+        format!("{change} {noun} against {base}")
+    }
+}
+
+/// What a figure over several cells lacks; `None` where it is complete.
+pub(crate) fn lacks(of: &Figure) -> Option<String> {
+    if of.grid.cells < of.cells {
+        Some(incomplete(of.grid.cells, of.cells))
+    } else {
+        of.is_incomplete().then(|| "incomplete: some rounds".to_owned())
+    }
+}
+
+/// The same, to stand after something else.
+pub(crate) fn but(of: &Figure) -> String {
+    lacks(of).map(|lacks| format!("; {lacks}")).unwrap_or_default()
+}
+
+/// `incomplete: 1 of 3 cells`: not all that belong in a figure have a valid pair.
+fn incomplete(with_pair: usize, all: usize) -> String {
+    format!("incomplete: {} of {}", numbers::count(with_pair as u64), numbers::counted(all, "cell"))
+}
+
+/// A workload of an arm, or its whole grid, with the figure over its cells.
+pub(crate) struct Part<'a> {
+    /// `None` for the whole grid.
+    pub(crate) workload: Option<&'a str>,
+    /// Cells that belong in the figure; none where offered rates set the throughput of all of them.
+    pub(crate) averaged: usize,
+    pub(crate) figure: Option<&'a Figure>,
+}
+
+impl<'a> Part<'a> {
+    fn of(arm: &'a ArmComparison, workload: Option<&'a str>) -> Self {
+        let figure = workload.map_or(arm.grid.as_ref(), |name| arm.workloads.get(name));
+        Self { workload, averaged: arm.averaged(workload), figure }
+    }
+
+    pub(crate) fn workloads(arm: &'a ArmComparison) -> Vec<Self> {
+        arm.workload_names().into_iter().map(|name| Self::of(arm, Some(name))).collect()
+    }
+
+    pub(crate) fn whole(arm: &'a ArmComparison) -> Self {
+        Self::of(arm, None)
+    }
+
+    pub(crate) fn name(&self) -> &'a str {
+        self.workload.unwrap_or("whole grid")
+    }
+
+    /// Its change in words.
+    pub(crate) fn change(&self) -> String {
+        self.figure.map_or(numbers::ABSENT.to_owned(), |of| change(&of.grid.estimate))
+    }
+
+    /// What stands in place of a figure.
+    pub(crate) fn no_figure(&self) -> String {
+        match self.averaged {
+            0 => "none: offered rates set the throughput".to_owned(),
+            _ => INVALID.to_owned(),
+        }
+    }
+
+    /// Which cells are in its figure, where not all of them are.
+    pub(crate) fn lacks(&self) -> Option<String> {
+        match (self.figure, self.averaged) {
+            (Some(figure), _) => lacks(figure),
+            (None, 0) => None,
+            (None, all) => Some(incomplete(0, all)),
+        }
+    }
+}
+
+/// From this change in percent on it is large: three margins.
+pub(crate) fn strong(found: &Comparison) -> f64 {
+    found.margin * 300.0
+}
+
+/// How many cells have which verdict: `2 faster, 1 same, 5 inconclusive`.
+pub(crate) fn tally(arm: &ArmComparison) -> String {
+    let Tally { faster, slower, same, inconclusive, invalid } = arm.tally();
+    let parts = [
+        (faster, "faster"),
+        (slower, "slower"),
+        (same, "same"),
+        (inconclusive, "inconclusive"),
+        (invalid, "invalid"),
+    ];
+    let shown = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// A verdict alone, e.g. `same within 3 %`.
+pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
+    match verdict {
+        Verdict::Faster => "faster".to_owned(),
+        Verdict::Slower => "slower".to_owned(),
+        Verdict::Same => format!("same within {}", numbers::percent(margin)),
+        Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
+        Verdict::Invalid => "invalid".to_owned(),
+    }
+}
+
+/// What is said where there is nothing to judge.
+const INVALID: &str = "invalid, no valid pair";
+
+/// A verdict with what would make it clearer, e.g. `inconclusive, about 12 more pairs needed`.
+pub(crate) fn verdict_with_advice(of: Verdict, margin: f64) -> String {
+    match of {
+        Verdict::Inconclusive { more_pairs: Some(more) } if more <= 1000 => {
+            let pairs = numbers::counted(more as usize, "more pair");
+            format!("{}, about {pairs} needed", verdict(of, margin))
+        }
+        Verdict::Invalid => INVALID.to_owned(),
+        _ => verdict(of, margin),
+    }
+}
+
+/// A value of a metric with its unit; throughput without.
+pub(crate) fn value(metric: Metric, value: Option<f64>) -> String {
+    let written = match metric {
+        Metric::Tps => numbers::tps,
+        Metric::P50 | Metric::P95 | Metric::P99 => numbers::latency_us,
+    };
+    value.map_or(numbers::ABSENT.to_owned(), written)
+}
+
+/// Two groups among the runs of a cell: `5 runs about 6,900, one 32,149: placement?`
+pub(crate) fn groups(found: &Grouped) -> String {
+    let (low, high) = (found.groups.low, found.groups.high);
+    let group = |of: Group, noun: &str| match of.n {
+        1 => format!("one {}", numbers::tps(of.center)),
+        n => format!("{n}{noun} about {}", numbers::about(of.center)),
+    };
+    // The first has two runs at least.
+    let (first, second) = if high.n > low.n { (high, low) } else { (low, high) };
+    let cause = match found.since_round {
+        Some(round) => format!("a change for good, from round {round} on?"),
+        None => "placement?".to_owned(),
+    };
+    format!("{}, {}: {cause}", group(first, " runs"), group(second, ""))
+}
+
+/// The same with its place: `tpcb, 4 clients, stock: 5 runs about …`.
+pub(crate) fn grouped_cell(found: &Grouped) -> String {
+    format!("{}: {}", place(&found.cell, found.arm.as_deref()), groups(found))
+}
+
+/// `tpcb, 4 clients, stock`.
+pub(crate) fn place(cell: &Cell, arm: Option<&str>) -> String {
+    cell_text(cell) + &arm.map(|arm| format!(", {arm}")).unwrap_or_default()
+}
+
+/// The same for both arms of a comparison, each named: `stock: 5 runs about …; gis: …`. `None` where neither has groups.
+pub(crate) fn groups_of_pair(all: &[Grouped], cell: &Cell, arms: [&str; 2]) -> Option<String> {
+    let of_arm = |arm: &str| {
+        let found = all.iter().find(|found| found.cell == *cell && found.arm.as_deref() == Some(arm))?;
+        Some(format!("{arm}: {}", groups(found)))
+    };
+    let each: Vec<String> = arms.into_iter().filter_map(of_arm).collect();
+    (!each.is_empty()).then(|| each.join("; "))
+}
+
+/// What a verdict feels like: for colour and shape, never alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) enum Tone {
+    Better,
+    Worse,
+    Same,
+    Unclear,
+}
+
+impl Tone {
+    pub(crate) fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Better,
+            Verdict::Slower => Self::Worse,
+            Verdict::Same => Self::Same,
+            Verdict::Inconclusive { .. } | Verdict::Invalid => Self::Unclear,
+        }
+    }
+
+    /// Class of a table cell; stronger from `strong` percent on.
+    pub(crate) fn cell_class(self, change_pct: f64, strong: f64) -> &'static str {
+        match (self, change_pct.abs() >= strong) {
+            (Self::Better, false) => "better",
+            (Self::Better, true) => "better much",
+            (Self::Worse, false) => "worse",
+            (Self::Worse, true) => "worse much",
+            (Self::Same, _) => "same",
+            (Self::Unclear, _) => "unclear",
+        }
+    }
+
+    /// Class of a mark in a chart.
+    pub(crate) fn mark_class(self) -> &'static str {
+        match self {
+            Self::Better => "v-better",
+            Self::Worse => "v-worse",
+            Self::Same => "v-same",
+            Self::Unclear => "v-unclear",
+        }
+    }
+
+    /// Outline of a mark around the origin: a shape of its own for each.
+    pub(crate) fn shape(self) -> &'static str {
+        match self {
+            Self::Better => "M0-5.5L5.5 4.5H-5.5z",
+            Self::Worse => "M0 5.5L5.5-4.5H-5.5z",
+            Self::Same => "M-4.5-4.5h9v9h-9z",
+            Self::Unclear => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+        }
+    }
+}

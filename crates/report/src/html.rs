@@ -1,0 +1,80 @@
+//! The report as one self-contained page: no network, no script; light, dark, narrow and printed.
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::data::{ReportData, when};
+use crate::sections::answer::Answer;
+use crate::sections::{SECTIONS, Section, load, tiles};
+use crate::{tile, visible};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The whole page, complete from `<!doctype html>` on. Works for any experiment: without tiles, arms, or with one run.
+///
+/// Markup is escaped where text enters it; what would drive a terminal or turn the direction of text is made visible here,
+/// once for all of it.
+#[must_use]
+pub fn page(data: &ReportData) -> String {
+    let answer = Answer::of(data);
+    let drawn = |section: &'static Section| Some((section, (section.draw)(data)?));
+    let sections: Vec<(&Section, Markup)> = SECTIONS.iter().filter_map(drawn).collect();
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head { (head(&answer)) }
+            body { (body(data, &answer, &sections)) }
+        }
+        "\n"
+    };
+    visible::lines(&page.0).into_owned()
+}
+
+fn head(answer: &Answer) -> Markup {
+    // Even a mistake could not fetch anything: the page may use only what is in it.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'";
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        meta http-equiv="Content-Security-Policy" content=(policy);
+        title { (answer.question) " · pgdyno" }
+        style { (PreEscaped(STYLE)) }
+    }
+}
+
+fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Markup)]) -> Markup {
+    html! {
+        header {
+            p.kicker { (kicker(data)) }
+            h1 { (answer.question) }
+            (answer.draw())
+        }
+        nav aria-label="On this page" {
+            @for (section, _) in sections { a href=(format!("#{}", section.anchor)) { (section.heading) } }
+        }
+        main {
+            @for (section, content) in sections {
+                section id=(section.anchor) {
+                    h2 { (section.heading) }
+                    (content)
+                }
+            }
+        }
+        footer {
+            @if tiles::any(data) || load::has_map_data(data) {
+                p { "Map data " (tile::ATTRIBUTION) ", ODbL 1.0." }
+            }
+            p {
+                "Made by pgdyno from stored results. How each figure is made: docs/figures.md; words: docs/glossary.md."
+            }
+        }
+    }
+}
+
+/// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`.
+fn kicker(data: &ReportData) -> String {
+    let version = data.target.server_version.split(' ').next().unwrap_or_default();
+    let server = if version.is_empty() { String::new() } else { format!("PostgreSQL {version}") };
+    let parts = [data.experiment.name.clone(), when(&data.experiment.created_at), server];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}

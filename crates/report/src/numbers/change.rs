@@ -1,0 +1,132 @@
+//! Changes in percent, and as factors where they are large.
+
+use super::{ABSENT, figure_short, fixed};
+
+/// From this ratio on a change is told as a factor: `52 times` says more than `+5,088 %`.
+const TIMES: f64 = 4.0;
+/// Larger factors are not told apart.
+const MOST_TIMES: f64 = 10_000.0;
+
+/// A change in percent with its sign, e.g. `+0.8 %`; a large one as a factor, e.g. `52 times`.
+#[must_use]
+pub fn change(percent: f64) -> String {
+    if percent.is_nan() || percent == f64::NEG_INFINITY {
+        ABSENT.to_owned()
+    } else if is_factor(percent) {
+        format!("{} times", factor(percent))
+    } else {
+        format!("{} %", signed(percent))
+    }
+}
+
+/// Whether [`change`] tells this change as a factor.
+pub(crate) fn is_factor(percent: f64) -> bool {
+    1.0 + percent / 100.0 >= TIMES
+}
+
+/// An interval of changes in percent without the unit, e.g. `[-0.4, +2.0]`, or of factors, e.g. `[38, 71] times`; where
+/// the ends are of both kinds, each with its unit.
+pub(crate) fn change_interval(low: f64, high: f64) -> String {
+    match (low.is_nan() || high.is_nan() || low == f64::NEG_INFINITY, is_factor(low), is_factor(high)) {
+        (true, ..) => format!("[{ABSENT}]"),
+        (_, true, true) => format!("{} times", factors(low, high)),
+        (_, _, true) => format!("[{}, {}]", change(low), change(high)),
+        _ => format!("[{}, {}]", signed(low), signed(high)),
+    }
+}
+
+/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]` or `52 times [38, 71]`; the interval only where there is one.
+pub(crate) fn change_with_interval(percent: f64, interval: Option<(f64, f64)>) -> String {
+    match change_and_interval(percent, interval) {
+        (change, Some(interval)) => format!("{change} {interval}"),
+        (change, None) => change,
+    }
+}
+
+/// The same in its two parts.
+pub(crate) fn change_and_interval(percent: f64, interval: Option<(f64, f64)>) -> (String, Option<String>) {
+    let interval = interval.map(|(low, high)| match is_factor(percent) && low >= 0.0 {
+        true => factors(low, high),
+        false => change_interval(low, high),
+    });
+    (change(percent), interval)
+}
+
+/// An end of an interval beside its change, which has the unit: `-1.8`; a large one as a factor, e.g. `52 times`.
+pub(crate) fn change_end(percent: f64) -> String {
+    if percent.is_finite() && !is_factor(percent) { signed(percent) } else { change(percent) }
+}
+
+/// A change for the tick of an axis: no more digits than it has.
+pub(crate) fn change_tick(percent: f64) -> String {
+    if is_factor(percent) {
+        return format!("{} times", figure_short(1.0 + percent / 100.0));
+    }
+    let text = figure_short((percent * 1e6).round() / 1e6);
+    if percent > 0.0 { format!("+{text}") } else { text }
+}
+
+/// `[38, 71]`: an interval of ratios.
+fn factors(low: f64, high: f64) -> String {
+    format!("[{}, {}]", factor(low), factor(high))
+}
+
+/// The ratio that a change in percent means, with two digits at least.
+fn factor(percent: f64) -> String {
+    match 1.0 + percent / 100.0 {
+        ratio if ratio > MOST_TIMES => format!("over {}", fixed(MOST_TIMES, 0)),
+        ratio => fixed(ratio, if ratio < 9.95 { 1 } else { 0 }),
+    }
+}
+
+fn signed(percent: f64) -> String {
+    let decimals = match percent {
+        // What is left is told as long as there is anything: -99.97, not -100.
+        _ if percent > -99.995 && percent <= -98.0 => 2,
+        _ if percent.abs() >= 99.95 => 0,
+        _ => 1,
+    };
+    let text = fixed(percent, decimals);
+    let nothing = text.bytes().all(|b| matches!(b, b'0' | b'.'));
+    if percent > 0.0 && !nothing { format!("+{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_carry_their_sign() {
+        assert_eq!(change_with_interval(0.8, Some((-0.4, 2.0))), "+0.8 % [-0.4, +2.0]");
+        assert_eq!(change(-0.01), "0.0 %");
+        assert_eq!(change(150.0), "+150 %");
+        assert_eq!(change(f64::NAN), "n/a");
+        assert_eq!(change_interval(f64::NEG_INFINITY, 10.0), "[n/a]");
+        assert_eq!(change(-99.97), "-99.97 %");
+        assert_eq!(change(-100.0), "-100 %");
+    }
+
+    /// `+5,088 %` is 52 times.
+    #[test]
+    fn large_changes_are_factors() {
+        assert_eq!(change(5088.0), "52 times");
+        assert_eq!(change(320.0), "4.2 times");
+        assert_eq!(change(299.0), "+299 %");
+        assert_eq!(change(f64::INFINITY), "over 10,000 times");
+        for (percent, interval, text) in [
+            (5088.0, (3700.0, 7000.0), "52 times [38, 71]"),
+            (420.0, (30.0, 2000.0), "5.2 times [1.3, 21]"),
+            (420.0, (-30.0, 4000.0), "5.2 times [-30.0 %, 41 times]"),
+            (12.0, (-80.0, 5088.0), "+12.0 % [-80.0 %, 52 times]"),
+            (-80.0, (-99.98, f64::INFINITY), "-80.0 % [-99.98 %, over 10,000 times]"),
+        ] {
+            assert_eq!(change_with_interval(percent, Some(interval)), text);
+        }
+        assert_eq!(change_interval(3700.0, 7000.0), "[38, 71] times");
+        for (percent, text) in
+            [(-99.0, "-99"), (-2.5, "-2.5"), (0.0, "0"), (100.0, "+100"), (900.0, "10 times")]
+        {
+            assert_eq!(change_tick(percent), text);
+        }
+    }
+}

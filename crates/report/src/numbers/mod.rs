@@ -1,0 +1,198 @@
+//! How numbers are written, in one place: units, digits, signs.
+//!
+//! Everywhere: four significant digits at most, a comma between thousands, `n/a` for what is not a number.
+
+mod change;
+mod time;
+
+use std::fmt::Write;
+
+pub use change::change;
+pub(crate) use change::{
+    change_and_interval, change_end, change_interval, change_tick, change_with_interval, is_factor,
+};
+pub use time::latency_us;
+pub(crate) use time::{duration, latency_ns, latency_tick, milliseconds};
+
+/// A number as programs read it: nothing where it is not one.
+pub(crate) fn real(value: Option<f64>) -> results::Value {
+    value.filter(|number| number.is_finite()).into()
+}
+
+/// What stands where there is no number.
+pub(crate) const ABSENT: &str = "n/a";
+
+/// A whole number with a comma between thousands.
+pub(crate) fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// A figure with four significant digits below 1000 and none after the point above.
+pub(crate) fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let decimals = match value.abs() {
+        size if size >= 999.95 || size == 0.0 => 0,
+        size if size >= 99.995 => 1,
+        size if size >= 9.9995 => 2,
+        _ => 3,
+    };
+    fixed(value, decimals)
+}
+
+/// Throughput per second, without its unit.
+#[must_use]
+pub fn tps(per_second: f64) -> String {
+    figure(per_second)
+}
+
+/// A figure for the tick of an axis: at most two decimals, none that are nought.
+pub(crate) fn figure_short(value: f64) -> String {
+    let text = fixed(
+        value,
+        if value.abs() < 10.0 {
+            2
+        } else if value.abs() < 100.0 {
+            1
+        } else {
+            0
+        },
+    );
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// A number of about this size, two digits: `6,900`.
+pub(crate) fn about(value: f64) -> String {
+    if !value.is_finite() || value <= 0.0 {
+        return ABSENT.to_owned();
+    }
+    let step = 10_f64.powf(value.log10().floor() - 1.0);
+    fixed((value / step).round() * step, if step < 1.0 { (-step.log10()).round() as usize } else { 0 })
+}
+
+/// A number that somebody chose, with the digits they gave it: `0.05`, `300`.
+#[must_use]
+pub fn as_given(value: f64) -> String {
+    // What arithmetic in binary fractions added is far behind the point.
+    format!("{}", (value * 1e6).round() / 1e6)
+}
+
+/// Bytes in PostgreSQL's units (1 kB = 1024 bytes), three digits.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if bytes < 1024 {
+        return format!("{bytes} bytes");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = UNITS[0];
+    for next in &UNITS[1..] {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    format!("{} {unit}", three_digits(value))
+}
+
+/// A share as a percentage without sign, e.g. `3 %` for 0.03.
+pub(crate) fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let text = fixed(share * 100.0, 1);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// A real number with a fixed number of decimals and a comma between thousands; never `-0`.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let text = format!("{value:.decimals$}");
+    let zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
+    grouped(if zero { text.trim_start_matches('-') } else { &text })
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    fixed(value, decimals)
+}
+
+/// Puts a comma between thousands of a number written in digits.
+fn grouped(digits: &str) -> String {
+    let (sign, rest) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
+    let mut out = String::from(sign);
+    for (position, digit) in whole.chars().enumerate() {
+        if position > 0 && (whole.len() - position).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        let _ = write!(out, ".{fraction}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.1234, "0.123"),
+            (17.332_670, "17.33"),
+            (620.65, "620.6"),
+            (885.33, "885.3"),
+            (999.96, "1,000"),
+            (219_186.4, "219,186"),
+            (-0.0001, "0.000"),
+            (f64::NAN, "n/a"),
+            (f64::INFINITY, "n/a"),
+        ] {
+            assert_eq!(figure(value), text);
+        }
+    }
+
+    #[test]
+    fn sizes_use_postgres_units() {
+        for (size, text) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1_992 << 10, "1.95 MB"),
+            (33 << 20, "33.0 MB"),
+            (1023 << 20, "1.00 GB"),
+            (u64::MAX, "16,384 PB"),
+        ] {
+            assert_eq!(bytes(size), text);
+        }
+    }
+
+    #[test]
+    fn rough_and_chosen_numbers_keep_their_digits() {
+        for (value, text) in
+            [(6939.6, "6,900"), (32_149.0, "32,000"), (0.1234, "0.12"), (99.7, "100"), (5.26, "5.3")]
+        {
+            assert_eq!(about(value), text);
+        }
+        assert_eq!((percent(0.03).as_str(), percent(0.025).as_str()), ("3 %", "2.5 %"));
+        // "above the 0.1 ms latency limit" for 0.05.
+        for (value, text) in [(0.05, "0.05"), (0.1 + 0.2, "0.3"), (300.0, "300"), (12.5, "12.5")] {
+            assert_eq!(as_given(value), text);
+        }
+    }
+}

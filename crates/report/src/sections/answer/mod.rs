@@ -1,0 +1,129 @@
+//! The answer under the question: verdict with interval, what it costs in safety, and whether it can be believed. Drawn at
+//! the head of a page, and as the lines at the end of a run.
+
+mod page;
+pub mod summary;
+mod words;
+
+use std::collections::BTreeMap;
+
+use record::{Reason, Validity};
+use results::comparison::{Cell, Comparison, Grouped, Metric};
+use serde::Serialize;
+
+use crate::arrivals::InTime;
+use crate::data::ReportData;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    /// The question, or the name of an experiment that asks none.
+    pub(crate) question: String,
+    pub(crate) compared: Option<Comparison>,
+    /// Response times, where it is throughput that answers.
+    latency: Option<Comparison>,
+    /// Of each arm: cells whose throughput an offered rate sets, and all.
+    scheduled: Vec<(usize, usize)>,
+    /// What there is where nothing is compared.
+    instead: Instead,
+    /// Whether what drifts is alike for all arms.
+    interleaved: bool,
+    in_time: Vec<CellInTime>,
+    /// Why this is no measurement to rely on.
+    pub(crate) taste: Option<String>,
+    runs: usize,
+    suspect: Doubtful,
+    invalid: Doubtful,
+    groups: Vec<Grouped>,
+}
+
+/// What an experiment without comparison gave.
+#[derive(Debug, Serialize)]
+enum Instead {
+    OnlyJobs,
+    NoValidRun,
+    OneRun { tps: Option<f64>, p50_ns: Option<f64>, p99_ns: Option<f64>, started_only: bool },
+    NoPairYet { runs: usize },
+    NothingToCompare { runs: usize },
+}
+
+/// How a cell and arm was in time.
+#[derive(Debug, Serialize)]
+struct CellInTime {
+    cell: Cell,
+    arm: Option<String>,
+    in_time: InTime,
+}
+
+/// Runs that are suspect, or invalid, and how many of them for which reason.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+struct Doubtful {
+    runs: usize,
+    reasons: BTreeMap<Reason, usize>,
+}
+
+impl Answer {
+    pub(crate) fn of(data: &ReportData) -> Self {
+        let found = data.answer();
+        let by_throughput =
+            |arm: &str| data.throughput.iter().flat_map(|found| &found.arms).find(|of| of.arm == arm);
+        let scheduled = found
+            .iter()
+            .flat_map(|found| &found.arms)
+            .map(|arm| by_throughput(&arm.arm).map_or((0, 0), |arm| (arm.scheduled, arm.cells.len())));
+        let texts = [&data.experiment.question, &data.experiment.name];
+        let question = texts.into_iter().map(|text| text.trim()).find(|text| !text.is_empty());
+        let latency =
+            data.latency.as_ref().filter(|_| found.is_some_and(|found| found.metric == Metric::Tps));
+        let in_time = data.grid.iter().map(|figures| CellInTime {
+            cell: figures.cell.clone(),
+            arm: figures.arm.clone(),
+            in_time: figures.in_time,
+        });
+        Self {
+            question: question.unwrap_or("A measurement").to_owned(),
+            latency: latency.cloned(),
+            scheduled: scheduled.collect(),
+            compared: found.cloned(),
+            instead: Instead::of(data),
+            interleaved: data.experiment.is_interleaved(),
+            in_time: in_time.collect(),
+            taste: data.experiment.taste.clone(),
+            runs: data.runs.len(),
+            suspect: Doubtful::of(data, Validity::Suspect),
+            invalid: Doubtful::of(data, Validity::Invalid),
+            groups: data.groups.clone(),
+        }
+    }
+}
+
+impl Instead {
+    fn of(data: &ReportData) -> Self {
+        let usable: Vec<_> = data.grid_runs().filter(|run| run.validity != Validity::Invalid).collect();
+        let runs = usable.len();
+        match usable.as_slice() {
+            [] if data.jobs().next().is_some() => Self::OnlyJobs,
+            [] => Self::NoValidRun,
+            [run] => Self::OneRun {
+                tps: run.tps(),
+                p50_ns: run.response_us(0.5).map(|us| us * 1e3),
+                p99_ns: run.response_us(0.99).map(|us| us * 1e3),
+                started_only: record::Arrivals::of(run).is_some_and(|arrivals| arrivals.started_only),
+            },
+            _ if data.compares() => Self::NoPairYet { runs },
+            _ => Self::NothingToCompare { runs },
+        }
+    }
+}
+
+impl Doubtful {
+    fn of(data: &ReportData, validity: Validity) -> Self {
+        let mut doubtful = Self::default();
+        for run in data.runs.iter().filter(|run| run.validity == validity) {
+            doubtful.runs += 1;
+            for doubt in &run.doubts {
+                *doubtful.reasons.entry(doubt.reason).or_default() += 1;
+            }
+        }
+        doubtful
+    }
+}

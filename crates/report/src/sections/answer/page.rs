@@ -1,0 +1,90 @@
+//! The answer at the head of a page.
+
+use maud::{Markup, html};
+use results::comparison::{ArmComparison, Comparison};
+
+use super::Answer;
+use super::words::{Said, cells_in_words};
+use crate::compared::{Part, Tone, but, change, lacks, strong, verdict_with_advice};
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+
+impl Answer {
+    pub(crate) fn draw(&self) -> Markup {
+        let doubt = self.suspect.runs + self.invalid.runs > 0;
+        html! {
+            @if let Some(instead) = self.instead() { div.answer { p.lead { (instead) } } }
+            @for (of, arm, said) in self.arms() {
+                div.{ "answer " (box_class(said.tone)) } { (self.draw_arm(of, arm, &said)) }
+            }
+            @if let Some(overload) = self.overload() { p.notice { (overload) } }
+            @if let Some(taste) = &self.taste {
+                p.notice { strong { "A taste, not a measurement." } " " (taste) }
+            }
+            p.validity.doubt[doubt] { (self.validity()) }
+            @if let Some((head, lines)) = self.groups() {
+                div.notice {
+                    p { (head) }
+                    ul { @for line in &lines { li { (line) } } }
+                }
+            }
+        }
+    }
+
+    fn draw_arm(&self, of: &Comparison, arm: &ArmComparison, said: &Said) -> Markup {
+        let by_latency = self.latency.iter().flat_map(|of| &of.arms).find(|other| other.arm == arm.arm);
+        let p99 = by_latency.filter(|_| arm.workloads.len() == 1).and_then(|other| other.grid);
+        let is_unsafe = !said.unsafe_settings.is_empty();
+        html! {
+            p.lead {
+                strong { (arm.arm) } ": " (said.verdict)
+                @if is_unsafe { ", and " strong.unsafe { "not crash-safe" } }
+            }
+            p.figures {
+                (said.figures)
+                @if let Some(figure) = p99 {
+                    "; p99 response time " (change(&figure.grid.estimate))
+                    @if let Some(lacks) = lacks(&figure) { " (" (lacks) ")" }
+                }
+                @if is_unsafe { "; weakens crash safety: " code { (said.unsafe_settings) } }
+                "."
+            }
+            @if arm.workload_names().len() > 1 { (by_workload(of, arm, by_latency)) }
+            p.remark { (cells_in_words(of, arm)) }
+            @for remark in &said.remarks { p.remark { (remark) } }
+        }
+    }
+}
+
+fn box_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Better => "is-better",
+        Tone::Worse => "is-worse",
+        Tone::Same => "is-same",
+        Tone::Unclear => "is-unclear",
+    }
+}
+
+fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmComparison>) -> Sheet {
+    let mut sheet = Sheet::new(format_args!("{} against {}, per workload; 95 % intervals", arm.arm, of.base))
+        .text(["workload"])
+        .numbers([of.metric.noun()])
+        .text(["verdict"])
+        .numbers(latency.map(|_| "p99 response time"));
+    let parts = |arm| Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
+    for part in parts(arm).filter(|part| part.workload.is_some() || part.averaged > 0) {
+        let verdict = match part.figure {
+            Some(figure) => Cell::classed(
+                format!("{}{}", verdict_with_advice(figure.verdict, of.margin), but(figure)),
+                Tone::of(figure.verdict).cell_class(figure.grid.estimate.change_pct(), strong(of)),
+            ),
+            None => part.no_figure().into(),
+        };
+        let by_latency = latency.map(|arm| {
+            let same = parts(arm).find(|other| other.workload == part.workload);
+            same.map_or(numbers::ABSENT.to_owned(), |other| other.change()).into()
+        });
+        sheet.row([part.name().into(), part.change().into(), verdict].into_iter().chain(by_latency));
+    }
+    sheet
+}

@@ -1,0 +1,69 @@
+//! The answer as the few plain lines at the end of a run.
+
+use results::comparison::Comparison;
+
+use super::Answer;
+use crate::compared::{Part, but, tally, verdict};
+use crate::data::ReportData;
+use crate::visible;
+
+/// Width of a line, in characters.
+const WIDTH: usize = 80;
+
+/// Question, answer with interval, answers per workload and what is to be believed; ends with a line break.
+///
+/// Control characters in foreign text are escaped, so that nothing in it can drive a terminal or forge a line.
+#[must_use]
+pub fn text(data: &ReportData) -> String {
+    let answer = Answer::of(data);
+    let mut lines = vec![answer.question.clone()];
+    lines.extend(answer.instead().map(|instead| format!("  {instead}")));
+    for (of, arm, said) in answer.arms() {
+        let parts = Part::workloads(arm);
+        lines.extend(parts.iter().filter(|_| parts.len() > 1).map(|part| workload(of, part)));
+        lines.push(format!("  {}: {}: {}", arm.arm, said.verdict, said.figures));
+        if !said.unsafe_settings.is_empty() {
+            lines.push(format!("  {} is not crash-safe: {}", arm.arm, said.unsafe_settings));
+        }
+        lines.push(format!("  cells: {}", tally(arm)));
+        lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));
+    }
+    lines.extend(answer.in_time().iter().map(|line| format!("  {line}")));
+    lines.extend(answer.taste.iter().map(|taste| format!("  A taste, not a measurement: {taste}")));
+    lines.push(format!("  {}", answer.validity()));
+    if let Some((head, each)) = answer.groups() {
+        lines.push(format!("  {head}"));
+        lines.extend(each.iter().map(|line| format!("    {line}")));
+    }
+    lines.iter().map(|line| wrapped(&visible::line(line))).collect()
+}
+
+fn workload(of: &Comparison, part: &Part<'_>) -> String {
+    let said = match part.figure {
+        Some(figure) => format!("{}, {}{}", verdict(figure.verdict, of.margin), part.change(), but(figure)),
+        None => part.no_figure(),
+    };
+    format!("  {}: {said}", part.name())
+}
+
+/// Breaks a line between words, so that it fits a terminal; what follows is indented further.
+fn wrapped(line: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let mut out = " ".repeat(indent);
+    let mut width = indent;
+    for (position, word) in line.split_whitespace().enumerate() {
+        let length = word.chars().count();
+        if position > 0 && width + 1 + length > WIDTH {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent + 2));
+            width = indent + 2;
+        } else if position > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+    out.push('\n');
+    out
+}

@@ -1,0 +1,233 @@
+//! The answer in sentences.
+
+use results::comparison::{ArmComparison, CellComparison, Comparison, Figure};
+
+use super::{Answer, CellInTime, Doubtful, Instead};
+use crate::arrivals;
+use crate::compared::{Tone, against, but, grouped_cell, place, tally, verdict_with_advice};
+use crate::data::cell_text;
+use crate::numbers;
+
+/// Cells that are named one by one; the others are counted.
+const NAMED: usize = 12;
+/// The same of those whose runs fall into two groups.
+const NAMED_GROUPS: usize = 5;
+
+/// What is said of one arm.
+pub(super) struct Said {
+    pub(super) verdict: String,
+    pub(super) tone: Tone,
+    /// Change, interval and what they are taken over.
+    pub(super) figures: String,
+    /// What weakens crash safety; empty when nothing does.
+    pub(super) unsafe_settings: String,
+    /// More that must be said with it: cells that go the other way, pairs left out.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Answer {
+    /// The comparison with each of its arms, and what is said of it; empty when nothing is compared.
+    pub(super) fn arms(&self) -> impl Iterator<Item = (&Comparison, &ArmComparison, Said)> {
+        let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));
+        arms.zip(&self.scheduled).map(|((of, arm), scheduled)| (of, arm, self.said(of, arm, *scheduled)))
+    }
+
+    fn said(&self, of: &Comparison, arm: &ArmComparison, scheduled: (usize, usize)) -> Said {
+        let unclear = |verdict: &str, figures: String| (verdict.to_owned(), Tone::Unclear, figures);
+        let (verdict, tone, figures) = match &arm.grid {
+            Some(figure) => (
+                verdict_with_advice(figure.verdict, of.margin),
+                Tone::of(figure.verdict),
+                format!(
+                    "{}, {}",
+                    against(&figure.grid.estimate, of.metric, &of.base),
+                    over(figure, of.rounds)
+                ),
+            ),
+            None if arm.scheduled > 0 && !arm.is_invalid() => {
+                unclear("no one figure", format!("offered rates set the throughput; by cell: {}", tally(arm)))
+            }
+            None if arm.cells.is_empty() => unclear("not compared", "no pair of runs yet".to_owned()),
+            None => {
+                unclear("invalid", format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell")))
+            }
+        };
+        let interleaved = (!self.interleaved).then(|| NOT_INTERLEAVED.to_owned());
+        let remarks = interleaved.into_iter().chain(remarks(arm)).chain(averages_leave_out(scheduled));
+        Said {
+            verdict,
+            tone,
+            figures,
+            unsafe_settings: arm.unsafe_settings.join(", "),
+            remarks: remarks.collect(),
+        }
+    }
+
+    /// What there is to say where nothing is compared.
+    pub(super) fn instead(&self) -> Option<String> {
+        self.compared.as_ref().is_none_or(|of| of.arms.is_empty()).then(|| self.instead.words())
+    }
+
+    /// What became of the arrivals in each cell and arm of an open load, and how a promise was kept in the others, a line
+    /// each.
+    pub(super) fn in_time(&self) -> Vec<String> {
+        let said: Vec<_> = self.in_time.iter().filter_map(|own| Some((own, own.in_time.words()?))).collect();
+        let line = |(own, words): &(&CellInTime, String)| {
+            let verdict = if own.in_time.overload().is_some() { "; overloaded" } else { "" };
+            format!("{}: {words}{verdict}", place(&own.cell, own.arm.as_deref()))
+        };
+        let mut lines: Vec<String> = said.iter().take(NAMED).map(line).collect();
+        if said.len() > NAMED {
+            lines.push(format!("and {} more: pgdyno table cells", said.len() - NAMED));
+            lines.extend(self.overload());
+        }
+        lines
+    }
+
+    /// Which cells are overloaded, in a sentence; `None` where none is.
+    pub(super) fn overload(&self) -> Option<String> {
+        let overloaded = |own: &CellInTime| {
+            let arrivals = own.in_time.overload()?;
+            let place = place(&own.cell, own.arm.as_deref());
+            let share = arrivals::share(&arrivals);
+            Some(format!(
+                "{place} ({share} of the offered {}/s in time)",
+                numbers::figure(arrivals.offered_per_s())
+            ))
+        };
+        let cells: Vec<String> = self.in_time.iter().filter_map(overloaded).collect();
+        let more = match cells.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        (!cells.is_empty())
+            .then(|| format!("Overloaded: {}{more}.", cells[..cells.len().min(NAMED)].join("; ")))
+    }
+
+    /// Whether the runs can be believed, in one or two sentences.
+    pub(super) fn validity(&self) -> String {
+        let all = numbers::counted(self.runs, "run");
+        let sentence = |of: &Doubtful, word: &str, consequence: &str| {
+            let verb = if of.runs == 1 { "is" } else { "are" };
+            format!("{} of {all} {verb} {word} ({}) {consequence}", of.runs, of.reasons())
+        };
+        match (self.runs, self.suspect.runs, self.invalid.runs) {
+            (0, ..) => "No run is stored yet.".to_owned(),
+            (1, 0, 0) => "The one run is valid.".to_owned(),
+            (_, 0, 0) => format!("All {all} are valid."),
+            (_, suspect, invalid) => {
+                let invalid =
+                    (invalid > 0).then(|| sentence(&self.invalid, "invalid", "and left out of all figures."));
+                let suspect = (suspect > 0).then(|| sentence(&self.suspect, "suspect", "but counted."));
+                invalid.into_iter().chain(suspect).collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+
+    /// What is to be said of runs that fall into two groups: a head, and a line per cell.
+    pub(super) fn groups(&self) -> Option<(String, Vec<String>)> {
+        let cells = numbers::counted(self.groups.len(), "cell");
+        let mut lines: Vec<String> = self.groups.iter().take(NAMED_GROUPS).map(grouped_cell).collect();
+        if self.groups.len() > NAMED_GROUPS {
+            lines.push(format!("{} more: pgdyno table cells", self.groups.len() - NAMED_GROUPS));
+        }
+        let head = format!("Runs of {cells} fall into two groups by their transactions per second:");
+        (!lines.is_empty()).then_some((head, lines))
+    }
+}
+
+impl Instead {
+    fn words(&self) -> String {
+        let or_absent =
+            |value: &Option<f64>, text: fn(f64) -> String| value.map_or(numbers::ABSENT.to_owned(), text);
+        match self {
+            Self::OnlyJobs => "Nothing was driven by clients; the jobs are below.".to_owned(),
+            Self::NoValidRun => "No valid run to speak of.".to_owned(),
+            Self::OneRun { tps, p50_ns, p99_ns, started_only } => format!(
+                "{} transactions per second, response time{} p50 {}, p99 {}. One run has no interval: repeat it before \
+                 believing small differences.",
+                or_absent(tps, numbers::tps),
+                if *started_only { " of those started" } else { "" },
+                or_absent(p50_ns, numbers::latency_ns),
+                or_absent(p99_ns, numbers::latency_ns),
+            ),
+            Self::NoPairYet { runs } => {
+                format!("{} so far, but no pair of arms to compare yet.", numbers::counted(*runs, "run"))
+            }
+            Self::NothingToCompare { runs } => {
+                format!("{}; nothing is compared.", numbers::counted(*runs, "run"))
+            }
+        }
+    }
+}
+
+impl Doubtful {
+    /// `errors 2, throttled 1`.
+    fn reasons(&self) -> String {
+        if self.reasons.is_empty() {
+            return "no reason stored".to_owned();
+        }
+        let each = self.reasons.iter().map(|(reason, count)| format!("{} {count}", reason.text()));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What must be said of arms that were not measured in turn.
+const NOT_INTERLEAVED: &str =
+    "Not interleaved: the arms were measured at different times, so drift and change cannot be told apart.";
+
+/// `over this grid, 6 rounds x 8 cells`.
+fn over(figure: &Figure, rounds: usize) -> String {
+    let (cells, rounds) = (numbers::counted(figure.grid.cells, "cell"), numbers::counted(rounds, "round"));
+    format!("over this grid, {rounds} x {cells}{}", but(figure))
+}
+
+/// `polygons, 4 clients (+12.0 %)`.
+fn cell_and_change(of: &CellComparison) -> String {
+    let change = of.estimate.map_or(numbers::ABSENT.to_owned(), |of| numbers::change(of.change_pct()));
+    format!("{} ({change})", cell_text(&of.cell))
+}
+
+fn remarks(arm: &ArmComparison) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let other_way: Vec<String> = arm.against().into_iter().map(cell_and_change).collect();
+    if !other_way.is_empty() {
+        remarks.push(format!("The other way: {}.", other_way.join("; ")));
+    }
+    if let Some(spread) = arm.heterogeneity.filter(|spread| spread.i_squared > 0.5 && arm.cells.len() > 1) {
+        remarks.push(format!(
+            "Cells differ by more than their noise (I² = {}): read the answers per workload and cell.",
+            numbers::percent((spread.i_squared * 100.0).round() / 100.0)
+        ));
+    }
+    match arm.excluded() {
+        0 => {}
+        n => remarks.push(format!(
+            "{} left out, because a run in {} was invalid or measured nothing.",
+            numbers::counted(n, "pair"),
+            if n == 1 { "it" } else { "each" }
+        )),
+    }
+    remarks
+}
+
+/// Why some of all cells are in no figure of the throughput.
+fn averages_leave_out((scheduled, all): (usize, usize)) -> Option<String> {
+    let cells = match scheduled {
+        0 => return None,
+        n if n == all => "In all cells".to_owned(),
+        n => format!("In {}", numbers::counted(n, "cell")),
+    };
+    Some(format!(
+        "{cells} the rate is offered on a schedule, which sets the throughput: no figure averages over it; compared \
+         are the response times."
+    ))
+}
+
+pub(super) fn cells_in_words(of: &Comparison, arm: &ArmComparison) -> String {
+    let range = arm
+        .extremes(of.metric.better())
+        .filter(|_| arm.cells.len() > 1)
+        .map(|(best, worst)| format!(" Best: {}; worst: {}.", cell_and_change(best), cell_and_change(worst)));
+    format!("Of {}: {}.{}", numbers::counted(arm.cells.len(), "cell"), tally(arm), range.unwrap_or_default())
+}

@@ -1,0 +1,190 @@
+//! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
+
+use maud::{Markup, html};
+use results::Table;
+use results::comparison::{self, Crosstab, Metric, Summary};
+use serde::Serialize;
+
+use super::View;
+use crate::data::ReportData;
+use crate::numbers::{self, real};
+use crate::sheet::{Cell, Sheet};
+
+/// What must be said of the throughput of an open load.
+const OPEN: &str =
+    "open load: late ones are in it, what was offered and done in time is in the table of cells";
+
+/// The same where a promise was not always kept.
+const LATE: &str = "late ones are in it, how many is in the table of cells";
+
+#[derive(Debug, Serialize)]
+pub(super) struct Crosstabs {
+    tabs: Vec<Tab>,
+    compares: bool,
+}
+
+/// A workload by throughput.
+#[derive(Debug, Serialize)]
+struct Tab {
+    workload: String,
+    factor: String,
+    /// The base first; one nameless arm when nothing is compared.
+    arms: Vec<String>,
+    /// In the order of their levels, the geometric mean over all of them last, where there is one.
+    rows: Vec<Row>,
+    over: String,
+    /// Whether rates are offered on a schedule.
+    open: bool,
+    /// Whether it is known what became of arrivals, and whether some transactions were late.
+    has_arrivals: bool,
+    has_late: bool,
+}
+
+/// A level's figures, one per arm; changes are those of all arms but the base, in percent.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// `None` for the geometric mean over all of them.
+    level: Option<String>,
+    mean: Vec<Option<f64>>,
+    max: Vec<Option<f64>>,
+    changes: Vec<Option<f64>>,
+}
+
+impl Tab {
+    fn of(data: &ReportData, tab: Crosstab) -> Self {
+        let averages = tab.geometric_means(|of| of.mean).zip(tab.geometric_means(|of| of.max));
+        let average = averages.map(|(mean, max)| Row { level: None, mean, max, changes: tab.changes });
+        let rows = tab.rows.into_iter().map(|row| {
+            let figures = |of: fn(&Summary) -> Option<f64>| {
+                row.cells.iter().map(|cell| cell.as_ref().and_then(of)).collect()
+            };
+            Row {
+                mean: figures(|of| of.mean),
+                max: figures(|of| of.max),
+                level: Some(row.level),
+                changes: row.changes,
+            }
+        });
+        let in_time = || {
+            let of_it = data.grid.iter().filter(|figures| figures.cell.workload == tab.workload);
+            of_it.map(|figures| figures.in_time)
+        };
+        Self {
+            rows: rows.chain(average).collect(),
+            has_arrivals: in_time().any(|own| own.arrivals.is_some()),
+            has_late: in_time().any(|own| own.promise.is_some_and(|promise| promise.late > 0)),
+            workload: tab.workload,
+            factor: tab.factor,
+            arms: tab.columns,
+            over: tab.over,
+            open: tab.open,
+        }
+    }
+
+    /// All crosstabs of the grid's runs.
+    fn all(data: &ReportData) -> Vec<Self> {
+        let workloads = data.workloads();
+        comparison::crosstabs(&data.experiment, &data.runs, Metric::Tps)
+            .into_iter()
+            .filter(|tab| workloads.contains(&tab.workload.as_str()))
+            .map(|tab| Self::of(data, tab))
+            .collect()
+    }
+
+    /// One figure alone stands among the workload's figures already.
+    fn tells_something(&self) -> bool {
+        let levels = self.rows.iter().filter(|row| row.level.is_some()).count();
+        levels > 0 && levels + self.arms.len() > 2
+    }
+}
+
+impl View for Crosstabs {
+    fn of(data: &ReportData) -> Option<Self> {
+        let tabs: Vec<Tab> = Tab::all(data).into_iter().filter(Tab::tells_something).collect();
+        (!tabs.is_empty()).then(|| Self { tabs, compares: data.compares() })
+    }
+
+    fn draw(&self) -> Markup {
+        let any = |of: fn(&Tab) -> bool| self.tabs.iter().any(of);
+        html! {
+            p { "Plain means and maxima, as a spreadsheet would give them." }
+            @if self.compares {
+                p {
+                    "The changes are those of the verdicts above, from runs that belong together; the quotient of two \
+                     means can differ from them."
+                }
+            }
+            @if any(|tab| tab.open) {
+                p { "No mean is taken over offered rates: it would be one over what was asked for." }
+            }
+            @if any(|tab| tab.has_late && !tab.has_arrivals) {
+                p { "Late transactions are in them; how many were late is told above." }
+            }
+            @if any(|tab| tab.has_arrivals) {
+                p {
+                    "Where the load was open, late transactions are in them; what was offered and done in time is told \
+                     above."
+                }
+            }
+            div.pair { @for tab in &self.tabs { (sheet(tab)) } }
+        }
+    }
+}
+
+fn sheet(tab: &Tab) -> Sheet {
+    let mut sheet = Sheet::new(format_args!(
+        "{}: transactions per second by {}; mean and maximum over {}",
+        tab.workload, tab.factor, tab.over
+    ))
+    .text([tab.factor.as_str()])
+    .numbers(tab.rows.iter().map(|row| row.level.as_deref().unwrap_or("geometric mean")));
+    let mut row = |name: String, values: &dyn Fn(&Row) -> Option<f64>, text: fn(f64) -> String, class| {
+        let cell = |row| Cell::classed(values(row).map_or(numbers::ABSENT.to_owned(), text), class);
+        sheet.row([name.into()].into_iter().chain(tab.rows.iter().map(cell)));
+    };
+    let named =
+        |arm: &str, word: &str| if arm.is_empty() { word.to_owned() } else { format!("{arm}, {word}") };
+    for (at, arm) in tab.arms.iter().enumerate() {
+        row(named(arm, "mean"), &|row| row.mean[at], numbers::tps, "");
+    }
+    // Of means, as maxima have none.
+    for (at, arm) in tab.arms.iter().skip(1).enumerate() {
+        row(format!("{arm}, change"), &|row| row.changes[at], numbers::change, "strong");
+    }
+    for (at, arm) in tab.arms.iter().enumerate() {
+        row(named(arm, "max"), &|row| row.max[at], numbers::tps, "");
+    }
+    sheet
+}
+
+/// Mean and maximum throughput per level and arm, with their geometric mean, and the change against the base in percent:
+/// that of the verdicts, beside means only.
+///
+/// The column `over` says what each figure is taken over.
+#[must_use]
+pub fn crosstab(data: &ReportData) -> Table {
+    let tabs = Tab::all(data);
+    let arms = tabs.iter().map(|tab| tab.arms.clone()).max_by_key(Vec::len).unwrap_or_default();
+    let mut table = Table::new(&["workload", "figure", "level"]);
+    let named = |arm: &String| if arm.is_empty() { "tps".to_owned() } else { format!("{arm}_tps") };
+    table.columns.extend(arms.iter().map(named));
+    table.columns.extend(arms.iter().skip(1).map(|arm| format!("{arm}_change_pct")));
+    table.columns.push("over".to_owned());
+    for tab in tabs.iter().filter(|tab| tab.arms == arms) {
+        let over = match tab {
+            Tab { has_arrivals: true, .. } => format!("{}; {OPEN}", tab.over),
+            Tab { has_late: true, .. } => format!("{}; {LATE}", tab.over),
+            _ => tab.over.clone(),
+        };
+        let means = tab.rows.iter().map(|row| ("mean", row, &row.mean, row.changes.clone()));
+        let maxima = tab.rows.iter().map(|row| ("max", row, &row.max, vec![None; row.changes.len()]));
+        for (word, row, values, changes) in means.chain(maxima) {
+            let level = row.level.as_ref().map(|level| format!("{} {level}", tab.factor));
+            let level = level.unwrap_or("geometric mean".to_owned());
+            let figures = values.iter().copied().chain(changes).map(real);
+            let head = [tab.workload.clone().into(), word.into(), level.into()];
+            table.push(head.into_iter().chain(figures).chain([over.clone().into()]).collect());
+        }
+    }
+    table
+}

@@ -1,0 +1,179 @@
+//! Jobs: phases as chart and table, and the sizes they left.
+
+use maud::{Markup, html};
+use record::{Phase, Relation, RelationKind};
+use results::Table;
+use serde::Serialize;
+
+use super::View;
+use crate::chart::bars::Bars;
+use crate::data::ReportData;
+use crate::numbers::{self, real};
+use crate::sheet::{Cell, Sheet};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Load {
+    jobs: Vec<Job>,
+    /// Tables first, then by name.
+    relations: Vec<Relation>,
+}
+
+#[derive(Debug, Serialize)]
+struct Job {
+    workload: String,
+    arm: Option<String>,
+    /// 0 for preparation.
+    round: u32,
+    took_s: f64,
+    server_cpu_s: Option<f64>,
+    phases: Vec<Phase>,
+}
+
+/// Tables and indexes as the last run that recorded each left them; tables first, then by name.
+fn relations(data: &ReportData) -> Vec<Relation> {
+    let mut last: Vec<&Relation> = Vec::new();
+    for relation in data.runs.iter().flat_map(|run| &run.relations) {
+        last.retain(|known| known.name != relation.name);
+        last.push(relation);
+    }
+    last.sort_by_key(|relation| (is_index(relation), &relation.table, &relation.name));
+    last.into_iter().cloned().collect()
+}
+
+fn is_index(relation: &Relation) -> bool {
+    relation.kind == RelationKind::Index
+}
+
+/// Whether map data was loaded: then its source must be named.
+pub(crate) fn has_map_data(data: &ReportData) -> bool {
+    let relations = data.runs.iter().flat_map(|run| &run.relations);
+    let mut names = relations.map(|relation| &relation.table).chain(data.jobs().map(|job| &job.workload));
+    names.any(|name| name.contains("osm"))
+}
+
+impl View for Load {
+    fn of(data: &ReportData) -> Option<Self> {
+        let jobs = data.jobs().filter(|job| !job.phases.is_empty()).map(|job| Job {
+            workload: job.workload.clone(),
+            arm: job.arm.clone(),
+            round: job.round,
+            took_s: job.measured_s,
+            server_cpu_s: job.figures.get("server_cpu_s").copied(),
+            phases: job.phases.clone(),
+        });
+        let load = Self { jobs: jobs.collect(), relations: relations(data) };
+        (!load.jobs.is_empty() || !load.relations.is_empty()).then_some(load)
+    }
+
+    fn draw(&self) -> Markup {
+        let (indexes, tables): (Vec<&Relation>, Vec<&Relation>) =
+            self.relations.iter().partition(|relation| is_index(relation));
+        html! {
+            @for job in &self.jobs {
+                h3 { (job.workload) }
+                p { (took(job)) }
+                (Bars { title: format!("{}: phases", job.workload), phases: job.phases.clone(), data: phase_sheet(job) })
+            }
+            @if !self.relations.is_empty() {
+                h3 { "Sizes" }
+                div.pair {
+                    @if !tables.is_empty() { (table_sizes(&tables, &indexes)) }
+                    @if !indexes.is_empty() { (index_sizes(&indexes)) }
+                }
+            }
+        }
+    }
+}
+
+/// `Took 14.2 s, server CPU 11.9 s; round 1, arm gis.`
+fn took(job: &Job) -> String {
+    let cpu = job.server_cpu_s.map(|seconds| format!(", server CPU {}", numbers::duration(seconds)));
+    let round = (job.round > 0).then(|| format!("round {}", job.round));
+    let arm = job.arm.as_ref().map(|arm| format!("arm {arm}"));
+    let place = round.into_iter().chain(arm).collect::<Vec<_>>().join(", ");
+    let place = if place.is_empty() { place } else { format!("; {place}") };
+    format!("Took {}{}{place}.", numbers::duration(job.took_s), cpu.unwrap_or_default())
+}
+
+fn phase_sheet(job: &Job) -> Sheet {
+    let mut sheet = Sheet::new(format_args!("{}: phases in milliseconds", job.workload))
+        .text(["phase", "of"])
+        .numbers(["start", "duration", "objects", "objects per second"])
+        .text(["timed by"]);
+    for phase in &job.phases {
+        let seconds = phase.duration_us as f64 / 1e6;
+        let rate = phase.count.filter(|_| seconds > 0.0).map(|count| numbers::tps(count as f64 / seconds));
+        sheet.row([
+            (&phase.name).into(),
+            (&phase.item).into(),
+            numbers::milliseconds(phase.start_us).into(),
+            numbers::milliseconds(phase.duration_us).into(),
+            phase.count.map_or(String::new(), numbers::count).into(),
+            rate.unwrap_or_default().into(),
+            phase.source.name().into(),
+        ]);
+    }
+    sheet
+}
+
+fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Sheet {
+    let mut sheet = Sheet::new("Tables: bytes on disk without and with their indexes, estimated rows")
+        .text(["table"])
+        .numbers(["size", "indexes", "together", "rows"]);
+    for table in tables {
+        let of_indexes: u64 =
+            indexes.iter().filter(|index| index.table == table.name).map(|index| index.bytes).sum();
+        sheet.row([
+            (&table.name).into(),
+            numbers::bytes(table.bytes).into(),
+            numbers::bytes(of_indexes).into(),
+            numbers::bytes(table.bytes.saturating_add(of_indexes)).into(),
+            numbers::count(table.rows).into(),
+        ]);
+    }
+    let total = tables.iter().chain(indexes).fold(0, |sum: u64, relation| sum.saturating_add(relation.bytes));
+    if tables.len() > 1 {
+        let blank = Cell::default;
+        sheet.row(["all".into(), blank(), blank(), numbers::bytes(total).into(), blank()]);
+    }
+    sheet
+}
+
+fn index_sizes(indexes: &[&Relation]) -> Sheet {
+    let mut sheet = Sheet::new("Indexes: bytes on disk").text(["index", "table"]).numbers(["size"]);
+    for index in indexes {
+        sheet.row([(&index.name).into(), (&index.table).into(), numbers::bytes(index.bytes).into()]);
+    }
+    sheet
+}
+
+/// Phases of all jobs in milliseconds.
+#[must_use]
+pub fn phases(data: &ReportData) -> Table {
+    let mut table = Table::new(&["job", "phase", "item", "start_ms", "duration_ms", "count", "source"]);
+    for job in data.jobs() {
+        for phase in &job.phases {
+            table.push(vec![
+                job.workload.clone().into(),
+                phase.name.clone().into(),
+                phase.item.clone().into(),
+                real(Some(phase.start_us as f64 / 1e3)),
+                real(Some(phase.duration_us as f64 / 1e3)),
+                phase.count.into(),
+                phase.source.name().into(),
+            ]);
+        }
+    }
+    table
+}
+
+/// Sizes of tables and indexes in bytes, with estimated rows.
+#[must_use]
+pub fn sizes(data: &ReportData) -> Table {
+    let mut table = Table::new(&["name", "kind", "table", "size_bytes", "rows"]);
+    for relation in relations(data) {
+        let Relation { name, kind, table: of, bytes, rows } = relation;
+        table.push(vec![name.into(), kind.name().into(), of.into(), bytes.into(), rows.into()]);
+    }
+    table
+}

@@ -1,0 +1,197 @@
+//! Host, versions, settings per arm with what differs, and how the experiment was laid out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+use record::{Arm, Experiment, Host, OrderScheme, Setting, Target};
+use serde::Serialize;
+
+use super::View;
+use crate::data::{ReportData, when};
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Setup {
+    host: Host,
+    target: Target,
+    experiment: Experiment,
+    base: Option<String>,
+    /// Lengths of the grid's runs, ascending.
+    lengths_s: Vec<f64>,
+    invocations: usize,
+    /// What the server reported for each arm: value and source by name.
+    in_force: Vec<(Option<String>, BTreeMap<String, Setting>)>,
+}
+
+impl View for Setup {
+    fn of(data: &ReportData) -> Option<Self> {
+        let in_force = |arm: Option<&str>| {
+            let run = data.grid_runs().find(|run| run.arm.as_deref() == arm && !run.settings.is_empty())?;
+            let set = run.settings.iter().map(|setting| (setting.name.clone(), setting.clone())).collect();
+            Some((arm.map(str::to_owned), set))
+        };
+        let mut lengths_s: Vec<f64> = data.grid_runs().map(|run| run.measured_s).collect();
+        lengths_s.sort_by(f64::total_cmp);
+        Some(Self {
+            host: data.host.clone(),
+            target: data.target.clone(),
+            experiment: data.experiment.clone(),
+            base: data.base().map(str::to_owned),
+            lengths_s,
+            invocations: data.runs.iter().map(|run| run.invocation).collect::<BTreeSet<_>>().len(),
+            in_force: data.arms().into_iter().filter_map(in_force).collect(),
+        })
+    }
+
+    fn draw(&self) -> Markup {
+        html! {
+            div.pair {
+                (facts("Host", host(&self.host), &self.host.facts))
+                (facts("Target", target(&self.target), &self.target.versions))
+                (facts("Experiment", self.layout(), &BTreeMap::new()))
+            }
+            (self.arms())
+            (self.in_force())
+        }
+    }
+}
+
+/// Named facts, then those that were stored with their names; empty ones are left out.
+fn facts<const N: usize>(
+    caption: &str,
+    named: [(&str, String); N],
+    stored: &BTreeMap<String, String>,
+) -> Sheet {
+    let mut sheet = Sheet::new(caption).text(["what", "value"]);
+    let named = named.iter().map(|(name, value)| (*name, value));
+    let stored = stored.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in named.chain(stored).filter(|(_, value)| !value.is_empty()) {
+        sheet.row([name.into(), value.into()]);
+    }
+    sheet
+}
+
+fn host(host: &Host) -> [(&'static str, String); 4] {
+    let known = |is_known: bool, text: String| if is_known { text } else { String::new() };
+    [
+        ("name", host.name.clone()),
+        ("CPU", host.cpu.clone()),
+        ("usable cores", known(host.cores > 0, host.cores.to_string())),
+        ("usable memory", known(host.memory_bytes > 0, numbers::bytes(host.memory_bytes))),
+    ]
+}
+
+fn target(target: &Target) -> [(&'static str, String); 4] {
+    [
+        ("kind", target.kind.clone()),
+        ("connection", target.dsn_redacted.clone()),
+        ("PostgreSQL", target.server_version.clone()),
+        ("PostGIS", target.postgis_version.clone().unwrap_or_default()),
+    ]
+}
+
+/// Different lengths that are named one by one.
+const LENGTHS: usize = 4;
+
+/// How long runs were; of many lengths the shortest and the longest.
+fn lengths(seconds: &[f64]) -> String {
+    let mut lengths: Vec<String> = seconds.iter().map(|seconds| numbers::duration(*seconds)).collect();
+    lengths.dedup();
+    match lengths.as_slice() {
+        [first, .., last] if lengths.len() > LENGTHS => format!("{first} to {last}"),
+        few => few.join(", "),
+    }
+}
+
+impl Setup {
+    /// How the experiment was laid out.
+    fn layout(&self) -> [(&'static str, String); 11] {
+        let experiment = &self.experiment;
+        let order = match experiment.order_scheme {
+            OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
+            OrderScheme::HalfRounds => {
+                "half-rounds: all cells in one arm, then in the next, order swapped every round"
+            }
+            OrderScheme::Imported => "not interleaved: imported results, in the order they were given",
+            OrderScheme::Single => "single: nothing is compared",
+        };
+        let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
+        [
+            ("name", experiment.name.clone()),
+            ("begun", when(&experiment.created_at)),
+            ("rounds planned", experiment.rounds.to_string()),
+            ("order", order.to_owned()),
+            ("compared factor", or_none(&experiment.compare_factor)),
+            ("base", or_none(&self.base)),
+            ("margin", numbers::percent(experiment.margin)),
+            ("run length", lengths(&self.lengths_s)),
+            ("invocations", self.invocations.to_string()),
+            ("seed", experiment.seed.to_string()),
+            ("plan", experiment.hash.chars().take(16).collect()),
+        ]
+    }
+
+    /// What each arm asks for, and what of it weakens crash safety.
+    fn arms(&self) -> Markup {
+        let arms = &self.experiment.arms;
+        let names: BTreeSet<&String> = arms.iter().flat_map(|arm| arm.settings.keys()).collect();
+        if names.is_empty() {
+            return html! {};
+        }
+        let mut sheet = Sheet::new("What each arm sets; empty: not set by it")
+            .text(["setting"])
+            .text(arms.iter().map(|arm| &arm.name));
+        for name in names {
+            let cell = |arm: &Arm| Cell::from(arm.settings.get(name).map_or("", String::as_str));
+            sheet.row([name.into()].into_iter().chain(arms.iter().map(cell)));
+        }
+        html! {
+            h3 { "Settings per arm" }
+            (sheet)
+            @for arm in arms.iter().filter(|arm| !arm.unsafe_settings.is_empty()) {
+                p.notice { (arm.name) " weakens crash safety: " (arm.unsafe_settings.join(", ")) "." }
+            }
+        }
+    }
+
+    /// What the server reported: settings that differ between arms, then those that are not the default.
+    fn in_force(&self) -> Markup {
+        let names: BTreeSet<&str> =
+            self.in_force.iter().flat_map(|(_, set)| set.keys().map(String::as_str)).collect();
+        let differs = |name: &str| {
+            let values = self.in_force.iter().map(|(_, set)| set.get(name).map(|setting| &setting.value));
+            values.collect::<BTreeSet<_>>().len() > 1
+        };
+        let (different, mut changed): (Vec<&str>, Vec<&str>) =
+            names.into_iter().partition(|name| differs(name));
+        let is_changed = |setting: &Setting| setting.source != "default";
+        changed.retain(|name| self.in_force.iter().any(|(_, set)| set.get(*name).is_some_and(is_changed)));
+        let differ = "In force, as the server reported it: settings that differ between arms";
+        let alike = if self.in_force.len() > 1 { " alike in all arms and" } else { "" };
+        html! {
+            @if !different.is_empty() { (self.settings(differ, &different, self.in_force.len(), "differs")) }
+            @if !changed.is_empty() {
+                details {
+                    summary { (numbers::counted(changed.len(), "setting")) (alike) " not at the default" }
+                    (self.settings("In force, and not at the default", &changed, 1, ""))
+                }
+            }
+        }
+    }
+
+    /// Some settings of the first arms.
+    fn settings(&self, caption: &str, names: &[&str], arms: usize, class: &'static str) -> Sheet {
+        let sets = &self.in_force[..arms];
+        let head = |arm: &Option<String>| arm.clone().filter(|_| arms > 1).unwrap_or("value".to_owned());
+        let mut sheet = Sheet::new(caption).text(["setting"]).text(sets.iter().map(|(arm, _)| head(arm)));
+        for name in names {
+            let cell = |set: &BTreeMap<String, Setting>| match set.get(*name) {
+                Some(setting) => Cell::classed(&setting.value, class),
+                None => numbers::ABSENT.into(),
+            };
+            sheet.row([(*name).into()].into_iter().chain(sets.iter().map(|(_, set)| cell(set))));
+        }
+        sheet
+    }
+}

@@ -1,0 +1,288 @@
+//! A verdict per cell: forest plot and table, an arm at a time; for programs a table of all arms.
+
+use maud::{Markup, html};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric};
+use results::{Table, Value};
+use serde::Serialize;
+use stats::{Better, Estimate, Verdict};
+
+use super::View;
+use crate::arrivals::{Columns, InTime};
+use crate::chart::forest::{Forest, Row};
+use crate::compared::{
+    Part, Tone, change, groups_of_pair, lacks, strong, tally, value, verdict, verdict_with_advice,
+};
+use crate::data::{ReportData, cell_text, levels};
+use crate::numbers::{self, real};
+use crate::sheet::{Cell, Sheet};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Verdicts {
+    compared: Vec<Comparison>,
+    /// Cells whose runs fall into two groups.
+    groups: Vec<Grouped>,
+}
+
+impl View for Verdicts {
+    fn of(data: &ReportData) -> Option<Self> {
+        let compared: Vec<Comparison> = data.comparisons().into_iter().cloned().collect();
+        (!compared.is_empty()).then(|| Self { compared, groups: data.groups.clone() })
+    }
+
+    fn draw(&self) -> Markup {
+        html! { @for of in &self.compared { (draw(of, &self.groups)) } }
+    }
+}
+
+fn draw(of: &Comparison, groups: &[Grouped]) -> Markup {
+    let from =
+        if of.paired { "pairs of runs of the same round" } else { "all runs of both arms (Welch's t)" };
+    html! {
+        p {
+            (sentence(of.metric.noun())) " in each cell against " (of.base) ", with 95 % intervals from " (from)
+            ". \"Same\" means: surely within the margin of " (numbers::percent(of.margin))
+            ". Verdicts of single cells allow for there being many of them (Holm)."
+        }
+        @for arm in of.arms.iter().filter(|arm| !arm.cells.is_empty()) {
+            @if of.arms.len() > 1 { h3 { (arm.arm) " against " (of.base) } }
+            (forest(of, arm))
+            (sheet(of, arm, groups))
+            (excluded(arm))
+        }
+    }
+}
+
+/// A sentence with a capital first letter.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
+    let row = |label: String, change: &Estimate, verdict: Verdict, total: bool| {
+        let (tone, interval) = (Tone::of(verdict), change.interval_pct());
+        (Row { label, change: change.change_pct(), interval, tone, total }, verdict)
+    };
+    let cells = arm
+        .cells
+        .iter()
+        .filter_map(|cell| Some(row(cell_text(&cell.cell), cell.estimate.as_ref()?, cell.verdict, false)));
+    let whole = arm.grid.as_ref().map(|figure| {
+        let lacks = lacks(figure).map(|lacks| format!(" ({lacks})")).unwrap_or_default();
+        row(format!("whole grid{lacks}"), &figure.grid.estimate, figure.verdict, true)
+    });
+    let noun = of.metric.noun();
+    let mut data = Sheet::new(format_args!("Change of {noun}, with its 95 % interval"))
+        .text(["cell"])
+        .numbers(["change", "interval"])
+        .text(["verdict"]);
+    let mut rows = Vec::new();
+    for (row, judged) in cells.chain(whole) {
+        let interval = row.interval.map(|(low, high)| numbers::change_interval(low, high));
+        data.row([
+            (&row.label).into(),
+            numbers::change(row.change).into(),
+            interval.unwrap_or(numbers::ABSENT.to_owned()).into(),
+            verdict(judged, of.margin).into(),
+        ]);
+        rows.push(row);
+    }
+    Forest {
+        title: format!("{} against {}: change of {noun}", arm.arm, of.base),
+        caption: format!(
+            "{}. Each line is a cell's 95 % interval, the band is the margin of {}; {}.",
+            tally(arm),
+            numbers::percent(of.margin),
+            marks(of.metric, arm)
+        ),
+        x_name: format!("change of {noun} against {}", of.base),
+        margin: of.margin * 100.0,
+        rows,
+        data,
+    }
+}
+
+/// What the marks mean; those of a whole grid only where there is one.
+fn marks(metric: Metric, arm: &ArmComparison) -> String {
+    let better = match metric.better() {
+        Better::Larger => "▲ faster, ▼ slower",
+        Better::Smaller => "▲ faster (to the left), ▼ slower",
+    };
+    let grid = if arm.grid.is_some() { ", ◆ the whole grid" } else { "" };
+    format!("{better}, ■ same, ● inconclusive{grid}")
+}
+
+fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
+    let what = match of.metric {
+        Metric::Tps => "transactions per second, mean over rounds".to_owned(),
+        other => format!("{} of all rounds together", other.noun()),
+    };
+    let from = if of.paired { "changes from pairs of the same round" } else { "changes from all runs" };
+    let mut sheet = Sheet::new(format_args!("{} against {}: {what}; {from}", arm.arm, of.base))
+        .text(["cell"])
+        .numbers([of.base.as_str(), arm.arm.as_str(), "change [95 %]"])
+        .text(["verdict"])
+        .numbers(["p (Holm)", "pairs"]);
+    for cell in &arm.cells {
+        let change_pct = cell.estimate.map_or(0.0, |estimate| estimate.change_pct());
+        let class = Tone::of(cell.verdict).cell_class(change_pct, strong(of));
+        let groups = groups_of_pair(groups, &cell.cell, [&of.base, &arm.arm]);
+        let left_out = match cell.excluded.len() {
+            0 => String::new(),
+            left_out => format!(" (-{left_out})"),
+        };
+        sheet.row([
+            cell_text(&cell.cell).into(),
+            value(of.metric, cell.base).into(),
+            value(of.metric, cell.new).into(),
+            cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
+            Cell::classed(said(cell, of.margin, groups), class),
+            cell.holm_p.map_or(numbers::ABSENT.to_owned(), probability).into(),
+            format!("{}{left_out}", cell.differences.len()).into(),
+        ]);
+    }
+    sheet
+}
+
+/// The verdict, with what else is to be known of the cell.
+fn said(cell: &CellComparison, margin: f64, groups: Option<String>) -> String {
+    let by_ranks = cell
+        .second_opinion
+        .map(|other| format!("by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p)));
+    let verdict = verdict_with_advice(cell.verdict, margin);
+    [Some(verdict), by_ranks, groups].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_owned() } else { numbers::fixed(p, 3) }
+}
+
+fn excluded(arm: &ArmComparison) -> Markup {
+    html! {
+        @if arm.excluded() > 0 {
+            details {
+                summary { (numbers::counted(arm.excluded(), "pair")) " left out" }
+                ul {
+                    @for cell in &arm.cells {
+                        @for pair in &cell.excluded {
+                            li { (cell_text(&cell.cell)) ", round " (pair.round) ": " (pair.why) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every arm against the base: a line per cell, one per workload (cell empty), one for the whole grid. Then what became
+/// of the arrivals of both arms where a load is open, and how their promise was kept.
+///
+/// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
+/// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them.
+#[must_use]
+pub fn compared(data: &ReportData, found: &Comparison) -> Table {
+    let pct = |change: Option<&Estimate>| {
+        let interval = change.and_then(Estimate::interval_pct);
+        let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
+        [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
+    };
+    let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict", "groups"];
+    let mut table = table(data, found, &columns, pct, |line| {
+        vec![line.verdict.clone().into(), line.groups.clone().into()]
+    });
+    table.optional.push("groups".to_owned());
+    table
+}
+
+/// The same for people: change and interval in one column, verdict and groups in another, as the page writes them.
+#[must_use]
+pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
+    let words = |change: Option<&Estimate>| {
+        let text = |of: &Estimate| numbers::change_with_interval(of.change_pct(), of.interval_pct());
+        vec![change.map(text).into()]
+    };
+    table(data, found, &["change, 95 %", "p_holm", "n", "verdict"], words, |line| {
+        let groups = line.groups.as_ref().map(|groups| format!("; {groups}")).unwrap_or_default();
+        vec![format!("{}{groups}", line.verdict).into()]
+    })
+}
+
+/// A line of the table of all arms.
+#[derive(Default)]
+struct Line<'a> {
+    arm: &'a str,
+    workload: &'a str,
+    cell: String,
+    /// Base and arm.
+    figures: [Option<f64>; 2],
+    change: Option<&'a Estimate>,
+    holm_p: Option<f64>,
+    verdict: String,
+    groups: Option<String>,
+    in_time: [InTime; 2],
+}
+
+fn table(
+    data: &ReportData,
+    found: &Comparison,
+    columns: &[&str],
+    change: impl Fn(Option<&Estimate>) -> Vec<Value>,
+    verdict: impl Fn(&Line<'_>) -> Vec<Value>,
+) -> Table {
+    let unit = match found.metric {
+        Metric::Tps => "tps",
+        Metric::P50 => "p50_us",
+        Metric::P95 => "p95_us",
+        Metric::P99 => "p99_us",
+    };
+    let lines: Vec<Line<'_>> = found.arms.iter().flat_map(|arm| lines(data, found, arm)).collect();
+    let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
+    let mut table = Table::new(&["arm", "workload", "cell", &format!("base_{unit}"), unit]);
+    table.columns.extend(columns.iter().map(|name| (*name).to_owned()));
+    table
+        .columns
+        .extend(in_time.into_iter().flat_map(|columns| [columns.names("base_"), columns.names("")].concat()));
+    for line in &lines {
+        let mut row: Vec<Value> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
+        row.extend(line.figures.map(real));
+        row.extend(change(line.change));
+        row.extend([real(line.holm_p), (line.change.map_or(0, |change| change.n) as u64).into()]);
+        row.extend(verdict(line));
+        row.extend(
+            in_time.into_iter().flat_map(|columns| line.in_time.map(|own| columns.values(&own)).concat()),
+        );
+        table.push(row);
+    }
+    table
+}
+
+fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<Line<'a>> {
+    let cell = |cell: &'a CellComparison| Line {
+        arm: &arm.arm,
+        workload: &cell.cell.workload,
+        cell: levels(&cell.cell),
+        figures: [cell.base, cell.new],
+        change: cell.estimate.as_ref(),
+        holm_p: cell.holm_p,
+        verdict: verdict(cell.verdict, of.margin),
+        groups: groups_of_pair(&data.groups, &cell.cell, [&of.base, &arm.arm]),
+        in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
+    };
+    let parts = Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
+    let parts = parts.filter_map(|part| {
+        let is_offered = part.workload.is_none() && arm.scheduled > 0;
+        // A workload of offered rates only has no figure, as the line of the whole grid says.
+        let verdict = match part.figure {
+            Some(figure) => verdict(figure.verdict, of.margin),
+            None if part.averaged > 0 => verdict(Verdict::Invalid, of.margin),
+            None if is_offered => part.no_figure(),
+            None => return None,
+        };
+        let offered = (is_offered && part.averaged > 0)
+            .then(|| format!("without {} of offered rates", numbers::counted(arm.scheduled, "cell")));
+        let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
+        let change = part.figure.map(|figure| &figure.grid.estimate);
+        Some(Line { arm: &arm.arm, workload: part.name(), cell, change, verdict, ..Line::default() })
+    });
+    arm.cells.iter().map(cell).chain(parts).collect()
+}

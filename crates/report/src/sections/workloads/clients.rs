@@ -1,0 +1,132 @@
+//! Throughput and response time over clients, a line per arm.
+
+use results::comparison::Summary;
+
+use super::Curve;
+use crate::cells::CellFigures;
+use crate::chart::axis::{Spacing, Tick};
+use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+
+/// How a metric is drawn over clients.
+struct Drawn {
+    /// A point.
+    y: fn(&CellFigures) -> Option<f64>,
+    /// The runs behind it.
+    runs: fn(&CellFigures) -> &Summary,
+    unit: Unit,
+    title: &'static str,
+    y_name: &'static str,
+    /// After values in the caption.
+    after: &'static str,
+    /// What a point is.
+    points: &'static str,
+}
+
+/// `None` with fewer than two numbers of clients.
+pub(super) fn throughput(curve: &Curve<'_>) -> Option<LineChart> {
+    let drawn = Drawn {
+        y: |cell| cell.tps.mean,
+        runs: |cell| &cell.tps,
+        unit: Unit::PerSecond,
+        title: "throughput over clients",
+        y_name: "transactions per second",
+        after: " transactions per second",
+        points: "mean over rounds",
+    };
+    chart(curve, &drawn)
+}
+
+/// 99th percentile of response times; `None` with fewer than two numbers of clients.
+pub(super) fn response(curve: &Curve<'_>) -> Option<LineChart> {
+    let drawn = Drawn {
+        y: |cell| cell.response.ns(0.99),
+        runs: |cell| &cell.p99_ns,
+        unit: Unit::Nanoseconds,
+        title: "slowest 1 % over clients",
+        y_name: "response time, 99th percentile",
+        after: " at the 99th percentile",
+        points: "99th percentile of all rounds together",
+    };
+    let mut chart = chart(curve, &drawn)?;
+    chart.caption += curve.of_started_only();
+    Some(chart)
+}
+
+fn chart(curve: &Curve<'_>, drawn: &Drawn) -> Option<LineChart> {
+    let clients = curve.clients();
+    if clients.len() < 2 {
+        return None;
+    }
+    let point = |cell: &&CellFigures| {
+        Some(Point { x: place(cell.clients), y: (drawn.y)(cell)?, range: (drawn.runs)(cell).range() })
+    };
+    let points = |cells: &[&CellFigures]| {
+        let points: Vec<Point> = cells.iter().filter_map(point).collect();
+        (!points.is_empty()).then_some(points)
+    };
+    let series: Vec<Series> = curve
+        .by_arm(points)
+        .into_iter()
+        .map(|(arm, points)| Series { name: arm.to_owned(), points })
+        .collect();
+    if series.is_empty() {
+        return None;
+    }
+    Some(LineChart {
+        title: format!("{}: {}", curve.title, drawn.title),
+        caption: caption(&series, curve, drawn),
+        x_name: "clients",
+        y_name: drawn.y_name,
+        x_ticks: clients.iter().map(|&n| Tick { value: place(n), label: numbers::count(n.into()) }).collect(),
+        y_spacing: Spacing::Linear,
+        unit: drawn.unit,
+        markers: true,
+        data: sheet(&clients, &series, drawn),
+        series,
+    })
+}
+
+/// Doublings of clients are equal steps.
+fn place(clients: u32) -> f64 {
+    f64::from(clients.max(1)).log2()
+}
+
+fn caption(series: &[Series], curve: &Curve<'_>, drawn: &Drawn) -> String {
+    let most = curve.clients().last().map(|&most| place(most));
+    let reached = series.iter().filter_map(|series| {
+        let last = series.points.iter().rfind(|point| Some(point.x) == most)?;
+        let who = if series.name.is_empty() { String::new() } else { format!("{} ", series.name) };
+        Some(format!("{who}{}", drawn.unit.text(last.y)))
+    });
+    format!(
+        "With {}: {}{}. A point is the {}, whiskers reach from the lowest to the highest run.",
+        curve.most_clients(),
+        reached.collect::<Vec<_>>().join(", "),
+        drawn.after,
+        drawn.points
+    )
+}
+
+fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Sheet {
+    let name =
+        |series: &Series| if series.name.is_empty() { "all rounds".to_owned() } else { series.name.clone() };
+    let mut sheet = Sheet::new(format_args!("{}: {} (lowest to highest run)", drawn.y_name, drawn.points))
+        .numbers(["clients"])
+        .numbers(series.iter().map(name));
+    let text = |value: f64| drawn.unit.text(value);
+    for &n in clients {
+        let cell = |series: &Series| -> Cell {
+            match series.points.iter().find(|point| point.x == place(n)) {
+                Some(Point { y, range: Some((low, high)), .. }) => {
+                    format!("{} ({} to {})", text(*y), text(*low), text(*high)).into()
+                }
+                Some(Point { y, .. }) => text(*y).into(),
+                None => numbers::ABSENT.into(),
+            }
+        };
+        sheet.row([numbers::count(n.into()).into()].into_iter().chain(series.iter().map(cell)));
+    }
+    sheet
+}

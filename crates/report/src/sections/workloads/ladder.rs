@@ -1,0 +1,233 @@
+//! A ladder of offered rates: response times beside the promise, and what was achieved of what was offered.
+
+use record::Arrivals;
+use results::comparison::Level;
+
+use super::joined;
+use crate::arrivals::Columns;
+use crate::cells::CellFigures;
+use crate::chart::axis::{Spacing, Tick};
+use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::data::{ReportData, split};
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+
+const RATE: &str = "rate";
+/// Rates further apart than this are laid out by their ratios.
+const WIDE: f64 = 8.0;
+/// Arms up to which the median is drawn beside the 99th percentile; with more, there are too many lines.
+const FEW_ARMS: usize = 2;
+
+/// Both charts for each combination of the other factors; nothing where only one rate was offered.
+pub(super) fn charts(data: &ReportData, workload: &str, cells: &[CellFigures]) -> Vec<LineChart> {
+    let cells: Vec<&CellFigures> = cells.iter().collect();
+    let ladder = |(name, part): (String, Vec<&CellFigures>)| {
+        let steps = part.into_iter().filter_map(Step::of).collect();
+        let ladder = Ladder::of(joined(workload, &name), steps, &data.arms(), data.promise_ms())?;
+        Some([ladder.latency(), ladder.achieved()])
+    };
+    split(&cells, RATE).into_iter().filter_map(ladder).flatten().flatten().collect()
+}
+
+/// One rate in one arm.
+struct Step<'a> {
+    rate: f64,
+    arrivals: Arrivals,
+    figures: &'a CellFigures,
+}
+
+impl<'a> Step<'a> {
+    fn of(figures: &'a CellFigures) -> Option<Self> {
+        let rate = figures.cell.factors.get(RATE).and_then(|Level(level)| level.parse::<f64>().ok())?;
+        let rate = Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0)?;
+        Some(Self { rate, arrivals: figures.in_time.arrivals?, figures })
+    }
+
+    fn arm(&self) -> Option<&'a str> {
+        self.figures.arm.as_deref()
+    }
+}
+
+/// Where a rate lies on the axis.
+fn place(x: Spacing, rate: f64) -> f64 {
+    match x {
+        Spacing::Linear => rate,
+        Spacing::Log => rate.log10(),
+    }
+}
+
+/// The steps of all arms, and how their rates are laid out.
+struct Ladder<'a> {
+    title: String,
+    steps: Vec<Step<'a>>,
+    arms: Vec<Option<&'a str>>,
+    /// Ascending, each once.
+    rates: Vec<f64>,
+    x: Spacing,
+    promise_ms: Option<f64>,
+}
+
+impl<'a> Ladder<'a> {
+    /// `promise_ms` is that of the plan, for runs that do not name theirs.
+    fn of(
+        title: String,
+        steps: Vec<Step<'a>>,
+        arms: &[Option<&'a str>],
+        promise_ms: Option<f64>,
+    ) -> Option<Self> {
+        let mut rates: Vec<f64> = steps.iter().map(|step| step.rate).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.dedup();
+        let (low, high) = (*rates.first()?, *rates.last()?);
+        let arms = arms.iter().copied().filter(|arm| steps.iter().any(|step| step.arm() == *arm)).collect();
+        (rates.len() > 1).then(|| {
+            let x = if high / low > WIDE { Spacing::Log } else { Spacing::Linear };
+            let own = |step: &Step<'_>| step.figures.in_time.promise.and_then(|promise| promise.ms);
+            let promise_ms = steps.iter().find_map(own).or(promise_ms);
+            Self { title, steps, arms, x, rates, promise_ms }
+        })
+    }
+
+    fn ticks(&self, x: Spacing) -> Vec<Tick> {
+        let tick = |rate: &f64| Tick { value: place(x, *rate), label: numbers::figure_short(*rate) };
+        self.rates.iter().map(tick).collect()
+    }
+
+    /// A line per arm through what `value` gives at each rate.
+    fn series(&self, what: &str, value: impl Fn(&Step<'_>) -> Option<Point>) -> Vec<Series> {
+        let one = |arm: &Option<&str>| Series {
+            name: arm.map_or(what.to_owned(), |arm| format!("{what}, {arm}")),
+            points: self
+                .rates
+                .iter()
+                .filter_map(|rate| self.steps.iter().find(|step| step.rate == *rate && step.arm() == *arm))
+                .filter_map(&value)
+                .collect(),
+        };
+        self.arms.iter().map(one).filter(|series| !series.points.is_empty()).collect()
+    }
+
+    /// Response times over offered rates, with the promise as a line; `None` where nothing was measured.
+    fn latency(&self) -> Option<LineChart> {
+        let point = |step: &Step<'_>, y: Option<f64>| {
+            Some(Point { x: place(self.x, step.rate), y: y.filter(|y| *y > 0.0)?, range: None })
+        };
+        let mut series = self.series("p99", |step| point(step, step.figures.response.ns(0.99)));
+        if self.arms.len() <= FEW_ARMS {
+            series.extend(self.series("p50", |step| point(step, step.figures.response.ns(0.5))));
+        }
+        if series.is_empty() {
+            return None;
+        }
+        if let Some(ms) = self.promise_ms.filter(|ms| *ms > 0.0) {
+            let at = |rate: &f64| Point { x: place(self.x, *rate), y: ms * 1e6, range: None };
+            let ends = [self.rates.first(), self.rates.last()];
+            let points = ends.into_iter().flatten().map(at).collect();
+            series.push(Series { name: format!("promise {}", numbers::latency_tick(ms * 1e6)), points });
+        }
+        Some(LineChart {
+            title: format!("{}: response time over offered rate", self.title),
+            caption: self.latency_caption(),
+            x_name: "offered, transactions per second",
+            y_name: "response time",
+            x_ticks: self.ticks(self.x),
+            y_spacing: Spacing::Log,
+            unit: Unit::Nanoseconds,
+            markers: true,
+            data: self.sheet(),
+            series,
+        })
+    }
+
+    /// Rates of some steps, each with its arm: `16,000/s (stock); 16,000/s (gis)`.
+    fn named(&self, of: impl Fn(&Step<'_>) -> bool) -> String {
+        let words = |step: &Step<'_>| {
+            let arm = step.arm().map(|arm| format!(" ({arm})")).unwrap_or_default();
+            format!("{}/s{arm}", numbers::figure_short(step.rate))
+        };
+        self.steps.iter().filter(|step| of(step)).map(words).collect::<Vec<_>>().join("; ")
+    }
+
+    fn latency_caption(&self) -> String {
+        let started = self.named(|step| step.arrivals.started_only);
+        let promised = self.promise_ms.map_or(String::new(), |ms| {
+            format!(" Above the line of {} the promise is broken.", numbers::latency_tick(ms * 1e6))
+        });
+        let started = if started.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " Overloaded at {started}: there the times are those of the transactions that were started, and the others fared \
+                 worse."
+            )
+        };
+        format!("Percentiles of all rounds together, on a scale of ratios.{promised}{started}")
+    }
+
+    /// What was achieved of what was offered, beside the line on which all of it is.
+    fn achieved(&self) -> Option<LineChart> {
+        // Nought has no place on a scale of ratios.
+        let nought = self
+            .steps
+            .iter()
+            .any(|step| step.figures.achieved.min.unwrap_or(step.arrivals.in_time() as f64) <= 0.0);
+        let spacing = if nought { Spacing::Linear } else { self.x };
+        let mut series = self.series("in time", |step| {
+            let (x, y) = (place(spacing, step.rate), step.arrivals.achieved_per_s());
+            y.is_finite().then_some(Point { x, y, range: step.figures.achieved.range() })
+        });
+        if series.is_empty() {
+            return None;
+        }
+        let diagonal = |rate: &f64| Point { x: place(spacing, *rate), y: *rate, range: None };
+        series.push(Series {
+            name: "all that was offered".to_owned(),
+            points: self.rates.iter().map(diagonal).collect(),
+        });
+        Some(LineChart {
+            title: format!("{}: achieved over offered rate", self.title),
+            caption: self.achieved_caption(),
+            x_name: "offered, transactions per second",
+            y_name: "done in time, transactions per second",
+            x_ticks: self.ticks(spacing),
+            y_spacing: spacing,
+            unit: Unit::PerSecond,
+            markers: true,
+            data: self.sheet(),
+            series,
+        })
+    }
+
+    fn achieved_caption(&self) -> String {
+        let overloaded = self.named(|step| step.arrivals.is_overloaded());
+        let verdict = if overloaded.is_empty() {
+            "No rate was an overload".to_owned()
+        } else {
+            format!("Overloaded at {overloaded}")
+        };
+        format!(
+            "{verdict}. What falls below the line of all that was offered was late, skipped, failed, unfinished or done only after the \
+             end; whiskers reach from the lowest to the highest run."
+        )
+    }
+
+    fn sheet(&self) -> Sheet {
+        let columns = Columns::of(self.steps.iter().map(|step| &step.figures.in_time));
+        let with_arms = self.arms.iter().any(Option::is_some);
+        let mut sheet = Sheet::new("Each rate of the ladder, all rounds together")
+            .numbers([RATE])
+            .text(with_arms.then_some("arm"))
+            .numbers(["p50", "p99"])
+            .numbers(columns.into_iter().flat_map(Columns::heads));
+        for step in &self.steps {
+            let mut row: Vec<Cell> = vec![numbers::figure(step.rate).into()];
+            row.extend(with_arms.then(|| Cell::from(step.arm().unwrap_or(numbers::ABSENT))));
+            row.extend(
+                [0.5, 0.99].map(|q| super::or_absent(step.figures.response.ns(q), numbers::latency_ns)),
+            );
+            row.extend(columns.into_iter().flat_map(|columns| columns.cells(&step.figures.in_time)));
+            sheet.row(row);
+        }
+        sheet
+    }
+}

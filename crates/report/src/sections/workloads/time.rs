@@ -1,0 +1,125 @@
+//! Throughput over time: over the seconds of a run (mean of all rounds per arm), or, where runs are too short for
+//! that, over the experiment, run by run, which shows drift.
+
+use super::Curve;
+use crate::cells::CellFigures;
+use crate::chart::axis::{Spacing, Tick, round_ticks};
+use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::numbers;
+use crate::sections::verdicts::sentence;
+use crate::sheet::{Cell, Sheet};
+
+/// Points drawn per arm at most; longer runs are averaged over equal spans.
+const POINTS: usize = 240;
+
+/// An arm's name, and (time, throughput).
+type Arm<'a> = (&'a str, Vec<(f64, f64)>);
+
+/// `None` for fewer than three seconds and fewer than two runs an arm.
+pub(super) fn chart(curve: &Curve<'_>) -> Option<LineChart> {
+    over_a_run(curve).or_else(|| over_the_experiment(curve))
+}
+
+fn over_a_run(curve: &Curve<'_>) -> Option<LineChart> {
+    let arms = curve.by_arm(|cells| {
+        let seconds = averaged(&cells.first()?.by_second);
+        (seconds.len() >= 3).then_some(seconds)
+    });
+    let end = arms.iter().flat_map(|(_, seconds)| seconds.last()).map(|(t, _)| t + 1.0).reduce(f64::max)?;
+    // Points stand in the middle of their second.
+    let series = |(name, seconds): &Arm<'_>| series(name, seconds, 0.5);
+    Some(LineChart {
+        title: format!("{}: throughput over time with {}", curve.title, curve.most_clients()),
+        caption: caption(&arms),
+        x_name: "seconds since the measured part began",
+        markers: arms.iter().all(|(_, seconds)| seconds.len() <= 20),
+        ..over_time(end, arms.iter().map(series).collect(), by_second(&arms))
+    })
+}
+
+/// Each run at the minute it began, counted from the first of them.
+fn over_the_experiment(curve: &Curve<'_>) -> Option<LineChart> {
+    let began = |(time, _): &(String, f64)| time.parse::<jiff::Timestamp>().ok();
+    let first = curve.cells.iter().flat_map(|cell| &cell.each).filter_map(began).min()?;
+    let minutes = |run: &(String, f64)| Some((began(run)?.duration_since(first).as_secs_f64() / 60.0, run.1));
+    let arms = curve.by_arm(|cells: &[&CellFigures]| {
+        let runs: Vec<(f64, f64)> = cells.first()?.each.iter().filter_map(minutes).collect();
+        (runs.len() >= 2).then_some(runs)
+    });
+    let end = arms.iter().flat_map(|(_, runs)| runs.last()).map(|(t, _)| *t).reduce(f64::max)?;
+    let series = |(name, runs): &Arm<'_>| series(name, runs, 0.0);
+    (end > 0.0).then(|| LineChart {
+        title: format!("{}: throughput over the experiment with {}", curve.title, curve.most_clients()),
+        caption:
+            "Each point is a run at the minute it began; runs are too short for a curve of their own. Where \
+                  all arms rise or fall together, it is the machine."
+                .to_owned(),
+        x_name: "minutes since the first of these runs",
+        ..over_time(end, arms.iter().map(series).collect(), by_run(&arms))
+    })
+}
+
+/// What both charts have in common.
+fn over_time(end: f64, series: Vec<Series>, data: Sheet) -> LineChart {
+    let tick = |value| Tick { value, label: numbers::figure_short(value) };
+    LineChart {
+        title: String::new(),
+        caption: String::new(),
+        x_name: "",
+        y_name: "transactions per second",
+        x_ticks: round_ticks(0.0, end, 6.0).into_iter().map(tick).collect(),
+        y_spacing: Spacing::Linear,
+        unit: Unit::PerSecond,
+        markers: true,
+        series,
+        data,
+    }
+}
+
+fn series(name: &str, points: &[(f64, f64)], shift: f64) -> Series {
+    let points = points.iter().map(|&(t, y)| Point { x: t + shift, y, range: None }).collect();
+    Series { name: name.to_owned(), points }
+}
+
+fn averaged(seconds: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let span = seconds.len().div_ceil(POINTS).max(1);
+    let mean = |of: &[(f64, f64)]| of.iter().map(|(_, rate)| rate).sum::<f64>() / of.len() as f64;
+    seconds.chunks(span).map(|chunk| (chunk[0].0, mean(chunk))).collect()
+}
+
+fn caption(arms: &[Arm<'_>]) -> String {
+    let one = |(name, seconds): &Arm<'_>| {
+        let rates = || seconds.iter().map(|(_, rate)| *rate);
+        let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+        let text = format!("between {} and {}", numbers::tps(low), numbers::tps(high));
+        if name.is_empty() { sentence(&text) } else { format!("{name} {text}") }
+    };
+    let each: Vec<String> = arms.iter().map(one).collect();
+    format!("{} transactions per second, second by second; mean over rounds.", each.join(", "))
+}
+
+fn by_second(arms: &[Arm<'_>]) -> Sheet {
+    let mut sheet = Sheet::new("Transactions per second, by second of the run")
+        .numbers(["from second"])
+        .numbers(arms.iter().map(|(name, _)| if name.is_empty() { "tps" } else { name }));
+    let longest = arms.iter().max_by_key(|(_, seconds)| seconds.len()).map(|(_, seconds)| seconds.as_slice());
+    for (position, (second, _)) in longest.unwrap_or_default().iter().enumerate() {
+        let rate = |(_, seconds): &Arm<'_>| match seconds.get(position) {
+            Some((_, rate)) => Cell::from(numbers::tps(*rate)),
+            None => numbers::ABSENT.into(),
+        };
+        sheet.row([numbers::count(*second as u64).into()].into_iter().chain(arms.iter().map(rate)));
+    }
+    sheet
+}
+
+fn by_run(arms: &[Arm<'_>]) -> Sheet {
+    let mut sheet =
+        Sheet::new("Transactions per second of each run").text(["arm"]).numbers(["minute", "tps"]);
+    for (arm, runs) in arms {
+        for (minute, tps) in runs {
+            sheet.row([(*arm).into(), format!("{minute:.1}").into(), numbers::tps(*tps).into()]);
+        }
+    }
+    sheet
+}

@@ -1,0 +1,8 @@
+//! Plain tables for the terminal and for other programs, drawn from the sections' views; units stand last in the column
+//! names.
+
+pub use crate::sections::crosstabs::crosstab;
+pub use crate::sections::load::{phases, sizes};
+pub use crate::sections::runs::runs;
+pub use crate::sections::verdicts::{compared, compared_in_words};
+pub use crate::sections::workloads::cells;
