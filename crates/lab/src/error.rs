@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use results::ExperimentId;
 
-use crate::experiment::FileProblems;
+use crate::experiment::{FileProblems, ReadError};
 use crate::words;
 
 /// Kind of an error, from which the program chooses its exit code.
@@ -109,6 +109,20 @@ fn set_aside(kept: usize, again: usize, planned: usize) -> String {
 
 fn kept_runs(kept: usize, planned: usize) -> String {
     if planned == 0 { String::new() } else { format!("; {kept} of {}", words::count_kept(planned)) }
+}
+
+impl From<ReadError> for LabError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Mistakes(problems) => Self::File(problems),
+            ReadError::Unreadable { path, source } => {
+                Self::Io { doing: "read the experiment file", path, source }
+            }
+            ReadError::NoExperiment { .. } => {
+                Self::failed(Class::BadInput, error.to_string(), "docs/experiment.md shows one")
+            }
+        }
+    }
 }
 
 impl LabError {

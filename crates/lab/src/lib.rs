@@ -17,7 +17,10 @@ pub mod plan;
 pub mod runner;
 pub mod setup;
 mod strategies;
+#[cfg(test)]
+mod toys;
 pub mod validity;
+mod values;
 pub mod words;
 
 pub use error::{Class, LabError};

@@ -1,4 +1,4 @@
-//! All that a run needs, as plain data. A level of any factor is a change of it ([`crate::factors`]).
+//! All that a run needs, as plain data. A level of any factor is a change of it.
 
 use std::time::Duration;
 

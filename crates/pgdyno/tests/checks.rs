@@ -110,6 +110,25 @@ fn what_cannot_be_meant_is_told_before_a_server_is_asked() {
     }
 }
 
+/// The former name of a key is a word of warning, and not an error.
+#[test]
+fn a_limit_is_read_as_a_promise() {
+    let place = Place::new();
+    let file = |key: &str| {
+        format!(
+            "question = \"?\"\n[target]\nurl = \"postgres://127.0.0.1:1/x\"\n[workload.a]\n\
+             pgbench = {{ builtin = \"select-only\" }}\n[load]\n{key} = \"20ms\"\n"
+        )
+    };
+    let [former, now] = ["limit", "promise"].map(|key| {
+        place.write("promise.toml", file(key));
+        place.run(["run", "--dry-run", "promise.toml"]).expect(0)
+    });
+    let word = "load.limit is now load.promise; the experiment is the same\n";
+    assert!(former.stderr.contains(word) && !now.stderr.contains(word), "{}\n{}", former.stderr, now.stderr);
+    assert_eq!(former.stdout, now.stdout);
+}
+
 /// Everything was measured before a report that had no place to be was missed, and then with the code of bad input.
 #[test]
 fn a_report_that_cannot_be_written_is_refused_before_anything_is_done() {

@@ -11,25 +11,13 @@ use std::path::{Path, PathBuf};
 /// Circles that are still there. One that has become smaller may stay as it is; one that is gone must go from here, and the
 /// list with the last of them.
 const KNOWN: &[Circle] = &[
-    "engine: client_loop, phases",
-    "engine: control, outbox",
-    "lab: experiment::hidden, experiment::problem",
-    "lab: plan::identity, plan::inputs",
-    "protocol: postgres::conninfo::config, postgres::conninfo::hosts, postgres::conninfo::parameters, \
-     postgres::conninfo::passfile, postgres::conninfo::resolve, postgres::conninfo::service, postgres::conninfo::text, \
-     postgres::conninfo::uri",
-    "protocol: postgres::frontend, postgres::handshake, postgres::session",
     "report: pgbench::losses, pgbench::machine",
-    "report: tables::cells, words",
     "results: import::found, import::gather",
     "script: error, expression::functions, expression::parse, expression::token, meta, render, script, scripts, shell, \
      sleep, variables",
     "target: settings::apply, settings::catalog, settings::change, settings::compare, settings::error, \
      settings::journal, settings::journal::recover, settings::journal::undo, settings::read",
     "target: target, url",
-    "workloads: pgbench::client::pipeline, pgbench::client::run",
-    "workloads: pgbench::init::resume, pgbench::init::work",
-    "workloads: pgbench::options, pgbench::source",
 ];
 
 /// Modules of a crate that know each other, as `crate: module, module`.

@@ -17,7 +17,7 @@ pgbench = { files = "sleeps.sql" }
 clients = 2
 rate = [2, 400]
 [load]
-limit = "300ms"
+promise = "300ms"
 [measure]
 warmup = "0s"
 duration = "2s"
@@ -105,7 +105,7 @@ fn an_overloaded_rate_of_a_ladder_is_suspect_and_the_others_are_not_called_so() 
 #[test]
 fn what_is_done_only_after_the_end_is_not_done_in_time() {
     let (place, server) = prepared();
-    let text = LADDER.replace("URL", &server.url()).replace("[load]\nlimit = \"300ms\"\n", "");
+    let text = LADDER.replace("URL", &server.url()).replace("[load]\npromise = \"300ms\"\n", "");
     // 120 of them are due in the measured 2 s; 80 are done in it, and the rest before the drain is over.
     let file = place.write("open.toml", text.replace("400", "60"));
     place.run(["run", file.to_str().unwrap()]).expect(0);

@@ -289,6 +289,18 @@ fn nothing_is_stored_when_something_is_wrong() {
     assert_eq!(place.store.runs(ExperimentId(1)).unwrap().len(), 1);
 }
 
+/// The run kept the number of clients that its report told, beside a level that said otherwise.
+#[test]
+fn a_level_of_clients_that_is_no_number_is_an_error() {
+    let mut place = Place::new();
+    let found = found(&data(&["15-multi.txt"]), &import::Options::default());
+    let levels = BTreeMap::from([("clients".into(), "many".into())]);
+    let many = Collection { name: "x".into(), levels, ..Collection::default() };
+    let error = place.store.import(&many, &found.runs, false).unwrap_err();
+    assert!(error.to_string().ends_with("the level many of clients is not a whole number"), "{error}");
+    assert!(place.store.experiments().unwrap().is_empty());
+}
+
 #[test]
 fn mistakes_name_file_and_line() {
     let place = Place::new();

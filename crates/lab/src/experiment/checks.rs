@@ -1,164 +1,126 @@
 //! What cannot be true together, found when the whole file is read.
 
-use super::model::{ExperimentFile, TargetSpec};
+use toml::de::DeValue;
+
+use super::document::Document;
+use super::model::{ArmSpec, ExperimentFile};
 use super::problem::suggestion;
-use super::reader::{Field, Section};
+use super::target_spec::TargetSpec;
 use crate::words::count;
 use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 
 /// Notes everything in `file` that contradicts something else in it.
-pub(super) fn check(root: &Section<'_>, full: Option<&Section<'_>>, file: &ExperimentFile) {
-    let fields = Fields { root, full };
-    names_of_workloads(&fields, file);
-    every_workload_is_used(&fields, file);
-    arms_and_comparison(&fields, file);
-    rounds_balance(&fields, file);
-    servers_are_there(&fields, file);
-    memory_is_known(&fields, file);
-    limit_and_rate(&fields, file);
-    arms_can_be(&fields, file);
-    runs_can_be_counted(&fields, file);
+pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
+    names_of_workloads(document, file);
+    every_workload_is_used(document, file);
+    arms_and_comparison(document, file);
+    rounds_balance(document, file);
+    servers_are_there(document, file);
+    memory_is_known(document, file);
+    promise_can_be_broken(document, file);
+    arms_can_be(document, file);
+    runs_can_be_counted(document, file);
 }
 
-/// Finds the field that a check speaks of: in `[full]` first.
-struct Fields<'s, 'a> {
-    root: &'s Section<'a>,
-    full: Option<&'s Section<'a>>,
-}
-
-impl<'a> Fields<'_, 'a> {
-    fn find(&self, section: &str, key: &str) -> Option<Field<'a>> {
-        let over = self.full.and_then(|full| full.section(section)).and_then(|section| section.get(key));
-        over.or_else(|| self.root.section(section)?.get(key))
-    }
-
-    /// Notes a problem at a field, or at the head of the file when it is not there.
-    fn wrong(&self, field: Option<Field<'a>>, message: String, hint: Option<String>) {
-        match field {
-            Some(field) => field.source.problem(&field.key_span, message, hint),
-            None => self.root.source.problem(&(0..0), message, hint),
+fn names_of_workloads(document: &mut Document<'_>, file: &ExperimentFile) {
+    for beside in file.beside.iter().flat_map(|beside| beside.workloads()) {
+        if file.factors.workloads().any(|name| name == beside) {
+            let message = format!("workload {beside} is both in the grid and beside it");
+            document.wrong_key(&["beside", "workload"], message, None);
         }
     }
 }
 
-fn names_of_workloads(fields: &Fields<'_, '_>, file: &ExperimentFile) {
-    let known: Vec<&str> = defined(fields).iter().map(|name| name.0).collect::<Vec<_>>();
-    for section in ["factors", "beside"] {
-        let Some(field) = fields.find(section, "workload") else { continue };
-        for element in field.elements() {
-            let Some(name) = element.value.get_ref().as_str() else { continue };
-            if !known.contains(&name) {
-                element.wrong(format!("there is no [workload.{name}]"), suggestion(name, &known));
-            }
-        }
-    }
-    if let Some(beside) = &file.beside {
-        for name in beside.workload.iter().filter(|name| file.factors.workload.contains(name)) {
-            let message = format!("workload {name} is both in the grid and beside it");
-            fields.wrong(fields.find("beside", "workload"), message, None);
-        }
-    }
-}
-
-/// Names of workloads in the file, also of those with mistakes, with where they stand.
-fn defined<'a>(fields: &Fields<'_, 'a>) -> Vec<(&'a str, Field<'a>)> {
-    let Some(section) = fields.root.section("workload") else { return Vec::new() };
-    section.fields().into_iter().map(|field| (field.name(), field)).collect()
-}
-
-fn every_workload_is_used(fields: &Fields<'_, '_>, file: &ExperimentFile) {
+fn every_workload_is_used(document: &mut Document<'_>, file: &ExperimentFile) {
     // Where none is named all are used; one with a mistake in it is then missing from the list, and no second mistake.
-    if fields.root.section("factors").is_none_or(|factors| factors.get("workload").is_none()) {
+    if !document.names(&["factors"]).iter().any(|key| key == "workload") {
         return;
     }
     // [full] may use more workloads than the rest of the file.
-    let in_full = fields.root.section("full").and_then(|full| full.section("factors")?.get("workload"));
-    let in_full: Vec<String> =
-        in_full.map(|field| field.elements().iter().filter_map(Field::string).collect()).unwrap_or_default();
-    let beside = file.beside.as_ref().map(|beside| beside.workload.as_slice()).unwrap_or_default();
-    for (name, field) in defined(fields) {
-        let used = |names: &[String]| names.iter().any(|used| used == name);
-        if !used(&file.factors.workload) && !used(beside) && !used(&in_full) {
-            fields.wrong(
-                Some(field),
-                format!("workload {name} is described but never used"),
-                Some("name it in [factors] workload or in [beside] workload, or remove it".into()),
-            );
-        }
+    let in_full = match document.value(&["full", "factors", "workload"]) {
+        Some(DeValue::Array(list)) => list.iter().filter_map(|name| name.get_ref().as_str()).collect(),
+        one => one.and_then(DeValue::as_str).into_iter().collect::<Vec<_>>(),
+    };
+    let beside = file.beside.iter().flat_map(|beside| beside.workloads());
+    let used: Vec<String> =
+        file.factors.workloads().chain(beside).chain(in_full).map(str::to_owned).collect();
+    for name in document.names(&["workload"]).iter().filter(|name| !used.contains(name)) {
+        let message = format!("workload {name} is described but never used");
+        let hint = "name it in [factors] workload or in [beside] workload, or remove it";
+        document.wrong_key(&["workload", name], message, Some(hint));
     }
 }
 
-fn arms_and_comparison(fields: &Fields<'_, '_>, file: &ExperimentFile) {
-    let settings = fields.root.get("settings");
-    if file.compare.is_none() && fields.root.get("compare").is_none() && file.arms.len() > 1 {
+/// One of these words, if there are any.
+fn one_of(document: &mut Document<'_>, key: &str, word: &str, known: &[&str]) {
+    if !known.is_empty() && !known.contains(&word) {
+        let message = format!("`compare.{key}` cannot be \"{word}\"");
+        document.wrong(&["compare", key], message, suggestion(word, known).as_deref());
+    }
+}
+
+fn arms_and_comparison(document: &mut Document<'_>, file: &ExperimentFile) {
+    if file.compare.is_none() && !document.is_wrong(&["compare"]) && file.arms.len() > 1 {
         let hint = "add [compare] factor = \"settings\", base = \"…\"";
-        fields.wrong(
-            settings.clone(),
+        document.wrong_key(
+            &["settings"],
             "several arms, but nothing says which is the base".into(),
-            Some(hint.into()),
+            Some(hint),
         );
     }
-    if file.compare.is_some() && file.arms.len() < 2 {
-        fields.wrong(
-            fields.root.get("compare"),
-            "a comparison needs at least two arms".into(),
-            Some("add tables [settings.NAME], one for each arm; the base may be empty".into()),
-        );
+    if file.compare.is_some() && !document.is_wrong(&["settings"]) && file.arms.len() < 2 {
+        let hint = "add tables [settings.NAME], one for each arm; the base may be empty";
+        document.wrong_key(&["compare"], "a comparison needs at least two arms".into(), Some(hint));
+    }
+    if let Some(compare) = &file.compare {
+        let names: Vec<&str> = file.arms.iter().map(|arm| arm.name.as_str()).collect();
+        one_of(document, "factor", &compare.factor, &["settings"]);
+        one_of(document, "base", &compare.base, &names);
     }
     for (index, arm) in file.arms.iter().enumerate() {
-        if let Some(twin) = file.arms[..index].iter().find(|other| other.settings == arm.settings) {
-            let field = fields.root.section("settings").and_then(|settings| settings.get(&arm.name));
-            fields.wrong(field, format!("arms {} and {} set the same", twin.name, arm.name), None);
+        let same = file.arms[..index].iter().find(|other| other.settings == arm.settings);
+        let read = |arm: &ArmSpec| !document.is_wrong(&["settings", &arm.name]);
+        if let Some(other) = same.filter(|other| read(arm) && read(other)) {
+            let message = format!("arms {} and {} set the same", other.name, arm.name);
+            document.wrong_key(&["settings", &arm.name], message, None);
         }
     }
 }
 
-fn rounds_balance(fields: &Fields<'_, '_>, file: &ExperimentFile) {
+fn rounds_balance(document: &mut Document<'_>, file: &ExperimentFile) {
     let rounds = file.measure.rounds;
     if file.compare.is_some() && rounds % 2 == 1 {
         let better = if rounds == 1 { "2".to_owned() } else { format!("{} or {}", rounds - 1, rounds + 1) };
-        fields.wrong(
-            fields.find("measure", "rounds"),
-            format!(
-                "{} cannot be balanced: the base goes first in every other round",
-                count(rounds as usize, "round")
-            ),
-            Some(format!("use {better}")),
-        );
+        let rounds = count(rounds as usize, "round");
+        let message = format!("{rounds} cannot be balanced: the base goes first in every other round");
+        document.wrong_key(&["measure", "rounds"], message, Some(&format!("use {better}")));
     }
 }
 
-fn servers_are_there(fields: &Fields<'_, '_>, file: &ExperimentFile) {
-    let has_redis = match &file.target {
-        TargetSpec::Managed { redis, .. } => *redis,
-        TargetSpec::Url { redis, .. } => redis.is_some(),
+fn servers_are_there(document: &mut Document<'_>, file: &ExperimentFile) {
+    let (has_redis, hint) = match &file.target {
+        TargetSpec::Managed { redis, .. } => (*redis, "write managed = { redis = true } in [target]"),
+        TargetSpec::Url { redis, .. } => (redis.is_some(), "write redis = \"redis://host:6379\" in [target]"),
     };
     let asks = file.workloads.iter().find(|workload| workload.spec.needs_redis());
-    if let (false, Some(workload)) = (has_redis, asks) {
-        let hint = match file.target {
-            TargetSpec::Managed { .. } => "managed = { redis = true }",
-            TargetSpec::Url { .. } => "redis = \"redis://host:6379\"",
-        };
-        fields.wrong(
-            fields.root.get("target"),
-            format!("workload {} asks a Redis, and the target has none", workload.name),
-            Some(format!("write {hint} in [target]")),
-        );
+    if !has_redis
+        && !document.is_wrong(&["target"])
+        && let Some(workload) = asks
+    {
+        let message = format!("workload {} asks a Redis, and the target has none", workload.name);
+        document.wrong_key(&["target"], message, Some(hint));
     }
 }
 
-fn memory_is_known(fields: &Fields<'_, '_>, file: &ExperimentFile) {
+fn memory_is_known(document: &mut Document<'_>, file: &ExperimentFile) {
     if matches!(file.target, TargetSpec::Managed { .. }) {
         return;
     }
     for arm in &file.arms {
         for (name, value) in arm.settings.iter().filter(|(_, value)| is_share(value)) {
-            let section = fields.root.section("settings").and_then(|settings| settings.section(&arm.name));
-            fields.wrong(
-                section.and_then(|section| section.get(name)),
-                format!("\"{value}\": the machine of a server given by URL is not known"),
-                Some("write the value itself, e.g. \"4GB\"".into()),
-            );
+            let message = format!("\"{value}\": the machine of a server given by URL is not known");
+            let hint = "write the value itself, e.g. \"4GB\"";
+            document.wrong_key(&["settings", &arm.name, name], message, Some(hint));
         }
     }
 }
@@ -171,7 +133,7 @@ fn is_share(value: &str) -> bool {
 
 /// What no server given by URL can be brought to: two values of a setting that takes a restart, or a change of the
 /// whole server. One value may be in force there already; that only the server knows.
-fn arms_can_be(fields: &Fields<'_, '_>, file: &ExperimentFile) {
+fn arms_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let TargetSpec::Url { change_server, .. } = &file.target else { return };
     for (index, arm) in file.arms.iter().enumerate() {
         for (name, value) in &arm.settings {
@@ -179,19 +141,18 @@ fn arms_can_be(fields: &Fields<'_, '_>, file: &ExperimentFile) {
             if !others.into_iter().any(|other| other != value) {
                 continue;
             }
-            let section = fields.root.section("settings").and_then(|settings| settings.section(&arm.name));
-            let field = section.and_then(|section| section.get(name));
+            let place = ["settings", &arm.name, name];
             if always_needs_restart(name) {
                 let message =
                     format!("`{name}` needs a restart, which a server given by URL cannot be given");
                 let hint = "use a managed target, or set it there by hand for all arms";
-                fields.wrong(field, message, Some(hint.into()));
+                document.wrong_key(&place, message, Some(hint));
             } else if needs_reload(name) && !change_server {
-                let message = format!("`{name}` can only be set for the whole server");
-                fields.wrong(
-                    field,
-                    message,
-                    Some("write change_server = true into [target] to allow it".into()),
+                let hint = "write change_server = true into [target] to allow it";
+                document.wrong_key(
+                    &place,
+                    format!("`{name}` can only be set for the whole server"),
+                    Some(hint),
                 );
             }
         }
@@ -201,23 +162,18 @@ fn arms_can_be(fields: &Fields<'_, '_>, file: &ExperimentFile) {
 /// Most runs of an experiment.
 const MOST_RUNS: u64 = 1_000_000;
 
-fn runs_can_be_counted(fields: &Fields<'_, '_>, file: &ExperimentFile) {
-    let factors = &file.factors;
-    let levels = [factors.workload.len(), factors.clients.len(), factors.rate.len(), file.arms.len()];
-    let runs = levels
-        .iter()
-        .map(|count| (*count).max(1) as u64)
-        .fold(u64::from(file.measure.rounds), u64::saturating_mul);
+fn runs_can_be_counted(document: &mut Document<'_>, file: &ExperimentFile) {
+    let each = u64::from(file.measure.rounds).saturating_mul(file.arms.len().max(1) as u64);
+    let runs = file.factors.count().saturating_mul(each);
     if runs > MOST_RUNS {
         let message = format!("the experiment has {runs} runs; at most {MOST_RUNS} can be");
-        fields.wrong(fields.find("measure", "rounds"), message, Some("fewer rounds or levels".into()));
+        document.wrong_key(&["measure", "rounds"], message, Some("fewer rounds or levels"));
     }
 }
 
-fn limit_and_rate(fields: &Fields<'_, '_>, file: &ExperimentFile) {
-    if let (Some(limit), Some(field)) = (file.load.limit, fields.find("load", "limit"))
-        && limit.as_secs() >= 3600
-    {
-        fields.wrong(Some(field), "a limit of an hour or more limits nothing".into(), None);
+fn promise_can_be_broken(document: &mut Document<'_>, file: &ExperimentFile) {
+    if file.load.promise.is_some_and(|promise| promise.as_secs() >= 3600) {
+        let key = if document.value(&["load", "promise"]).is_some() { "promise" } else { "limit" };
+        document.wrong_key(&["load", key], "a promise of an hour or more is always kept".into(), None);
     }
 }

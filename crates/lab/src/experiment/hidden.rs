@@ -3,11 +3,14 @@
 
 use std::ops::Range;
 
-use protocol::postgres::conninfo::{describes_connection, may_hold_password};
+use protocol::nearest;
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::{Shown, describes_connection, may_hold_password};
 use serde_json::Value;
+use toml_parser::Source;
+use toml_parser::lexer::{Token, TokenKind};
 
-use super::keys;
-use super::problem::nearest;
+use super::written;
 
 /// What stands in place of what is hidden.
 pub(super) const HIDDEN: &str = "(hidden: it may hold a password)";
@@ -32,7 +35,7 @@ enum Kind {
 /// The file as it may be shown.
 #[derive(Debug)]
 pub(super) struct Hidden<'a> {
-    source: &'a str,
+    pub(super) source: &'a str,
     statements: Vec<Statement>,
 }
 
@@ -50,6 +53,13 @@ impl<'a> Hidden<'a> {
     /// The whole value (or line) that stands at this byte.
     pub(super) fn around(&self, at: usize) -> &'a str {
         self.statement(at).map_or("", |statement| &self.source[statement.span.clone()])
+    }
+
+    /// Where the key or table that stands at this byte, and has this name, stands first.
+    pub(super) fn first_of(&self, at: usize, name: &str) -> Option<usize> {
+        let path = &self.statement(at)?.path;
+        let path = &path[..=path.iter().rposition(|part| part == name)?];
+        self.statements.iter().find(|statement| statement.path == path).map(|first| first.span.start)
     }
 
     /// A line (its bytes) as it may be shown.
@@ -111,7 +121,7 @@ impl<'a> Hidden<'a> {
             return !told;
         }
         let (key, table) = statement.path.split_last().expect("a key has a path");
-        let target = statement.path.iter().any(|part| is_like(part, "target"));
+        let target = statement.path.iter().any(|part| nearest(part, ["target"]).is_some());
         if target {
             let known =
                 matches!(key.as_str(), "managed" | "change_server" | "name" | "version" | "extensions");
@@ -122,6 +132,19 @@ impl<'a> Hidden<'a> {
         }
         let value = text.split_once('=').map_or(text, |(_, value)| value);
         !is_known(table, key) && !is_plain(value)
+    }
+}
+
+/// What of a server's description is kept with the file.
+pub(super) fn kept_url(url: &str) -> String {
+    // A name of a variable says nothing, what is in it may; the rest is shown as far as it holds no password.
+    let name = url.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
+    let variable = name.is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+    let shown = Shown::of(url, &Env::process());
+    match shown.dsn {
+        _ if variable => url.to_owned(),
+        Some(_) if shown.text == url => shown.text,
+        dsn => dsn.unwrap_or_else(|| HIDDEN.to_owned()),
     }
 }
 
@@ -153,12 +176,9 @@ fn is_known(table: &[String], key: &str) -> bool {
     if matches!(first, "workload" | "settings" | "prepare") {
         return !matches!(key, "pw" | "url" | "uri" | "dsn" | "auth" | "key");
     }
-    let known = keys::below(&table.join("."));
-    nearest(key, known.iter().copied()).is_some()
-}
-
-fn is_like(word: &str, known: &str) -> bool {
-    strsim::damerau_levenshtein(&word.to_lowercase(), known) <= 2
+    let known = written::below(&table.join("."));
+    // Short words are near to many.
+    known.contains(&key) || key.len() > 4 && nearest(key, known.iter().copied()).is_some()
 }
 
 /// What stands before the `=`, if it is no more than a key.
@@ -185,94 +205,54 @@ fn header(line: &str) -> Option<Vec<String>> {
 fn statements(source: &str) -> Vec<Statement> {
     let mut statements: Vec<Statement> = Vec::new();
     let mut table: Vec<String> = Vec::new();
-    let mut open = Open::default();
-    let mut start = 0;
-    for line in source.split_inclusive('\n') {
-        let span = start..start + line.len();
-        start = span.end;
+    let mut open = 0;
+    for tokens in Source::new(source)
+        .lex()
+        .collect::<Vec<_>>()
+        .split_inclusive(|token| token.kind() == TokenKind::Newline)
+    {
+        let start = statements.last().map_or(0, |last| last.span.end);
+        let span = start..tokens.last().map_or(start, |token| token.span().end());
+        let line = source[span.clone()].lines().next().unwrap_or_default();
         let name = header(line);
         let key = key_of(line).filter(|_| name.is_none());
-        if open.goes_on(name.is_some() || key.is_some())
+        // A value with open brackets goes on, unless the line looks like something else.
+        if open > 0
+            && name.is_none()
+            && key.is_none()
             && let Some(last) = statements.last_mut()
         {
             last.span.end = span.end;
-            open.read(line);
+            open += opened(tokens);
             continue;
         }
-        open = Open::default();
-        if let Some(name) = name {
-            table.clone_from(&name);
-            statements.push(Statement { span, path: name, kind: Kind::Other });
-            continue;
-        }
-        let mut path = table.clone();
-        let kind = match key {
-            Some(key) if !line.trim_start().starts_with('#') => {
-                path.extend(path_of(key));
-                open.read(line);
-                Kind::Key
+        open = if name.is_some() { 0 } else { opened(tokens) };
+        let (path, kind) = match (name, key) {
+            (Some(name), _) => {
+                table = name;
+                (table.clone(), Kind::Other)
+            }
+            (_, Some(key)) if !line.trim_start().starts_with('#') => {
+                (table.iter().cloned().chain(path_of(key)).collect(), Kind::Key)
             }
             // A value whose key is missing or not plain may go on as well.
-            _ => {
-                open.read(line);
-                Kind::Other
-            }
+            _ => (table.clone(), Kind::Other),
         };
-        statements.push(Statement { span, path, kind });
+        if !span.is_empty() {
+            statements.push(Statement { span, path, kind });
+        }
     }
     statements
 }
 
-/// What is open at the end of a line: a text of several lines, brackets.
-#[derive(Debug, Default)]
-struct Open {
-    text: Option<&'static str>,
-    brackets: i32,
-}
-
-impl Open {
-    /// Whether the next line belongs to the same value.
-    fn goes_on(&self, looks_like_a_key: bool) -> bool {
-        self.text.is_some() || (self.brackets > 0 && !looks_like_a_key)
-    }
-
-    fn read(&mut self, line: &str) {
-        let mut rest = line;
-        while !rest.is_empty() {
-            if let Some(end) = self.text {
-                match rest.split_once(end) {
-                    Some((_, behind)) => (self.text, rest) = (None, behind),
-                    None => return,
-                }
-                continue;
-            }
-            if let Some(quote) = ["\"\"\"", "'''"].into_iter().find(|quote| rest.starts_with(quote)) {
-                (self.text, rest) = (Some(quote), &rest[3..]);
-                continue;
-            }
-            let c = rest.chars().next().unwrap_or_default();
-            rest = &rest[c.len_utf8()..];
-            match c {
-                '#' => return,
-                '[' | '{' => self.brackets += 1,
-                ']' | '}' => self.brackets -= 1,
-                // A text that does not end on its line is a mistake, and ends there.
-                '"' | '\'' => rest = behind_text(rest, c),
-                _ => {}
-            }
-        }
-    }
-}
-
-fn behind_text(rest: &str, quote: char) -> &str {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices() {
-        if c == quote && !escaped {
-            return &rest[at + 1..];
-        }
-        escaped = quote == '"' && c == '\\' && !escaped;
-    }
-    ""
+/// How many brackets are opened, less those that are closed.
+fn opened(tokens: &[Token]) -> i32 {
+    let bracket = |token: &Token| match token.kind() {
+        TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket => 1,
+        TokenKind::RightSquareBracket | TokenKind::RightCurlyBracket => -1,
+        _ => 0,
+    };
+    tokens.iter().map(bracket).sum()
 }
 
 /// A message in which no text in quotes shows what may hold a password. `around` is the part of the file it is about, if

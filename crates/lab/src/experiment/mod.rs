@@ -1,31 +1,56 @@
 //! The experiment file: what a user asks, in TOML, read with all its mistakes found at once.
 //!
-//! `docs/experiment.md` explains every key. Nothing is decided here that needs the target; that is for
-//! [`crate::plan`] and [`crate::execute`].
+//! `docs/experiment.md` explains every key. Nothing is decided here that needs the target.
 
+mod build;
 mod checks;
+mod document;
+mod factors;
 mod hidden;
-mod keys;
 mod model;
-mod parse;
 mod problem;
-mod reader;
-mod sections;
+mod target_spec;
 mod values;
-mod workload;
+mod variables;
+mod wording;
+mod written;
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use build::Builder;
+use document::Document;
+pub use factors::Factors;
+use hidden::Hidden;
 pub(crate) use hidden::{shown_value, without_secrets};
-pub use keys::KEYS;
-pub use model::{
-    ArmSpec, Beside, CellOrder, Compare, DurationSpec, ExperimentFile, Factors, LoadKind, LoadSpec, Measure,
-    NamedWorkload, TargetSpec,
-};
+pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
+pub use model::{CellOrder, ExperimentFile};
 pub use problem::{FileProblems, Problem};
+pub use target_spec::TargetSpec;
 
-use crate::error::{Class, LabError};
+/// Why there is no experiment to be had from a file.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file is not there, or may not be read.
+    #[error("cannot read the experiment file {}: {source}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It holds no text, or is no file.
+    #[error("{} is no experiment file: {source}", path.display())]
+    NoExperiment {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It has mistakes.
+    #[error(transparent)]
+    Mistakes(#[from] FileProblems),
+}
 
 /// How a file is read.
 #[derive(Debug, Clone, Default)]
@@ -50,20 +75,57 @@ fn read_text(path: &Path) -> std::io::Result<String> {
     }
 }
 
+/// Reads a whole text. The `[full]` table is checked whether it is asked for or not.
+fn assemble(
+    path: &Path,
+    text: &str,
+    full: bool,
+    variables: &dyn Fn(&str) -> Option<String>,
+    look: bool,
+) -> Result<ExperimentFile, FileProblems> {
+    let mut document = Document::parse(text);
+    if !document.is_toml() {
+        return Err(FileProblems { file: path.display().to_string(), problems: document.into_problems() });
+    }
+    let url = document.value(&["target", "url"]).and_then(|url| url.as_str()).map(hidden::kept_url);
+    let kept = Hidden::of(text).text(url.as_deref());
+    let one = |document: &mut Document<'_>| {
+        let mut file = Builder { document, path, variables, look }.file(&kept);
+        checks::check(document, &file);
+        if let Some(compare) = &file.compare {
+            // The base is first everywhere, whatever the order in the file.
+            file.arms.sort_by_key(|arm| arm.name != compare.base);
+        }
+        file
+    };
+    let mut file = one(&mut document);
+    if document.value(&["full"]).is_some() {
+        document.put_full_over();
+        let long = ExperimentFile { taste: None, ..one(&mut document) };
+        file = if full { long } else { file };
+    } else if full && !document.is_wrong(&["full"]) {
+        let hint = "add one, with what is different: [full.measure] rounds = 8";
+        let message = "--full was asked for, but the file has no [full] table";
+        document.wrong_key(&["full"], message.to_owned(), Some(hint));
+    }
+    let problems = document.into_problems();
+    match problems.is_empty() {
+        true => Ok(file),
+        false => Err(FileProblems { file: path.display().to_string(), problems }),
+    }
+}
+
 impl ExperimentFile {
     /// Reads a file, and sees that those it names can be read; variables in it come from the environment.
     ///
     /// # Errors
     /// When it cannot be read, and with all mistakes found in it.
-    pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, LabError> {
+    pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
         let text = read_text(path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => {
-                LabError::Io { doing: "read the experiment file", path: path.to_owned(), source }
+                ReadError::Unreadable { path: path.to_owned(), source }
             }
-            _ => {
-                let what = format!("{} is no experiment file: {source}", path.display());
-                LabError::failed(Class::BadInput, what, "docs/experiment.md shows one")
-            }
+            _ => ReadError::NoExperiment { path: path.to_owned(), source },
         })?;
         // What is given on the command line starts from where the user is, not from the file's folder.
         let data = options.data.as_ref().map(|data| {
@@ -74,7 +136,7 @@ impl ExperimentFile {
             ("PGDYNO_DATA", Some(data)) => Some(data.clone()),
             _ => std::env::var(name).ok(),
         };
-        Ok(parse::parse(path, &text, options.full, &variables, true)?)
+        Ok(assemble(path, &text, options.full, &variables, true)?)
     }
 
     /// Reads a text as if it stood in the file `path`; the files that it names are not looked at.
@@ -87,28 +149,25 @@ impl ExperimentFile {
         full: bool,
         variables: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, FileProblems> {
-        parse::parse(path, text, full, variables, false)
+        assemble(path, text, full, variables, false)
     }
 
     /// The folder that relative paths in the file start from.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
     /// Line of the file that a setting of an arm stands in, from 1.
-    #[must_use]
-    pub fn line_of(&self, arm: &str, setting: Option<&str>) -> Option<usize> {
+    pub(crate) fn line_of(&self, arm: &str, setting: Option<&str>) -> Option<usize> {
         let arm = self.arms.iter().find(|known| known.name == arm)?;
         arm.lines.get(&setting?.to_ascii_lowercase()).copied()
     }
 
     /// The workload of a name; every name in the grid has one.
-    #[must_use]
-    pub fn workload(&self, name: &str) -> Option<&NamedWorkload> {
+    pub(crate) fn workload(&self, name: &str) -> Option<&NamedWorkload> {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use protocol::nearest;
+
 use super::hidden::{HIDDEN, Hidden, covered};
 
 /// One thing that is wrong.
@@ -24,13 +26,18 @@ pub struct Problem {
 
 impl Problem {
     /// A problem at a range of bytes of the file's text.
-    pub(super) fn at(source: &str, span: &Range<usize>, message: String, hint: Option<String>) -> Self {
+    pub(super) fn at(
+        hidden: &Hidden<'_>,
+        span: &Range<usize>,
+        message: String,
+        hint: Option<String>,
+    ) -> Self {
+        let source = hidden.source;
         let start = floor(source, span.start);
         let line_start = source[..start].rfind('\n').map_or(0, |end| end + 1);
         let line_end = source[start..].find('\n').map_or(source.len(), |length| start + length);
         let end = floor(source, span.end).clamp(start, line_end);
         let before = source[line_start..start].chars().count();
-        let hidden = Hidden::of(source);
         let around = (!hidden.shows(start)).then(|| hidden.around(start));
         let text = hidden.line(&(line_start..line_end));
         let width = source[start..end].trim_end().chars().count().max(1);
@@ -95,18 +102,8 @@ impl fmt::Display for FileProblems {
     }
 }
 
-/// The known word that looks most like `word`, if any does.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
-}
-
 /// "did you mean …?", or else the list of known words.
-pub(crate) fn suggestion(word: &str, known: &[&str]) -> Option<String> {
+pub(super) fn suggestion(word: &str, known: &[&str]) -> Option<String> {
     match nearest(word, known.iter().copied()) {
         Some(candidate) => Some(format!("did you mean `{candidate}`?")),
         None if known.is_empty() => None,
@@ -122,7 +119,8 @@ mod tests {
     fn a_problem_points_at_its_place() {
         let source = "a = 1\n# frü \"x\"\n";
         let start = source.find('"').unwrap();
-        let problem = Problem::at(source, &(start..start + 3), "bad".into(), Some("try y".into()));
+        let problem =
+            Problem::at(&Hidden::of(source), &(start..start + 3), "bad".into(), Some("try y".into()));
         assert_eq!((problem.line, problem.column), (2, 7));
         let all = FileProblems { file: "f.toml".into(), problems: vec![problem] };
         assert_eq!(all.to_string(), "f.toml:2:7: bad\n 2 | # frü \"x\"\n   |       ^^^ try y");
@@ -131,7 +129,7 @@ mod tests {
     #[test]
     fn places_outside_the_text_do_not_panic() {
         for span in [0..0, 5..90, 90..95] {
-            let problem = Problem::at("ä", &span, String::new(), None);
+            let problem = Problem::at(&Hidden::of("ä"), &span, String::new(), None);
             assert_eq!(problem.line, 1);
         }
     }

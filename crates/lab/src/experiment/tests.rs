@@ -8,7 +8,7 @@ use super::*;
 #[path = "../../../protocol/tests/misplaced.rs"]
 mod misplaced;
 
-const GOOD: &str = r#"
+pub(crate) const GOOD: &str = r#"
 question = "Is it faster?"
 [target]
 managed = { extensions = ["postgis"], redis = true }
@@ -59,8 +59,8 @@ fn a_whole_file() {
     assert_eq!(file.name, "good");
     assert_eq!(file.prepare.osm.as_ref().unwrap().extract, Path::new("/data/x.osm.pbf"));
     assert_eq!(file.prepare.sql, [Path::new("dir/more.sql")]);
-    assert_eq!(file.factors.clients, [1, 4]);
-    assert_eq!(file.beside.as_ref().unwrap().clients, [1]);
+    assert_eq!(file.factors.levels("clients"), ["1", "4"]);
+    assert_eq!(file.beside.as_ref().unwrap().levels("clients"), ["1"]);
     let names: Vec<_> = file.arms.iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(names, ["stock", "big"], "the base comes first");
     assert_eq!(file.arms[1].settings["jit"], "off");
@@ -76,97 +76,132 @@ fn full_replaces_what_it_names_and_nothing_else() {
     let short = read(&text).unwrap();
     let full = ExperimentFile::parse(Path::new("good.toml"), &text, true, &variables).unwrap();
     assert_eq!((short.taste.as_deref(), full.taste), (Some("short"), None));
-    assert_eq!(full.factors.clients, [1, 4, 16]);
-    assert_eq!(full.factors.workload, short.factors.workload);
+    assert_eq!(full.factors.levels("clients"), ["1", "4", "16"]);
+    assert!(full.factors.workloads().eq(short.factors.workloads()));
     assert_eq!((full.measure.rounds, full.measure.warmup), (8, short.measure.warmup));
     let without = GOOD.split("[full").next().unwrap();
     assert!(ExperimentFile::parse(Path::new("a"), without, true, &variables).is_err());
 }
 
-/// A change to the good file, and what is said about it: line, then words of message and hint.
-#[test]
-fn mistakes_are_named_with_line_key_and_the_right_word() {
-    let cases = [
-        ("clients = [1, 4]\n", "clinets = [1, 4]\n", 17, "unknown key `clinets` in [factors]", "`clients`"),
-        ("[measure]", "[mesure]", 28, "unknown key `mesure`", "`measure`"),
-        ("tiles = {", "tile = {", 10, "unknown kind of workload `tile`", "`tiles`"),
-        ("table = ", "tabel = ", 10, "unknown key `tabel`", "`table`"),
-        ("scale = 10", "scal = 10", 7, "unknown key `scal`", "`scale`"),
-        ("[\"polygons\", \"tpcb\"]", "[\"poligons\", \"tpcb\"]", 16, "no [workload.poligons]", "`polygons`"),
-        ("[\"polygons\", \"tpcb\"]", "[\"tpcb\"]", 9, "polygons is described but never used", "[factors]"),
-        ("base = \"stock\"", "base = \"stok\"", 22, "cannot be \"stok\"", "`stock`"),
-        ("factor = \"settings\"", "factor = \"clients\"", 21, "cannot be \"clients\"", "settings"),
-        ("rounds = 4", "rounds = 3", 31, "3 rounds cannot be balanced", "2 or 4"),
-        ("rounds = 4", "rounds = 0", 31, "must be from 1", ""),
-        ("rounds = 4", "rounds = \"4\"", 31, "must be a whole number, not a string", ""),
-        ("duration = \"2s\"", "duration = 2", 30, "must be a length of time", "\"10s\""),
-        ("duration = \"2s\"", "duration = \"2 apples\"", 30, "not a length of time", "\"10s\""),
-        (
-            "duration = \"2s\"",
-            "duration = { from = \"1s\", to = \"2s\" }",
-            30,
-            "needs the time there is",
-            "budget",
-        ),
-        ("duration = \"2s\"", "budget = \"4min\"", 30, "needs bounds", "from"),
-        ("redis = true", "redis = false", 3, "asks a Redis", "redis = true"),
-        ("\"25% of memory\"", "\"25% of luck\"", 24, "a share can be taken of", ""),
-        ("$PGDYNO_DATA", "$NOWHERE", 6, "needs the variable NOWHERE", "export NOWHERE"),
-        ("question = \"Is it faster?\"", "", 1, "`question` is missing", "one sentence"),
-        ("command = \"set\"", "command = \"sett\"", 14, "did you mean \"set\"", ""),
-        ("workload = \"cache\"", "workload = [\"cache\", \"tpcb\"]", 19, "both in the grid and beside", ""),
-        (
-            "[settings.stock]",
-            "[settings.stock]\nshared_buffers = \"25% of memory\"\nrandom_page_cost = 1.0\njit = false",
-            27,
-            "set the same",
-            "",
-        ),
-        ("clients = [1, 4]\n", "clients = [1, 1]\n", 17, "lists 1 twice", ""),
-        ("[target]", "[target", 3, "", ""),
-        (
-            "builtin = \"tpcb-like\"",
-            "builtin = \"tpcp\"",
-            12,
-            "no builtin script found for name \"tpcp\"",
-            "",
-        ),
-        ("[workload.cache]", "[workload.\"\"]", 13, "a workload needs a name", ""),
-        ("[settings.stock]", "[settings.\" \"]", 27, "an arm needs a name", ""),
-        ("redis = { command = \"set\" }", "redis = 1.5", 14, "must be a table, not a float", ""),
-        ("table = \"planet_osm_polygon\"", "table = 3", 10, "`table` must be a text in quotes, not 3", ""),
-        ("rounds = 4", "rounds = 4\nrounds = 6", 32, "duplicate key", "the first `rounds` is in line 31"),
-        ("[measure]", "[measure]\n[target]", 29, "duplicate key", "the first `target` is in line 3"),
-        (
-            "jit = false",
-            "sql = \"create index\"",
-            26,
-            "`sql` is not a setting",
-            "`prepare.sql` is a key of this file",
-        ),
-        ("jit = false", "application_name = \"x\"", 26, "cannot be a factor: pgdyno knows its own", ""),
-        ("duration = \"2s\"", "duration = \"99999h\"", 30, "must be from 1ms to 720h", ""),
-        ("rounds = 4", "rounds = 10000\nthreads = 9999", 32, "must be from 1 to 1024", ""),
-        ("rounds = 8", "ronds = 8", 35, "unknown key `ronds` in [full.measure]", "`rounds`"),
-        ("rounds = 8", "rounds = 7", 35, "7 rounds cannot be balanced", "6 or 8"),
-    ];
-    for (from, to, line, message, hint) in cases {
-        let text = GOOD.replacen(from, to, 1);
-        assert_ne!(text, GOOD, "{from}");
-        let problems = read(&text).expect_err(to).problems;
-        let found = problems.iter().find(|problem| problem.line == line && problem.message.contains(message));
-        let found = found.unwrap_or_else(|| panic!("{to}: {problems:#?}"));
-        assert!(found.hint.as_deref().unwrap_or_default().contains(hint), "{to}: {found:?}");
-    }
+/// A change to the good file, and what is said about it.
+struct Mistake {
+    from: &'static str,
+    to: &'static str,
+    /// A piece of the changed file, with a mark where the problem is told.
+    at: &'static str,
+    says: &'static str,
+    hint: &'static str,
+}
+
+/// Line and column of the mark `«` of a piece of the text, from 1.
+fn place(text: &str, at: &str) -> (usize, usize) {
+    let (before, after) = at.split_once('«').expect("a mark");
+    let start = text.find(&format!("{before}{after}")).unwrap_or_else(|| panic!("{at}")) + before.len();
+    let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+    (text[..start].matches('\n').count() + 1, text[line..start].chars().count() + 1)
 }
 
 #[test]
+#[rustfmt::skip]
+fn mistakes_are_named_with_their_place_and_the_right_word() {
+    let change = |from, to, at, says, hint| Mistake { from, to, at, says, hint };
+    let rounds = |to, says, hint| change("rounds = 4", to, "rounds = «", says, hint);
+    let duration = |to, says, hint| change("duration = \"2s\"", to, "duration = «", says, hint);
+    let cases = [
+        // Words.
+        change("clients = [1, 4]\n", "clinets = 1\n", "«clinets", "unknown key `clinets` in [factors]", "`clients`"),
+        change("[measure]", "[mesure]", "[«mesure", "unknown key `mesure`", "`measure`"),
+        change("tiles = {", "tile = {", "«tile = {", "unknown kind of workload `tile`", "`tiles`"),
+        change("table = ", "tabel = ", "«tabel", "unknown key `tabel` in [workload.polygons.tiles]", "`table`"),
+        change("scale = 10", "scal = 10", "«scal =", "unknown key `scal` in [prepare.pgbench]", "`scale`"),
+        change("[\"polygons\", \"tpcb\"]", "[\"tpcb\", \"poligons\"]", ", «\"poli", "no [workload.poligons]", "`polygons`"),
+        change("base = \"stock\"", "base = \"stok\"", "«\"stok\"", "`compare.base` cannot be \"stok\"", "`stock`"),
+        change("factor = \"settings\"", "factor = \"clients\"", "«\"clients\"", "cannot be \"clients\"", "settings"),
+        change("command = \"set\"", "command = \"sett\"", "«\"sett\"", "did you mean \"set\"", ""),
+        change("builtin = \"tpcb-like\"", "builtin = \"tpcp\"", "«\"tpcp\"", "no builtin script found for name \"tpcp\"", ""),
+        change("rounds = 4", "order = \"lisetd\"", "«\"lisetd\"", "`measure.order` cannot be \"lisetd\"", "`listed`"),
+        change("rounds = 8", "ronds = 8", "«ronds", "unknown key `ronds` in [full.measure]", "`rounds`"),
+        change("clients = [1, 4, 16]", "cliens = 1", "«cliens", "unknown key `cliens` in [full.factors]", "`clients`"),
+        // Types.
+        rounds("rounds = \"4\"", "`measure.rounds` must be a whole number, not the text \"4\"", ""),
+        rounds("rounds = [4]", "`measure.rounds` must be a whole number, not a list", ""),
+        duration("duration = 2", "must be a length of time such as \"10s\", not 2", ""),
+        duration("duration = \"2 apples\"", "the text \"2 apples\" is not a length of time", "\"10s\""),
+        change("warmup = \"1s\"", "warmup = 1", "warmup = «1", "must be a length of time, not 1", "\"10s\""),
+        change("redis = { command = \"set\" }", "redis = 1.5", "«1.5", "`workload.cache.redis` must be a table", ""),
+        change("redis = { command = \"set\" }", "redis = [\"set\"]", "redis = «[\"", "`workload.cache.redis` must be a table", ""),
+        change("table = \"planet_osm_polygon\"", "table = 3", "table = «3", "tiles.table` must be a text in quotes, not 3", ""),
+        change("clients = [1, 4]\n", "clients = [1, \"many\"]\n", "«\"many\"", "must be a whole number, not the text \"many\"", ""),
+        change("clients = [1, 4]\n", "clients = []\n", "clients = «[]", "`factors.clients` must not be empty", ""),
+        change("jit = false", "jit = { a = 1 }", "jit = «{", "`settings.big.jit` must be a text, a number, true or false", ""),
+        change("sql = [\"more.sql\"]", "sql = [\"more.sql\", 3]", ", «3", "`prepare.sql` must be a text in quotes, not 3", ""),
+        // Bounds.
+        rounds("rounds = 0", "`measure.rounds` must be from 1 to 10000", ""),
+        change("rounds = 4", "threads = 9999", "«9999", "must be from 1 to 1024", ""),
+        duration("duration = \"99999h\"", "must be from 1ms to 720h", ""),
+        change("clients = [1, 4]\n", "clients = [1, 0]\n", ", «0]", "`factors.clients` must be from 1 to 100000", ""),
+        change("clients = [1, 4]\n", "clients = [1, 1]\n", ", «1]", "`factors.clients` lists 1 twice", ""),
+        change("\"25% of memory\"", "\"25% of luck\"", "«\"25%", "a share can be taken of", ""),
+        // What is missing, doubled or empty.
+        change("question = \"Is it faster?\"", "", "«", "`question` is missing", "one sentence"),
+        change("command = \"set\"", "", "redis = «{  }", "`command` is missing in [workload.cache.redis]", ""),
+        change("[target]", "[target", "[target«", "", ""),
+        change("rounds = 4", "rounds = 4\nrounds = 6", "«rounds = 6", "duplicate key", "the first `rounds` is in line"),
+        change("[measure]", "[measure]\n[target]", "[measure]\n[«target]", "duplicate key", "the first `target` is in line"),
+        change("[workload.cache]", "[workload.\"\"]", ".«\"\"]", "a workload needs a name", ""),
+        change("[settings.stock]", "[settings.\" \"]", ".«\" \"]", "an arm needs a name", ""),
+        change("$PGDYNO_DATA", "$NOWHERE", "«\"$NOWHERE", "needs the variable NOWHERE", "export NOWHERE"),
+        // What cannot be together.
+        change("rounds = 4", "rounds = 3", "«rounds = 3", "3 rounds cannot be balanced", "2 or 4"),
+        change("rounds = 8", "rounds = 7", "«rounds = 7", "7 rounds cannot be balanced", "6 or 8"),
+        change("[\"polygons\", \"tpcb\"]", "[\"tpcb\"]", ".«polygons]", "polygons is described but never used", "[factors]"),
+        change("workload = \"cache\"", "workload = [\"cache\", \"tpcb\"]", "«workload = [\"cache", "both in the grid and beside", ""),
+        change("redis = true", "redis = false", "[«target]", "asks a Redis", "redis = true"),
+        duration("duration = { from = \"1s\", to = \"2s\" }", "needs the time there is", "budget"),
+        change("duration = \"2s\"", "budget = \"4min\"", "budget = «", "needs bounds", "from"),
+        change("jit = false", "sql = \"create index\"", "«sql = \"c", "`sql` is not a setting", "`prepare.sql` is a key of this file"),
+        change("jit = false", "application_name = \"x\"", "«application_name", "cannot be a factor: pgdyno knows its own", ""),
+        change("[settings.stock]", "[settings.stock]\nshared_buffers = \"25% of memory\"\nrandom_page_cost = 1.0\njit = false", ".«stock]", "set the same", ""),
+        change("[beside]", "[load]\npromise = \"1s\"\nlimit = \"1s\"\n[beside]", "limit = «", "`promise` and `limit` cannot stand together", ""),
+        change("[beside]", "[load]\npromise = \"1h\"\n[beside]", "«promise", "a promise of an hour or more is always kept", ""),
+    ];
+    for Mistake { from, to, at, says, hint } in cases {
+        let text = GOOD.replacen(from, to, 1);
+        assert_ne!(text, GOOD, "{from}");
+        let (line, column) = place(&text, at);
+        let problems = read(&text).expect_err(to).problems;
+        let is_told = |problem: &&Problem| {
+            (problem.line, problem.column) == (line, column)
+                && problem.message.contains(says)
+                && problem.hint.as_deref().unwrap_or_default().contains(hint)
+        };
+        assert!(problems.iter().any(|problem| is_told(&problem)), "{to}, {line}:{column}: {problems:#?}");
+    }
+}
+
+/// Unknown keys, wrong types and contradictions, in each part of the file: none hides another.
+#[test]
 fn all_mistakes_are_told_at_once_with_their_lines() {
     let text = GOOD
-        .replace("rounds = 4", "ronds = 4")
+        .replace("question = \"Is it faster?\"", "question = 1")
+        .replace("redis = true", "redis = \"yes\", versoin = 15")
+        .replace("scale = 10", "scale = \"ten\", fillfactr = 90")
+        .replace("clients = [1, 4]\n", "clients = [1, \"many\", 0, 1.5]\n")
+        .replace("rounds = 4", "ronds = 4\nthreads = []")
         .replace("base = \"stock\"", "base = \"stok\"")
-        .replace("jit = false", "jit = []");
+        .replace("jit = false", "jit = []")
+        .replace("[full.measure]", "[full.measure]\nwarmup = 3");
     insta::assert_snapshot!(read(&text).unwrap_err().to_string());
+}
+
+/// The former name of a key is read, with a word, and the experiment goes on where it stopped.
+#[test]
+fn a_limit_is_a_promise() {
+    let with = |key: &str| GOOD.replace("[beside]", &format!("[load]\n{key} = \"20ms\"\n[beside]"));
+    let [former, now] = ["limit", "promise"].map(|key| read(&with(key)).unwrap());
+    assert_eq!(former.load, now.load);
+    assert_eq!(former.notes, ["load.limit is now load.promise; the experiment is the same"]);
+    assert_eq!(now.notes, [] as [String; 0]);
 }
 
 #[test]
@@ -256,7 +291,7 @@ fn a_password_in_an_experiment_file_is_never_quoted() {
 #[test]
 fn loads() {
     let with = |load: &str| read(&GOOD.replace("[beside]", &format!("[load]\n{load}\n[beside]")));
-    assert_eq!(with("rate = 50\nlimit = \"20ms\"").unwrap().factors.rate, [50.0]);
+    assert_eq!(with("rate = 50\nlimit = \"20ms\"").unwrap().factors.levels("rate"), ["50"]);
     let users = with("users = { think = \"1s\", ramp = \"500ms\" }").unwrap().load.kind;
     assert_eq!(users, LoadKind::Users { think: Duration::from_secs(1), ramp: Duration::from_millis(500) });
     assert!(with("rate = 50\nusers = { think = \"1s\" }").is_err());
@@ -273,7 +308,24 @@ fn loads() {
         assert!(told.contains("must be from"), "{absurd}: {told}");
     }
     let levels = read(&GOOD.replace("clients = [1, 4]\n", "clients = 4\nrate = [100, 200.5]\n")).unwrap();
-    assert_eq!((levels.load.kind, levels.factors.rate), (LoadKind::Rate, vec![100.0, 200.5]));
+    assert_eq!(
+        (levels.load.kind, levels.factors.levels("rate")),
+        (LoadKind::Rate, &["100".to_owned(), "200.5".to_owned()][..])
+    );
+}
+
+#[test]
+fn the_first_of_two_keys_is_named_by_its_line() {
+    for (from, to, first) in [
+        ("rounds = 4", "rounds = 4\nrounds = 6", "«rounds = 4"),
+        ("[measure]", "[measure]\n[settings.big]", "«[settings.big]"),
+        ("[measure]", "[measure]\n[target]", "«[target]"),
+    ] {
+        let text = GOOD.replacen(from, to, 1);
+        let problems = read(&text).unwrap_err().problems;
+        let line = format!("is in line {}", place(&text, first).0);
+        assert!(problems[0].hint.as_deref().is_some_and(|hint| hint.ends_with(&line)), "{to}: {problems:#?}");
+    }
 }
 
 /// A missing extract hid all other mistakes: it was looked for after they had been told.
@@ -283,16 +335,23 @@ fn files_that_cannot_be_read_are_told_with_all_other_mistakes() {
     let text =
         GOOD.replace("rounds = 4", "ronds = 4").replace("builtin = \"tpcb-like\"", "files = [\"no.sql\"]");
     let path = folder.path().join("e.toml");
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, &text).unwrap();
     let options =
         ReadOptions { full: false, data: Some(folder.path().join("x.osm.pbf").display().to_string()) };
-    let Err(LabError::File(found)) = ExperimentFile::read(&path, &options) else { panic!("it was read") };
-    let told: Vec<_> =
-        found.problems.iter().map(|problem| (problem.line, problem.message.as_str())).collect();
-    assert_eq!(told.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [6, 8, 12, 31], "{told:#?}");
-    assert!(
-        told[0].1.contains("x.osm.pbf: cannot be opened") && told[2].1.contains("no.sql: cannot be read")
-    );
+    let Err(ReadError::Mistakes(found)) = ExperimentFile::read(&path, &options) else {
+        panic!("it was read")
+    };
+    let wanted = [
+        ("«\"$PGDYNO_DATA", "x.osm.pbf: cannot be opened"),
+        ("«\"more.sql", "more.sql cannot be read"),
+        ("«[\"no.sql", "no.sql: cannot be read"),
+        ("«ronds", "unknown key"),
+    ];
+    assert_eq!(found.problems.len(), wanted.len(), "{found}");
+    for (problem, (at, says)) in found.problems.iter().zip(wanted) {
+        assert_eq!((problem.line, problem.column), place(&text, at));
+        assert!(problem.message.contains(says), "{problem:?}");
+    }
 }
 
 /// What no server by URL can be brought to needs no server to be told.
@@ -323,25 +382,20 @@ fn arms_that_differ_in_what_takes_a_restart_are_told_without_a_server() {
 fn every_key_is_documented() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for key in KEYS {
-        let row = format!("| `{key}` |");
-        assert!(page.contains(&row), "docs/experiment.md has no row {row}");
-    }
-    // Keys of workloads are checked by their own readers; serde lists them in its messages.
+    let workloads = [
+        ("pgbench", written::keys::<workloads::pgbench::Options>()),
+        ("tiles", written::keys::<workloads::tiles::Options>()),
+        ("redis", written::keys::<workloads::redis::Options>()),
+        ("prepare.osm", written::keys::<workloads::osm::Options>()),
+        ("prepare.pgbench", written::keys::<workloads::pgbench::init::InitOptions>()),
+    ];
+    let tables = workloads.map(|(table, keys)| (table.to_owned(), keys)).into_iter().chain(written::tables());
     let mut missing = Vec::new();
-    for (table, text) in [
-        ("pgbench", "[workload.w]\npgbench = { nonsense = 1 }"),
-        ("tiles", "[workload.w]\ntiles = { nonsense = 1 }"),
-        ("redis", "[workload.w]\nredis = { nonsense = 1 }"),
-        ("prepare.osm", "[prepare]\nosm = { nonsense = 1 }"),
-        ("prepare.pgbench", "[prepare]\npgbench = { nonsense = 1 }"),
-    ] {
-        let error = toml::from_str::<toml::Table>(text).unwrap();
-        let keys = workload::keys_of(table, &error);
+    for (table, keys) in tables {
         assert!(!keys.is_empty(), "{table}");
-        missing.extend(
-            keys.into_iter().map(|key| format!("| `{table}.{key}` |")).filter(|row| !page.contains(row)),
-        );
+        let path = |key: &str| if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
+        let rows = keys.into_iter().map(|key| format!("| `{}` |", path(key)));
+        missing.extend(rows.filter(|row| !page.contains(row)));
     }
     assert!(missing.is_empty(), "docs/experiment.md lacks {missing:#?}");
 }
@@ -364,6 +418,14 @@ fn shipped_experiments_can_be_read() {
         seen += 1;
     }
     assert!(seen >= 2);
+}
+
+#[test]
+fn the_example_in_the_documentation_can_be_read() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment.md");
+    let text = std::fs::read_to_string(page).unwrap();
+    let (_, example) = text.split_once("```toml\n").unwrap();
+    read(example.split("```").next().unwrap()).unwrap_or_else(|error| panic!("{error}"));
 }
 
 proptest! {
@@ -400,6 +462,6 @@ fn what_is_no_file_is_no_experiment_file() {
     std::fs::write(&text, [0xff, 0xfe]).unwrap();
     for path in [folder.path(), Path::new("/dev/zero"), text.as_path()] {
         let error = ExperimentFile::read(path, &ReadOptions::default()).unwrap_err();
-        assert_eq!(error.class(), crate::error::Class::BadInput, "{error}");
+        assert!(matches!(error, ReadError::NoExperiment { .. }), "{error}");
     }
 }

@@ -1,13 +1,22 @@
 //! How many clients there are.
 
+use toml::Value;
+
 use super::{Factor, Known};
 use crate::setup::Setup;
+use crate::values::whole;
+
+const MOST: u64 = 100_000;
 
 pub(super) struct Clients;
 
 impl Factor for Clients {
     fn name(&self) -> &'static str {
         "clients"
+    }
+
+    fn read(&self, value: &Value) -> Result<String, String> {
+        whole(value, 1, MOST).map(|clients| clients.to_string())
     }
 
     fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {

@@ -7,6 +7,8 @@ mod workload;
 
 use std::collections::BTreeSet;
 
+use toml::Value;
+
 use crate::setup::{Arm, Setup};
 
 /// What the names of levels stand for.
@@ -25,6 +27,17 @@ pub trait Factor: Sync {
     /// As experiment files and results name it.
     fn name(&self) -> &'static str;
 
+    /// Whether `[factors]` lists its levels; else they are tables of their own.
+    fn in_grid(&self) -> bool {
+        true
+    }
+
+    /// A level as the file has it, to the text that plans and results keep.
+    ///
+    /// # Errors
+    /// What it must be.
+    fn read(&self, value: &Value) -> Result<String, String>;
+
     /// Brings a setup to a level, as it is written in the file. `known` has what names stand for.
     ///
     /// # Errors
@@ -40,4 +53,9 @@ pub const FACTORS: [&dyn Factor; 4] =
 #[must_use]
 pub fn factor(name: &str) -> Option<&'static dyn Factor> {
     FACTORS.into_iter().find(|factor| factor.name() == name)
+}
+
+/// Names of those whose levels `[factors]` lists.
+pub(crate) fn names() -> Vec<&'static str> {
+    FACTORS.into_iter().filter(|factor| factor.in_grid()).map(|factor| factor.name()).collect()
 }

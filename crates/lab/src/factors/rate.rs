@@ -1,13 +1,24 @@
 //! How many transactions a second are offered.
 
+use toml::Value;
+
 use super::{Factor, Known};
 use crate::setup::{Load, Setup};
+use crate::values::number;
+
+/// From one in a quarter of an hour to more than any server does, per second.
+const LEAST: f64 = 0.001;
+const MOST: f64 = 10_000_000.0;
 
 pub(super) struct Rate;
 
 impl Factor for Rate {
     fn name(&self) -> &'static str {
         "rate"
+    }
+
+    fn read(&self, value: &Value) -> Result<String, String> {
+        number(value, LEAST, MOST).map(|rate| rate.to_string())
     }
 
     fn apply(&self, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {

@@ -1,13 +1,24 @@
 //! Under which settings of the server, by the name of an arm.
 
+use toml::Value;
+
 use super::{Factor, Known};
 use crate::setup::Setup;
+use crate::values::text;
 
 pub(super) struct Settings;
 
 impl Factor for Settings {
     fn name(&self) -> &'static str {
         "settings"
+    }
+
+    fn in_grid(&self) -> bool {
+        false
+    }
+
+    fn read(&self, value: &Value) -> Result<String, String> {
+        text(value)
     }
 
     fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {

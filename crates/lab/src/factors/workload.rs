@@ -1,13 +1,20 @@
 //! What is asked of the target.
 
+use toml::Value;
+
 use super::{Factor, Known};
 use crate::setup::Setup;
+use crate::values::text;
 
 pub(super) struct Workload;
 
 impl Factor for Workload {
     fn name(&self) -> &'static str {
         "workload"
+    }
+
+    fn read(&self, value: &Value) -> Result<String, String> {
+        text(value)
     }
 
     fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {

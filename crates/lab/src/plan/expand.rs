@@ -79,15 +79,15 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         Some(_) if arms_need_restart(&arms) => Scheme::HalfRounds,
         Some(_) => Scheme::Pairs,
     };
-    let beside = file.beside.as_ref();
+    let beside = file.beside.clone().unwrap_or_default();
     Ok(Content {
         seed: file.seed,
         target: file.target.clone(),
         prepare: PlannedPreparation::of(file.prepare.clone())?,
         workloads: workloads(file)?,
-        factors: factors(file),
-        beside_workloads: beside.map(|beside| beside.workload.clone()).unwrap_or_default(),
-        beside_clients: beside.map(|beside| beside.clients.clone()).unwrap_or_default(),
+        factors: file.factors.all().clone(),
+        beside_workloads: beside.workloads().map(str::to_owned).collect(),
+        beside_clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
         arms,
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
             factor: compare.factor.clone(),
@@ -101,7 +101,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
                 PlannedLoad::Users { think_s: think.as_secs_f64(), ramp_s: ramp.as_secs_f64() }
             }
         },
-        limit_s: file.load.limit.as_ref().map(Duration::as_secs_f64),
+        promise_s: file.load.promise.as_ref().map(Duration::as_secs_f64),
         warmup_s: file.measure.warmup.as_secs_f64(),
         duration_s: match file.measure.duration {
             DurationSpec::Fixed(duration) => duration.as_secs_f64(),
@@ -111,17 +111,6 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         order: file.measure.order,
         scheme,
     })
-}
-
-fn factors(file: &ExperimentFile) -> BTreeMap<String, Vec<String>> {
-    let mut factors = BTreeMap::from([
-        ("workload".to_owned(), file.factors.workload.clone()),
-        ("clients".to_owned(), file.factors.clients.iter().map(u32::to_string).collect()),
-    ]);
-    if !file.factors.rate.is_empty() {
-        factors.insert("rate".to_owned(), file.factors.rate.iter().map(f64::to_string).collect());
-    }
-    factors
 }
 
 fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, LabError> {
@@ -142,11 +131,11 @@ fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, LabError> {
 }
 
 fn workloads(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedWorkload>, LabError> {
-    let beside = file.beside.iter().flat_map(|beside| &beside.workload);
+    let beside = file.beside.iter().flat_map(|beside| beside.workloads());
     let mut planned = BTreeMap::new();
-    for name in file.factors.workload.iter().chain(beside) {
+    for name in file.factors.workloads().chain(beside) {
         let Some(workload) = file.workload(name) else { continue };
-        planned.insert(name.clone(), planned_workload(file, name, &workload.spec)?);
+        planned.insert(name.to_owned(), planned_workload(file, name, &workload.spec)?);
     }
     Ok(planned)
 }

@@ -68,8 +68,9 @@ pub struct Content {
     pub compare: Option<PlannedComparison>,
     /// Kind of load.
     pub load: PlannedLoad,
-    /// Slower transactions are late, seconds.
-    pub limit_s: Option<f64>,
+    /// Slower transactions are late, seconds. (Known by its former name in the identity.)
+    #[serde(rename = "limit_s")]
+    pub promise_s: Option<f64>,
     /// Load before anything counts, seconds.
     pub warmup_s: f64,
     /// Length of the measured part of a run, seconds.

@@ -125,7 +125,7 @@ impl Content {
             },
             clients: 1,
             threads: 1,
-            promise: self.limit_s.map(Duration::from_secs_f64),
+            promise: self.promise_s.map(Duration::from_secs_f64),
             warmup: Duration::from_secs_f64(self.warmup_s),
             until: Until::Elapsed(Duration::from_secs_f64(self.duration_s).as_nanos() as u64),
             statements: false,

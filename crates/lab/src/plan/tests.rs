@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::experiment::ExperimentFile;
+use crate::experiment::tests::GOOD;
 use target::settings::Machine;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
@@ -269,4 +270,61 @@ fn preparations_keep_the_identity_of_earlier_builds() {
         "inputs": { "x.osm.pbf": empty, "y.sql": empty },
     });
     assert_eq!(identity.to_string(), wanted.to_string());
+}
+
+/// Reading files in another way, or naming a key anew, is no new experiment: what was begun goes on. (Hashes of an earlier build.)
+#[test]
+fn experiments_of_earlier_files_are_the_same_experiments() {
+    let folder = tempfile::tempdir().unwrap();
+    let extract = folder.path().join("x.osm.pbf");
+    std::fs::write(&extract, "an extract").unwrap();
+    std::fs::write(folder.path().join("more.sql"), "select 1;").unwrap();
+    let variables = |name: &str| match name {
+        "PGDYNO_DATA" => Some(extract.display().to_string()),
+        "DATABASE_URL" => Some("postgres://me:secret@db.example.org/shop".to_owned()),
+        _ => None,
+    };
+    let shipped = |name: &str| {
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(name))
+            .unwrap()
+    };
+    let hash = |text: &str, full: bool| {
+        let path = folder.path().join("e.toml");
+        let file = ExperimentFile::parse(&path, text, full, &variables)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        Plan::expand(&file, MACHINE).unwrap().hash()
+    };
+    let workload = "question = \"?\"\n[target]\nurl = \"host=h dbname=d\"\nchange_server = true\nredis = \"redis://h:1/\"\n[workload.z]\npgbench = { builtin = [\"select-only@9\", \"tpcb-like\"], define = { a = 1, b = 2.50, c = \"x\" } }\n[workload.a]\nredis = { command = \"get\" }\n";
+    let cases = [
+        ("demo", shipped("demo.toml"), false),
+        ("demo, full", shipped("demo.toml"), true),
+        ("planner", shipped("planner.toml"), false),
+        ("all tables", GOOD.to_owned(), false),
+        ("all tables, full", GOOD.to_owned(), true),
+        ("least", workload.to_owned(), false),
+        ("promise, rate", format!("{workload}[load]\nrate = 50.50\nlimit = \"20ms\"\n"), false),
+        (
+            "rates",
+            format!(
+                "seed = 0x10\n{workload}[factors]\nrate = [1e2, 200, 0.25]\nclients = 0x10\n[measure]\nthreads = 3\norder = \"listed\"\nwarmup = \"0s\"\nduration = \"1min 1.5s\""
+            ),
+            false,
+        ),
+        (
+            "users",
+            format!("{workload}[load]\nusers = {{ think = \"1.5s\", ramp = \"500ms\" }}\nlimit = \"1h\"\n")
+                .replace("1h", "59min"),
+            false,
+        ),
+        (
+            "settings",
+            format!(
+                "{workload}[compare]\nfactor = \"settings\"\nbase = \"b\"\nmargin = \" 1.5 %\"\n[settings.a]\nWork_Mem = 0x1_000\njit = true\nrandom_page_cost = +1_0.50\nseq_page_cost = 1e0\n\"auto_explain.x\" = '''a\nb'''\ngeqo_seed = -0\n[settings.b]\n[measure]\nrounds = 2\nbudget = \"1h\"\nduration = {{ from = \"100ms\", to = \"1min\" }}"
+            ),
+            false,
+        ),
+    ];
+    let found: Vec<_> =
+        cases.iter().map(|(name, text, full)| format!("{name}: {}", hash(text, *full))).collect();
+    insta::assert_snapshot!(found.join("\n"));
 }

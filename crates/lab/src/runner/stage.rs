@@ -15,7 +15,7 @@ use target::Target;
 use target::child::{Account, Watchdog};
 use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
-use target::managed::{Options as ManagedOptions, Wish};
+use target::managed::{Choice, Options as ManagedOptions};
 use target::redis::{self, Redis, RedisControl};
 use target::settings::journal::Recovered;
 use target::settings::{Applied, Means, Wanted, changed, recorded};
@@ -94,8 +94,10 @@ impl Stage {
         match spec {
             TargetSpec::Managed { name, version, extensions, redis } => {
                 home.prepare(Account::unprivileged()?.as_ref())?;
-                let options =
-                    ManagedOptions { wish: Wish { pg_bin, version: *version }, ..ManagedOptions::default() };
+                let options = ManagedOptions {
+                    choice: Choice { pg_bin, version: *version },
+                    ..ManagedOptions::default()
+                };
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
                 let redis_place = redis.as_ref().map(Redis::address);

@@ -49,7 +49,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
-    let file = ExperimentFile::read(&args.file, &read)?;
+    let file = ExperimentFile::read(&args.file, &read).map_err(LabError::from)?;
+    for note in &file.notes {
+        warning(note);
+    }
     let plan = Plan::expand(&file, Machine::here())?;
     for line in plan.words() {
         talk(&line);

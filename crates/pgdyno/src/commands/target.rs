@@ -4,7 +4,7 @@ use lab::{Class, LabError};
 use results::{Table, Value};
 use target::child::Watchdog;
 use target::home::Home;
-use target::managed::{self, Cluster, Status, Wish};
+use target::managed::{self, Choice, Cluster, Status};
 use target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
 use target::settings::mend_managed;
 use target::{self, Target, TargetError};
@@ -84,8 +84,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
 
 fn start(args: &StartArgs) -> anyhow::Result<()> {
     let home = home()?;
-    let wish = Wish { pg_bin: args.programs.pg_bin.clone(), version: None };
-    let options = managed::Options { wish, network: false, detached: true };
+    let choice = Choice { pg_bin: args.programs.pg_bin.clone(), version: None };
+    let options = managed::Options { choice, network: false, detached: true };
     let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
     let target =

@@ -218,7 +218,10 @@ impl<'a> Destination<'a> {
     /// Gives a run its factors and arm; tells what cannot be known of it.
     fn level(&mut self, run: &mut Run) -> Result<(), String> {
         run.factors.extend(self.collection.levels.clone());
-        if let Some(clients) = run.factors.get("clients").and_then(|clients| clients.parse().ok()) {
+        if let Some(clients) = run.factors.get("clients") {
+            let Ok(clients) = clients.parse() else {
+                return Err(format!("the level {clients} of clients is not a whole number"));
+            };
             run.clients = clients;
         }
         if let Some(factor) = &self.compare {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Which PostgreSQL is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct Choice {
     /// Folder of `initdb` and `postgres` (`--pg-bin`); `$PGDYNO_PG_BIN` when `None`.
     pub pg_bin: Option<PathBuf>,
     /// Major version; the first found when `None`.
@@ -53,13 +53,13 @@ impl Installation {
     ///
     /// # Errors
     /// When none fits.
-    pub fn find(wish: &Wish) -> Result<Self, FindError> {
-        let named = wish.pg_bin.clone().or_else(|| variable("PGDYNO_PG_BIN").map(PathBuf::from));
+    pub fn find(choice: &Choice) -> Result<Self, FindError> {
+        let named = choice.pg_bin.clone().or_else(|| variable("PGDYNO_PG_BIN").map(PathBuf::from));
         if let Some(folder) = named {
             let found = Self::at(&folder).ok_or(FindError::NotThere(folder))?;
-            return choose(vec![found], wish.version);
+            return choose(vec![found], choice.version);
         }
-        choose(Self::all(), wish.version)
+        choose(Self::all(), choice.version)
     }
 
     /// Every installation found: those in `PATH` first, then the others, newest first.

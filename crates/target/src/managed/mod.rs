@@ -19,7 +19,7 @@ mod status;
 use std::path::{Path, PathBuf};
 
 pub use error::ManagedError;
-pub use installation::{FindError, Installation, Wish};
+pub use installation::{Choice, FindError, Installation};
 pub(crate) use postmaster::is_alive;
 pub use status::{Status, list, status};
 
@@ -41,7 +41,7 @@ const SOCKET_PORT: u16 = 5432;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// Which PostgreSQL.
-    pub wish: Wish,
+    pub choice: Choice,
     /// Also listen on 127.0.0.1, on a free port, with a password.
     pub network: bool,
     /// Stay when pgdyno ends, until it is told to stop.
@@ -226,9 +226,9 @@ impl Cluster {
             LockError::File(source) => ManagedError::file(&folder, source),
         })?;
         let (installation, marker) = match Marker::read(&folder) {
-            Some(marker) => (installation_for(&marker, &options.wish, name)?, marker),
+            Some(marker) => (installation_for(&marker, &options.choice, name)?, marker),
             None if is_empty(&folder) => {
-                let installation = Installation::find(&options.wish)?;
+                let installation = Installation::find(&options.choice)?;
                 let marker = fresh_marker(&installation);
                 (installation, marker)
             }
@@ -358,18 +358,18 @@ fn fresh_marker(installation: &Installation) -> Marker {
 }
 
 /// The programs that fit existing data: those that made it, else others of the same major version.
-fn installation_for(marker: &Marker, wish: &Wish, name: &str) -> Result<Installation, ManagedError> {
-    if let Some(asked) = wish.version.filter(|asked| *asked != marker.major) {
+fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, ManagedError> {
+    if let Some(asked) = choice.version.filter(|asked| *asked != marker.major) {
         return Err(ManagedError::OtherVersion { name: name.to_owned(), made_by: marker.major, asked });
     }
-    if wish.pg_bin.is_none()
+    if choice.pg_bin.is_none()
         && let Some(same) = Installation::at(&marker.bin).filter(|found| found.major == marker.major)
     {
         return Ok(same);
     }
-    match Installation::find(&Wish { version: Some(marker.major), pg_bin: wish.pg_bin.clone() }) {
-        Err(FindError::NoVersion { .. }) if wish.pg_bin.is_some() => {
-            let asked = Installation::find(wish)?.major;
+    match Installation::find(&Choice { version: Some(marker.major), pg_bin: choice.pg_bin.clone() }) {
+        Err(FindError::NoVersion { .. }) if choice.pg_bin.is_some() => {
+            let asked = Installation::find(choice)?.major;
             Err(ManagedError::OtherVersion { name: name.to_owned(), made_by: marker.major, asked })
         }
         found => Ok(found?),

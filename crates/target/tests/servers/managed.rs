@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use protocol::postgres::sql::Sql;
-use target::managed::{Cluster, ManagedError, Options, Wish, list, status};
+use target::managed::{Choice, Cluster, ManagedError, Options, list, status};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};
 
@@ -130,8 +130,8 @@ fn folders_of_others_are_left_alone() {
 fn a_wrong_wish_is_named() {
     let place = Place::new();
     drop(cluster(&place));
-    let wish = Wish { version: Some(99), pg_bin: None };
-    let error = ensure(&place, &Options { wish, ..Options::default() }).unwrap_err();
+    let choice = Choice { version: Some(99), pg_bin: None };
+    let error = ensure(&place, &Options { choice, ..Options::default() }).unwrap_err();
     assert!(matches!(error, ManagedError::OtherVersion { asked: 99, .. }), "{error}");
 }
 

@@ -137,7 +137,7 @@ impl Uring {
     }
 
     /// Takes over a completion; `Some` when it is worth telling.
-    fn serve(&mut self, done: Done) -> Option<(Conn, Told)> {
+    fn serve(&mut self, done: Done) -> Option<(Conn, Heard)> {
         let (kind, generation, conn) = parts(done.token);
         if kind == Kind::Wake {
             let _ = rustix::io::read(&self.wake.0, &mut [0u8; 8]);
@@ -167,19 +167,19 @@ impl Uring {
         }
     }
 
-    fn connected(&mut self, conn: Conn, result: i32) -> Option<Told> {
+    fn connected(&mut self, conn: Conn, result: i32) -> Option<Heard> {
         let socket = &mut self.sockets[conn];
         socket.connected();
         if result < 0 {
             self.close(conn);
-            return Some(Told::Closed(Some(io::Error::from_raw_os_error(-result))));
+            return Some(Heard::Closed(Some(io::Error::from_raw_os_error(-result))));
         }
         socket.open = true;
         self.receive(conn);
-        Some(Told::Opened)
+        Some(Heard::Opened)
     }
 
-    fn received(&mut self, conn: Conn, done: Done) -> Option<Told> {
+    fn received(&mut self, conn: Conn, done: Done) -> Option<Heard> {
         let number = cqueue::buffer_select(done.flags);
         match (usize::try_from(done.result), number) {
             (Ok(length), Some(number)) if length > 0 => {
@@ -187,7 +187,7 @@ impl Uring {
                     self.receive(conn);
                 }
                 self.lent = Some(number);
-                Some(Told::Bytes(number, length))
+                Some(Heard::Bytes(number, length))
             }
             (Err(_), _) if [libc::ENOBUFS, libc::EINTR, libc::EAGAIN].contains(&-done.result) => {
                 // All buffers are with completions of this turn; they are given back as these are served.
@@ -201,7 +201,7 @@ impl Uring {
                 let seen = end.is_err().then(|| io::Error::from_raw_os_error(-done.result));
                 let error = self.sockets[conn].broken.take().or(seen);
                 self.close(conn);
-                Some(Told::Closed(error))
+                Some(Heard::Closed(error))
             }
         }
     }
@@ -271,7 +271,7 @@ impl Uring {
 }
 
 /// What a completion means to the loop.
-enum Told {
+enum Heard {
     Opened,
     Bytes(u16, usize),
     Closed(Option<io::Error>),
@@ -348,9 +348,9 @@ impl Driver for Uring {
             self.served += 1;
             if let Some((conn, told)) = self.serve(done) {
                 let happened = match told {
-                    Told::Opened => Happened::Opened,
-                    Told::Bytes(number, length) => Happened::Bytes(self.buffers.received(number, length)),
-                    Told::Closed(error) => Happened::Closed(error),
+                    Heard::Opened => Happened::Opened,
+                    Heard::Bytes(number, length) => Happened::Bytes(self.buffers.received(number, length)),
+                    Heard::Closed(error) => Happened::Closed(error),
                 };
                 return Some((conn, happened));
             }

@@ -1,0 +1,479 @@
+//! From the tables of a file to what it asks for, with defaults filled in. What is wrong is noted in the document, and
+//! something stands in its place, so that the rest is looked at too.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use protocol::postgres::Parameters;
+use toml::Value;
+use toml::de::DeValue;
+use workloads::{Preparation, Spec, WorkloadError};
+
+use super::document::Document;
+use super::factors::Factors;
+use super::model::{
+    ArmSpec, CellOrder, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
+};
+use super::problem::suggestion;
+use super::target_spec::TargetSpec;
+use super::values::List;
+use super::variables;
+use super::written::{self, Length};
+use crate::factors::{self, factor};
+use crate::values::{described, text, whole};
+use target::settings::{Machine, reserved, resolve};
+
+const WARMUP: Duration = Duration::from_secs(2);
+const DURATION: Duration = Duration::from_secs(10);
+const ROUNDS: u32 = 8;
+
+/// What a file is read with.
+pub(super) struct Builder<'d, 'a> {
+    pub(super) document: &'d mut Document<'a>,
+    /// Where the file is.
+    pub(super) path: &'d Path,
+    pub(super) variables: &'d dyn Fn(&str) -> Option<String>,
+    /// Whether the files that it names are looked at too.
+    pub(super) look: bool,
+}
+
+impl Builder<'_, '_> {
+    /// The whole file; complete only if nothing was noted.
+    pub(super) fn file(&mut self, kept: &str) -> ExperimentFile {
+        self.tables_are_tables();
+        let written: written::File = self.document.read();
+        if written.question.is_none() {
+            self.document.missing(&[], "question");
+        }
+        let workloads = self.workloads(written.workload);
+        let beside = written.beside.map(|beside| self.beside(beside));
+        let mut factors = self.factors(written.factors, &workloads, beside.as_ref());
+        let load = self.load(&written.load, &mut factors);
+        let former = "load.limit is now load.promise; the experiment is the same";
+        ExperimentFile {
+            name: self
+                .path
+                .file_stem()
+                .map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned()),
+            path: self.path.to_owned(),
+            text: kept.to_owned(),
+            question: written.question.unwrap_or_default(),
+            taste: written.taste,
+            seed: written.seed.map(|seed| seed.0),
+            target: self.target(written.target),
+            prepare: self.prepare(written.prepare),
+            workloads,
+            factors,
+            beside,
+            compare: written.compare,
+            arms: self.arms(written.settings),
+            load,
+            measure: self.measure(written.measure),
+            notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
+        }
+    }
+
+    /// serde would read a list as the values of a table in their order.
+    fn tables_are_tables(&mut self) {
+        for (table, _) in written::tables() {
+            self.document.must_be_table(&table.split('.').collect::<Vec<_>>());
+        }
+        for name in self.document.names(&["workload"]) {
+            for kind in Spec::KINDS {
+                self.document.must_be_table(&["workload", &name, kind]);
+            }
+        }
+        for options in ["osm", "pgbench"] {
+            self.document.must_be_table(&["prepare", options]);
+        }
+    }
+
+    /// What was read at this place; if it could not be, that is noted.
+    fn noted<T>(&mut self, place: &[&str], read: Result<T, String>) -> Option<T> {
+        read.map_err(|why| {
+            self.document.wrong(place, format!("`{}` {why}", self.document.named(place)), None)
+        })
+        .ok()
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    fn target(&mut self, written: Option<written::Target>) -> TargetSpec {
+        let apart = [
+            (["managed", "url"], "a target is one server"),
+            (["managed", "redis"], "write managed = { redis = true }"),
+            (["managed", "change_server"], "a managed server may always be changed"),
+        ];
+        for (keys, why) in apart {
+            self.document.exclusive("target", keys, why);
+        }
+        // Stands for a target that cannot be read, and has all that the rest may ask for.
+        let any =
+            TargetSpec::Managed { name: String::new(), version: None, extensions: Vec::new(), redis: true };
+        match written {
+            None => self.document.missing(&[], "target"),
+            Some(written::Target { managed: Some(managed), .. }) => return self.managed(managed),
+            Some(written::Target { url: Some(url), redis, change_server, .. }) => {
+                let redis = redis.map(|redis| self.redis_url(&redis).unwrap_or(redis));
+                let Some(url) = self.expanded(&["target", "url"], &url) else { return any };
+                if let Err(error) = Parameters::parse(&url) {
+                    self.document.wrong(&["target", "url"], format!("`target.url`: {error}"), None);
+                }
+                return TargetSpec::url(url, redis, change_server);
+            }
+            Some(_) if self.document.is_wrong(&["target"]) => {}
+            Some(_) => self.document.missing(&["target"], "url"),
+        }
+        any
+    }
+
+    fn managed(&mut self, written: written::Managed) -> TargetSpec {
+        let at = |key| ["target", "managed", key];
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let name = written.name.unwrap_or_else(|| "default".to_owned());
+        if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
+            self.document.wrong(
+                &at("name"),
+                format!("\"{name}\" is not 1 to 40 letters, digits, - and _"),
+                None,
+            );
+        }
+        let version = written.version.and_then(|version| {
+            // `15` or `"15"`.
+            let number = version.as_str().and_then(|text| text.parse().ok()).map_or(version, Value::Integer);
+            let why = |why| format!("{why}: a major version of PostgreSQL, e.g. 15");
+            self.noted(&at("version"), whole(&number, 9, 99).map_err(why))
+        });
+        let extensions = self.each(&at("extensions"), &written.extensions, |_, _, value| text(value));
+        TargetSpec::Managed {
+            name,
+            version: version.map(|version| version as u32),
+            extensions,
+            redis: written.redis,
+        }
+    }
+
+    fn redis_url(&mut self, written: &str) -> Option<String> {
+        let url = self.expanded(&["target", "redis"], written)?;
+        let place = url.strip_prefix("redis://").unwrap_or_default().trim_end_matches('/');
+        let port = place.rsplit_once(':').map_or("6379", |(_, port)| port);
+        if place.is_empty() || place.contains('@') || port.parse::<u16>().is_err() {
+            let hint = "user names, passwords and database numbers are not supported";
+            let message = "`target.redis` must be redis://HOST or redis://HOST:PORT".to_owned();
+            self.document.wrong(&["target", "redis"], message, Some(hint));
+            return None;
+        }
+        Some(url)
+    }
+
+    fn prepare(&mut self, written: written::Prepare) -> Preparation {
+        let osm = written.osm.map(|osm| self.osm(osm));
+        if let Some(Err(error)) = written.pgbench.as_ref().map(|options| options.validate()) {
+            self.workload_error(&["prepare", "pgbench"], &error);
+        }
+        let path = |this: &mut Self, place: &[&str], value: &Value| {
+            let path = this.expanded(place, &text(value)?).map(|path| this.folder().join(path));
+            Ok(path.inspect(|path| this.must_be_readable(place, path)))
+        };
+        let sql: Vec<Option<PathBuf>> = self.each(&["prepare", "sql"], &written.sql, path);
+        Preparation { osm, pgbench: written.pgbench, sql: sql.into_iter().flatten().collect() }
+    }
+
+    fn osm(&mut self, mut options: workloads::osm::Options) -> workloads::osm::Options {
+        let extract = ["prepare", "osm", "extract"];
+        if let Some(path) = self.expanded(&extract, &options.extract.to_string_lossy()) {
+            options.extract = self.folder().join(path);
+            if let (true, Err(error)) = (self.look, workloads::osm::check_extract(&options.extract)) {
+                self.document.wrong(&extract, error.to_string(), None);
+            }
+        }
+        options.style = options.style.map(|style| self.folder().join(style));
+        if let Some(style) = &options.style {
+            self.must_be_readable(&["prepare", "osm", "style"], style);
+        }
+        if let Err(error) = options.validate() {
+            self.workload_error(&["prepare", "osm"], &error);
+        }
+        options
+    }
+
+    fn workloads(&mut self, written: BTreeMap<String, Spec>) -> Vec<NamedWorkload> {
+        if written.is_empty() && !self.document.is_wrong(&["workload"]) {
+            self.document.missing(&[], "workload");
+        }
+        self.names_are_names("workload", "a workload");
+        for (name, spec) in &written {
+            let place = ["workload", name];
+            let checked = if self.look { spec.open(self.folder()).map(drop) } else { spec.validate() };
+            if let (false, Err(error)) = (self.document.is_wrong(&place), checked) {
+                self.workload_error(&place, &error);
+            }
+        }
+        let mut workloads: Vec<_> =
+            written.into_iter().map(|(name, spec)| NamedWorkload { name, spec }).collect();
+        workloads.sort_by_key(|workload| self.document.start(&["workload", &workload.name]));
+        workloads
+    }
+
+    /// Notes names that nobody could read in a table: empty ones, or nothing but blanks.
+    fn names_are_names(&mut self, table: &str, of_what: &str) {
+        for name in self.document.names(&[table]).iter().filter(|name| name.trim().is_empty()) {
+            let message = format!("{of_what} needs a name, not `[{table}.\"{name}\"]`");
+            self.document.wrong_key(&[table, name], message, None);
+        }
+    }
+
+    /// Notes what a workload's own check found, at the key it names.
+    fn workload_error(&mut self, table: &[&str], error: &WorkloadError) {
+        let (paths, message) = match error {
+            WorkloadError::Option { key, problem } => {
+                (vec![key.split('.').collect()], format!("{key}: {problem}"))
+            }
+            // Only scripts and lists of tiles come from files.
+            WorkloadError::File { .. } | WorkloadError::Script(_) => {
+                (vec![vec!["pgbench", "files"], vec!["tiles", "picker"]], error.to_string())
+            }
+            other => (Vec::new(), other.to_string()),
+        };
+        // The first part of a key may be the table's own name.
+        let mut places =
+            paths.iter().flat_map(|path| [&path[..], &path[1..]]).map(|path| [table, path].concat());
+        let place = places.find(|place| self.document.value(place).is_some());
+        self.document.wrong(place.as_deref().unwrap_or(table), message, None);
+    }
+
+    fn arms(&mut self, written: BTreeMap<String, BTreeMap<String, Value>>) -> Vec<ArmSpec> {
+        self.names_are_names("settings", "an arm");
+        let arm = |(name, settings): (String, BTreeMap<String, Value>)| {
+            let mut arm = ArmSpec { name, settings: BTreeMap::new(), lines: BTreeMap::new() };
+            for (key, value) in &settings {
+                let place = ["settings", &arm.name, key];
+                let line = self.document.line(self.document.start(&place).unwrap_or_default());
+                let setting = key.to_ascii_lowercase();
+                if let Some(value) = self.setting(&place, &setting, value) {
+                    arm.lines.insert(setting.clone(), line);
+                    arm.settings.insert(setting, value);
+                }
+            }
+            arm
+        };
+        let mut arms: Vec<_> = written.into_iter().map(arm).collect();
+        arms.sort_by_key(|arm| self.document.start(&["settings", &arm.name]));
+        arms
+    }
+
+    /// The value of a setting as PostgreSQL is given it.
+    fn setting(&mut self, place: &[&str; 3], name: &str, written: &Value) -> Option<String> {
+        let key = place[2];
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || !name.chars().all(plain) {
+            self.document.wrong_key(place, format!("`{key}` is not the name of a setting"), None);
+            return None;
+        }
+        if let Some((table, _)) = written::tables().iter().find(|(_, keys)| keys.contains(&name)) {
+            let path = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
+            let hint = format!(
+                "an arm holds settings by their names in pg_settings; `{path}` is a key of this file"
+            );
+            self.document.wrong_key(place, format!("`{key}` is not a setting"), Some(&hint));
+            return None;
+        }
+        // Any machine will do to see whether a share makes sense.
+        let any = Machine { memory_bytes: 1 << 30, cores: 1 };
+        let value = match (written, self.document.value(place)) {
+            (Value::Boolean(on), _) => if *on { "on" } else { "off" }.to_owned(),
+            (Value::Integer(number), _) => number.to_string(),
+            // As it is written: 1.0 is not 1.
+            (Value::Float(_), Some(DeValue::Float(number))) => number.as_str().replace('_', ""),
+            (Value::String(text), _) => match resolve(text, any) {
+                Ok(_) => text.clone(),
+                Err(error) => {
+                    self.document.wrong(place, error.to_string(), None);
+                    return None;
+                }
+            },
+            (other, _) => {
+                let why = format!("must be a text, a number, true or false, not {}", described(other));
+                return self.noted(place, Err(why));
+            }
+        };
+        if let Some(why) = reserved(name, &value) {
+            self.document.wrong_key(place, format!("`{key}` cannot be a factor: {why}"), None);
+            return None;
+        }
+        Some(value)
+    }
+
+    fn factors(
+        &mut self,
+        written: BTreeMap<String, List>,
+        workloads: &[NamedWorkload],
+        beside: Option<&Factors>,
+    ) -> Factors {
+        let aside: Vec<&str> = beside.iter().flat_map(|beside| beside.workloads()).collect();
+        let names =
+            workloads.iter().map(|workload| &workload.name).filter(|name| !aside.contains(&name.as_str()));
+        let mut factors = Factors::of(names.cloned());
+        for (name, list) in &written {
+            self.vary(&mut factors, &["factors", name], list);
+        }
+        factors
+    }
+
+    fn beside(&mut self, written: written::Beside) -> Factors {
+        let mut factors = Factors::of([]);
+        self.vary(&mut factors, &["beside", "workload"], &written.workload);
+        if let Some(clients) = &written.clients {
+            self.vary(&mut factors, &["beside", "clients"], clients);
+        }
+        factors
+    }
+
+    /// Sets the levels of the factor of that key.
+    fn vary(&mut self, factors: &mut Factors, place: &[&str; 2], list: &List) {
+        let Some(factor) = factor(place[1]).filter(|factor| factor.in_grid()) else {
+            let named = self.document.named(place);
+            let table = named.rsplit_once('.').map_or("", |(table, _)| table);
+            let hint = suggestion(place[1], &factors::names());
+            let message = format!("unknown key `{}` in [{table}]", place[1]);
+            return self.document.wrong_key(place, message, hint.as_deref());
+        };
+        let defined = self.document.names(&["workload"]);
+        let mut known = Vec::new();
+        factors.set(
+            factor.name(),
+            self.each(place, list, |this, place, value| {
+                let level = factor.read(value)?;
+                if known.contains(&level) {
+                    return Err(format!("lists {level} twice"));
+                }
+                if factor.name() == "workload" && !defined.contains(&level) {
+                    let defined: Vec<&str> = defined.iter().map(String::as_str).collect();
+                    let hint = suggestion(&level, &defined);
+                    this.document.wrong(place, format!("there is no [workload.{level}]"), hint.as_deref());
+                }
+                known.push(level.clone());
+                Ok(level)
+            }),
+        );
+    }
+
+    /// Elements of a list that can be read.
+    fn each<T>(
+        &mut self,
+        place: &[&str],
+        list: &List,
+        mut read: impl FnMut(&mut Self, &[&str], &Value) -> Result<T, String>,
+    ) -> Vec<T> {
+        let mut found = Vec::new();
+        for (index, value) in list.0.iter().enumerate() {
+            let index = format!("[{index}]");
+            let place = [place, &[&index]].concat();
+            let read = read(self, &place, value);
+            found.extend(self.noted(&place, read));
+        }
+        found
+    }
+
+    fn load(&mut self, written: &written::Load, factors: &mut Factors) -> LoadSpec {
+        let why = "load is either offered on a schedule or by users that pause";
+        self.document.exclusive("load", ["rate", "users"], why);
+        self.document.exclusive("load", ["promise", "limit"], "`limit` is the former name of `promise`");
+        let ladder = !factors.levels("rate").is_empty();
+        let other = if written.rate.is_some() { "rate" } else { "users" };
+        if ladder && self.document.value(&["load", other]).is_some() {
+            let message = format!("`load.{other}` and [factors] rate cannot stand together");
+            self.document.wrong(&["load", other], message, None);
+        }
+        if let Some(rate) = &written.rate {
+            self.vary(factors, &["load", "rate"], &List(vec![rate.clone()]));
+        }
+        let kind = match &written.users {
+            _ if ladder || written.rate.is_some() => LoadKind::Rate,
+            Some(users) => LoadKind::Users {
+                think: users.think.0,
+                ramp: users.ramp.map_or(Duration::ZERO, |ramp| ramp.0),
+            },
+            None => LoadKind::Closed,
+        };
+        LoadSpec { kind, promise: written.promise.or(written.limit).map(|promise| promise.0) }
+    }
+
+    fn measure(&mut self, written: written::Measure) -> Measure {
+        Measure {
+            warmup: written.warmup.map_or(WARMUP, |warmup| warmup.0),
+            duration: self.duration(written.duration, written.budget),
+            rounds: written.rounds.map_or(ROUNDS, |rounds| rounds.0 as u32),
+            threads: written.threads.map_or(1, |threads| threads.0 as u32),
+            order: written.order.unwrap_or(CellOrder::Random),
+        }
+    }
+
+    /// `duration = "10s"`, or `budget = "4min"` with `duration = { from = "1s", to = "10s" }`.
+    fn duration(&mut self, length: Option<Length>, budget: Option<written::Part>) -> DurationSpec {
+        match (length, budget) {
+            (Some(Length::Fixed(duration)), None) => return DurationSpec::Fixed(duration.0),
+            (Some(Length::Bounds(bounds)), Some(budget)) => {
+                if bounds.to.0 < bounds.from.0 {
+                    let message = "`to` is shorter than `from`".to_owned();
+                    self.document.wrong(&["measure", "duration", "to"], message, None);
+                }
+                return DurationSpec::Sized { budget: budget.0, from: bounds.from.0, to: bounds.to.0 };
+            }
+            // One of the two could not be read.
+            _ if ["duration", "budget"].iter().any(|key| self.document.is_wrong(&["measure", key])) => {}
+            (Some(Length::Bounds(_)), None) => {
+                let message = "a duration with bounds needs the time there is".to_owned();
+                let hint = "add budget = \"4min\", or write duration = \"10s\"";
+                self.document.wrong(&["measure", "duration"], message, Some(hint));
+            }
+            (_, Some(_)) => {
+                let message = "a budget needs bounds for the length of a run".to_owned();
+                let hint = "duration = { from = \"1s\", to = \"10s\" }";
+                self.document.wrong(&["measure", "budget"], message, Some(hint));
+            }
+            (None, None) => {}
+        }
+        DurationSpec::Fixed(DURATION)
+    }
+
+    /// Notes a file that cannot be read, if files are looked at.
+    fn must_be_readable(&mut self, place: &[&str], path: &Path) {
+        let opened = self.look.then(|| std::fs::File::open(path).and_then(|file| file.metadata()));
+        let why = match opened {
+            Some(Ok(data)) if data.is_dir() => format!("{} is a folder", path.display()),
+            Some(Err(error)) => format!("{} cannot be read: {error}", path.display()),
+            _ => return,
+        };
+        self.document.wrong(place, why, None);
+    }
+
+    /// A text in which `$NAME` stands for a variable's value.
+    fn expanded(&mut self, place: &[&str], text: &str) -> Option<String> {
+        let name = match variables::expand(text, self.variables) {
+            Ok(expanded) => return Some(expanded),
+            Err(name) => name,
+        };
+        let key = self.document.named(place);
+        let whole = text.contains(&format!("${{{name}}}")) || text == format!("${name}");
+        let (message, hint) = match name.as_str() {
+            // A dollar in a password looks like a variable.
+            _ if place[0] == "target" && !whole => (
+                format!("`{key}` needs a variable that is not set"),
+                "its name is not shown, since it may be part of a password; a plain dollar is written $$"
+                    .to_owned(),
+            ),
+            _ => {
+                let set = format!("set it: export {name}=…; a plain dollar is written $$");
+                let data = "set it, or give --data FILE".to_owned();
+                let hint = if name == "PGDYNO_DATA" { data } else { set };
+                (format!("`{key}` needs the variable {name}, which is not set"), hint)
+            }
+        };
+        self.document.wrong(place, message, Some(&hint));
+        None
+    }
+}

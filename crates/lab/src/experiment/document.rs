@@ -1,0 +1,287 @@
+//! An experiment file as TOML with places, read by serde into our own types with all mistakes found at once.
+//!
+//! serde stops at the first mistake, and what goes on behind it (eserde) wants its own derive on every type and knows no
+//! places. So each mistake is noted, what it stands in is taken out, and the rest is read again.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::hidden::Hidden;
+use super::problem::Problem;
+use super::wording;
+
+/// The way to a value: keys, and elements of lists as `[0]`.
+pub(super) type Steps = Vec<String>;
+
+/// A file's text, what it says, and what is wrong with it.
+pub(super) struct Document<'a> {
+    text: &'a str,
+    /// As written.
+    written: Spanned<DeValue<'a>>,
+    /// Without what mistakes stand in; with `[full]` over the rest where that is read.
+    left: Spanned<DeValue<'a>>,
+    /// Where mistakes were.
+    wrong: Vec<Steps>,
+    noted: Vec<Noted>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Noted {
+    span: Range<usize>,
+    message: String,
+    hint: Option<String>,
+}
+
+impl<'a> Document<'a> {
+    /// Parses a text. After the first mistake in the grammar most others only follow from it; then it reads as empty.
+    pub(super) fn parse(text: &'a str) -> Self {
+        let (table, mistakes) = DeTable::parse_recoverable(text);
+        let whole = |table| Spanned::new(0..0, DeValue::Table(table));
+        let written = whole(table.into_inner());
+        let mut document =
+            Self { text, left: written.clone(), written, wrong: Vec::new(), noted: Vec::new() };
+        if let Some(mistake) = mistakes.first() {
+            let span = mistake.span().unwrap_or(0..0);
+            let hint = document.first_of(&span);
+            document.note(span, mistake.message().to_owned(), hint);
+            document.left = whole(DeTable::new());
+        }
+        document
+    }
+
+    /// Where the key that is given a second time stands first.
+    fn first_of(&self, second: &Range<usize>) -> Option<String> {
+        let name = self.text.get(second.clone())?.trim_matches(['"', '\'']);
+        let first =
+            Hidden::of(self.text).first_of(second.start, name).filter(|first| *first < second.start)?;
+        Some(format!("the first `{name}` is in line {}", self.line(first)))
+    }
+
+    /// Whether the grammar is kept, so that anything can be read.
+    pub(super) fn is_toml(&self) -> bool {
+        self.noted.is_empty()
+    }
+
+    /// All that is in the file, by its types; what is wrong is noted and left out.
+    pub(super) fn read<T: DeserializeOwned + Default>(&mut self) -> T {
+        loop {
+            let error = match T::deserialize(ValueDeserializer::from(self.left.clone())) {
+                Ok(read) => return read,
+                Err(error) => error,
+            };
+            let span = error.span().unwrap_or(0..0);
+            let Some(path) = path_at(&self.left, &span) else {
+                self.note(span, error.message().to_owned(), None);
+                return T::default();
+            };
+            // What a table lacks when a mistake was taken out of it is no second mistake.
+            if !self.wrong.iter().any(|wrong| wrong.starts_with(&path)) {
+                let (message, hint) = wording::of(error.message(), &self.as_written(&span));
+                self.note(span, message, hint);
+            }
+            self.take_out(path);
+        }
+    }
+
+    fn take_out(&mut self, path: Steps) {
+        take_out(self.left.get_mut(), &path);
+        self.wrong.push(path);
+    }
+
+    /// Where it stands in the file, also when `[full]` is over the rest.
+    fn as_written(&self, span: &Range<usize>) -> Steps {
+        path_at(&self.written, span).unwrap_or_default()
+    }
+
+    /// The dotted path of a key as written.
+    pub(super) fn named(&self, path: &[&str]) -> String {
+        self.place(path).map_or_else(|| path.join("."), |(key, _)| wording::dotted(&self.as_written(&key)))
+    }
+
+    /// Takes out what serde would read as a table though it is none: a list, by its order, or a date.
+    pub(super) fn must_be_table(&mut self, path: &[&str]) {
+        if matches!(self.value(path), Some(DeValue::Array(_) | DeValue::Datetime(_))) {
+            self.wrong(path, format!("`{}` must be a table, such as {{ … }}", self.named(path)), None);
+            self.take_out(steps(path));
+        }
+    }
+
+    /// Puts the tables of `[full]` over those of the same name.
+    pub(super) fn put_full_over(&mut self) {
+        self.left = self.written.clone();
+        self.wrong.clear();
+        let DeValue::Table(root) = self.left.get_mut() else { return };
+        let Some(DeValue::Table(full)) = root.remove("full").map(Spanned::into_inner) else { return };
+        for (name, over) in
+            full.into_iter().filter(|(name, _)| ["factors", "measure"].contains(&&**name.get_ref()))
+        {
+            let (DeValue::Table(over), span) = (over.get_ref().clone(), over.span()) else { continue };
+            let below = root.entry(name).or_insert(Spanned::new(span, DeValue::Table(DeTable::new())));
+            let DeValue::Table(below) = below.get_mut() else { continue };
+            // A fixed length in [full] stands for itself, also where the rest of the file has a budget.
+            if over.get("duration").is_some_and(|length| !length.get_ref().is_table()) {
+                below.remove("budget");
+            }
+            for (key, value) in over {
+                below.remove(&**key.get_ref());
+                below.insert(key, value);
+            }
+        }
+    }
+
+    /// Whether something in or below this place was wrong.
+    pub(super) fn is_wrong(&self, path: &[&str]) -> bool {
+        self.wrong
+            .iter()
+            .any(|wrong| wrong.len() >= path.len() && wrong.iter().zip(path).all(|(step, key)| step == key))
+    }
+
+    /// The value of a dotted key.
+    pub(super) fn value(&self, path: &[&str]) -> Option<&DeValue<'a>> {
+        find(&self.left, path).map(|(_, value)| value.get_ref())
+    }
+
+    /// Names of a table's keys in the order of the file, with mistakes in them or without.
+    pub(super) fn names(&self, path: &[&str]) -> Vec<String> {
+        let table = find(&self.written, path).and_then(|(_, value)| value.get_ref().as_table());
+        let mut keys: Vec<_> = table.map(|table| table.keys().collect()).unwrap_or_default();
+        keys.sort_by_key(|key| key.span().start);
+        keys.iter().map(|key| key.get_ref().to_string()).collect()
+    }
+
+    /// Byte at which a key stands.
+    pub(super) fn start(&self, path: &[&str]) -> Option<usize> {
+        find(&self.left, path).map(|(key, _)| key.start)
+    }
+
+    /// Line of a byte of the text, from 1.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+    }
+
+    /// Notes a problem with a value.
+    pub(super) fn wrong(&mut self, path: &[&str], message: String, hint: Option<&str>) {
+        let span = self.place(path).map_or(0..0, |(_, value)| value.span());
+        self.note_at(path, span, message, hint);
+    }
+
+    /// Notes a problem with a key, or with the head of the file where it is not there.
+    pub(super) fn wrong_key(&mut self, path: &[&str], message: String, hint: Option<&str>) {
+        let span = self.place(path).map_or(0..0, |(key, _)| key);
+        self.note_at(path, span, message, hint);
+    }
+
+    fn place(&self, path: &[&str]) -> Option<(Range<usize>, &Spanned<DeValue<'a>>)> {
+        find(&self.left, path).or_else(|| find(&self.written, path))
+    }
+
+    fn note_at(&mut self, path: &[&str], span: Range<usize>, message: String, hint: Option<&str>) {
+        self.wrong.push(steps(path));
+        self.note(span, message, hint.map(str::to_owned));
+    }
+
+    /// Notes that a key is missing in a table, unless it is there with a mistake in it.
+    pub(super) fn missing(&mut self, table: &[&str], key: &str) {
+        if !self.is_wrong(&[table, &[key]].concat()) {
+            let (message, hint) = wording::missing(&table.join("."), key);
+            self.wrong_key(table, message, hint.as_deref());
+        }
+    }
+
+    /// Notes that two keys of a table cannot stand together.
+    pub(super) fn exclusive(&mut self, table: &str, [one, other]: [&str; 2], why: &str) {
+        if self.value(&[table, one]).is_some() && self.value(&[table, other]).is_some() {
+            self.wrong(&[table, other], format!("`{one}` and `{other}` cannot stand together: {why}"), None);
+        }
+    }
+
+    fn note(&mut self, span: Range<usize>, message: String, hint: Option<String>) {
+        let noted = Noted { span, message, hint };
+        if !self.noted.contains(&noted) {
+            self.noted.push(noted);
+        }
+    }
+
+    /// All problems in the order of the file.
+    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+        let hidden = Hidden::of(self.text);
+        self.noted.sort_by_key(|noted| noted.span.start);
+        self.noted
+            .into_iter()
+            .map(|noted| Problem::at(&hidden, &noted.span, noted.message, noted.hint))
+            .collect()
+    }
+}
+
+/// A value, with the place of its key. A value that stands for a list is its own first element.
+fn find<'v, 'a>(
+    root: &'v Spanned<DeValue<'a>>,
+    path: &[&str],
+) -> Option<(Range<usize>, &'v Spanned<DeValue<'a>>)> {
+    path.iter().try_fold((0..0, root), |(key, value), step| match (value.get_ref(), element(step)) {
+        (DeValue::Table(table), _) => table.get_key_value(*step).map(|(key, value)| (key.span(), value)),
+        (DeValue::Array(list), Some(index)) => list.get(index).map(|value| (value.span(), value)),
+        (_, Some(0)) => Some((key, value)),
+        _ => None,
+    })
+}
+
+/// The way to the innermost key or value that stands there.
+fn path_at(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<Steps> {
+    let through = |step: String, key: Range<usize>, value: &Spanned<DeValue<'_>>| {
+        let below =
+            path_at(value, span).or_else(|| (key == *span || value.span() == *span).then(Vec::new))?;
+        Some([vec![step], below].concat())
+    };
+    match value.get_ref() {
+        DeValue::Table(table) => {
+            table.iter().find_map(|(key, value)| through(key.get_ref().to_string(), key.span(), value))
+        }
+        DeValue::Array(list) => list
+            .iter()
+            .enumerate()
+            .find_map(|(index, value)| through(format!("[{index}]"), value.span(), value)),
+        _ => None,
+    }
+}
+
+/// Takes out what stands there; a list of which nothing is left goes as a whole.
+fn take_out(value: &mut DeValue<'_>, path: &[String]) {
+    let [step, rest @ ..] = path else { return };
+    match value {
+        DeValue::Table(table) => {
+            let below = table.get_mut(step.as_str()).filter(|_| !rest.is_empty()).map(Spanned::get_mut);
+            let kept = below.is_some_and(|below| {
+                take_out(below, rest);
+                below.as_array().is_none_or(|list| !list.is_empty())
+            });
+            if !kept {
+                table.remove(step.as_str());
+            }
+        }
+        DeValue::Array(list) => {
+            let index = element(step);
+            match list.iter_mut().enumerate().find(|(place, _)| Some(*place) == index) {
+                Some((_, below)) if !rest.is_empty() => take_out(below.get_mut(), rest),
+                _ => {
+                    let kept =
+                        list.clone().into_iter().enumerate().filter(|(place, _)| Some(*place) != index);
+                    *list = kept.map(|(_, element)| element).collect();
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The index in `[0]`.
+fn element(step: &str) -> Option<usize> {
+    step.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
+}
+
+fn steps(path: &[&str]) -> Steps {
+    path.iter().map(|step| (*step).to_owned()).collect()
+}

@@ -1,0 +1,149 @@
+//! What an experiment measures, and what makes it that target and no other.
+
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::Shown;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TargetSpec {
+    /// A server that pgdyno makes and owns.
+    Managed {
+        /// Its name.
+        name: String,
+        /// Major version; `None` for the newest found.
+        version: Option<u32>,
+        /// Extensions to create.
+        extensions: Vec<String>,
+        /// Whether it has a Redis.
+        redis: bool,
+    },
+    /// A server somewhere.
+    Url {
+        /// Connection string, variables expanded; may hold a password, so it is never stored.
+        #[serde(skip)]
+        url: String,
+        /// What of it may be shown.
+        shown: String,
+        /// Where it leads, however it is spelled and whoever uses it: what makes two targets one. Empty in what earlier
+        /// builds stored.
+        #[serde(default)]
+        place: String,
+        /// A Redis beside it, `redis://host:port`.
+        redis: Option<String>,
+        /// Whether settings of the whole server may be changed (and put back).
+        change_server: bool,
+    },
+}
+
+impl TargetSpec {
+    /// A server by its description: anything that libpq takes.
+    #[must_use]
+    pub fn url(url: String, redis: Option<String>, change_server: bool) -> Self {
+        let Shown { text, place, .. } = Shown::of(&url, &Env::process());
+        let place = place.unwrap_or_else(|| text.clone());
+        Self::Url { url, shown: text, place, redis, change_server }
+    }
+
+    /// What makes it this target and no other. Neither a user name nor a password is part of it, nor how they or the
+    /// place are written.
+    #[must_use]
+    pub fn identity(&self) -> Value {
+        let mut value = serde_json::to_value(self).expect("a target is plain data");
+        if let Some(url) = value.get_mut("Url").and_then(Value::as_object_mut) {
+            url.remove("shown");
+        }
+        value
+    }
+
+    /// The identities it had in earlier builds: by the URL as it was written, a password replaced by `***`. Empty where
+    /// they are the same.
+    #[must_use]
+    pub(crate) fn former_identities(&self) -> Vec<Value> {
+        let Self::Url { url, redis, change_server, .. } = self else { return Vec::new() };
+        let spelled = |shown: String| serde_json::json!({ "Url": { "shown": shown, "redis": redis, "change_server": change_server } });
+        former_spellings(url).into_iter().map(spelled).collect()
+    }
+}
+
+/// How earlier builds wrote a URL into the identity of an experiment: with `***` for its password; and how they would
+/// have, had the password been in it, or not. Only ever compared with what is stored, never shown.
+fn former_spellings(url: &str) -> Vec<String> {
+    let written = hide_assigned(&hide_in_uris(url));
+    let without = written.replacen(":***@", "@", 1);
+    let with = match (written.contains(":***@"), written.split_once("://")) {
+        (false, Some((scheme, rest))) => {
+            rest.split_once('@').map(|(user, host)| format!("{scheme}://{user}:***@{host}"))
+        }
+        _ => None,
+    };
+    let mut spellings = vec![written];
+    spellings.extend(with);
+    if !spellings.contains(&without) {
+        spellings.push(without);
+    }
+    spellings
+}
+
+fn hide_in_uris(line: &str) -> String {
+    let mut result = String::new();
+    let mut rest = line;
+    while let Some(scheme) = rest.find("://") {
+        let (before, after) = rest.split_at(scheme + 3);
+        result.push_str(before);
+        let end = after.find(['?', '"', '\'', ' ', '\n']).unwrap_or(after.len());
+        let (authority, tail) = after.split_at(end);
+        match authority.rsplit_once('@') {
+            Some((credentials, host)) => match credentials.split_once(':') {
+                Some((user, _)) => result.push_str(&format!("{user}:***@{host}")),
+                None => result.push_str(authority),
+            },
+            None => result.push_str(authority),
+        }
+        rest = tail;
+    }
+    result.push_str(rest);
+    result
+}
+
+fn hide_assigned(line: &str) -> String {
+    let mut result = String::new();
+    let mut rest = line;
+    // ASCII case folding keeps all byte positions.
+    while let Some(start) = rest.to_ascii_lowercase().find("password") {
+        let (before, after) = rest.split_at(start + "password".len());
+        result.push_str(before);
+        rest = after;
+        let Some(value) = after.trim_start().strip_prefix('=').map(str::trim_start) else { continue };
+        let quote = value.chars().next().filter(|first| matches!(first, '\'' | '"'));
+        let body = &value[quote.map_or(0, char::len_utf8)..];
+        let end = body.find(|c: char| match quote {
+            Some(quote) => c == quote,
+            None => c.is_whitespace() || matches!(c, '"' | '\'' | '&'),
+        });
+        result.push_str(&after[..after.len() - body.len()]);
+        result.push_str("***");
+        rest = &body[end.unwrap_or(body.len())..];
+    }
+    result.push_str(rest);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_spellings_are_known_with_and_without_a_password() {
+        let cases: [(&str, &[&str]); 4] = [
+            ("postgres://me:s3:cr@t@h:5432/db", &["postgres://me:***@h:5432/db", "postgres://me@h:5432/db"]),
+            ("postgres://me@h/db", &["postgres://me@h/db", "postgres://me:***@h/db"]),
+            ("host=h password=x y", &["host=h password=*** y"]),
+            ("shop", &["shop"]),
+        ];
+        for (url, wanted) in cases {
+            assert_eq!(former_spellings(url), wanted, "{url}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The tables of an experiment file as written. Every key is a field here; `docs/experiment.md` explains them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeOwned, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+use toml::Value;
+use workloads::Spec;
+use workloads::pgbench::init::InitOptions;
+
+use super::model::{CellOrder, Compare};
+use super::values::{List, Time, Whole, time};
+
+/// 30 days, the longest part of a run, µs.
+const LONGEST: u64 = 30 * A_DAY;
+/// Shortest part of a run that counts, µs.
+const SHORTEST: u64 = 1_000;
+/// Longest pause of a user, and promise, µs.
+const A_DAY: u64 = 24 * 3600 * 1_000_000;
+const MAX_SEED: u64 = i64::MAX as u64;
+
+type Pause = Time<0, A_DAY>;
+type Promise = Time<1, A_DAY>;
+pub(super) type Part = Time<SHORTEST, LONGEST>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) question: Option<String>,
+    pub(super) taste: Option<String>,
+    pub(super) seed: Option<Whole<0, MAX_SEED>>,
+    pub(super) target: Option<Target>,
+    pub(super) prepare: Prepare,
+    pub(super) workload: BTreeMap<String, Spec>,
+    pub(super) factors: BTreeMap<String, List>,
+    pub(super) beside: Option<Beside>,
+    pub(super) compare: Option<Compare>,
+    pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
+    pub(super) load: Load,
+    pub(super) measure: Measure,
+    pub(super) full: Option<Full>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Target {
+    pub(super) managed: Option<Managed>,
+    pub(super) url: Option<String>,
+    pub(super) redis: Option<String>,
+    pub(super) change_server: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Managed {
+    pub(super) name: Option<String>,
+    pub(super) version: Option<Value>,
+    pub(super) extensions: List,
+    pub(super) redis: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Prepare {
+    pub(super) osm: Option<workloads::osm::Options>,
+    pub(super) pgbench: Option<InitOptions>,
+    pub(super) sql: List,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Beside {
+    pub(super) workload: List,
+    pub(super) clients: Option<List>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Load {
+    pub(super) rate: Option<Value>,
+    pub(super) users: Option<Users>,
+    pub(super) promise: Option<Promise>,
+    /// The former name of `promise`.
+    pub(super) limit: Option<Promise>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Users {
+    pub(super) think: Pause,
+    pub(super) ramp: Option<Pause>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Measure {
+    pub(super) warmup: Option<Time<0, LONGEST>>,
+    pub(super) duration: Option<Length>,
+    pub(super) budget: Option<Part>,
+    pub(super) rounds: Option<Whole<1, 10_000>>,
+    pub(super) threads: Option<Whole<1, 1024>>,
+    pub(super) order: Option<CellOrder>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Bounds {
+    pub(super) from: Part,
+    pub(super) to: Part,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Full {
+    pub(super) factors: BTreeMap<String, List>,
+    pub(super) measure: Measure,
+}
+
+/// Tables with the keys that they may have, by their dotted paths; those of workloads, `prepare.osm` and
+/// `prepare.pgbench` belong to the workloads.
+pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
+    let varied = [
+        ("factors", crate::factors::names()),
+        ("measure", keys::<Measure>()),
+        ("measure.duration", keys::<Bounds>()),
+    ];
+    let own = [
+        ("", keys::<File>()),
+        ("target", keys::<Target>()),
+        ("target.managed", keys::<Managed>()),
+        ("prepare", keys::<Prepare>()),
+        ("beside", keys::<Beside>()),
+        ("compare", keys::<Compare>()),
+        ("load", keys::<Load>()),
+        ("load.users", keys::<Users>()),
+        ("full", keys::<Full>()),
+    ];
+    let in_full = varied.clone().map(|(table, keys)| (format!("full.{table}"), keys));
+    own.into_iter().chain(varied).map(|(table, keys)| (table.to_owned(), keys)).chain(in_full).collect()
+}
+
+/// Keys right below a path (the empty path is the root).
+pub(super) fn below(path: &str) -> Vec<&'static str> {
+    tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
+}
+
+/// Fields of a struct, as serde knows them.
+pub(super) fn keys<T: DeserializeOwned>() -> Vec<&'static str> {
+    struct Keys<'a>(&'a mut Vec<&'static str>);
+
+    impl<'de> Deserializer<'de> for Keys<'_> {
+        type Error = de::value::Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+            Err(Self::Error::custom("only the fields of a struct are asked for"))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, Self::Error> {
+            self.0.extend(fields);
+            self.deserialize_any(visitor)
+        }
+
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    let mut keys = Vec::new();
+    let _ = T::deserialize(Keys(&mut keys));
+    keys
+}
+
+/// `"10s"`, or `{ from = "1s", to = "10s" }`.
+#[derive(Debug)]
+pub(super) enum Length {
+    Fixed(Part),
+    Bounds(Bounds),
+}
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Length;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a length of time such as \"10s\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Length, E> {
+                let fixed = time(&Value::from(text), SHORTEST, LONGEST).map_err(E::custom)?;
+                Ok(Length::Fixed(Time(fixed)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Length, A::Error> {
+                Bounds::deserialize(MapAccessDeserializer::new(map)).map(Length::Bounds)
+            }
+        }
+
+        source.deserialize_any(Either)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_right_below() {
+        assert_eq!(below("target"), ["managed", "url", "redis", "change_server"]);
+        assert_eq!(below("full.measure.duration"), ["from", "to"]);
+        assert!(below("settings").is_empty());
+        assert!(below("").contains(&"question") && !below("").contains(&"url"));
+    }
+}

@@ -1,0 +1,193 @@
+//! A toy workload, factor, strategy and collector, through nothing but the seams that real ones have: what adding one takes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use engine::{Client, DriverChoice, Endpoint, Event, Io, Measured, Outcome, Returned, Step, Until};
+use protocol::postgres::sql::SqlError;
+use record::{Sample, Scope};
+use target::Stop;
+use toml::Value;
+use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, WorkloadError};
+
+use crate::collectors::Collector;
+use crate::factors::{Factor, Known};
+use crate::measure::{Keep, measure};
+use crate::plan::PlannedRun;
+use crate::runner::{Judged, judge_and_record, planned};
+use crate::setup::{Counting, Load, Server, Setup};
+use crate::strategies::{Block, Done, Next, Strategy};
+use crate::values::whole;
+
+/// A workload that asks nobody anything: each transaction is a pause of a millisecond.
+struct Pauses;
+
+impl ClientWorkload for Pauses {
+    fn scripts(&self) -> Vec<ScriptInfo> {
+        vec![ScriptInfo { name: "pause".into(), text_hash: String::new(), weight: 1 }]
+    }
+
+    fn may_be_empty(&self) -> bool {
+        true
+    }
+
+    fn check(&mut self, _site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+        Ok(Prepared::default())
+    }
+
+    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+        Ok(Vec::new())
+    }
+
+    fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+        Ok(Guarded::default())
+    }
+
+    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        Ok((0..wanted.count).map(|_| Box::new(Pausing) as Box<dyn Client>).collect())
+    }
+
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<record::Artifact>, WorkloadError> {
+        Ok(Vec::new())
+    }
+}
+
+struct Pausing;
+
+impl Client for Pausing {
+    fn endpoints(&self) -> Vec<Endpoint> {
+        Vec::new()
+    }
+
+    fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
+        match event {
+            Event::Slot { .. } => Step::Until(io.now + 1_000_000),
+            Event::Timer => {
+                let returned = Returned { rows: 1, ..Returned::default() };
+                Step::Ended(Outcome { script: 0, failure: None, tries: 1, returned })
+            }
+            _ => Step::Wait,
+        }
+    }
+}
+
+/// A factor: how long is measured.
+struct Length;
+
+impl Factor for Length {
+    fn name(&self) -> &'static str {
+        "length_ms"
+    }
+
+    fn read(&self, value: &Value) -> Result<String, String> {
+        whole(value, 1, 10_000).map(|ms| ms.to_string())
+    }
+
+    fn apply(&self, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+        let ms: u64 = level.parse().map_err(|_| format!("{level:?} is no length"))?;
+        setup.until = Until::Elapsed(ms * 1_000_000);
+        Ok(())
+    }
+}
+
+/// A strategy: twice as long each time, until enough was done.
+struct Enough {
+    transactions: u64,
+}
+
+impl Strategy for Enough {
+    fn next(&self, done: &[Done]) -> Option<Block> {
+        if done.iter().any(|done| done.run.count("ok") >= self.transactions) {
+            return None;
+        }
+        let known = Known { workloads: ["pauses"].into(), arms: &[], threads: 1 };
+        let mut setup = setup();
+        Length.apply(&(50 << done.len()).to_string(), &mut setup, &known).expect("a length");
+        let takes = Duration::from_secs(1);
+        let next = Next { run: PlannedRun::single(&setup), setup, what: "pauses".into(), number: 1, takes };
+        Some(Block { runs: vec![next] })
+    }
+
+    fn planned(&self) -> usize {
+        1
+    }
+}
+
+/// A collector: counts the steps it was told of.
+#[derive(Default)]
+struct Steps {
+    seen: u32,
+}
+
+impl Collector for Steps {
+    fn name(&self) -> &'static str {
+        "steps"
+    }
+
+    fn begin(&mut self) -> Result<(), SqlError> {
+        self.seen = 0;
+        Ok(())
+    }
+
+    fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
+        self.seen += 1;
+        let (source, name) = (self.name().to_owned(), "seen".to_owned());
+        samples.push(Sample { scope: Scope::Run, source, name, time_us, value: self.seen.into() });
+    }
+
+    fn end(&mut self, _measured: &Measured) -> Result<BTreeMap<String, f64>, SqlError> {
+        Ok([("steps".to_owned(), self.seen.into())].into())
+    }
+}
+
+fn setup() -> Setup {
+    Setup {
+        server: Server::Target,
+        arm: None,
+        workload: "pauses".into(),
+        load: Load::Closed,
+        clients: 2,
+        threads: 1,
+        promise: None,
+        warmup: Duration::ZERO,
+        until: Until::Elapsed(1),
+        statements: false,
+        transactions: false,
+        driver: DriverChoice::Auto,
+        seed: 1,
+        counting: Counting::EXPERIMENT,
+    }
+}
+
+#[test]
+fn what_is_new_needs_nothing_but_the_seams() {
+    assert_eq!(Length.read(&Value::Integer(50)), Ok("50".to_owned()));
+    assert_eq!(Length.read(&Value::Integer(0)), Err("must be from 1 to 10000".to_owned()));
+    // Two clients come to 100 transactions in 50 ms at most.
+    let strategy = Enough { transactions: 110 };
+    let mut done: Vec<Done> = Vec::new();
+    while let Some(Block { runs }) = strategy.next(&done) {
+        assert!(done.len() < 8, "it does not end");
+        for Next { run: planned_run, setup, .. } in runs {
+            let mut run = planned(&planned_run, &setup);
+            let mut steps: [Box<dyn Collector>; 1] = [Box::new(Steps::default())];
+            let (places, stop) = (Places::default(), Stop::new());
+            let measured = measure(&Pauses, &places, &setup, Keep::Counters, &mut (), &mut steps, &stop);
+            let scripts = Pauses.scripts();
+            let judged = Judged { changed: None, probe_ms: None, scripts: &scripts, may_be_empty: true };
+            judge_and_record(&mut run, &setup, &mut measured.expect("measured"), &judged);
+            done.push(Done { run, cause: None, number: 0 });
+        }
+    }
+    assert!(done.len() > 1, "the first one cannot do");
+    let last = &done.last().expect("some").run;
+    assert!(last.count("ok") >= 110);
+    assert_eq!(last.figures["steps"], 1.0, "the end of a run is the end of a step");
+    let [sample] = &last.samples[..] else { panic!("{:?}", last.samples) };
+    assert_eq!((sample.source.as_str(), sample.value), ("steps", 1.0));
+    assert_eq!(last.factors["workload"], "pauses");
+}
