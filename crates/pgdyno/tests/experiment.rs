@@ -94,6 +94,43 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
     place.run(["target", "destroy", "tiny"]).expect(0);
 }
 
+/// A stop between the runs of a pair left one of them behind, to be joined with another hour's.
+#[test]
+fn a_pair_is_stored_whole_or_not_at_all() {
+    let place = Place::new();
+    let pairs = MANAGED.replace("shared_buffers = \"1MB\"", "work_mem = \"1MB\"");
+    let file = place.write("pairs.toml", pairs);
+    let file = file.to_str().unwrap();
+    let runs = "select count(*) from v_run where kind = 'client'";
+
+    // Once in the first run: its pair comes to its end.
+    let mut running = Watched::start(place.command(["run", "--verbose", file]));
+    assert!(running.until("step: measure"), "{}", running.seen);
+    signal(running.child.id(), "INT");
+    let (status, stderr) = running.end();
+    assert_eq!(status.code(), Some(75), "{stderr}");
+    assert_eq!(place.sql(runs), "2", "{stderr}");
+    place.wait_until_quiet(Duration::from_secs(10));
+
+    // Killed in the second run of a pair: neither is there.
+    let mut running = Watched::start(place.command(["run", "--verbose", file]));
+    for _ in 0..2 {
+        assert!(running.until("step: measure"), "{}", running.seen);
+    }
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(10));
+    assert_eq!(place.sql(runs), "2");
+
+    let last = place.run(["run", file]);
+    assert!(last.status.code().is_some_and(|code| code <= 3), "{}", last.stderr);
+    assert_eq!(place.sql(runs), "16");
+    let over_two = "select count(*) from (select cell_id, round from run where arm is not null \
+                    group by cell_id, round having count(distinct invocation) > 1)";
+    assert_eq!(place.sql(over_two), "0", "a pair is of one invocation");
+    place.run(["target", "destroy", "tiny"]).expect(0);
+}
+
 #[test]
 fn ctrl_c_twice_stops_at_once() {
     let place = Place::new();

@@ -177,6 +177,9 @@ impl<'a> Experiment<'a> {
     fn block(&mut self, list: &List<'_>, block: &Block) -> Result<bool, LabError> {
         let mut finished = Vec::with_capacity(block.runs.len());
         let mut causes = Vec::with_capacity(block.runs.len());
+        let stop = self.runner.stop();
+        // Once one of them is measured, one press lets all of them come to their end: a part would not be kept.
+        let mut begun = None;
         for (position, next) in block.runs.iter().enumerate() {
             self.tell_started(list, block, position);
             let start = Instant::now();
@@ -189,9 +192,10 @@ impl<'a> Experiment<'a> {
             if let Some(lost) = done.lost {
                 return Err(lost);
             }
-            if self.runner.stop().at_once() || done.measured.interrupted {
+            if stop.at_once() || done.measured.interrupted {
                 return Ok(false);
             }
+            begun.get_or_insert_with(|| stop.measuring());
             self.pace.ran(start.elapsed());
             // Told even where it cannot be stored: nobody shall have waited for nothing.
             let left = self.left(list, &block.runs[..=position]);

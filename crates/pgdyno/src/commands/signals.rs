@@ -20,7 +20,9 @@ pub(crate) fn listen() -> std::io::Result<Stop> {
         } else if stop.at_once() {
             print::talk("stopping at once");
         } else {
-            print::talk("stopping after this run; press Ctrl-C again to stop at once");
+            print::talk(
+                "stopping after this run (and the others of its pair); press Ctrl-C again to stop at once",
+            );
         }
     })
 }
