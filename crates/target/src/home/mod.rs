@@ -76,9 +76,12 @@ pub(crate) fn make_folder(folder: &Path, mode: u32, account: Option<&Account>) -
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     let failed = |source| PlaceError::Folder { folder: folder.to_owned(), source };
     if folder.is_dir() {
-        return Ok(());
+        if !is_half_made(folder, account).map_err(failed)? {
+            return Ok(());
+        }
+    } else {
+        std::fs::DirBuilder::new().mode(mode).create(folder).map_err(failed)?;
     }
-    std::fs::DirBuilder::new().mode(mode).create(folder).map_err(failed)?;
     // The umask may have taken more away than asked for.
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).map_err(failed)?;
     match account {
@@ -89,9 +92,35 @@ pub(crate) fn make_folder(folder: &Path, mode: u32, account: Option<&Account>) -
     }
 }
 
+/// Whether it was made for an account and not given to it: whoever made it was killed in between, and it is empty.
+fn is_half_made(folder: &Path, account: Option<&Account>) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let Some(account) = account else { return Ok(false) };
+    let owner = std::fs::metadata(folder)?.uid();
+    let ours = owner == rustix::process::geteuid().as_raw() && owner != account.uid;
+    Ok(ours && std::fs::read_dir(folder)?.next().is_none())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A kill between making a folder and giving it away left one that its account could not enter.
+    #[test]
+    fn a_folder_that_was_not_given_to_its_account_yet_is_given_now() {
+        use std::os::unix::fs::MetadataExt;
+        let Some(account) = Account::unprivileged().expect("an account") else { return };
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("half");
+        std::fs::create_dir(&folder).unwrap();
+        make_folder(&folder, 0o700, Some(&account)).unwrap();
+        assert_eq!(std::fs::metadata(&folder).unwrap().uid(), account.uid);
+        // One that holds something is somebody's.
+        let used = home.path().join("used");
+        std::fs::create_dir_all(used.join("x")).unwrap();
+        make_folder(&used, 0o700, Some(&account)).unwrap();
+        assert_ne!(std::fs::metadata(&used).unwrap().uid(), account.uid);
+    }
 
     #[test]
     fn results_path_prefers_what_was_asked() {
