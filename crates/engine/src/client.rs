@@ -209,7 +209,7 @@ pub struct Abort {
     /// Code of the error behind it, in the words of the client's protocol (an SQLSTATE), where it has one: what tells
     /// equal reasons from different ones, whatever their texts say.
     pub code: Option<String>,
-    /// Whether it lost its server: that ended, ended the session, or does not take it any more.
+    /// Whether it lost its server: that ended, ended the connection, or does not take it any more.
     pub lost: bool,
     /// The command it was at, counted as by [`Io::statement`], where it was one that failed.
     pub statement: Option<usize>,

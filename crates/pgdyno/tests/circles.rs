@@ -11,10 +11,6 @@ use std::path::{Path, PathBuf};
 /// Circles that are still there. One that has become smaller may stay as it is; one that is gone must go from here, and the
 /// list with the last of them.
 const KNOWN: &[Circle] = &[
-    "report: pgbench::losses, pgbench::machine",
-    "results: import::found, import::gather",
-    "script: error, expression::functions, expression::parse, expression::token, meta, render, script, scripts, shell, \
-     sleep, variables",
     "target: settings::apply, settings::catalog, settings::change, settings::compare, settings::error, \
      settings::journal, settings::journal::recover, settings::journal::undo, settings::read",
     "target: target, url",

@@ -34,7 +34,6 @@ pub struct CellFigures {
     pub(crate) failed: Option<u64>,
     /// Bytes received, where counted.
     pub(crate) bytes_per_transaction: Option<f64>,
-    /// Where the runs fall into two groups.
     pub(crate) groups: Option<Grouped>,
     /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
     pub(crate) by_second: Vec<(f64, f64)>,

@@ -12,11 +12,8 @@ use crate::cells::CellFigures;
 /// One experiment as it was stored, with all its runs in order of execution.
 #[derive(Debug, Clone)]
 pub struct ReportData {
-    /// The experiment.
     pub experiment: Experiment,
-    /// The machine it ran on.
     pub host: Host,
-    /// What was measured.
     pub target: Target,
     /// All runs, by [`Run::sequence`].
     pub runs: Vec<Run>,

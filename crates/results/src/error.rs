@@ -5,20 +5,16 @@ use std::path::{Path, PathBuf};
 /// Errors of the results file.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No such file.
     #[error("{}: no results file there; name one with --results, or run something first", path.display())]
     Absent { path: PathBuf },
-    /// The file is something else.
     #[error("{}: not a results file of pgdyno", path.display())]
     NotResults { path: PathBuf },
-    /// Written by a newer pgdyno.
     #[error(
         "{}: written by a newer pgdyno (schema {found}, this one knows {known}); use that version, or another file",
         path.display()
     )]
     Newer {
         path: PathBuf,
-        /// Its schema version.
         found: u32,
         /// The newest version this build knows.
         known: u32,
@@ -31,26 +27,13 @@ pub enum StoreError {
     Locked { path: PathBuf },
     /// It cannot be opened or written.
     #[error("{}: cannot be opened or written: {detail}", path.display())]
-    Unusable {
-        path: PathBuf,
-        /// What SQLite or the system said.
-        detail: String,
-    },
+    Unusable { path: PathBuf, detail: String },
     /// A statement of the user is not one that only reads, or is wrong.
     #[error("{message}")]
-    Query {
-        /// What SQLite said.
-        message: String,
-    },
+    Query { message: String },
     /// No experiment of that number or name.
     #[error("{}: no experiment {wanted}; there are: {}", path.display(), if known.is_empty() { "none" } else { known })]
-    NoExperiment {
-        path: PathBuf,
-        /// What was asked for.
-        wanted: String,
-        /// Those that are there.
-        known: String,
-    },
+    NoExperiment { path: PathBuf, wanted: String, known: String },
     /// Stored content that cannot be read back.
     #[error("{}: damaged: {detail}", path.display())]
     Damaged { path: PathBuf, detail: String },

@@ -9,7 +9,6 @@ pub struct Builtin {
     pub name: &'static str,
     /// What reports call it.
     pub description: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 
@@ -37,18 +36,10 @@ pub static BUILTINS: [Builtin; 3] = [
 pub enum BuiltinError {
     /// None starts like this.
     #[error("no builtin script found for name \"{name}\"")]
-    NotFound {
-        /// The name given.
-        name: String,
-    },
+    NotFound { name: String },
     /// Several start like this.
     #[error("ambiguous builtin name: {found} builtin scripts found for prefix \"{prefix}\"")]
-    Ambiguous {
-        /// The name given.
-        prefix: String,
-        /// How many match.
-        found: usize,
-    },
+    Ambiguous { prefix: String, found: usize },
 }
 
 impl Builtin {

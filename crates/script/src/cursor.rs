@@ -1,7 +1,8 @@
 //! A client's way through a script with conditions.
 
+use crate::command::Action;
 use crate::expression::Expression;
-use crate::script::{Action, Script};
+use crate::script::Script;
 
 /// Which command of a script comes next.
 ///

@@ -6,36 +6,35 @@ use std::fmt;
 
 use crate::number::plain;
 
+/// Most scripts in a run.
+pub(crate) const MAX_SCRIPTS: usize = 128;
+
+/// Most variable uses in one statement under the extended protocol.
+pub(crate) const MAX_PARAMETERS: usize = 255;
+
+/// Most arguments of a call.
+pub(crate) const MAX_ARGUMENTS: usize = 16;
+
 /// A script that cannot be run (pgbench exits with 1 before it starts).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// A backslash command is wrong.
     #[error("{0}")]
     Syntax(Box<SyntaxError>),
-    /// There is no command in the script.
     #[error("empty command list for script \"{script}\"")]
-    Empty {
-        /// Name of the script.
-        script: String,
-    },
+    Empty { script: String },
     /// `\if`, `\elif`, `\else` and `\endif` do not match.
     #[error("condition error in script \"{script}\" command {command}: {problem}")]
     Condition {
-        /// Name of the script.
         script: String,
         /// The command, counted from 1.
         command: usize,
-        /// What does not match.
         problem: ConditionProblem,
     },
     /// A statement uses more variables than the extended protocol's limit here.
-    #[error("statement has too many arguments (maximum is {max}): {statement}", max = crate::MAX_PARAMETERS)]
-    TooManyVariables {
-        /// The whole statement.
-        statement: String,
-    },
-    /// More scripts than pgbench takes.
-    #[error("at most {max} SQL scripts are allowed", max = crate::MAX_SCRIPTS)]
+    #[error("statement has too many arguments (maximum is {max}): {statement}", max = MAX_PARAMETERS)]
+    TooManyVariables { statement: String },
+    #[error("at most {max} SQL scripts are allowed", max = MAX_SCRIPTS)]
     TooManyScripts,
     /// No script could ever be chosen.
     #[error("total script weight must not be zero")]
@@ -45,22 +44,16 @@ pub enum ParseError {
 /// How conditional commands fail to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionProblem {
-    /// `\elif` outside of `\if`.
     #[error("\\elif without matching \\if")]
     ElifWithoutIf,
-    /// `\elif` behind `\else`.
     #[error("\\elif after \\else")]
     ElifAfterElse,
-    /// `\else` outside of `\if`.
     #[error("\\else without matching \\if")]
     ElseWithoutIf,
-    /// A second `\else`.
     #[error("\\else after \\else")]
     ElseAfterElse,
-    /// `\endif` outside of `\if`.
     #[error("\\endif without matching \\if")]
     EndifWithoutIf,
-    /// The script ends inside of `\if`.
     #[error("\\if without matching \\endif")]
     IfWithoutEndif,
 }
@@ -70,11 +63,9 @@ pub enum ConditionProblem {
 /// Shown as `SCRIPT:LINE: MESSAGE (DETAIL) in command "NAME"`, then, where known, the command's text, then a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Name of the script.
     pub script: String,
     /// Line in the script, counted from 1.
     pub line: usize,
-    /// What is wrong.
     pub message: &'static str,
     /// The word that is wrong, or the like.
     pub detail: Option<String>,
@@ -114,63 +105,36 @@ impl From<SyntaxError> for ParseError {
 /// What stops a client while it evaluates a backslash command or stores a row.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EvalError {
-    /// The variable has no value.
     #[error("undefined variable \"{name}\"")]
-    UndefinedVariable {
-        /// Its name.
-        name: String,
-    },
+    UndefinedVariable { name: String },
     /// The variable's text is neither null, boolean nor number.
     #[error("malformed variable \"{name}\" value: \"{value}\"")]
-    MalformedVariable {
-        /// Its name.
-        name: String,
-        /// Its text.
-        value: String,
-    },
+    MalformedVariable { name: String, value: String },
     /// The variable's text is empty. pgbench fails without a message here.
     #[error("variable \"{name}\" is empty")]
-    EmptyVariable {
-        /// Its name.
-        name: String,
-    },
+    EmptyVariable { name: String },
     /// The variable's text is an integer with too many digits.
     #[error("value \"{value}\" is out of range for type bigint")]
-    BigintRange {
-        /// Its text.
-        value: String,
-    },
+    BigintRange { value: String },
     /// The variable's text is a lone sign.
     #[error("invalid input syntax for type bigint: \"{value}\"")]
-    BigintSyntax {
-        /// Its text.
-        value: String,
-    },
-    /// A value has the wrong type.
+    BigintSyntax { value: String },
     #[error("cannot coerce {from} to {to}")]
-    Coercion {
-        /// Type it has.
-        from: &'static str,
-        /// Type that is needed.
-        to: &'static str,
-    },
+    Coercion { from: &'static str, to: &'static str },
     /// A double is too large for an integer, or not a number.
     #[error("double to int overflow for {}", plain(*value))]
     DoubleToInt {
         /// The rounded double.
         value: f64,
     },
-    /// Integer arithmetic does not fit 64 bits.
     #[error("bigint {operation} out of range")]
     BigintOverflow {
         /// `add`, `sub`, `mul` or `div`.
         operation: &'static str,
     },
-    /// Integer division or modulo by zero.
     #[error("division by zero")]
     DivisionByZero,
-    /// A call with more arguments than a function takes.
-    #[error("too many function arguments, maximum is {max}", max = crate::expression::MAX_ARGUMENTS)]
+    #[error("too many function arguments, maximum is {max}", max = MAX_ARGUMENTS)]
     TooManyArguments,
     /// A random function's lower bound is above its upper one.
     #[error("empty range given to random")]
@@ -178,33 +142,18 @@ pub enum EvalError {
     /// A random function's range has more than 2^63 - 1 values.
     #[error("random range is too large")]
     RangeTooLarge,
-    /// `random_gaussian`'s parameter is too small.
     #[error("gaussian parameter must be at least 2.000000 (not {})", plain(*parameter))]
-    GaussianParameter {
-        /// The one given.
-        parameter: f64,
-    },
-    /// `random_exponential`'s parameter is not positive.
+    GaussianParameter { parameter: f64 },
     #[error("exponential parameter must be greater than zero (not {})", plain(*parameter))]
-    ExponentialParameter {
-        /// The one given.
-        parameter: f64,
-    },
-    /// `random_zipfian`'s parameter is out of its range.
+    ExponentialParameter { parameter: f64 },
     #[error("zipfian parameter must be in range [1.001, 1000] (not {})", plain(*parameter))]
-    ZipfianParameter {
-        /// The one given.
-        parameter: f64,
-    },
-    /// `permute`'s size is not positive.
+    ZipfianParameter { parameter: f64 },
     #[error("permute size parameter must be greater than zero")]
     PermuteSize,
-    /// No variable may have this name.
     #[error("{context}: invalid variable name: \"{name}\"")]
     BadName {
         /// The command that wanted to store.
         context: String,
-        /// The name.
         name: String,
     },
     /// A word of `\sleep`, `\shell` or `\setshell` names a variable without a value.
@@ -215,14 +164,11 @@ pub enum EvalError {
         /// The variable; for shell commands with its colon.
         name: String,
     },
-    /// The variable given to `\sleep` is not a number.
     #[error("{command}: invalid sleep time \"{value}\" for variable \"{name}\"")]
     SleepTime {
         /// The command as written.
         command: String,
-        /// The variable's text.
         value: String,
-        /// The variable.
         name: String,
     },
     /// A shell command does not fit pgbench's buffer.

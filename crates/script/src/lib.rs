@@ -34,6 +34,7 @@
 //! ```
 
 mod builtin;
+mod command;
 mod cursor;
 mod error;
 mod expression;
@@ -56,15 +57,16 @@ mod variables;
 mod weight;
 
 pub use builtin::{BUILTINS, Builtin, BuiltinError};
+pub use command::{Action, Command, Target};
 pub use cursor::Cursor;
 pub use error::{ConditionProblem, EvalError, ParseError, SyntaxError};
 pub use expression::Expression;
 pub use hash::{fnv1a, murmur2};
 pub use permute::permute;
 pub use random::Random;
-pub use render::{Capture, MAX_PARAMETERS, Statement};
-pub use script::{Action, Command, Script, Target};
-pub use scripts::{MAX_SCRIPTS, Scripts};
+pub use render::{Capture, Statement};
+pub use script::Script;
+pub use scripts::Scripts;
 pub use seed::{Seed, SeedError};
 pub use shell::{Shell, shell_result};
 pub use sleep::{Sleep, Unit};

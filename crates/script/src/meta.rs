@@ -1,11 +1,11 @@
 //! Backslash commands: their words, their checks and their messages.
 
+use crate::command::{Action, Command, Target};
 use crate::error::{ParseError, SyntaxError};
 use crate::expression::{self, Expression};
 use crate::lexer::Lexer;
 use crate::number::leading_int;
 use crate::render::Capture;
-use crate::script::{Action, Command, Target};
 use crate::shell::Shell;
 use crate::sleep::{Amount, Sleep, Unit};
 use crate::symbols::{Symbols, is_valid_name};

@@ -2,12 +2,9 @@
 
 use std::ops::Range;
 
-use crate::error::ParseError;
+use crate::error::{MAX_PARAMETERS, ParseError};
 use crate::symbols::{Slot, Symbols, name_len};
 use crate::variables::Variables;
-
-/// Most variable uses in one statement under the extended protocol.
-pub const MAX_PARAMETERS: usize = 255;
 
 /// What happens to the rows of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +27,6 @@ pub struct Statement {
     parameters: Vec<Slot>,
     /// How many statements `\;` joins; at least 1. Empty ones count.
     pub parts: usize,
-    /// What becomes of the rows.
     pub capture: Capture,
     /// Position among all SQL commands of the run's scripts, from 0; the prepared statement is named `P_<number>`.
     pub number: usize,
@@ -69,7 +65,7 @@ impl Statement {
     /// Checks that the statement can be sent by the extended protocol.
     ///
     /// # Errors
-    /// It has more than [`MAX_PARAMETERS`] variables.
+    /// It uses more variables than pgbench allows there.
     pub fn check_parameters(&self) -> Result<(), ParseError> {
         if self.parameters.len() > MAX_PARAMETERS {
             return Err(ParseError::TooManyVariables {

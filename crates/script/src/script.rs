@@ -1,15 +1,11 @@
-//! Scripts as lists of commands.
+//! From a script's text to its commands.
 
-use crate::error::{ConditionProblem, EvalError, ParseError, SyntaxError};
-use crate::expression::Expression;
+use crate::command::{Action, Command};
+use crate::error::{ConditionProblem, ParseError, SyntaxError};
 use crate::lexer::{Lexer, Stop};
 use crate::meta::{self, Meta};
 use crate::render::{Capture, Statement};
-use crate::shell::Shell;
-use crate::sleep::Sleep;
-use crate::symbols::{Slot, Symbols};
-use crate::value::Value;
-use crate::variables::Variables;
+use crate::symbols::Symbols;
 
 /// Longest text of a statement shown in reports, in bytes.
 const FIRST_LINE_LEN: usize = 127;
@@ -21,100 +17,6 @@ pub struct Script {
     pub name: String,
     /// Its commands. `\gset` and `\aset` belong to the statement before them.
     pub commands: Vec<Command>,
-}
-
-/// One command of a script.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Command {
-    /// Line it starts in, counted from 1.
-    pub line: usize,
-    /// What reports show: a statement's first line (at most 127 bytes), or a whole backslash command.
-    pub summary: String,
-    /// A backslash command's words as far as they are words, without the backslash: all of them, or, before an
-    /// expression, the name and `\set`'s variable. Empty for SQL.
-    pub words: Vec<String>,
-    /// What it does.
-    pub action: Action,
-}
-
-/// What a command does. Positions are indexes into [`Script::commands`]; [`crate::Cursor`] follows them.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Sends SQL.
-    Sql(Statement),
-    /// Stores an expression's value.
-    Set {
-        /// Where to.
-        target: Target,
-        /// What.
-        expression: Expression,
-    },
-    /// Pauses.
-    Sleep(Sleep),
-    /// Tests a condition.
-    If {
-        /// The condition.
-        condition: Expression,
-        /// Where to go on when it does not hold: at the `\elif` to test next, or behind `\else` or `\endif`.
-        otherwise: usize,
-    },
-    /// Tests a condition if no branch was taken before, else ends the branch.
-    Elif {
-        /// The condition.
-        condition: Expression,
-        /// As in `If`.
-        otherwise: usize,
-        /// Behind the `\endif`.
-        end: usize,
-    },
-    /// Ends the branch before it.
-    Else {
-        /// Behind the `\endif`.
-        end: usize,
-    },
-    /// Ends an `\if`.
-    Endif,
-    /// Runs a shell command.
-    Shell(Shell),
-    /// Runs a shell command and stores the integer it prints.
-    SetShell {
-        /// Where to.
-        target: Target,
-        /// The command.
-        shell: Shell,
-    },
-    /// Begins a pipeline.
-    StartPipeline,
-    /// Sends a Sync inside a pipeline.
-    SyncPipeline,
-    /// Ends a pipeline.
-    EndPipeline,
-}
-
-/// Where a value is to be stored. Whether the name is allowed only matters when the command runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// A variable.
-    Variable(Slot),
-    /// A name no variable may have; storing fails.
-    BadName(String),
-}
-
-impl Target {
-    /// Stores a value there; `command` is the command's name as written, which goes before the message.
-    ///
-    /// # Errors
-    /// [`EvalError::BadName`] when no variable may have this name.
-    #[inline]
-    pub fn store(&self, variables: &mut Variables, command: &str, value: Value) -> Result<(), EvalError> {
-        match self {
-            Self::Variable(slot) => {
-                variables.set(*slot, value);
-                Ok(())
-            }
-            Self::BadName(name) => Err(EvalError::BadName { context: command.into(), name: name.clone() }),
-        }
-    }
 }
 
 impl Script {

@@ -1,13 +1,11 @@
 //! The scripts of a run with their weights.
 
 use crate::builtin::Builtin;
-use crate::error::ParseError;
-use crate::script::{Action, Script};
+use crate::command::Action;
+use crate::error::{MAX_SCRIPTS, ParseError};
+use crate::script::Script;
 use crate::streams::ScriptChooser;
 use crate::symbols::Symbols;
-
-/// Most scripts in a run.
-pub const MAX_SCRIPTS: usize = 128;
 
 /// The scripts of a run: they share one numbering of variables and one of statements.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +36,7 @@ impl Scripts {
     }
 
     /// Parses a script that is never chosen, but run on another occasion: add it behind all others. It does not count
-    /// towards [`MAX_SCRIPTS`].
+    /// towards the most scripts that a run can have.
     ///
     /// # Errors
     /// The script is wrong.

@@ -8,7 +8,6 @@ pub enum Seed {
     Time,
     /// A strong source of randomness; the caller reads it.
     Strong,
-    /// This one.
     Value(u64),
 }
 
@@ -16,7 +15,6 @@ pub enum Seed {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unrecognized random seed option \"{given}\"")]
 pub struct SeedError {
-    /// What was given.
     pub given: String,
 }
 

@@ -10,9 +10,7 @@ use crate::variables::Variables;
 /// Unit of a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// `us`.
     Microseconds,
-    /// `ms`.
     Milliseconds,
     /// `s`, and when none is given.
     Seconds,

@@ -13,7 +13,6 @@ pub enum Value {
     Null,
     /// True or false; never converts to a number.
     Bool(bool),
-    /// 64-bit signed integer.
     Int(i64),
     /// Double precision; may be infinite or not a number.
     Double(f64),
@@ -60,7 +59,6 @@ pub struct DebugLine {
     pub script: usize,
     /// Command in the script, counted from 0 (the printed one counts from 1).
     pub command: usize,
-    /// The value shown.
     pub value: Value,
 }
 

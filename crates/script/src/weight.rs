@@ -12,18 +12,13 @@ pub struct Weighted {
 /// Why a weight cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WeightError {
-    /// Not a number.
     #[error("invalid weight specification: {given}")]
     Invalid {
         /// What follows the name, with its `@`.
         given: String,
     },
-    /// Negative or too large.
     #[error("weight specification out of range (0 .. {}): {given}", i32::MAX)]
-    OutOfRange {
-        /// The number.
-        given: i64,
-    },
+    OutOfRange { given: i64 },
 }
 
 impl Weighted {

@@ -41,7 +41,7 @@ impl From<String> for NotConnected {
 /// A connection, its place, and how far it has come.
 #[derive(Debug)]
 pub(crate) struct PgLink {
-    pub(crate) session: Connection,
+    pub(crate) connection: Connection,
     connect: Place,
     link: Link,
     stage: Stage,
@@ -60,8 +60,8 @@ enum Stage {
 
 impl PgLink {
     pub(crate) fn new(connect: &Place, link: Link) -> Self {
-        let session = Connection::new(Arc::clone(&connect.login));
-        Self { session, connect: connect.clone(), link, stage: Stage::Down, refused: false }
+        let connection = Connection::new(Arc::clone(&connect.login));
+        Self { connection, connect: connect.clone(), link, stage: Stage::Down, refused: false }
     }
 
     pub(crate) fn connect(&self) -> &Place {
@@ -88,7 +88,7 @@ impl PgLink {
 
     /// Goes to another server from the next connection on.
     pub(crate) fn redirect(&mut self, connect: &Place) {
-        self.session = Connection::new(Arc::clone(&connect.login));
+        self.connection = Connection::new(Arc::clone(&connect.login));
         self.connect = connect.clone();
         self.stage = Stage::Down;
     }
@@ -100,7 +100,7 @@ impl PgLink {
 
     /// Whether the server is of the kind that is wanted; one that does not tell is taken.
     pub(crate) fn suits(&self, wanted: TargetSession) -> bool {
-        let is = |name, value| self.session.setting(name).map(|told| told == value);
+        let is = |name, value| self.connection.setting(name).map(|told| told == value);
         let standby = is("in_hot_standby", "on");
         let read_only = match (standby, is("default_transaction_read_only", "on")) {
             (None, None) => None,
@@ -121,7 +121,7 @@ impl PgLink {
     /// [`NotConnected`]; so for all of these functions.
     pub(crate) fn opened(&mut self, io: &mut Io<'_>) -> Result<Progress, NotConnected> {
         self.stage = Stage::Down;
-        let handshake = self.session.start(io.out(self.link));
+        let handshake = self.connection.start(io.out(self.link));
         self.progress(handshake)
     }
 
@@ -132,7 +132,7 @@ impl PgLink {
         io: &mut Io<'_>,
     ) -> Result<Progress, NotConnected> {
         self.stage = Stage::Down;
-        let handshake = self.session.secured(certificate, io.out(self.link));
+        let handshake = self.connection.secured(certificate, io.out(self.link));
         self.progress(handshake)
     }
 
@@ -143,7 +143,7 @@ impl PgLink {
         used: &mut usize,
         io: &mut Io<'_>,
     ) -> Result<Progress, NotConnected> {
-        match self.session.handshake(data, used, io.out(self.link)) {
+        match self.connection.handshake(data, used, io.out(self.link)) {
             Ok(handshake) => self.progress(handshake),
             Err(error) => {
                 let code = match &error {
@@ -162,7 +162,7 @@ impl PgLink {
         let up = self.stage == Stage::Up;
         self.stage = Stage::Down;
         self.refused = false;
-        if securing && self.session.tls_failed() {
+        if securing && self.connection.tls_failed() {
             return Ok(Progress::Step(Step::Reconnect(self.link)));
         }
         let reason = match error {

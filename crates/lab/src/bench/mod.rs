@@ -22,7 +22,8 @@ use crate::experiment::TargetSpec;
 use crate::measure::Keep;
 use crate::plan::PlannedRun;
 use crate::runner::{
-    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
+    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity,
+    try_results,
 };
 use crate::setup::{Counting, Load, Server, Setup};
 
@@ -118,7 +119,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
         let identity = Identity {
             name: "bench",
             question: &question,
-            content: identity(options, &scripts),
+            content: identity(&options.target, &options.workload, &scripts, &setup, options.threads),
             target: Some(&options.target),
             seed: options.seed,
         };
@@ -176,25 +177,4 @@ fn question(options: &Options, scripts: &[ScriptInfo]) -> String {
         names.join(", "),
         crate::words::count(options.clients as usize, "client")
     )
-}
-
-/// Everything but the seed that makes a run comparable with another one.
-fn identity(options: &Options, scripts: &[ScriptInfo]) -> serde_json::Value {
-    let until = match options.until {
-        engine::Until::Elapsed(time) => serde_json::json!({ "elapsed_s": time as f64 / 1e9 }),
-        engine::Until::PerClient(count) => serde_json::json!({ "per_client": count }),
-    };
-    let scripts: Vec<_> =
-        scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
-    serde_json::json!({
-        "target": options.target.identity(),
-        "workload": options.workload,
-        "scripts": scripts,
-        "clients": options.clients,
-        "threads": options.threads,
-        "until": until,
-        "warmup_s": options.warmup.as_secs_f64(),
-        "rate": options.rate,
-        "limit_s": options.promise.map(|promise| promise.as_secs_f64()),
-    })
 }

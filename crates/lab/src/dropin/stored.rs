@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::Until;
 use record::{Doubt, Setting};
 use results::{ExperimentId, Finished, Store};
 use target::Stop;
@@ -15,7 +14,7 @@ use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
 use crate::measure::{Keep, Measured};
 use crate::plan::PlannedRun;
-use crate::runner::{Identity, Judged, Results, Stage, Surroundings, judge_and_record, planned};
+use crate::runner::{Identity, Judged, Results, Stage, Surroundings, identity, judge_and_record, planned};
 use crate::setup::Setup;
 
 /// A results file, open for one run.
@@ -81,7 +80,7 @@ impl Recorder {
         let identity = Identity {
             name: "pgbench",
             question: &question,
-            content: identity(&self.target, workload, options, setup),
+            content: identity(&self.target, options, &scripts, setup, setup.threads),
             target: Some(&self.target),
             seed: setup.seed,
         };
@@ -91,31 +90,4 @@ impl Recorder {
             results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))?;
         Ok((id, doubts))
     }
-}
-
-/// Everything but the seed that makes a run comparable with another one.
-fn identity(
-    target: &TargetSpec,
-    workload: &Pgbench,
-    options: &pgbench::Options,
-    setup: &Setup,
-) -> serde_json::Value {
-    let until = match setup.until {
-        Until::Elapsed(time) => serde_json::json!({ "elapsed_s": time as f64 / 1e9 }),
-        Until::PerClient(count) => serde_json::json!({ "per_client": count }),
-    };
-    let scripts = workload.scripts();
-    let scripts: Vec<_> =
-        scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
-    serde_json::json!({
-        "target": target.identity(),
-        "workload": options,
-        "scripts": scripts,
-        "clients": setup.clients,
-        "threads": setup.threads,
-        "until": until,
-        "warmup_s": setup.warmup.as_secs_f64(),
-        "rate": setup.load.rate(),
-        "limit_s": setup.promise.map(|promise| promise.as_secs_f64()),
-    })
 }

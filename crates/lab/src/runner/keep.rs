@@ -2,16 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
+use engine::Until;
 use record::{Artifact, Experiment, Host, RunKey, Target};
 use results::{ExperimentId, Finished, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use target::host;
+use workloads::{ScriptInfo, pgbench};
 
 use super::event::{Progress, Step, Tell};
 use super::stage::Stage;
 use crate::error::LabError;
 use crate::experiment::{TargetSpec, without_secrets};
+use crate::setup::Setup;
 
 /// Sees whether something can be stored: better known before the work than behind it.
 pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), LabError> {
@@ -46,6 +49,33 @@ pub(crate) struct Identity<'a> {
     /// Its target, as it is in `content`, for what earlier builds knew of it.
     pub(crate) target: Option<&'a TargetSpec>,
     pub(crate) seed: u64,
+}
+
+/// The content of the identity of a run of pgbench scripts; `threads` as they were asked for.
+pub(crate) fn identity(
+    target: &TargetSpec,
+    options: &pgbench::Options,
+    scripts: &[ScriptInfo],
+    setup: &Setup,
+    threads: u32,
+) -> Value {
+    let until = match setup.until {
+        Until::Elapsed(time) => json!({ "elapsed_s": time as f64 / 1e9 }),
+        Until::PerClient(count) => json!({ "per_client": count }),
+    };
+    let scripts: Vec<_> =
+        scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
+    json!({
+        "target": target.identity(),
+        "workload": options,
+        "scripts": scripts,
+        "clients": setup.clients,
+        "threads": threads,
+        "until": until,
+        "warmup_s": setup.warmup.as_secs_f64(),
+        "rate": setup.load.rate(),
+        "limit_s": setup.promise.map(|promise| promise.as_secs_f64()),
+    })
 }
 
 impl Identity<'_> {

@@ -23,7 +23,7 @@ use workloads::Places;
 
 pub(crate) use self::event::Tell;
 pub use self::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
-pub(crate) use self::keep::{Identity, Results, Surroundings, try_results};
+pub(crate) use self::keep::{Identity, Results, Surroundings, identity, try_results};
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};

@@ -1,4 +1,5 @@
-//! What a server answers, borrowed from the receive buffer or passed over.
+//! What a server answers, borrowed from the receive buffer or passed over. Our own, since no library passes over a value
+//! without holding it whole.
 
 /// Longest string we believe in: twice the default limit of Redis (512 MiB).
 const STRING_LIMIT: i64 = 1 << 30;

@@ -20,7 +20,6 @@ pub enum Format {
     Json,
     /// RFC 4180, with a header.
     Csv,
-    /// A Markdown table.
     Md,
 }
 

@@ -27,7 +27,6 @@ enum Kind {
     Share,
     /// A latency, with its factor to nanoseconds.
     Time(f64),
-    /// A length of time.
     Seconds,
     Bytes,
 }

@@ -12,13 +12,10 @@ pub(super) const SCHEMA: &str = "pgdyno-pgbench/1";
 pub(super) enum Fact {
     /// Nothing is known or nothing was asked for.
     Absent,
-    /// Yes or no.
     Flag(bool),
-    /// A whole number.
     Count(u64),
     /// Any finite number, shown with six decimals at most.
     Number(f64),
-    /// A text.
     Text(String),
     /// Facts of a part.
     Part(Vec<(String, Fact)>),
@@ -78,6 +75,11 @@ impl Serialize for Fact {
             Self::List(facts) => serializer.collect_seq(facts),
         }
     }
+}
+
+/// A part of these facts.
+pub(super) fn part(facts: impl IntoIterator<Item = (&'static str, Fact)>) -> Fact {
+    Fact::Part(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
 }
 
 /// To six decimals.

@@ -22,14 +22,11 @@ pub struct LogFormat {
 pub enum End {
     /// Well, after so many µs since its scheduled start.
     Processed {
-        /// Latency, µs.
         latency_us: u64,
     },
     /// It was never started.
     Skipped,
-    /// By a serialization failure.
     Serialization,
-    /// By a deadlock.
     Deadlock,
     /// By another SQL error.
     Other,
@@ -42,7 +39,6 @@ pub struct Transaction {
     pub client: usize,
     /// Which one of the client's, from 1; skipped and failed ones count.
     pub number: u64,
-    /// How it ended.
     pub end: End,
     /// Script, from 0.
     pub script: usize,

@@ -5,8 +5,7 @@ use std::fmt;
 use record::Outage;
 
 use super::Losses;
-use super::facts::Fact;
-use super::machine::part;
+use super::facts::{Fact, part};
 
 /// Outages listed one by one; machine formats have all of them.
 const LISTED: usize = 10;

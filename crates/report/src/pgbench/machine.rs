@@ -2,7 +2,7 @@
 
 use stats::Histogram;
 
-use super::facts::{self, Fact, SCHEMA};
+use super::facts::{self, Fact, SCHEMA, part};
 use super::{Command, Figures, Length, Percentile, Report, Script, Settings, losses, ms, percent};
 
 /// The report as one JSON object.
@@ -15,10 +15,6 @@ pub fn json(report: &Report) -> String {
 #[must_use]
 pub fn lines(report: &Report) -> String {
     facts::lines(&all(report))
-}
-
-pub(super) fn part(facts: impl IntoIterator<Item = (&'static str, Fact)>) -> Fact {
-    Fact::Part(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
 }
 
 fn all(report: &Report) -> Fact {

@@ -29,21 +29,15 @@ pub use text::{banner, text};
 /// Everything that is said at the end of a run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// pgdyno's own version.
     pub version: String,
-    /// The server's version, as it tells it.
     pub server_version: String,
-    /// What was asked for.
     pub settings: Settings,
     /// The scripts in their order; at least one.
     pub scripts: Vec<Script>,
-    /// How long things took.
     pub times: Times,
     /// Percentiles to show; none when empty.
     pub percentiles: Vec<Percentile>,
-    /// Clients that were aborted.
     pub aborted_clients: u32,
-    /// Whether the run was stopped before its end.
     pub interrupted: bool,
     /// What was lost and made again; `None` where lost connections are not made again.
     pub losses: Option<Losses>,
@@ -52,7 +46,6 @@ pub struct Report {
 /// Lost connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// How many.
     pub connections: u64,
     /// When clients were away because of that, in order.
     pub outages: Vec<Outage>,
@@ -69,29 +62,22 @@ pub struct Settings {
     pub partitions: Option<Partitions>,
     /// `simple`, `extended` or `prepared`.
     pub mode: String,
-    /// Clients, at least 1.
     pub clients: u32,
-    /// Threads, at least 1.
     pub threads: u32,
     /// Tries of a transaction; 0 for any number.
     pub max_tries: u32,
-    /// How long the run was to last.
     pub length: Length,
     /// Whether each transaction has a connection of its own.
     pub reconnect: bool,
     /// Transactions per second that were to be started.
     pub rate: Option<f64>,
-    /// Latency limit, µs.
     pub latency_limit_us: Option<u64>,
     /// Whether progress was reported: then the text says the measured latency.
     pub progress: bool,
-    /// Whether commands are reported.
     pub per_command: bool,
-    /// Whether failures are reported by their kind.
     pub failures_detailed: bool,
     /// Whether any SQL error counts as a failure: then the text says how many there were.
     pub continue_on_error: bool,
-    /// Seed of all randomness.
     pub random_seed: u64,
     /// Load before anything was counted, s.
     pub warmup_s: f64,
@@ -102,7 +88,6 @@ pub struct Settings {
 pub struct Partitions {
     /// `range` or `hash`.
     pub method: String,
-    /// How many.
     pub count: u64,
 }
 
@@ -111,7 +96,6 @@ pub struct Partitions {
 pub enum Length {
     /// So many transactions per client.
     Transactions(u64),
-    /// So many seconds.
     Seconds(u64),
 }
 
@@ -129,9 +113,7 @@ pub struct Times {
 /// Failed transactions by their kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// Serialization failures.
     pub serialization: u64,
-    /// Deadlocks.
     pub deadlock: u64,
     /// Other SQL errors; with [`Settings::continue_on_error`] only.
     pub other: u64,
@@ -150,7 +132,6 @@ impl Failures {
 pub struct Lag {
     /// Sum over successful transactions, ns.
     pub sum_ns: u128,
-    /// Largest, ns.
     pub max_ns: u64,
 }
 
@@ -159,7 +140,6 @@ pub struct Lag {
 pub struct Figures {
     /// Transactions that succeeded: "actually processed".
     pub processed: u64,
-    /// Transactions that failed.
     pub failures: Failures,
     /// Transactions that were never started, because they were too late already.
     pub skipped: u64,
@@ -171,7 +151,6 @@ pub struct Figures {
     pub retries: u64,
     /// Latency of processed transactions, from their scheduled start.
     pub latency: Histogram,
-    /// Lag of processed transactions.
     pub lag: Lag,
 }
 
@@ -203,9 +182,7 @@ impl Figures {
 pub struct Script {
     /// Description of a builtin script, else the file's name as it was given.
     pub name: String,
-    /// Its weight.
     pub weight: u64,
-    /// What it did.
     pub figures: Figures,
     /// Its commands, backslash commands too; read with [`Settings::per_command`] only.
     pub commands: Vec<Command>,

@@ -14,13 +14,11 @@ pub enum Moment {
 /// What happened since the line before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// When.
     pub moment: Moment,
     /// Time since the line before, ns; the first one counts from the start.
     pub interval_ns: u64,
     /// Transactions that succeeded.
     pub processed: u64,
-    /// Transactions that failed.
     pub failed: u64,
     /// Sum of the latencies of the processed ones, ns.
     pub latency_sum_ns: f64,

@@ -14,7 +14,6 @@ const MOST: usize = 12;
 #[derive(Debug, Serialize)]
 pub(super) struct Tiles {
     samples: Vec<Sample>,
-    /// How many are not shown.
     more: usize,
 }
 

@@ -19,7 +19,6 @@ use crate::sheet::{Cell, Sheet};
 #[derive(Debug, Serialize)]
 pub(super) struct Verdicts {
     compared: Vec<Comparison>,
-    /// Cells whose runs fall into two groups.
     groups: Vec<Grouped>,
 }
 

@@ -24,7 +24,6 @@ pub(crate) struct Sample {
     /// `z14/8851/6439`; a name that is not of a tile as it is.
     place: String,
     bytes: u64,
-    /// What it shows.
     caption: String,
     /// The reason instead, where it cannot be drawn.
     picture: Result<Picture, String>,

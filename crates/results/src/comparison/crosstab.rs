@@ -16,9 +16,7 @@ pub struct Summary {
     pub n: usize,
     /// Arithmetic; `None` without values, as the others.
     pub mean: Option<f64>,
-    /// Smallest.
     pub min: Option<f64>,
-    /// Largest.
     pub max: Option<f64>,
 }
 

@@ -131,7 +131,6 @@ pub struct SecondOpinion {
 /// One figure over several cells.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Figure {
-    /// The estimate over rounds.
     pub grid: GridEstimate,
     pub verdict: Verdict,
     /// Cells that belong in it; [`GridEstimate::cells`] of them have a valid pair.

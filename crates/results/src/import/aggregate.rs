@@ -135,7 +135,6 @@ pub(super) struct AggregateLog {
     pub(super) threads: u32,
     /// Lines read.
     pub(super) rows: u64,
-    /// Hash of each file.
     pub(super) sha256: Vec<String>,
     /// What must be said with it.
     pub(super) notes: Vec<String>,

@@ -11,17 +11,14 @@ pub enum ImportError {
     #[error("{}: {source}", file.display())]
     Unreadable {
         file: PathBuf,
-        /// What the system said.
         #[source]
         source: std::io::Error,
     },
-    /// Its content is not what it should be.
     #[error("{}{}: {what}", file.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
     Content {
         file: PathBuf,
         /// Line number from 1, where there is one to blame.
         line: Option<u64>,
-        /// What is wrong with it.
         what: String,
         hint: Option<String>,
     },

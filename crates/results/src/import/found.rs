@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::gather::FoundRun;
 use super::judge::judge;
 use super::lines::sha256;
 use super::log::named;
@@ -11,17 +10,41 @@ use super::matching::Log;
 use super::measured::{Measured, add_report, of_aggregates, of_report, of_transactions};
 use super::report::model::Report;
 use super::{Options, report};
+use crate::spool::Spool;
 use record::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting};
+
+/// A run, and where it comes from.
+#[derive(Debug, Clone)]
+pub struct FoundRun {
+    pub(crate) run: Run,
+    pub(crate) seconds: Spool,
+    /// Files, and lines where several runs share one.
+    pub source: String,
+    /// Hashes (SHA-256, hex) of what it was read from.
+    pub hashes: Vec<String>,
+    /// What must be said with it.
+    pub notes: Vec<String>,
+    pub no_percentiles: Option<&'static str>,
+    /// Version of pgbench, where it is known.
+    pub pgbench: Option<String>,
+    pub server: Option<String>,
+}
+
+impl FoundRun {
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+}
 
 /// What is known of one run.
 pub(super) struct Parts<'a> {
     pub(super) report: Option<&'a Report>,
-    /// Where the report stands.
     pub(super) report_place: Option<String>,
     /// When the report's file was last changed, µs since 1970.
     pub(super) changed_us: i64,
     pub(super) log: Option<Log>,
-    /// The log's files.
     pub(super) files: &'a [PathBuf],
     pub(super) options: &'a Options,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::aggregate;
-use super::found::{self, Parts};
+use super::found::{self, FoundRun, Parts};
 use super::lines::Lines;
 use super::log;
 use super::matching::{Log, misfit};
@@ -13,8 +13,6 @@ use super::report::model::Report;
 use super::sniff::Kind;
 use super::source::{Input, Source};
 use super::{Hints, ImportError, Options, Progress, names};
-use crate::spool::Spool;
-use record::Run;
 
 /// What files hold.
 #[derive(Debug)]
@@ -23,33 +21,6 @@ pub struct Found {
     pub runs: Vec<FoundRun>,
     /// Lines of logs read.
     pub rows: u64,
-}
-
-/// A run, and where it comes from.
-#[derive(Debug, Clone)]
-pub struct FoundRun {
-    pub(crate) run: Run,
-    pub(crate) seconds: Spool,
-    /// Files, and lines where several runs share one.
-    pub source: String,
-    /// Hashes (SHA-256, hex) of what it was read from.
-    pub hashes: Vec<String>,
-    /// What must be said with it.
-    pub notes: Vec<String>,
-    /// Why it has no percentiles, where it has none.
-    pub no_percentiles: Option<&'static str>,
-    /// Version of pgbench, where it is known.
-    pub pgbench: Option<String>,
-    /// Version of the server, where it is known.
-    pub server: Option<String>,
-}
-
-impl FoundRun {
-    /// The run.
-    #[must_use]
-    pub fn run(&self) -> &Run {
-        &self.run
-    }
 }
 
 /// A report in its file.

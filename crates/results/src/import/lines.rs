@@ -15,7 +15,6 @@ const LONGEST: usize = 4 * 1024 * 1024;
 pub(super) struct Line<'a> {
     /// Number from 1.
     pub(super) number: u64,
-    /// Its bytes.
     pub(super) text: &'a [u8],
     /// Whether a line break follows; only the last line of a stream can lack it.
     pub(super) whole: bool,

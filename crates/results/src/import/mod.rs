@@ -19,7 +19,8 @@ mod sniff;
 mod source;
 
 pub use error::ImportError;
-pub use gather::{Found, FoundRun, read};
+pub use found::FoundRun;
+pub use gather::{Found, read};
 
 use self::report::model::Report;
 

@@ -13,7 +13,6 @@ pub(super) enum Kind {
     Report,
     /// A per-transaction log.
     Transactions,
-    /// An aggregated log.
     Aggregates,
     /// Nothing at all: the log of a thread that did nothing.
     Empty,

@@ -9,9 +9,6 @@ use crate::value::Value;
 /// A failure under way; in a box, so that a result is no larger than a value.
 pub(super) type Fault = Box<EvalError>;
 
-/// Most arguments of a function.
-pub(crate) const MAX_ARGUMENTS: usize = 16;
-
 const MIN_GAUSSIAN: f64 = 2.0;
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
 

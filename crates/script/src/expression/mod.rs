@@ -9,7 +9,6 @@ mod parse;
 mod print;
 mod token;
 
-pub(crate) use functions::MAX_ARGUMENTS;
 pub(crate) use parse::parse;
 pub(crate) use token::{continuation_len, is_blank};
 

@@ -1,23 +1,15 @@
 //! From tokens to code, by operator precedence.
 
-use super::functions::{Arity, Function, MAX_ARGUMENTS};
-use super::token::{Token, Tokens};
+use super::functions::{Arity, Function};
+use super::token::{Fault, Token, Tokens};
 use super::{Expression, Op};
+use crate::error::MAX_ARGUMENTS;
 use crate::symbols::Symbols;
 use crate::value::Value;
 
 /// Deepest nesting of parentheses, calls, CASE and operators. pgbench's parser stops at 10,000 of its own stack's
 /// entries, with the same message.
 const MAX_DEPTH: usize = 500;
-
-/// What is wrong with an expression, and where in the script.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) message: &'static str,
-    pub(crate) detail: Option<Box<[u8]>>,
-    /// The last byte of the token at which it was found.
-    pub(crate) offset: usize,
-}
 
 /// How tightly an operator binds, from loose to tight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

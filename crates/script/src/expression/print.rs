@@ -1,7 +1,8 @@
 //! From code back to text, with every operation in parentheses.
 
-use super::functions::{Function, MAX_ARGUMENTS, Spelling};
+use super::functions::{Function, Spelling};
 use super::{Expression, Op};
+use crate::error::MAX_ARGUMENTS;
 use crate::symbols::Symbols;
 use crate::value::Value;
 

@@ -1,8 +1,16 @@
 //! Tokens of expressions.
 
-use super::parse::Fault;
 use crate::number::{parse_double, parse_int};
 use crate::symbols::{is_name_part, is_name_start};
+
+/// What is wrong with an expression, and where in the script.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) message: &'static str,
+    pub(crate) detail: Option<Box<[u8]>>,
+    /// The last byte of the token at which it was found.
+    pub(crate) offset: usize,
+}
 
 /// A token; names borrow from the script.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,7 +22,7 @@ pub(crate) enum Answer {
     Done(&'static str),
     /// SQLSTATE and message.
     Error(&'static str, &'static str),
-    /// An error that ends the session.
+    /// An error that ends the connection.
     Fatal(&'static str, &'static str),
     /// A notice.
     Notice(&'static str),
@@ -30,7 +30,7 @@ pub(crate) enum Answer {
     CopyIn,
     /// The connection breaks.
     Lost,
-    /// So much later an administrator ends the session.
+    /// So much later an administrator ends the connection.
     Later(Time),
     /// What follows takes this long, ns.
     After(Time),
@@ -55,11 +55,11 @@ pub(crate) struct FakePostgres<F> {
     pub(crate) standby: Option<&'static str>,
     /// Where each connection went.
     pub(crate) addresses: Vec<Address>,
-    connections: HashMap<usize, Session>,
+    connections: HashMap<usize, Backend>,
 }
 
 #[derive(Default)]
-struct Session {
+struct Backend {
     input: Vec<u8>,
     started: bool,
     statements: BTreeMap<String, String>,
@@ -123,7 +123,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
 
     fn execute(&mut self, connection: usize, sql: &str, out: &mut Out) {
         let answers = (self.answer)(connection, sql);
-        let session = self.connections.entry(connection).or_default();
+        let backend = self.connections.entry(connection).or_default();
         for answer in answers {
             match answer {
                 Answer::Rows(columns, values) => {
@@ -132,13 +132,13 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
                 }
                 Answer::Done(tag) => {
                     complete(&mut out.bytes, tag);
-                    session.transaction = match tag {
+                    backend.transaction = match tag {
                         "BEGIN" => Transaction::Open,
                         "COMMIT" | "ROLLBACK" => Transaction::None,
-                        _ => session.transaction,
+                        _ => backend.transaction,
                     };
                 }
-                Answer::Error(code, message) => return session.refuse(code, message, out),
+                Answer::Error(code, message) => return backend.refuse(code, message, out),
                 Answer::Fatal(code, message) => {
                     error(&mut out.bytes, "FATAL", code, message);
                     out.end = Some(End::Closed);
@@ -154,10 +154,10 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
     }
 
     fn request(&mut self, connection: usize, request: Request, out: &mut Out) {
-        let session = self.connections.entry(connection).or_default();
+        let backend = self.connections.entry(connection).or_default();
         match request {
             Request::Startup => {
-                session.started = true;
+                backend.started = true;
                 self.log.push("C".into());
                 if self.turned_away.0.contains(&connection) {
                     return error(&mut out.bytes, "FATAL", self.turned_away.1, "not now");
@@ -181,26 +181,26 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
             }
             Request::Terminate => self.log.push("X".into()),
             Request::CopyDone => {}
-            _ if session.skipping => {}
+            _ if backend.skipping => {}
             Request::Parse(name, sql) => {
                 self.log.push(format!("P {name} {sql}"));
                 if self.unparsable.iter().any(|part| sql.contains(part)) {
-                    return session.refuse("42601", "syntax error", out);
+                    return backend.refuse("42601", "syntax error", out);
                 }
-                session.statements.insert(name, sql);
+                backend.statements.insert(name, sql);
                 out.bytes.extend_from_slice(b"1\0\0\0\x04");
             }
             Request::Bind(name, parameters) => {
-                let Some(sql) = session.statements.get(&name) else {
+                let Some(sql) = backend.statements.get(&name) else {
                     let text = format!("prepared statement \"{name}\" does not exist");
-                    return session.refuse("26000", &text, out);
+                    return backend.refuse("26000", &text, out);
                 };
-                session.portal = wire::pasted(sql, &parameters);
+                backend.portal = wire::pasted(sql, &parameters);
                 out.bytes.extend_from_slice(b"2\0\0\0\x04");
             }
             Request::Describe => out.bytes.extend_from_slice(b"n\0\0\0\x04"),
             Request::Execute => {
-                let sql = session.portal.clone();
+                let sql = backend.portal.clone();
                 self.log.push(format!("E {sql}"));
                 self.execute(connection, &sql, out);
             }
@@ -211,9 +211,9 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         if out.end.is_some() {
             return;
         }
-        let session = self.connections.entry(connection).or_default();
-        session.skipping = false;
-        let status = match session.transaction {
+        let backend = self.connections.entry(connection).or_default();
+        backend.skipping = false;
+        let status = match backend.transaction {
             Transaction::None => b'I',
             Transaction::Open => b'T',
             Transaction::Failed => b'E',
@@ -222,7 +222,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
     }
 }
 
-impl Session {
+impl Backend {
     fn refuse(&mut self, code: &str, message: &str, out: &mut Out) {
         error(&mut out.bytes, "ERROR", code, message);
         self.skipping = true;
@@ -238,7 +238,7 @@ struct Out {
     bytes: Vec<u8>,
     delay: Time,
     end: Option<End>,
-    /// When the session is ended behind what is sent.
+    /// When the connection is ended behind what is sent.
     later: Option<Time>,
 }
 
@@ -258,12 +258,12 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> Server for FakePostgres<F> {
     }
 
     fn received(&mut self, connection: usize, bytes: &[u8], replies: &mut Replies) {
-        let session = self.connections.entry(connection).or_default();
-        session.input.extend_from_slice(bytes);
+        let backend = self.connections.entry(connection).or_default();
+        backend.input.extend_from_slice(bytes);
         let mut out = Out { delay: 1_000, ..Out::default() };
         loop {
-            let session = self.connections.entry(connection).or_default();
-            let Some(request) = take(&mut session.input, session.started) else { break };
+            let backend = self.connections.entry(connection).or_default();
+            let Some(request) = take(&mut backend.input, backend.started) else { break };
             self.request(connection, request, &mut out);
             if out.end.is_some() {
                 break;

@@ -86,7 +86,7 @@ impl TileClient {
             frontend::parse(out, name, text, &[INT4, INT4, INT4]);
         }
         frontend::sync(out);
-        self.link.session.rows(Want::Skip);
+        self.link.connection.rows(Want::Skip);
         self.state = State::Preparing;
         Step::Wait
     }
@@ -109,14 +109,14 @@ impl TileClient {
         let _ = frontend::bind(out, "", name, parameters, Format::Binary);
         frontend::execute(out, "", 0);
         frontend::sync(out);
-        self.link.session.take_counts();
+        self.link.connection.take_counts();
         self.state = State::Fetching;
         Step::Wait
     }
 
     fn messages(&mut self, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
         loop {
-            match self.link.session.next(data, used) {
+            match self.link.connection.next(data, used) {
                 Ok(None) => return Step::Wait,
                 Ok(Some(Message::ReadyForQuery(_))) => return self.server_ready(io),
                 Ok(Some(Message::Error(fields))) => {
@@ -147,7 +147,7 @@ impl TileClient {
 
     fn end(&mut self, error: Option<Box<ServerError>>, io: &mut Io<'_>) -> Step {
         self.state = State::Idle;
-        let counted = self.link.session.take_counts();
+        let counted = self.link.connection.take_counts();
         let failure = error.map(|error| {
             if self.told < TOLD {
                 self.told += 1;

@@ -38,7 +38,6 @@ pub(super) struct TransactionLog {
     pub(super) seconds: Vec<Spooled>,
     /// First intended start and last end, µs since 1970.
     pub(super) time_us: (i64, i64),
-    /// Clients seen.
     pub(super) clients: u32,
     /// Files, one per thread.
     pub(super) threads: u32,
@@ -46,7 +45,6 @@ pub(super) struct TransactionLog {
     pub(super) throttled: bool,
     /// Share of the transactions that was logged, 0..=1.
     pub(super) share: f64,
-    /// Hash of each file.
     pub(super) sha256: Vec<String>,
     /// What must be said with it.
     pub(super) notes: Vec<String>,

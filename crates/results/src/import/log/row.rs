@@ -9,11 +9,8 @@ pub(in crate::import) enum Outcome {
     Skipped,
     /// Failed, without a reason given.
     Failed,
-    /// Failed by a serialization error.
     Serialization,
-    /// Failed by a deadlock.
     Deadlock,
-    /// Failed by another error.
     Other,
 }
 
@@ -24,7 +21,6 @@ pub(in crate::import) struct Row {
     pub(in crate::import) client: u32,
     /// Number of the client's transaction, from 1 (from 0 in old versions); skipped and failed ones count.
     pub(in crate::import) number: u64,
-    /// What became of it.
     pub(in crate::import) outcome: Outcome,
     /// Whether its time was negative.
     pub(in crate::import) clock_set_back: bool,

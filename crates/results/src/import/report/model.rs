@@ -28,9 +28,7 @@ pub(in crate::import) struct Report {
     pub(in crate::import) processed: Option<u64>,
     /// How many there should have been (`-t`).
     pub(in crate::import) wanted: Option<u64>,
-    /// Figures over all scripts.
     pub(in crate::import) figures: Figures,
-    /// Latency limit, ms.
     pub(in crate::import) limit_ms: Option<f64>,
     /// Transactions above it.
     pub(in crate::import) late: Option<u64>,
@@ -48,11 +46,9 @@ pub(in crate::import) struct Report {
     pub(in crate::import) tps_with_connecting: Option<f64>,
     /// Scripts, where there are several; one nameless script that holds the statements with a single one and `-r`.
     pub(in crate::import) scripts: Vec<ReportScript>,
-    /// Seed that was announced.
     pub(in crate::import) seed: Option<u64>,
     /// Progress lines before the report.
     pub(in crate::import) progress: Vec<Progress>,
-    /// Clients that gave up.
     pub(in crate::import) aborted: u64,
     /// Whether pgbench called the results incomplete.
     pub(in crate::import) incomplete: bool,

@@ -19,7 +19,7 @@ impl PgbenchClient {
             self.talk.receiving(io);
         }
         loop {
-            match self.conns[link].link.session.next(data, used) {
+            match self.conns[link].link.connection.next(data, used) {
                 Ok(None) => return Step::Wait,
                 Ok(Some(message)) => {
                     if let Some(step) = self.message(link, &message, io) {
@@ -187,7 +187,7 @@ impl PgbenchClient {
         Step::Wait
     }
 
-    /// The command under way failed for good, or its session with it.
+    /// The command under way failed for good, or its connection with it.
     pub(super) fn fatal(&mut self, trouble: Trouble, io: &mut Io<'_>) -> Step {
         let client = self.talk.client;
         let abort = match trouble {

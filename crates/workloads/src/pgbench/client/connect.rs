@@ -27,7 +27,7 @@ impl PgbenchClient {
         }
     }
 
-    /// A session takes queries.
+    /// A connection takes queries.
     fn up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
         self.conns[link].came_up(io);
         if self.comes_back() && !self.conns[link].suits() {
@@ -43,7 +43,7 @@ impl PgbenchClient {
     pub(super) fn get_ready(&mut self, io: &mut Io<'_>) -> Step {
         if self.program.options.reconnect {
             let fresh = self.conns.current().fresh;
-            return if fresh { self.start_up(self.conns.at, io) } else { self.session_ready(io) };
+            return if fresh { self.start_up(self.conns.at, io) } else { self.all_up(io) };
         }
         self.state = State::Connecting;
         if let Some(link) = self.conns.first_lost() {
@@ -54,11 +54,11 @@ impl PgbenchClient {
         }
         match self.conns.first_fresh() {
             Some(link) => self.start_up(link, io),
-            None => self.session_ready(io),
+            None => self.all_up(io),
         }
     }
 
-    /// A session is up: the startup script, then what waits for the session.
+    /// A connection is up: the startup script, then what waits for the connection.
     fn start_up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
         self.conns.at = link;
         self.conns[link].fresh = false;
@@ -78,7 +78,7 @@ impl PgbenchClient {
     }
 
     /// Nothing is missing: goes on with the transaction that is due, or waits for one.
-    fn session_ready(&mut self, io: &mut Io<'_>) -> Step {
+    fn all_up(&mut self, io: &mut Io<'_>) -> Step {
         if self.transaction.open {
             self.transaction.connected(io.now);
             io.restart();
@@ -157,7 +157,7 @@ impl PgbenchClient {
         self.program.options.reconnect_lost && self.served
     }
 
-    /// A link was closed, and is made again; `was_up` where it was a session.
+    /// A link was closed, and is made again; `was_up` where it took queries.
     fn lost(&mut self, link: Link, was_up: bool, reason: &str, io: &mut Io<'_>) -> Step {
         if !was_up {
             self.conns.next_server(link, io);
@@ -180,7 +180,7 @@ impl PgbenchClient {
         }
     }
 
-    /// The session in use was ended by the server, though its connection may still be open.
+    /// The connection in use was ended by the server, though its socket may still be open.
     pub(super) fn found_lost(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
         let link = self.conns.at;
         io.lost(link);

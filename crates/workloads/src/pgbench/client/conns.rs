@@ -21,7 +21,7 @@ pub(super) struct Conn {
     pub(super) link: PgLink,
     /// By number of the command over all scripts: what is prepared (or was tried) on this connection.
     prepared: Vec<bool>,
-    /// What the server said as it ended the session while nothing was asked of it; told when something is.
+    /// What the server said as it ended the connection while nothing was asked of it; told when something is.
     pub(super) last_words: Option<Box<ServerError>>,
     route: Route,
     /// It was lost, and has to be made again before the next transaction.
@@ -47,7 +47,7 @@ impl Conn {
     pub(super) fn came_up(&mut self, io: &mut Io<'_>) {
         self.prepared.fill(false);
         self.last_words = None;
-        for notice in self.link.session.take_notices() {
+        for notice in self.link.connection.take_notices() {
             io.message(notice.to_string());
         }
     }

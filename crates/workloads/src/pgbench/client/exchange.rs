@@ -25,7 +25,7 @@ pub(super) enum Trouble {
         text: String,
         /// Which query of the command.
         query: u32,
-        /// The session ends with it.
+        /// The connection ends with it.
         fatal: bool,
     },
     /// A row could not be stored.

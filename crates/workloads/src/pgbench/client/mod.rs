@@ -1,4 +1,4 @@
-//! A pgbench client: a script's interpreter joined with PostgreSQL sessions.
+//! A pgbench client: a script's interpreter joined with PostgreSQL connections.
 //!
 //! A transaction is one run of a script. Commands that need no server are done at once, in a row; a statement is sent
 //! and the client waits until the server is ready again. What is captured goes into variables whose memory is used
@@ -45,7 +45,7 @@ use crate::link::returned;
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Its sessions; with a connection for each transaction, that of the one that is due.
+    /// Its connections; with one for each transaction, that of the one that is due.
     Connecting,
     /// Its next transaction.
     Idle,
@@ -160,7 +160,7 @@ impl PgbenchClient {
         self.start_script(io)
     }
 
-    /// Starts the script on a session that is up.
+    /// Starts the script on a connection that is up.
     fn start_script(&mut self, io: &mut Io<'_>) -> Step {
         self.take_counts();
         self.script.start();
@@ -206,14 +206,14 @@ impl PgbenchClient {
         self.transaction.end(self.draws.drawn(), failure, returned)
     }
 
-    /// What the session in use counted since this was last asked.
+    /// What the connection in use counted since this was last asked.
     fn take_counts(&mut self) -> Returned {
-        returned(self.conns.current_mut().link.session.take_counts())
+        returned(self.conns.current_mut().link.connection.take_counts())
     }
 
-    /// Whether the session in use is in a transaction block.
+    /// Whether the connection in use is in a transaction block.
     fn in_block(&self) -> bool {
-        self.conns.current().link.session.status() != TxStatus::Idle
+        self.conns.current().link.connection.status() != TxStatus::Idle
     }
 
     fn position(&self) -> Position<'_> {

@@ -128,7 +128,7 @@ impl PgbenchClient {
         Flow::Pause(Step::Wait)
     }
 
-    /// Last words, if the session in use ended while nothing was asked of it.
+    /// Last words, if the connection in use ended while nothing was asked of it.
     fn unusable(&self) -> Option<Abort> {
         let conn = self.conns.current();
         match &conn.last_words {
@@ -183,7 +183,7 @@ impl PgbenchClient {
     /// Sends a statement, ready to read its answers; false when that cannot be.
     fn send(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
         let keep = statement.capture != Capture::None;
-        self.conns.current_mut().link.session.rows(if keep { Want::Read } else { Want::Skip });
+        self.conns.current_mut().link.connection.rows(if keep { Want::Read } else { Want::Skip });
         if self.pipeline.is_off() {
             self.exchange.begin();
         }

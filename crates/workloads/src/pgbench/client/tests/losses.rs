@@ -88,7 +88,7 @@ fn a_pipeline_that_is_lost_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_session_that_ends_while_the_client_sleeps_is_made_again_at_once() {
+fn a_connection_that_ends_while_the_client_sleeps_is_made_again_at_once() {
     let mut asked = 0;
     let answer = move |_: usize, sql: &str| {
         asked += 1;
@@ -198,12 +198,12 @@ fn failover(
 #[test]
 fn the_next_server_is_tried_where_one_does_not_take_the_client() {
     let connects: Vec<_> = ["/a", "/b", "/c"].map(connect_to).into();
-    let one = |session| -> Places {
-        PostgresPlace { again: connects.clone(), wanted: session, ..connect_to("/a").into() }.into()
+    let one = |wanted| -> Places {
+        PostgresPlace { again: connects.clone(), wanted, ..connect_to("/a").into() }.into()
     };
     let options = again(Mode::Simple);
     let first =
-        |session, standby| failover(&one(session), Manner::default(), &options, &["select 1;"], 1, standby);
+        |wanted, standby| failover(&one(wanted), Manner::default(), &options, &["select 1;"], 1, standby);
     let (went, measured) = first(TargetSession::Any, None);
     assert_eq!((went.as_str(), measured.totals().ok, measured.totals().failed), ("aabc", 9, 1));
     assert_eq!(first(TargetSession::ReadWrite, Some("/c")).0, "aabca");

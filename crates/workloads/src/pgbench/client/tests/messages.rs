@@ -103,21 +103,23 @@ fn a_client_that_gives_up_says_the_code_of_the_error() {
 
 /// Whether the server went away was once read out of the words above.
 #[test]
-fn a_client_that_lost_its_server_says_so_by_a_code() {
-    let code = |options: &Options, answer: Answer, full_at: usize| {
+fn a_client_that_lost_its_server_says_so() {
+    let abort = |options: &Options, answer: Answer, full_at: usize| {
         let mut answers = vec![answer].into_iter();
         let mut server =
             FakePostgres::new(|_, _: &str| answers.next().map_or_else(|| one("1"), |answer| vec![answer]));
         server.full_at = full_at;
-        let (_, measured) = drop_in(options, Manner::default(), "select 1;", 2, &mut server);
-        measured.aborts[0].code.clone().unwrap_or_default()
+        let (_, mut measured) = drop_in(options, Manner::default(), "select 1;", 2, &mut server);
+        measured.aborts.swap_remove(0)
     };
     let usual = Options::default();
-    assert_eq!(code(&usual, Answer::Lost, usize::MAX), "08006");
-    assert_eq!(code(&mode(Mode::Prepared), Answer::Lost, usize::MAX), "08006");
-    assert_eq!(code(&usual, Answer::Fatal("57P01", "terminating connection"), usize::MAX), "57P01");
+    assert!(abort(&usual, Answer::Lost, usize::MAX).lost);
+    assert!(abort(&mode(Mode::Prepared), Answer::Lost, usize::MAX).lost);
+    assert!(abort(&usual, Answer::Fatal("57P01", "terminating connection"), usize::MAX).lost);
+    let refused = abort(&usual, Answer::Error("42P01", "relation \"t\" does not exist"), usize::MAX);
+    assert!(!refused.lost);
     let anew = Options { reconnect: true, ..usual };
-    assert_eq!(code(&anew, Answer::Done("SELECT 1"), 1), "08001");
+    assert!(abort(&anew, Answer::Done("SELECT 1"), 1).lost);
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn the_server_s_own_words_are_passed_on() {
 }
 
 #[test]
-fn a_session_that_ends_between_statements_is_told_at_the_next_one() {
+fn a_connection_that_ends_between_statements_is_told_at_the_next_one() {
     let answer = |_: usize, sql: &str| match sql {
         "select 1;" => vec![Answer::Done("SELECT 1"), Answer::Later(1_000_000)],
         sql => usual(sql),

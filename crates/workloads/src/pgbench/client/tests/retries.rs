@@ -137,7 +137,7 @@ fn a_rollback_that_fails_ends_the_client() {
 }
 
 #[test]
-fn a_session_that_ends_with_a_retryable_error_is_not_retried() {
+fn a_connection_that_ends_with_a_retryable_error_is_not_retried() {
     let options = Options { max_tries: 3, ..Options::default() };
     let answer = |_: usize, _: &str| {
         vec![Answer::Fatal("40001", "terminating connection due to conflict with recovery")]
