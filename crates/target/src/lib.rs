@@ -13,8 +13,10 @@ pub mod settings;
 pub mod sink;
 pub mod url;
 
+mod error;
 mod stop;
 mod target;
 
+pub use error::{NotAvailable, TargetError};
 pub use stop::{Heeded, Stop};
-pub use target::{MANAGED_DATABASE, NotAvailable, Target, TargetError};
+pub use target::{MANAGED_DATABASE, Target};

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use protocol::postgres::ConnInfoError;
 use protocol::postgres::Database;
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::TargetSession;
-use protocol::postgres::sql::{Sql, SqlError};
+use protocol::postgres::sql::Sql;
 
-use crate::child::{AccountError, Watchdog};
+use crate::child::Watchdog;
 use crate::control::{ConnectError, Control, with_session_settings};
-use crate::home::{Home, PlaceError};
+use crate::error::{NotAvailable, TargetError};
+use crate::home::Home;
 use crate::managed::{Cluster, ManagedError};
-use crate::settings::journal::{Left, Recovered};
+use crate::settings::journal::Recovered;
 use crate::settings::{
     Applied, Effort, Machine, Means, SettingsError, Wanted, apply_managed, apply_url, restore_managed,
     without_timeouts,
@@ -28,69 +28,6 @@ pub const MANAGED_DATABASE: &str = "pgdyno";
 
 /// Patience with a server that answered before.
 const CONNECTING: std::time::Duration = std::time::Duration::from_secs(30);
-
-/// Why a target cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum TargetError {
-    /// The managed server.
-    #[error(transparent)]
-    Managed(#[from] ManagedError),
-    /// The connection.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// The connection, to a server that is not as it was.
-    #[error(
-        "{error}; a pgdyno that was killed had changed settings there ({}); once the server is back they can be put \
-         back with: pgdyno target restore", left.list()
-    )]
-    AwayAndChanged {
-        /// Why.
-        error: ConnectError,
-        /// What is to be put back.
-        left: Box<Left>,
-    },
-    /// The connection string.
-    #[error("connection string: {0}")]
-    ConnInfo(#[from] ConnInfoError),
-    /// The settings.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The home.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// The account.
-    #[error(transparent)]
-    Account(#[from] AccountError),
-    /// A statement.
-    #[error("while {doing}: {error}")]
-    Sql {
-        /// What was being done.
-        doing: &'static str,
-        /// What the server said.
-        error: SqlError,
-    },
-    /// An extension that is not in a database of a server that is not ours.
-    #[error("database {database} has no extension {extension}; run there: CREATE EXTENSION {extension}")]
-    NoExtension {
-        /// Database.
-        database: String,
-        /// Extension.
-        extension: String,
-    },
-    /// Something that needs more than SQL.
-    #[error(transparent)]
-    NotAvailable(#[from] NotAvailable),
-}
-
-/// Something that this target cannot give, and why: shown as it is, never faked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} not available: {reason}")]
-pub struct NotAvailable {
-    /// What.
-    pub what: &'static str,
-    /// Why.
-    pub reason: &'static str,
-}
 
 /// The server behind a target.
 #[derive(Debug)]
@@ -272,7 +209,7 @@ impl Target {
         }
     }
 
-    /// Brings the server to exactly these settings (values already computed, see [`settings::resolve_all`]).
+    /// Brings the server to exactly these settings (values already computed, see [`crate::settings::resolve_all`]).
     ///
     /// # Errors
     /// When they are not in force afterwards; the server is then back at its own.

@@ -6,11 +6,11 @@ use protocol::postgres::Place;
 use protocol::postgres::conninfo::{Env, RootCertificates};
 use protocol::postgres::{Config, Host};
 
-use super::TargetError;
-use super::settings::journal::{Access, Journal, Recovered, Scope, left_at, recover};
 use crate::child::Watchdog;
 use crate::control::{Control, connect, places_from};
+use crate::error::TargetError;
 use crate::home::Home;
+use crate::settings::journal::{Access, Journal, Recovered, Scope, left_at, recover};
 
 /// What we may do on a server that is not ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! A server's process, where it is on this machine: the system knows whether it is stopped, which the server does not.
 
-use std::path::PathBuf;
-
 use super::stream::Socket;
+use crate::host::proc::{self, Process};
 
 /// By what a connection's server process is known for certain among those of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,23 +26,19 @@ impl Peer {
 
     /// Whether the server process `pid` is stopped by a signal or a debugger, as far as can be seen from here.
     pub(super) fn is_stopped(self, pid: u32) -> bool {
-        let folder = PathBuf::from(format!("/proc/{pid}"));
-        // `pid (name) state ppid …`; the name may hold anything.
-        let Ok(stat) = std::fs::read_to_string(folder.join("stat")) else { return false };
-        let Some((_, rest)) = stat.rsplit_once(") ") else { return false };
-        let mut words = rest.split(' ');
-        let stopped = matches!(words.next(), Some("T" | "t"));
-        let parent = words.next().and_then(|parent| parent.parse().ok());
-        stopped
-            && match self {
-                Self::Listener(listener) => parent == Some(listener),
-                Self::Port(port) => {
-                    let title = std::fs::read(folder.join("cmdline")).unwrap_or_default();
-                    let title = String::from_utf8_lossy(&title);
-                    title.starts_with("postgres") && title.contains(&format!("({port})"))
-                }
-                Self::Elsewhere => false,
+        let Some(process) = proc::process(pid).filter(Process::is_stopped) else {
+            return false;
+        };
+        match self {
+            Self::Listener(listener) => process.parent == listener,
+            Self::Port(port) => {
+                // Names in it may be of any encoding, which procfs refuses.
+                let title = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                let title = String::from_utf8_lossy(&title);
+                title.starts_with("postgres") && title.contains(&format!("({port})"))
             }
+            Self::Elsewhere => false,
+        }
     }
 }
 

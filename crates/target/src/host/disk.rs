@@ -21,7 +21,7 @@ pub struct Disk {
     pub total_bytes: u64,
 }
 
-/// One line of `/proc/self/mountinfo`.
+/// One line of `/proc/self/mountinfo`; procfs leaves names escaped, and forgets the order of options.
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     device: String,

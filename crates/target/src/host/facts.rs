@@ -29,6 +29,7 @@ pub(super) fn cpu_model() -> String {
         .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
+/// Read by ourselves: procfs passes over what belongs to no processor, as on ARM boards, and ends a value at a colon.
 fn cpu_model_in(cpuinfo: &str) -> Option<String> {
     // x86 says "model name", ARM boards "Model" or "Hardware", POWER "cpu", s390 "processor 0".
     ["model name", "Model", "Hardware", "cpu"].into_iter().find_map(|wanted| {

@@ -6,8 +6,8 @@
 mod cgroup;
 mod disk;
 mod facts;
+pub(crate) mod proc;
 mod sample;
-mod stat;
 
 use std::path::Path;
 

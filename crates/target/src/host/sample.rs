@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::read_to_string;
 use std::time::Instant;
 
-use super::stat::{CpuTicks, ProcessTicks, cpu_ticks, pressure_us, process_ticks};
+use super::proc::{CpuTicks, cpu_ticks, pressure_us, process, processes};
 
 /// Counters at one moment; two of them make a run's figures.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +21,14 @@ impl HostSample {
     /// Reads the counters; `server` is the pid of a local postmaster, whose whole family is counted.
     #[must_use]
     pub fn take(server: Option<u32>) -> Self {
-        let read = |path: &str| read_to_string(path).ok();
+        let load = |text: String| text.split(' ').next()?.parse().ok();
         Self {
             at: Instant::now(),
-            cpu: read("/proc/stat").and_then(|text| cpu_ticks(&text)),
+            cpu: cpu_ticks(),
             server: server.and_then(family_ticks),
-            pressure_us: read("/proc/pressure/cpu").and_then(|text| pressure_us(&text)),
-            load_1m: read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok()),
+            pressure_us: pressure_us(),
+            // procfs reads it as f32, of which 0.1 becomes 0.10000000149.
+            load_1m: read_to_string("/proc/loadavg").ok().and_then(load),
         }
     }
 
@@ -73,20 +74,9 @@ fn ticks_per_second() -> f64 {
 ///
 /// A child that ends between two samples moves from the second part to the third, so nothing is lost.
 fn family_ticks(postmaster: u32) -> Option<u64> {
-    let own = read_process(postmaster)?;
-    let living: u64 = std::fs::read_dir("/proc")
-        .ok()?
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(read_process)
-        .filter(|process| process.parent == postmaster)
-        .map(|process| process.own + process.children)
-        .sum();
-    Some(own.own + own.children + living)
-}
-
-fn read_process(pid: u32) -> Option<ProcessTicks> {
-    process_ticks(&read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    let own = process(postmaster)?;
+    let living = processes().filter(|process| process.parent == postmaster);
+    Some(own.ticks + living.map(|process| process.ticks).sum::<u64>())
 }
 
 #[cfg(test)]

@@ -20,18 +20,15 @@ pub(super) fn init(
     watchdog: &Watchdog,
     stop: &Stop,
 ) -> Result<&'static str, ManagedError> {
-    let mut last = ManagedError::Stopped;
-    // C.UTF-8 is not known everywhere (macOS, old RHEL); C always is.
-    for locale in ["C.UTF-8", "C"] {
-        match init_with(locale, folder, installation, account, watchdog, stop) {
-            Ok(()) => return Ok(locale),
-            Err(ManagedError::Init { folder, output }) if output.contains("locale") => {
-                last = ManagedError::Init { folder, output };
-            }
-            Err(error) => return Err(error),
+    // C.UTF-8 is not known everywhere (macOS, old RHEL); C always is. Why initdb failed it says only in words of its
+    // own, so C is tried whatever the reason was, and what it says then counts.
+    match init_with("C.UTF-8", folder, installation, account, watchdog, stop) {
+        Ok(()) => Ok("C.UTF-8"),
+        Err(ManagedError::Init { .. }) => {
+            init_with("C", folder, installation, account, watchdog, stop).map(|()| "C")
         }
+        Err(error) => Err(error),
     }
-    Err(last)
 }
 
 fn init_with(

@@ -78,7 +78,7 @@ fn without_password(line: &str) -> String {
     format!("{}'***{}", &line[..open], &line[close..])
 }
 
-/// The line that says that the disk is full, if there is one.
+/// The line that says that the disk is full, if there is one: of programs that tell it in no other way.
 pub(super) fn disk_full_line(log: &str) -> Option<String> {
     // A write that fits in part is reported without the system's own words.
     let signs = ["No space left on device", "Disk quota exceeded", ": wrote only "];

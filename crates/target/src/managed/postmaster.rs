@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use crate::host::proc::{process, processes};
 use crate::stop::Stop;
 
 /// What `postmaster.pid` says.
@@ -60,9 +61,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
         Ok(()) | Err(rustix::io::Errno::PERM) => true,
         Err(_) => false,
     };
-    let zombie = std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')));
-    exists && !zombie
+    exists && !process(pid).is_some_and(|process| process.is_zombie())
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {
@@ -111,15 +110,11 @@ pub(super) fn clear_leftovers(data: &Path) {
 
 /// Server processes that work in this data folder, as far as the system shows them.
 fn survivors(data: &Path) -> Vec<u32> {
-    let (Ok(data), Ok(processes)) = (data.canonicalize(), std::fs::read_dir("/proc")) else {
-        return Vec::new();
-    };
-    let is_server = |pid: &u32| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "postgres")
-            && std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|folder| folder == data)
-    };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(is_server).collect()
+    let Ok(data) = data.canonicalize() else { return Vec::new() };
+    let works_there =
+        |pid: &u32| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|folder| folder == data);
+    let servers = processes().filter(|process| process.name == "postgres");
+    servers.map(|process| process.pid).filter(works_there).collect()
 }
 
 /// Asks every few milliseconds until the answer is yes or the time is over.

@@ -9,13 +9,12 @@ use super::change::Change;
 use super::journal::Journal;
 use super::read::{catalog, differences};
 use super::safety::weakens;
-use super::{SettingsError, Wanted, statements};
+use super::statements::{self, reload};
+use super::{SettingsError, Wanted};
 use crate::control::{ConnectError, Control, with_session_settings};
 use crate::managed::{Cluster, ManagedError};
 use crate::stop::Stop;
 
-/// How long a server may take to re-read its files.
-const RELOAD_BOUND: Duration = Duration::from_secs(10);
 /// How long connecting may take.
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
 
@@ -194,25 +193,6 @@ fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), SettingsEr
 
 fn refused(name: &str, value: &str, error: &SqlError) -> SettingsError {
     SettingsError::Refused { what: format!("{name} = {value}"), message: error.text.clone() }
-}
-
-/// Has the server re-read its files, and waits until it did.
-pub(super) fn reload(control: &mut Control) -> Result<(), SettingsError> {
-    const LOADED: &str = "SELECT pg_catalog.pg_conf_load_time()";
-    let failed = || SettingsError::sql("reloading settings");
-    let before = control.scalar(LOADED).map_err(failed())?;
-    control.execute("SELECT pg_catalog.pg_reload_conf()").map_err(failed())?;
-    let start = Instant::now();
-    while start.elapsed() < RELOAD_BOUND {
-        if control.scalar(LOADED).map_err(failed())? != before {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    Err(SettingsError::Refused {
-        what: "to re-read its settings".into(),
-        message: format!("nothing happened for {} s", RELOAD_BOUND.as_secs()),
-    })
 }
 
 /// Reads every setting back over a connection like those of the load.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::SettingsError;
+use super::error::SettingsError;
 
 /// What has to happen for a changed value to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::Wanted;
 use super::catalog::{Catalog, Way};
 use super::compare::is_in_force;
-use super::{SettingsError, Wanted};
+use super::error::SettingsError;
 
 /// The settings of an arm, sorted by what each takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

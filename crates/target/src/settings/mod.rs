@@ -13,6 +13,7 @@ mod error;
 mod expression;
 pub mod journal;
 mod left;
+mod private;
 mod read;
 mod reserved;
 mod safety;

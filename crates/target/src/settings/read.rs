@@ -4,29 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::{Sql, SqlError};
 
+use super::Wanted;
 use super::catalog::Catalog;
 use super::compare::is_in_force;
-use super::error::Difference;
-use super::{SettingsError, Wanted};
-
-/// Settings whose values may hold passwords or tell of the house; they are recorded as set or not.
-const PRIVATE: [&str; 7] = [
-    "primary_conninfo",
-    "ssl_passphrase_command",
-    "archive_command",
-    "restore_command",
-    "archive_cleanup_command",
-    "recovery_end_command",
-    "promote_trigger_file",
-];
+use super::error::{Difference, SettingsError};
+use super::private::is_private;
 
 /// Most changed settings that are told by name.
 const TOLD: usize = 5;
-
-/// Whether a setting's value may be secret: then it is shown nowhere.
-pub(super) fn is_private(name: &str) -> bool {
-    PRIVATE.contains(&name.to_lowercase().as_str())
-}
 
 /// All settings as this connection sees them.
 ///
@@ -94,7 +79,7 @@ pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
             None => (false, "no such setting".to_owned()),
         };
         let told = |value: &str| {
-            if PRIVATE.contains(&name.as_str()) { "(not shown)".to_owned() } else { value.to_owned() }
+            if is_private(name) { "(not shown)".to_owned() } else { value.to_owned() }
         };
         (!agrees).then(|| Difference { name: name.clone(), wanted: told(value), got: told(&got) })
     };

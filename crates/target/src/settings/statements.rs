@@ -1,6 +1,14 @@
-//! The statements that change a server's own settings.
+//! The statements that change a server's own settings, and the one by which it takes them.
 
-use protocol::postgres::sql::{quote_identifier, quote_literal};
+use std::time::{Duration, Instant};
+
+use protocol::postgres::sql::{Sql, quote_identifier, quote_literal};
+
+use super::error::SettingsError;
+use crate::control::Control;
+
+/// How long a server may take to re-read its files.
+const RELOAD_BOUND: Duration = Duration::from_secs(10);
 
 /// Settings that are lists of names: each element is quoted by itself.
 const LISTS: [&str; 6] = [
@@ -26,6 +34,25 @@ pub(super) fn set(name: &str, value: &str) -> String {
 /// `ALTER SYSTEM RESET`.
 pub(super) fn reset(name: &str) -> String {
     format!("ALTER SYSTEM RESET {}", quote_identifier(name))
+}
+
+/// Has the server re-read its files, and waits until it did.
+pub(super) fn reload(control: &mut Control) -> Result<(), SettingsError> {
+    const LOADED: &str = "SELECT pg_catalog.pg_conf_load_time()";
+    let failed = || SettingsError::sql("reloading settings");
+    let before = control.scalar(LOADED).map_err(failed())?;
+    control.execute("SELECT pg_catalog.pg_reload_conf()").map_err(failed())?;
+    let start = Instant::now();
+    while start.elapsed() < RELOAD_BOUND {
+        if control.scalar(LOADED).map_err(failed())? != before {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Err(SettingsError::Refused {
+        what: "to re-read its settings".into(),
+        message: format!("nothing happened for {} s", RELOAD_BOUND.as_secs()),
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod access;
 mod entry;
 mod guard;
+mod left;
 mod recover;
 mod server;
 mod undo;
@@ -24,8 +25,10 @@ use rustix::fs::FlockOperation;
 pub(crate) use access::Access;
 pub use entry::{ChangedSetting, Entry};
 pub use guard::guard_main;
-pub use recover::{Left, LeftBy, RecoverError, Recovered, left};
-pub(crate) use recover::{Scope, left_at, left_on, may_be_left_at, recover};
+pub use left::{Left, LeftBy, left};
+pub(crate) use left::{left_at, left_on, may_be_left_at};
+pub use recover::{RecoverError, Recovered};
+pub(crate) use recover::{Scope, recover};
 pub use server::ServerId;
 pub use undo::Undone;
 pub use watchdog::GUARD_ARGUMENT;
@@ -152,7 +155,7 @@ impl Journal {
 
     /// Changes over changes of another would be put back to what that one made, or not at all.
     fn refuse_two_at_once(&self) -> Result<(), SettingsError> {
-        match recover::of_server(&self.home, &self.entry.server).first() {
+        match left::of_server(&self.home, &self.entry.server).first() {
             None => Ok(()),
             Some(other) => Err(SettingsError::AlreadyChanged(other.clone())),
         }

@@ -1,46 +1,19 @@
-//! What pgdynos that were killed left on servers that are not ours: told, and put back.
+//! What pgdynos that were killed left on servers that are not ours, put back.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use protocol::Address;
 use protocol::postgres::conninfo::ConnInfoError;
 use protocol::postgres::sql::SqlError;
 use protocol::postgres::{Config, Env};
 
 use super::access::CONNECT_BOUND;
-use super::entry::{ChangedSetting, Claim, Claimed, Entry, files, is_held};
+use super::entry::{Claim, Claimed, Entry, files};
+use super::left::{Left, LeftBy, claim_of_the_dead};
 use super::server::ServerId;
 use super::undo::{Undone, undo};
-use crate::control::{ConnectError, Control, connect, places};
+use crate::control::{ConnectError, Control, connect};
 use crate::home::Home;
 use crate::settings::SettingsError;
-use crate::settings::read::is_private;
-
-/// How long somebody may take who is just putting a dead pgdyno's changes back.
-const OTHERS_BOUND: Duration = Duration::from_secs(10);
-
-/// Settings that are not what they were, by a journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
-    /// The server, without password; the journal's path where that cannot be read.
-    pub dsn: String,
-    /// `checkpoint_timeout = 9min (before: 5min)`.
-    pub settings: Vec<String>,
-    /// Why, and for how long.
-    pub by: LeftBy,
-}
-
-/// Whose they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LeftBy {
-    /// A pgdyno at work now (its pid): it puts them back itself.
-    Living(u32),
-    /// A pgdyno that was killed.
-    Killed,
-    /// Not known: the journal cannot be read.
-    Unknown(String),
-}
 
 /// Why settings are not put back yet.
 #[derive(Debug, thiserror::Error)]
@@ -130,109 +103,6 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-impl Left {
-    fn of(entry: &Entry, by: LeftBy) -> Self {
-        let words = |(name, changed): (&String, &ChangedSetting)| {
-            let before = changed.former.as_deref().unwrap_or("not set by ALTER SYSTEM");
-            if is_private(name) {
-                format!("{name} (values are not shown)")
-            } else {
-                format!("{name} = {} (before: {before})", changed.ours)
-            }
-        };
-        Self { dsn: entry.dsn.clone(), settings: entry.settings.iter().map(words).collect(), by }
-    }
-
-    /// What is changed now; a run under way changes nothing in some of its arms.
-    #[must_use]
-    pub fn list(&self) -> String {
-        if self.settings.is_empty() { "nothing".to_owned() } else { self.settings.join(", ") }
-    }
-
-    fn unreadable(path: &Path, reason: &str) -> Self {
-        let by = LeftBy::Unknown(reason.to_owned());
-        Self { dsn: path.display().to_string(), settings: Vec::new(), by }
-    }
-
-    fn at(path: &Path) -> Option<Self> {
-        match Entry::read(path) {
-            Ok(entry) => Some(Self::of(&entry, who(path, &entry)))
-                .filter(|left| !left.settings.is_empty() || matches!(left.by, LeftBy::Living(_))),
-            // It was just put back.
-            Err(_) if !path.exists() => None,
-            Err(reason) => Some(Self::unreadable(path, &reason)),
-        }
-    }
-}
-
-/// The lock of a dead pgdyno's journal is held by whoever puts it back just now.
-fn who(path: &Path, entry: &Entry) -> LeftBy {
-    if is_held(path) && lives(entry) { LeftBy::Living(entry.pid) } else { LeftBy::Killed }
-}
-
-fn lives(entry: &Entry) -> bool {
-    entry.pid == 0 || crate::managed::is_alive(entry.pid)
-}
-
-/// What stands in the journals of this home; no server is asked.
-#[must_use]
-pub fn left(home: &Home) -> Vec<Left> {
-    files(home).iter().filter_map(|path| Left::at(path)).collect()
-}
-
-/// What stands in the journals of this home about the server of a connection. Without a journal that may be about it,
-/// the server is asked nothing. Waits for whoever is putting it back just now.
-pub(crate) fn left_on(home: &Home, control: &mut Control) -> Vec<Left> {
-    let mut paths = about(home, &control.place().address);
-    if paths.is_empty() {
-        return Vec::new();
-    }
-    // A server that does not say who it is may be that one.
-    let server = ServerId::ask(control).ok();
-    paths.retain(|path| {
-        Entry::read(path).is_ok_and(|entry| server.as_ref().is_none_or(|server| entry.server.is(server)))
-    });
-    paths
-        .iter()
-        .filter_map(|path| {
-            let _ = claim_of_the_dead(path);
-            Left::at(path)
-        })
-        .collect()
-}
-
-/// Whether a journal of this home may be about the server at an address; it is not asked.
-pub(crate) fn may_be_left_at(home: &Home, address: &Address) -> bool {
-    !about(home, address).is_empty()
-}
-
-fn about(home: &Home, address: &Address) -> Vec<PathBuf> {
-    let mut paths = files(home);
-    paths.retain(|path| Entry::read(path).is_ok_and(|entry| entry.server.may_be_at(address)));
-    paths
-}
-
-/// What may stand in the journals of this home about servers that a description leads to, when none of them answers.
-pub(crate) fn left_at(home: &Home, config: &Config) -> Vec<Left> {
-    let paths = files(home);
-    if paths.is_empty() {
-        return Vec::new();
-    }
-    let places: Vec<_> = places(config).into_iter().filter_map(|(_, place)| place.ok()).collect();
-    let there = |entry: &Entry| places.iter().any(|place| entry.server.may_be_at(&place.address));
-    paths
-        .iter()
-        .filter(|path| Entry::read(path).is_ok_and(|entry| there(&entry)))
-        .filter_map(|path| Left::at(path))
-        .collect()
-}
-
-/// What stands in the journals of this home about a server.
-pub(super) fn of_server(home: &Home, server: &ServerId) -> Vec<Left> {
-    let of_it = |path: &&PathBuf| Entry::read(path).is_ok_and(|entry| entry.server.is(server));
-    files(home).iter().filter(of_it).filter_map(|path| Left::at(path)).collect()
-}
-
 /// What is asked of [`recover`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
@@ -313,21 +183,6 @@ fn recover_one(path: &Path, entry: &Entry, here: Option<&mut Control>, scope: Sc
     })
 }
 
-/// Claims a journal; waits a while for somebody who is putting a dead pgdyno's changes back.
-fn claim_of_the_dead(path: &Path) -> Claimed {
-    let start = Instant::now();
-    loop {
-        match Claim::take(path) {
-            Claimed::Held
-                if start.elapsed() < OTHERS_BOUND && Entry::read(path).is_ok_and(|entry| !lives(&entry)) =>
-            {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            claimed => return claimed,
-        }
-    }
-}
-
 /// Undoes a claimed journal over a connection, if that leads to its server, and removes it.
 pub(super) fn undo_over(control: &mut Control, claim: Claim) -> Result<Undone, RecoverError> {
     let server = ServerId::ask(control).map_err(RecoverError::Identity)?;
@@ -348,28 +203,11 @@ fn reach(dsn: &str) -> Result<Control, RecoverError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::left::tests::entry;
     use super::*;
-
-    fn entry(pairs: &[(&str, Option<&str>)]) -> Entry {
-        let mut entry = Entry::new("host=x");
-        for (name, former) in pairs {
-            let former = former.map(str::to_owned);
-            let changed = ChangedSetting { former, ours: "new".into(), in_force: None };
-            entry.settings.insert((*name).to_owned(), changed);
-        }
-        entry
-    }
 
     fn refused(text: &str) -> RecoverError {
         RecoverError::Identity(SqlError { sqlstate: None, text: text.to_owned() })
-    }
-
-    #[test]
-    fn values_that_may_be_secret_are_not_told() {
-        let entry = entry(&[("archive_command", Some("scp -i geheim")), ("fsync", None)]);
-        let left = Left::of(&entry, LeftBy::Killed);
-        let wanted = "archive_command (values are not shown), fsync = new (before: not set by ALTER SYSTEM)";
-        assert_eq!(left.list(), wanted);
     }
 
     #[test]

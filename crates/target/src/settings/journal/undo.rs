@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError};
 
-use super::super::apply::reload;
-use super::super::compare::is_in_force;
-use super::super::read::catalog;
-use super::super::{Catalog, SettingsError, statements};
 use super::entry::{ChangedSetting, Entry};
 use crate::control::Control;
+use crate::settings::compare::is_in_force;
+use crate::settings::read::catalog;
+use crate::settings::statements::{self, reload};
+use crate::settings::{Catalog, SettingsError};
 
 /// How long a re-read setting may take to show in a session.
 const IN_FORCE_BOUND: Duration = Duration::from_secs(2);

@@ -1,0 +1,74 @@
+//! Why a target cannot be used, or cannot give something.
+
+use protocol::postgres::ConnInfoError;
+use protocol::postgres::sql::SqlError;
+
+use crate::child::AccountError;
+use crate::control::ConnectError;
+use crate::home::PlaceError;
+use crate::managed::ManagedError;
+use crate::settings::SettingsError;
+use crate::settings::journal::Left;
+
+/// Why a target cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The managed server.
+    #[error(transparent)]
+    Managed(#[from] ManagedError),
+    /// The connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The connection, to a server that is not as it was.
+    #[error(
+        "{error}; a pgdyno that was killed had changed settings there ({}); once the server is back they can be put \
+         back with: pgdyno target restore", left.list()
+    )]
+    AwayAndChanged {
+        /// Why.
+        error: ConnectError,
+        /// What is to be put back.
+        left: Box<Left>,
+    },
+    /// The connection string.
+    #[error("connection string: {0}")]
+    ConnInfo(#[from] ConnInfoError),
+    /// The settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The home.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The account.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A statement.
+    #[error("while {doing}: {error}")]
+    Sql {
+        /// What was being done.
+        doing: &'static str,
+        /// What the server said.
+        error: SqlError,
+    },
+    /// An extension that is not in a database of a server that is not ours.
+    #[error("database {database} has no extension {extension}; run there: CREATE EXTENSION {extension}")]
+    NoExtension {
+        /// Database.
+        database: String,
+        /// Extension.
+        extension: String,
+    },
+    /// Something that needs more than SQL.
+    #[error(transparent)]
+    NotAvailable(#[from] NotAvailable),
+}
+
+/// Something that this target cannot give, and why: shown as it is, never faked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} not available: {reason}")]
+pub struct NotAvailable {
+    /// What.
+    pub what: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}

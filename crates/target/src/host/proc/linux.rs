@@ -1,0 +1,113 @@
+//! `/proc`, read by procfs.
+
+use procfs::process::Stat;
+use procfs::{CpuTime, CurrentSI, KernelStats};
+
+use super::{CpuTicks, Process};
+
+/// CPU time of the machine.
+pub(in crate::host) fn cpu_ticks() -> Option<CpuTicks> {
+    Some(CpuTicks::from(&KernelStats::current().ok()?.total))
+}
+
+impl From<&CpuTime> for CpuTicks {
+    fn from(time: &CpuTime) -> Self {
+        let [iowait, irq, softirq, steal] =
+            [time.iowait, time.irq, time.softirq, time.steal].map(Option::unwrap_or_default);
+        // Guest time is already part of user and nice.
+        let total = time.user + time.nice + time.system + time.idle + iowait + irq + softirq + steal;
+        Self { total, idle: time.idle + iowait, iowait, steal }
+    }
+}
+
+/// Time in which something waited for a CPU, since boot, µs.
+pub(in crate::host) fn pressure_us() -> Option<u64> {
+    some_pressure_us(&std::fs::read_to_string("/proc/pressure/cpu").ok()?)
+}
+
+/// By its line: `procfs::CpuPressure` wants a second one, which kernels before 5.13 do not write.
+fn some_pressure_us(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    Some(procfs::parse_pressure_record(line).ok()?.total)
+}
+
+/// The process of a pid, if there is one.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    read(&procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?)
+}
+
+/// All processes that we are shown.
+pub(crate) fn processes() -> impl Iterator<Item = Process> {
+    let all = procfs::process::all_processes().into_iter().flatten();
+    all.filter_map(|process| read(&process.ok()?))
+}
+
+fn read(process: &procfs::process::Process) -> Option<Process> {
+    let Stat { pid, ppid, comm, state, utime, stime, cutime, cstime, .. } = process.stat().ok()?;
+    let children = u64::try_from(cutime + cstime).ok()?;
+    Some(Process {
+        pid: u32::try_from(pid).ok()?,
+        parent: u32::try_from(ppid).ok()?,
+        name: comm,
+        state,
+        ticks: utime + stime + children,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    use procfs::prelude::FromBufReadSI;
+    use rustix::process::{Pid, Signal};
+
+    use super::*;
+
+    #[test]
+    fn machine_ticks() {
+        let stat = "cpu  10 1 5 100 4 0 2 3 9 0\ncpu0 1 1 1 1\nctxt 1\nbtime 1\nprocesses 1\n";
+        let stat = KernelStats::from_buf_read(stat.as_bytes(), procfs::current_system_info()).unwrap();
+        let wanted = CpuTicks { total: 125, idle: 104, iowait: 4, steal: 3 };
+        assert_eq!(CpuTicks::from(&stat.total), wanted);
+    }
+
+    #[test]
+    fn pressure_is_read_with_and_without_a_second_line() {
+        let some = "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345\n";
+        let full = "full avg10=0.00 avg60=0.00 avg300=0.00 total=1\n";
+        for (text, wanted) in
+            [(some.to_owned(), Some(12345)), (format!("{some}{full}"), Some(12345)), (String::new(), None)]
+        {
+            assert_eq!(some_pressure_us(&text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_process_is_seen_alive_stopped_and_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        // A name may hold brackets and blanks.
+        let program = folder.path().join("a) Z (b");
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut child = Command::new(&program).arg0("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        let raw = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        let becomes = |is: fn(&Process) -> bool| {
+            let start = Instant::now();
+            while !is(&process(pid).unwrap()) {
+                assert!(start.elapsed() < Duration::from_secs(10), "{:?}", process(pid));
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        };
+        becomes(|process| !process.is_stopped() && !process.is_zombie());
+        assert!(processes().any(|found| found.pid == pid && found.parent == std::process::id()));
+        assert_eq!(process(pid).unwrap().name, "a) Z (b");
+        rustix::process::kill_process(raw, Signal::STOP).unwrap();
+        becomes(Process::is_stopped);
+        rustix::process::kill_process(raw, Signal::KILL).unwrap();
+        becomes(Process::is_zombie);
+        child.wait().unwrap();
+        assert_eq!(process(pid), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! What the kernel tells of the machine and its processes: Linux by `/proc`, other systems nothing.
+
+#[cfg_attr(target_os = "linux", path = "linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
+mod system;
+
+pub(super) use system::{cpu_ticks, pressure_us};
+pub(crate) use system::{process, processes};
+
+/// CPU time of the whole machine since boot, ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct CpuTicks {
+    /// All states together.
+    pub(super) total: u64,
+    /// Idle and waiting for I/O.
+    pub(super) idle: u64,
+    /// Waiting for I/O.
+    pub(super) iowait: u64,
+    /// Taken by the hypervisor for others.
+    pub(super) steal: u64,
+}
+
+/// A process as it is just now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
+    /// Of its program, at most 15 bytes.
+    pub(crate) name: String,
+    /// The kernel's letter for what it is at.
+    state: char,
+    /// User and system time of itself, and of its children that ended and were waited for, ticks.
+    pub(super) ticks: u64,
+}
+
+impl Process {
+    /// By a signal or a debugger.
+    pub(crate) fn is_stopped(&self) -> bool {
+        matches!(self.state, 'T' | 't')
+    }
+
+    /// It has ended, and nobody has waited for it yet.
+    pub(crate) fn is_zombie(&self) -> bool {
+        self.state == 'Z'
+    }
+}
