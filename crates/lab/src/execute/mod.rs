@@ -1,6 +1,6 @@
 //! Carrying out a plan: servers, data, guards, then run after run, each stored as it ends.
 //!
-//! The steps and their order are in [`Step`]. Whatever happens, settings are put back, what was started is
+//! The steps and their order are in [`crate::runner::Step`]. Whatever happens, settings are put back, what was started is
 //! stopped, and finished runs stay in the results file; the same command goes on where it stopped.
 
 mod arms;

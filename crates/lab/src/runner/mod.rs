@@ -1,6 +1,6 @@
 //! Carries runs out: brings servers to what a setup asks for, settles them, measures, judges, makes the record.
 //!
-//! Which of these steps a caller wants is part of the call ([`Care`]); nobody but the drop-in measures without it.
+//! Which of these steps a caller wants is part of the call (`Care`); nobody but the drop-in measures without it.
 
 mod event;
 mod happened;

@@ -1,7 +1,7 @@
 //! `pgdyno pgbench …`, and the program called by a link named `pgbench`: the drop-in.
 //!
 //! Arguments, words on both streams, files and exit codes are pgbench's (`docs/pgbench.md`); the run itself is
-//! [`lab::pgbench`]'s.
+//! [`lab::measure`]'s.
 
 mod args;
 mod connection;
