@@ -139,7 +139,12 @@ impl Collector for Steps {
         samples.push(Sample { scope: Scope::Run, source, name, time_us, value: self.seen.into() });
     }
 
-    fn end(&mut self, _measured: &Measured) -> Result<BTreeMap<String, f64>, SqlError> {
+    fn end(
+        &mut self,
+        measured: &Measured,
+        samples: &mut Vec<Sample>,
+    ) -> Result<BTreeMap<String, f64>, SqlError> {
+        self.tick((measured.elapsed / 1000) as i64, samples);
         Ok([("steps".to_owned(), self.seen.into())].into())
     }
 }

@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use support::Place;
+use support::{Place, Watched, signal};
 
 #[test]
 fn a_host_is_calibrated_and_every_measurement_kept() {
@@ -43,6 +43,24 @@ fn a_host_is_calibrated_and_every_measurement_kept() {
     // What was found stands in the page's headline, and nothing is left running.
     let page = place.run(["report", "--output", "-"]).expect(0).stdout;
     assert!(page.contains("runs are valid") || page.contains("suspect ("), "no verdict in the page");
+    place.wait_until_quiet(Duration::from_secs(10));
+}
+
+/// After a stop the cost of an operation was there without its lateness.
+#[test]
+fn a_stopped_calibration_keeps_whole_measurements() {
+    let place = Place::new();
+    let mut running =
+        Watched::start(place.command(["calibrate", "--seconds", "20", "--clients", "1", "--verbose"]));
+    // The first run of the second measurement.
+    for _ in 0..3 {
+        assert!(running.until("step: measure"), "{}", running.seen);
+    }
+    signal(running.child.id(), "INT");
+    let (status, stderr) = running.end();
+    assert_eq!(status.code(), Some(75), "{stderr}");
+    assert!(stderr.contains("2 of 8 measurements are kept"), "{stderr}");
+    assert_eq!(place.sql("SELECT count(*) FROM v_run"), "4");
     place.wait_until_quiet(Duration::from_secs(10));
 }
 

@@ -157,9 +157,14 @@ impl Calibrating<'_> {
         runner.progress.event(LabEvent::Begin { planned, stored: 0, left: left(0), results });
         // The group of runs under the same words that is measured: its number, its words, its first run.
         let mut group: Option<(usize, String, usize)> = None;
+        // What of it is not stored yet: a group is stored whole, but for a search, whose trials stand for themselves.
+        let mut pending: Vec<results::Finished> = Vec::new();
+        let mut begun = None;
         while let Some(block) = self.strategy.next(&self.done) {
             for next in block.runs {
                 if group.as_ref().is_none_or(|(number, ..)| *number != next.number) {
+                    self.store(&mut pending);
+                    begun = None;
                     if let Some(group) = group.take() {
                         self.tell_finished(runner, &group, left(group.0));
                     }
@@ -175,12 +180,18 @@ impl Calibrating<'_> {
                     });
                     group = Some((next.number, next.what.clone(), self.done.len()));
                 }
-                self.stopped(runner.stop().soon(), next.number)?;
+                self.stopped(pending.is_empty() && runner.stop().soon(), next.number)?;
                 let keep = Keep::Distributions(&self.options.results);
-                let mut ran = runner.run(&next.run, &next.setup, Care::NONE, keep)?;
+                let ran = runner.run(&next.run, &next.setup, Care::NONE, keep)?;
                 self.stopped(runner.stop().at_once(), next.number)?;
-                self.store(&mut ran.finished);
-                self.done.push(Done { run: ran.finished.run, cause: ran.cause, number: 0 });
+                self.done.push(Done { run: ran.finished.run.clone(), cause: ran.cause, number: 0 });
+                pending.push(ran.finished);
+                if next.number == planned {
+                    self.store(&mut pending);
+                } else {
+                    // One press lets the others of its group come to their end.
+                    begun.get_or_insert_with(|| runner.stop().measuring());
+                }
                 if let Some(words) = self.strategy.trial_words(&self.done) {
                     runner.progress.step(Step::Measure, words);
                 }
@@ -194,16 +205,17 @@ impl Calibrating<'_> {
 
     /// Unlike an experiment it does not go on where it stopped: the machine may be another one by then.
     fn stopped(&self, stop: bool, number: usize) -> Result<(), LabError> {
-        let kept = crate::words::count(number - 1, "measurement");
-        let what = format!("stopped; {kept} of {} are kept", self.strategy.planned());
+        let are = if number == 2 { "is" } else { "are" };
+        let what = format!("stopped; {} of {} measurements {are} kept", number - 1, self.strategy.planned());
         if stop { Err(LabError::failed(Class::Interrupted, what, "")) } else { Ok(()) }
     }
 
-    /// Stores a run, unless one before could not be.
-    fn store(&mut self, finished: &mut results::Finished) {
-        if self.not_stored.is_none() {
-            self.not_stored = self.results.keep(std::slice::from_mut(finished)).err();
+    /// Stores runs that belong together, unless some before could not be.
+    fn store(&mut self, pending: &mut Vec<results::Finished>) {
+        if self.not_stored.is_none() && !pending.is_empty() {
+            self.not_stored = self.results.keep(pending).err();
         }
+        pending.clear();
     }
 
     /// Tells of a group of runs by its first, or by the best of a search.

@@ -9,11 +9,22 @@ use target::host::HostSample;
 
 use super::Collector;
 
+/// A shorter rest at the end of a run has no samples of its own: shares of so little say nothing.
+const SHORTEST_US: i64 = 100_000;
+
 /// The machine's counters.
 pub(super) struct Host {
     server: Option<u32>,
-    /// At the beginning of the measured part, and at the last step's end.
-    seen: Option<(HostSample, HostSample)>,
+    seen: Option<Seen>,
+}
+
+/// What was seen so far.
+struct Seen {
+    /// As the measured part began.
+    began: HostSample,
+    /// At the end of the last step, and when that was.
+    last: HostSample,
+    last_us: i64,
 }
 
 impl Host {
@@ -22,33 +33,52 @@ impl Host {
     }
 }
 
-impl Collector for Host {
-    fn name(&self) -> &'static str {
-        "host"
-    }
-
-    fn begin(&mut self) -> Result<(), SqlError> {
-        let now = HostSample::take(self.server);
-        self.seen = Some((now, now));
-        Ok(())
-    }
-
-    fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
-        let source = self.name();
-        let Some((_, last)) = &mut self.seen else { return };
-        let now = HostSample::take(self.server);
-        samples.extend(now.figures_since(last).into_iter().map(|(name, value)| Sample {
+impl Seen {
+    /// What happened since the last step, up to `now`.
+    fn step(&mut self, now: HostSample, time_us: i64, samples: &mut Vec<Sample>) {
+        samples.extend(now.figures_since(&self.last).into_iter().map(|(name, value)| Sample {
             scope: Scope::Run,
-            source: source.to_owned(),
+            source: NAME.to_owned(),
             name,
             time_us,
             value,
         }));
-        *last = now;
+        (self.last, self.last_us) = (now, time_us);
+    }
+}
+
+const NAME: &str = "host";
+
+impl Collector for Host {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
-    fn end(&mut self, _measured: &Measured) -> Result<BTreeMap<String, f64>, SqlError> {
-        let began = self.seen.as_ref().map(|(began, _)| began);
-        Ok(began.map(|began| HostSample::take(self.server).figures_since(began)).unwrap_or_default())
+    fn begin(&mut self) -> Result<(), SqlError> {
+        let now = HostSample::take(self.server);
+        self.seen = Some(Seen { began: now, last: now, last_us: 0 });
+        Ok(())
+    }
+
+    fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
+        if let Some(seen) = &mut self.seen {
+            seen.step(HostSample::take(self.server), time_us, samples);
+        }
+    }
+
+    fn end(
+        &mut self,
+        measured: &Measured,
+        samples: &mut Vec<Sample>,
+    ) -> Result<BTreeMap<String, f64>, SqlError> {
+        let Some(seen) = &mut self.seen else { return Ok(BTreeMap::new()) };
+        // Once, and at once: server processes end with their connections, and what they used is nowhere until the
+        // server has taken note of it.
+        let now = HostSample::take(self.server);
+        let time_us = (measured.elapsed / 1000) as i64;
+        if time_us - seen.last_us >= SHORTEST_US {
+            seen.step(now, time_us, samples);
+        }
+        Ok(now.figures_since(&seen.began))
     }
 }

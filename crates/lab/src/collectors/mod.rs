@@ -31,11 +31,15 @@ pub trait Collector {
         let _ = (time_us, samples);
     }
 
-    /// The load is over: figures of the measured part, by name with unit last.
+    /// The load is over: figures of the measured part, by name with unit last, and the samples of what was left of it.
     ///
     /// # Errors
     /// When nothing can be seen any more.
-    fn end(&mut self, measured: &Measured) -> Result<BTreeMap<String, f64>, SqlError>;
+    fn end(
+        &mut self,
+        measured: &Measured,
+        samples: &mut Vec<Sample>,
+    ) -> Result<BTreeMap<String, f64>, SqlError>;
 }
 
 /// What can be watched.

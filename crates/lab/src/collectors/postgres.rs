@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use engine::Measured;
 use protocol::postgres::sql::{Sql, SqlError};
 
+use record::Sample;
+
 use super::Collector;
 
 /// The server's counters over one run.
@@ -33,7 +35,11 @@ impl Collector for Postgres<'_> {
 
     /// After an outage the server may have begun anew, and our connection may be gone with the clients': then nothing is
     /// known.
-    fn end(&mut self, measured: &Measured) -> Result<BTreeMap<String, f64>, SqlError> {
+    fn end(
+        &mut self,
+        measured: &Measured,
+        _samples: &mut Vec<Sample>,
+    ) -> Result<BTreeMap<String, f64>, SqlError> {
         let Some(before) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
             return Ok(BTreeMap::new());
         };

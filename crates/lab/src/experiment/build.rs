@@ -382,7 +382,7 @@ impl Builder<'_, '_> {
         let why = "load is either offered on a schedule or by users that pause";
         self.document.exclusive("load", ["rate", "users"], why);
         self.document.exclusive("load", ["promise", "limit"], "`limit` is the former name of `promise`");
-        let ladder = !factors.levels("rate").is_empty();
+        let ladder = self.document.names(&["factors"]).iter().any(|name| name == "rate");
         let other = if written.rate.is_some() { "rate" } else { "users" };
         if ladder && self.document.value(&["load", other]).is_some() {
             let message = format!("`load.{other}` and [factors] rate cannot stand together");

@@ -94,10 +94,7 @@ pub fn measure(
     let _concluding = stop.concluding();
     let mut figures = own_cost::own_figures(&engine);
     for collector in collectors {
-        if series.is_some() {
-            collector.tick((engine.elapsed / 1000) as i64, &mut samples);
-        }
-        match collector.end(&engine) {
+        match collector.end(&engine, &mut samples) {
             Ok(found) => figures.extend(found),
             Err(error) => {
                 trouble.get_or_insert(error);

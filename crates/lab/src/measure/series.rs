@@ -71,9 +71,7 @@ impl Series {
             return None;
         }
         let start_us = self.lengths.start(second.start_ns) / 1000;
-        let mut ended = None;
         if self.open.first().is_some_and(|(point, _)| point.start_us != start_us) {
-            ended = Some(start_us);
             self.close();
         }
         if self.open.is_empty() {
@@ -89,7 +87,8 @@ impl Series {
             point.skipped += figures.counts.skipped;
             response.add(&figures.response);
         }
-        ended
+        let end_ns = second.start_ns + second.length_ns as i64;
+        (self.lengths.start(end_ns) / 1000 != start_us).then_some(end_ns / 1000)
     }
 
     /// Its points, and their distributions.
@@ -140,6 +139,20 @@ mod tests {
             "nothing is lost"
         );
         points.into_iter().filter(|point| point.script == 1).collect()
+    }
+
+    /// Samples stood a step before the time they spoke of.
+    #[test]
+    fn a_step_is_over_with_its_last_second() {
+        let ends = |until, seconds: i64| {
+            let mut series = Series::of(until, None).unwrap();
+            (-1..seconds).filter_map(|number| series.add(&second(number, 1))).collect::<Vec<_>>()
+        };
+        let three = Until::Elapsed(3 * SECOND_NS.unsigned_abs());
+        assert_eq!(ends(three, 3), [1_000_000, 2_000_000, 3_000_000]);
+        // Steps of two seconds.
+        let long = Until::Elapsed(2 * STEPS.unsigned_abs() * SECOND_NS.unsigned_abs());
+        assert_eq!(ends(long, 5), [2_000_000, 4_000_000]);
     }
 
     #[test]

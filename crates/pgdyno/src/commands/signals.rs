@@ -21,7 +21,7 @@ pub(crate) fn listen() -> std::io::Result<Stop> {
             print::talk("stopping at once");
         } else {
             print::talk(
-                "stopping after this run (and the others of its pair); press Ctrl-C again to stop at once",
+                "stopping after this run, and the others of its pair if it has one; press Ctrl-C again to stop at once",
             );
         }
     })
