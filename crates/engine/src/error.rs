@@ -48,10 +48,7 @@ pub enum EngineError {
     },
     /// A driver was asked for that does not work here.
     #[error("the driver io_uring was asked for, and cannot be had: {why}; use the portable one")]
-    Driver {
-        /// Why.
-        why: String,
-    },
+    Driver { why: String },
     /// The system refused something the engine needs to move bytes.
     #[error("cannot {what}: {source}")]
     System {

@@ -20,7 +20,7 @@ use target::settings::journal::RecoverError;
 use target::sink::SinkError;
 
 /// Errors that have a class.
-trait Classified: std::fmt::Display {
+trait Classified: std::error::Error {
     fn class(&self) -> Class;
 
     /// What the server said against a statement, where that is what it is about.
@@ -51,7 +51,7 @@ macro_rules! lab_error_from {
         $(impl From<$error> for LabError {
             fn from(error: $error) -> Self {
                 let hint = error.sqlstate().map_or("", advice);
-                Self::failed(error.class(), error.to_string(), hint)
+                Self::caused(error.class(), hint, error)
             }
         })*
     };
@@ -291,8 +291,15 @@ impl Classified for EngineError {
         match self {
             Self::Plan(_) | Self::SocketPath { .. } => Class::Usage,
             Self::OpenFiles { .. } | Self::Driver { .. } | Self::System { .. } => Class::Missing,
-            Self::Setup { .. } => Class::Refused,
+            Self::Setup(_) => Class::Refused,
             Self::SetupTimeout { .. } => Class::Unreachable,
+        }
+    }
+
+    fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Setup(abort) => abort.code.as_deref(),
+            _ => None,
         }
     }
 }
@@ -314,32 +321,26 @@ impl From<NotStarted> for LabError {
         match error {
             NotStarted::Workload(error) => error.into(),
             NotStarted::Results(error) => error.into(),
-            NotStarted::Engine(error) => did_not_start(&error),
+            NotStarted::Engine(error) => error.into(),
         }
     }
-}
-
-/// Why the load could not start, as an error of the lab.
-fn did_not_start(error: &EngineError) -> LabError {
-    let class = match error {
-        EngineError::SetupTimeout { .. } => Class::Unreachable,
-        EngineError::Plan(_) | EngineError::SocketPath { .. } => Class::Usage,
-        EngineError::OpenFiles { .. } | EngineError::Driver { .. } | EngineError::System { .. } => {
-            Class::Missing
-        }
-        EngineError::Setup(_) => Class::Refused,
-    };
-    let code = match error {
-        EngineError::Setup(abort) => abort.code.as_deref(),
-        _ => None,
-    };
-    let hint = code.map_or("", advice);
-    LabError::failed(class, error.to_string(), hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// They were flattened to texts.
+    #[test]
+    fn errors_keep_their_sources() {
+        let said = SqlError { sqlstate: Some("42P01".to_owned()), text: "ERROR:  any words".into() };
+        let settings = SettingsError::Sql { doing: "looking", error: said.clone() };
+        let error = LabError::from(TargetError::Settings(settings)).told_as("in other words".to_owned());
+        let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let first = chain.last().and_then(|first| first.downcast_ref::<SqlError>());
+        assert_eq!(first, Some(&said));
+        assert_eq!((error.to_string().as_str(), error.class()), ("in other words", Class::Missing));
+    }
 
     /// "permission denied" came with the advice to make pgbench's tables.
     #[test]

@@ -74,13 +74,14 @@ pub enum LabError {
         what: String,
         /// What to try; empty when there is nothing to advise.
         hint: String,
+        /// What it came from, where another part said it.
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
     /// A file could not be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// What was attempted: "read", "write".
         doing: &'static str,
-        /// Which file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -129,13 +130,22 @@ impl LabError {
     /// An error of a class, with what to try.
     #[must_use]
     pub fn failed(class: Class, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Failed { class, what: what.into(), hint: hint.into() }
+        Self::Failed { class, what: what.into(), hint: hint.into(), source: None }
+    }
+
+    /// Another part's error, which says all that is to be said.
+    pub(crate) fn caused<E>(class: Class, hint: &str, error: E) -> Self
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        Self::Failed { class, what: error.to_string(), hint: hint.to_owned(), source: Some(Box::new(error)) }
     }
 
     /// The same kind of error and advice in other words.
     #[must_use]
     pub(crate) fn told_as(self, what: String) -> Self {
-        Self::Failed { class: self.class(), what, hint: self.hint().unwrap_or_default() }
+        let (class, hint) = (self.class(), self.hint().unwrap_or_default());
+        Self::Failed { class, what, hint, source: Some(Box::new(self)) }
     }
 
     /// Kind of the error.

@@ -47,7 +47,6 @@ pub struct Run {
     /// Length of the measured part, seconds.
     pub measured_s: f64,
     pub validity: Validity,
-    /// Why not.
     pub doubts: Vec<Doubt>,
     /// Why it is to be measured again, where it is: it stays as it is, and does not count as done.
     pub set_aside: Option<String>,

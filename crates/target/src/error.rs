@@ -13,10 +13,8 @@ use crate::settings::journal::Left;
 /// Why a target cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The managed server.
     #[error(transparent)]
     Managed(#[from] ManagedError),
-    /// The connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The connection, to a server that is not as it was.
@@ -25,7 +23,7 @@ pub enum TargetError {
          back with: pgdyno target restore", left.list()
     )]
     AwayAndChanged {
-        /// Why.
+        #[source]
         error: ConnectError,
         /// What is to be put back.
         left: Box<Left>,
@@ -33,31 +31,23 @@ pub enum TargetError {
     /// The connection string.
     #[error("connection string: {0}")]
     ConnInfo(#[from] ConnInfoError),
-    /// The settings.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The home.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The account.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// A statement.
     #[error("while {doing}: {error}")]
     Sql {
         /// What was being done.
         doing: &'static str,
         /// What the server said.
+        #[source]
         error: SqlError,
     },
     /// An extension that is not in a database of a server that is not ours.
     #[error("database {database} has no extension {extension}; run there: CREATE EXTENSION {extension}")]
-    NoExtension {
-        /// Database.
-        database: String,
-        /// Extension.
-        extension: String,
-    },
+    NoExtension { database: String, extension: String },
     /// Something that needs more than SQL.
     #[error(transparent)]
     NotAvailable(#[from] NotAvailable),
@@ -67,8 +57,6 @@ pub enum TargetError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} not available: {reason}")]
 pub struct NotAvailable {
-    /// What.
     pub what: &'static str,
-    /// Why.
     pub reason: &'static str,
 }

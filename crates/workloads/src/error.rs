@@ -47,7 +47,6 @@ pub enum WorkloadError {
          nothing, without an error); load with osm2pgsql's default projection, or transform the column"
     )]
     WrongSrid {
-        /// The table.
         table: String,
         /// Its geometry column.
         column: String,
@@ -74,7 +73,6 @@ pub enum WorkloadError {
     /// A file could not be read.
     #[error("{path}: {problem}", path = path.display())]
     File {
-        /// Which.
         path: PathBuf,
         /// What is wrong with it, and what to try.
         problem: String,
@@ -82,7 +80,6 @@ pub enum WorkloadError {
     /// A program could not be run or failed.
     #[error("{program} failed: {problem}")]
     Program {
-        /// Which.
         program: String,
         /// Its own last words, or what the system said.
         problem: String,

@@ -26,6 +26,6 @@ mod words;
 mod workload;
 
 pub use error::WorkloadError;
-pub use list::{Preparation, Spec};
+pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
 pub use workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};

@@ -1,12 +1,14 @@
 //! The list of workloads: what clients ask ([`Spec`]), and the jobs that put data on a target first ([`Preparation`]).
 //! Adding one touches its folder and this file.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::WorkloadError;
-use crate::jobs::{Job, file_name};
+use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
 use crate::sql_file::SqlFile;
 use crate::workload::ClientWorkload;
@@ -80,16 +82,62 @@ impl Spec {
 
 /// The jobs of an experiment, e.g. `osm = { extract = "malta.osm.pbf" }`, `sql = ["views.sql"]`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Preparation {
     /// An OSM extract to load.
     pub osm: Option<osm::Options>,
     /// pgbench's tables.
     pub pgbench: Option<init::InitOptions>,
     /// SQL files, in order.
+    #[serde(deserialize_with = "one_or_many")]
     pub sql: Vec<PathBuf>,
 }
 
+/// A file that a preparation reads.
+#[derive(Debug)]
+pub struct PreparedFrom<'a> {
+    /// Where it is named below `prepare`: `osm.extract`, `sql.[0]`.
+    pub key: Vec<String>,
+    /// Its place, as written until the reader of the experiment file changes it.
+    pub path: &'a mut PathBuf,
+    /// Says what is wrong with the file, if anything.
+    pub check: fn(&Path) -> Result<(), String>,
+}
+
 impl Preparation {
+    /// Jobs whose options are a table.
+    pub const TABLES: [&'static str; 2] = ["osm", "pgbench"];
+
+    /// The files it reads.
+    pub fn files_mut(&mut self) -> Vec<PreparedFrom<'_>> {
+        let mut files = Vec::new();
+        if let Some(osm) = &mut self.osm {
+            let key = |name: &str| vec!["osm".to_owned(), name.to_owned()];
+            files.push(PreparedFrom {
+                key: key("extract"),
+                path: &mut osm.extract,
+                check: |path| osm::check_extract(path).map(drop).map_err(|error| error.to_string()),
+            });
+            let style = osm.style.as_mut();
+            files.extend(style.map(|path| PreparedFrom { key: key("style"), path, check: must_be_readable }));
+        }
+        files.extend(self.sql.iter_mut().enumerate().map(|(index, path)| PreparedFrom {
+            key: vec!["sql".to_owned(), format!("[{index}]")],
+            path,
+            check: must_be_readable,
+        }));
+        files
+    }
+
+    /// What is wrong with ranges and words, each with the table it is in.
+    #[must_use]
+    pub fn problems(&self) -> Vec<(&'static str, WorkloadError)> {
+        let osm = self.osm.as_ref().and_then(|osm| osm.validate().err());
+        let pgbench = self.pgbench.as_ref().and_then(|options| options.validate().err());
+        let found = Self::TABLES.into_iter().zip([osm, pgbench]);
+        found.filter_map(|(table, error)| Some((table, error?))).collect()
+    }
+
     /// The jobs in the order they are done; no two have one name.
     #[must_use]
     pub fn jobs(&self) -> Vec<Box<dyn Job + '_>> {
@@ -115,6 +163,33 @@ impl Preparation {
             sql: self.sql.iter().map(|path| file_name(path).into()).collect(),
         }
     }
+}
+
+/// `"a.sql"`, or `["a.sql", "b.sql"]`.
+fn one_or_many<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<PathBuf>, D::Error> {
+    struct Either;
+
+    impl<'de> Visitor<'de> for Either {
+        type Value = Vec<PathBuf>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a string")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, path: &str) -> Result<Self::Value, E> {
+            Ok(vec![path.into()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut paths = Vec::new();
+            while let Some(path) = list.next_element()? {
+                paths.push(path);
+            }
+            Ok(paths)
+        }
+    }
+
+    source.deserialize_any(Either)
 }
 
 #[cfg(test)]

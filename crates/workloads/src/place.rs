@@ -14,7 +14,6 @@ use crate::error::WorkloadError;
 /// A PostgreSQL server, and those that take its place.
 #[derive(Debug, Clone)]
 pub struct PostgresPlace {
-    /// The server.
     pub place: Place,
     /// Where a client that lost this server looks for it, in this order, the server itself first; only there when empty.
     pub again: Vec<Place>,

@@ -84,7 +84,6 @@ pub struct Row {
     pub start_lag: Option<Lateness>,
     /// Whether the runs behind the row can be believed.
     pub validity: Validity,
-    /// Why not.
     pub doubts: Vec<Doubt>,
 }
 

@@ -2,7 +2,7 @@
 //! something stands in its place, so that the rest is looked at too.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::Parameters;
@@ -84,7 +84,7 @@ impl Builder<'_, '_> {
                 self.document.must_be_table(&["workload", &name, kind]);
             }
         }
-        for options in ["osm", "pgbench"] {
+        for options in Preparation::TABLES {
             self.document.must_be_table(&["prepare", options]);
         }
     }
@@ -169,35 +169,20 @@ impl Builder<'_, '_> {
         Some(url)
     }
 
-    fn prepare(&mut self, written: written::Prepare) -> Preparation {
-        let osm = written.osm.map(|osm| self.osm(osm));
-        if let Some(Err(error)) = written.pgbench.as_ref().map(|options| options.validate()) {
-            self.workload_error(&["prepare", "pgbench"], &error);
-        }
-        let path = |this: &mut Self, place: &[&str], value: &Value| {
-            let path = this.expanded(place, &text(value)?).map(|path| this.folder().join(path));
-            Ok(path.inspect(|path| this.must_be_readable(place, path)))
-        };
-        let sql: Vec<Option<PathBuf>> = self.each(&["prepare", "sql"], &written.sql, path);
-        Preparation { osm, pgbench: written.pgbench, sql: sql.into_iter().flatten().collect() }
-    }
-
-    fn osm(&mut self, mut options: workloads::osm::Options) -> workloads::osm::Options {
-        let extract = ["prepare", "osm", "extract"];
-        if let Some(path) = self.expanded(&extract, &options.extract.to_string_lossy()) {
-            options.extract = self.folder().join(path);
-            if let (true, Err(error)) = (self.look, workloads::osm::check_extract(&options.extract)) {
-                self.document.wrong(&extract, error.to_string(), None);
+    fn prepare(&mut self, mut written: Preparation) -> Preparation {
+        for file in written.files_mut() {
+            let place: Vec<&str> =
+                ["prepare"].into_iter().chain(file.key.iter().map(String::as_str)).collect();
+            let Some(path) = self.expanded(&place, &file.path.to_string_lossy()) else { continue };
+            *file.path = self.folder().join(path);
+            if let (true, Err(why)) = (self.look, (file.check)(file.path)) {
+                self.document.wrong(&place, why, None);
             }
         }
-        options.style = options.style.map(|style| self.folder().join(style));
-        if let Some(style) = &options.style {
-            self.must_be_readable(&["prepare", "osm", "style"], style);
+        for (table, error) in written.problems() {
+            self.workload_error(&["prepare", table], &error);
         }
-        if let Err(error) = options.validate() {
-            self.workload_error(&["prepare", "osm"], &error);
-        }
-        options
+        written
     }
 
     fn workloads(&mut self, written: BTreeMap<String, Spec>) -> Vec<NamedWorkload> {
@@ -438,17 +423,6 @@ impl Builder<'_, '_> {
             (None, None) => {}
         }
         DurationSpec::Fixed(DURATION)
-    }
-
-    /// Notes a file that cannot be read, if files are looked at.
-    fn must_be_readable(&mut self, place: &[&str], path: &Path) {
-        let opened = self.look.then(|| std::fs::File::open(path).and_then(|file| file.metadata()));
-        let why = match opened {
-            Some(Ok(data)) if data.is_dir() => format!("{} is a folder", path.display()),
-            Some(Err(error)) => format!("{} cannot be read: {error}", path.display()),
-            _ => return,
-        };
-        self.document.wrong(place, why, None);
     }
 
     /// A text in which `$NAME` stands for a variable's value.

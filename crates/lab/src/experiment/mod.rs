@@ -34,7 +34,6 @@ pub enum ReadError {
     /// The file is not there, or may not be read.
     #[error("cannot read the experiment file {}: {source}", path.display())]
     Unreadable {
-        /// Which.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -42,7 +41,6 @@ pub enum ReadError {
     /// It holds no text, or is no file.
     #[error("{} is no experiment file: {source}", path.display())]
     NoExperiment {
-        /// Which.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,

@@ -10,7 +10,6 @@ use serde_json::Value;
 pub enum TargetSpec {
     /// A server that pgdyno makes and owns.
     Managed {
-        /// Its name.
         name: String,
         /// Major version; `None` for the newest found.
         version: Option<u32>,

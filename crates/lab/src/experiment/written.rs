@@ -7,8 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use toml::Value;
-use workloads::Spec;
-use workloads::pgbench::init::InitOptions;
+use workloads::{Preparation, Spec};
 
 use super::model::{CellOrder, Compare};
 use super::values::{List, Time, Whole, time};
@@ -32,7 +31,7 @@ pub(super) struct File {
     pub(super) taste: Option<String>,
     pub(super) seed: Option<Whole<0, MAX_SEED>>,
     pub(super) target: Option<Target>,
-    pub(super) prepare: Prepare,
+    pub(super) prepare: Preparation,
     pub(super) workload: BTreeMap<String, Spec>,
     pub(super) factors: BTreeMap<String, List>,
     pub(super) beside: Option<Beside>,
@@ -59,14 +58,6 @@ pub(super) struct Managed {
     pub(super) version: Option<Value>,
     pub(super) extensions: List,
     pub(super) redis: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Prepare {
-    pub(super) osm: Option<workloads::osm::Options>,
-    pub(super) pgbench: Option<InitOptions>,
-    pub(super) sql: List,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,8 +109,8 @@ pub(super) struct Full {
     pub(super) measure: Measure,
 }
 
-/// Tables with the keys that they may have, by their dotted paths; those of workloads, `prepare.osm` and
-/// `prepare.pgbench` belong to the workloads.
+/// Tables with the keys that they may have, by their dotted paths; those of workloads and of jobs belong to
+/// them.
 pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
     let varied = [
         ("factors", crate::factors::names()),
@@ -130,7 +121,7 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
         ("", keys::<File>()),
         ("target", keys::<Target>()),
         ("target.managed", keys::<Managed>()),
-        ("prepare", keys::<Prepare>()),
+        ("prepare", keys::<Preparation>()),
         ("beside", keys::<Beside>()),
         ("compare", keys::<Compare>()),
         ("load", keys::<Load>()),

@@ -14,7 +14,8 @@ mod table;
 use std::collections::BTreeMap;
 
 use record::RunKey;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use workloads::jobs::Inputs;
 use workloads::{Preparation, Spec};
 
@@ -84,13 +85,24 @@ pub struct Content {
 }
 
 /// What is put on the target first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Default)]
 pub struct PlannedPreparation {
     /// The jobs; the paths in them are those of this machine and no part of the identity.
     #[serde(flatten)]
     pub jobs: Preparation,
     /// Content of the files they read.
     pub inputs: Inputs,
+}
+
+impl<'de> Deserialize<'de> for PlannedPreparation {
+    /// A flattened table that refuses unknown keys would refuse `inputs`.
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let mut jobs = serde_json::Map::deserialize(source)?;
+        let inputs = jobs.remove("inputs").map(Inputs::deserialize).transpose();
+        let jobs = Preparation::deserialize(serde_json::Value::Object(jobs));
+        let (inputs, jobs) = (inputs.map_err(D::Error::custom)?, jobs.map_err(D::Error::custom)?);
+        Ok(Self { jobs, inputs: inputs.unwrap_or_default() })
+    }
 }
 
 /// A workload, with the texts it stands for.

@@ -91,7 +91,6 @@ pub const EVENTS_VERSION: u32 = 1;
 pub enum LabEvent {
     /// A step begins.
     Step {
-        /// Which.
         step: Step,
         /// What is done, in words.
         what: String,
@@ -165,7 +164,6 @@ pub enum LabEvent {
         promise: Option<Promise>,
         /// Whether it can be believed.
         validity: Validity,
-        /// Why not.
         doubts: Vec<Doubt>,
         /// Expected time to the end of the experiment.
         left: Duration,

@@ -162,7 +162,6 @@ impl Results {
         Ok(Self { store, path, experiment, at, again, known, begun, numbers })
     }
 
-    /// The file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -33,11 +33,12 @@ impl Ready {
         mut progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
         progress.step(Step::Guard, format!("{name}: does it do something?"));
-        let named = |error: LabError| match error {
-            LabError::Failed { class, what, hint } => {
-                LabError::Failed { class, what: format!("workload {name}: {what}"), hint }
+        let named = |error: LabError| match &error {
+            LabError::Failed { what, .. } => {
+                let what = format!("workload {name}: {what}");
+                error.told_as(what)
             }
-            other => other,
+            _ => error,
         };
         stage.with_site(|site| workload.check(site)).map_err(named)?;
         let prepared = stage.with_site(|site| workload.prepare(site, seed)).map_err(named)?;

@@ -66,7 +66,6 @@ pub enum TxStatus {
 /// A setting as the server reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting<'a> {
-    /// The setting.
     pub name: &'a [u8],
     /// Its value.
     pub value: &'a [u8],

@@ -81,7 +81,6 @@ pub struct Database {
     pub port: u16,
     /// User.
     pub user: String,
-    /// Database.
     pub dbname: String,
     /// Password, if the server asks for one.
     pub password: Option<String>,

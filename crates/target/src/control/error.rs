@@ -20,16 +20,12 @@ pub enum ConnectError {
     },
     /// Nobody listens there.
     #[error("no server listens at {place}; check that it runs, and host and port")]
-    Refused {
-        /// Where.
-        place: String,
-    },
+    Refused { place: String },
     /// No answer in time.
     #[error(
         "no answer from {place} within {seconds} s; check host, port and firewall, or raise connect_timeout"
     )]
     TimedOut {
-        /// Where.
         place: String,
         /// How long was waited.
         seconds: u64,
@@ -39,28 +35,16 @@ pub enum ConnectError {
         "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out of \
          other people's sight"
     )]
-    PasswordNeeded {
-        /// Where.
-        place: String,
-        /// Role.
-        user: String,
-    },
+    PasswordNeeded { place: String, user: String },
     /// The password is wrong.
     #[error("{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL")]
-    WrongPassword {
-        /// Where.
-        place: String,
-        /// Role.
-        user: String,
-    },
+    WrongPassword { place: String, user: String },
     /// The role may not connect so.
     #[error(
         "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
     )]
     NotAllowed {
-        /// Where.
         place: String,
-        /// Role.
         user: String,
         /// What the server said.
         message: String,
@@ -68,7 +52,6 @@ pub enum ConnectError {
     /// The server has no connection left.
     #[error("{place} takes no more connections: {message}; use fewer clients, or raise max_connections")]
     TooManyConnections {
-        /// Where.
         place: String,
         /// What the server said.
         message: String,
@@ -78,16 +61,10 @@ pub enum ConnectError {
         "{place} has no database {database:?}; create it (createdb {}), or name another one",
         in_shell(database)
     )]
-    NoDatabase {
-        /// Where.
-        place: String,
-        /// Name.
-        database: String,
-    },
+    NoDatabase { place: String, database: String },
     /// The server starts, stops or recovers.
     #[error("{place} takes no connections now: {message}; try again when it is ready")]
     NotReady {
-        /// Where.
         place: String,
         /// What the server said.
         message: String,
@@ -95,7 +72,6 @@ pub enum ConnectError {
     /// TLS did not come up.
     #[error("TLS to {place} failed: {source}; check sslmode, sslrootcert and the server's certificate")]
     Tls {
-        /// Where.
         place: String,
         /// What went wrong.
         source: io::Error,
@@ -116,20 +92,10 @@ pub enum ConnectError {
     },
     /// The server refused otherwise, or speaks something else.
     #[error("connection to {place} failed: {source}")]
-    Login {
-        /// Where.
-        place: String,
-        /// Why.
-        source: LoginError,
-    },
+    Login { place: String, source: LoginError },
     /// The system refused otherwise.
     #[error("connection to {place} failed: {source}")]
-    Io {
-        /// Where.
-        place: String,
-        /// Why.
-        source: io::Error,
-    },
+    Io { place: String, source: io::Error },
 }
 
 impl ConnectError {

@@ -18,7 +18,6 @@ pub struct Wanted<'a> {
     pub host: Option<&'a str>,
     /// Port.
     pub port: Option<&'a str>,
-    /// Role.
     pub user: Option<&'a str>,
     /// Name of the program, for `pg_stat_activity`, unless another one is given.
     pub program: &'a str,

@@ -140,10 +140,18 @@ fn set_tcp_options(socket: &socket2::Socket, options: &TcpOptions) -> io::Result
     let TcpOptions { keepalives, idle, interval, count, user_timeout } = *options;
     socket.set_tcp_nodelay(true)?;
     if keepalives {
-        let keepalive = idle.map_or(TcpKeepalive::new(), |time| TcpKeepalive::new().with_time(time));
-        let keepalive = interval.map_or(keepalive.clone(), |time| keepalive.with_interval(time));
-        let keepalive = count.map_or(keepalive.clone(), |count| keepalive.with_retries(count));
-        socket.set_tcp_keepalive(&keepalive)?;
+        let new = TcpKeepalive::new;
+        let options = [
+            ("keepalives_idle", idle.map(|time| new().with_time(time))),
+            ("keepalives_interval", interval.map(|time| new().with_interval(time))),
+            ("keepalives_count", count.map(|count| new().with_retries(count))),
+        ];
+        socket.set_keepalive(true)?;
+        for (name, keepalive) in options {
+            // The system's bounds are its own: it says no more than "invalid argument".
+            let refused = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+            keepalive.map_or(Ok(()), |keepalive| socket.set_tcp_keepalive(&keepalive)).map_err(refused)?;
+        }
     }
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(user_timeout)?;
@@ -259,5 +267,15 @@ mod tests {
         let off = TcpOptions { keepalives: false, ..options };
         let socket = Socket::connect(&address, &off, &mut || Ok(())).unwrap().0;
         assert!(!socket.keepalive().unwrap());
+    }
+
+    /// It was "Invalid argument", and no more.
+    #[test]
+    fn a_keepalive_setting_that_the_system_refuses_is_named() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let options = TcpOptions { count: Some(100_000), ..TcpOptions::default() };
+        let error = Socket::connect(&address, &options, &mut || Ok(())).unwrap_err();
+        assert!(error.to_string().starts_with("keepalives_count: "), "{error}");
     }
 }

@@ -25,7 +25,6 @@ pub enum PlaceError {
     /// A folder could not be made or read.
     #[error("cannot use folder {}: {source}; set PGDYNO_HOME to another one", folder.display())]
     Folder {
-        /// Which.
         folder: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -45,10 +44,7 @@ pub enum PlaceError {
     },
     /// A socket folder is there already and is not ours alone.
     #[error("socket folder {} belongs to somebody else or is open to others; remove it", folder.display())]
-    NotPrivate {
-        /// Which.
-        folder: PathBuf,
-    },
+    NotPrivate { folder: PathBuf },
     /// No folder is short enough for a socket.
     #[error("no folder is short enough for a Unix socket ({} has more than 107 bytes)", socket.display())]
     SocketTooLong {

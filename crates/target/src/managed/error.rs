@@ -34,7 +34,6 @@ pub enum ManagedError {
     /// Another pgdyno uses it.
     #[error("managed server {name:?} is in use by another pgdyno{}; wait for it, or use another name", by(.pid))]
     InUse {
-        /// Its name.
         name: String,
         /// Pid of the other pgdyno, where known.
         pid: Option<u32>,
@@ -51,7 +50,6 @@ pub enum ManagedError {
          remove it with: pgdyno target destroy"
     )]
     OtherVersion {
-        /// Its name.
         name: String,
         /// Major version of its data.
         made_by: u32,
@@ -100,7 +98,6 @@ pub enum ManagedError {
     /// An extension is not installed.
     #[error("extension {extension} is not installed for PostgreSQL {major}; {advice}")]
     MissingExtension {
-        /// Its name.
         extension: String,
         /// Major version of the server.
         major: u32,
@@ -113,12 +110,12 @@ pub enum ManagedError {
         /// What was being done.
         doing: String,
         /// What the server said.
+        #[source]
         error: SqlError,
     },
     /// A file of ours cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

@@ -14,7 +14,6 @@ use crate::home::Home;
 /// A managed server as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Its name.
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,

@@ -52,7 +52,6 @@ pub enum RedisError {
     /// A file of its folder.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

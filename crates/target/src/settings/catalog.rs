@@ -20,7 +20,6 @@ pub enum Way {
 /// One row of `pg_settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
-    /// Name.
     pub name: String,
     /// Value in force, in `unit`s.
     pub setting: String,

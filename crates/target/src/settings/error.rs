@@ -14,7 +14,6 @@ use crate::managed::ManagedError;
 /// A setting that is not what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Setting.
     pub name: String,
     /// As asked for.
     pub wanted: String,
@@ -34,7 +33,6 @@ pub enum SettingsError {
     /// A share that makes no sense.
     #[error("{name}: {source}")]
     Value {
-        /// Setting.
         name: String,
         /// What is wrong.
         source: ExpressionError,
@@ -49,14 +47,10 @@ pub enum SettingsError {
     },
     /// A setting that nobody can change.
     #[error("setting {name} is fixed when the server is built or its data is made; it cannot be a factor")]
-    Fixed {
-        /// Setting.
-        name: String,
-    },
+    Fixed { name: String },
     /// A setting that pgdyno itself works by.
     #[error("setting {name} cannot be a factor: {why}")]
     Reserved {
-        /// Setting.
         name: String,
         /// What pgdyno needs it for.
         why: &'static str,
@@ -64,7 +58,6 @@ pub enum SettingsError {
     /// A value that the server would refuse.
     #[error("{name} = {value} cannot be; {wanted}")]
     Impossible {
-        /// Setting.
         name: String,
         /// As asked for.
         value: String,
@@ -99,11 +92,10 @@ pub enum SettingsError {
     NeedsRestart(Vec<String>),
     /// What is there now cannot be read, so it could not be put back.
     #[error("the former values cannot be read, so nothing is changed: {0}")]
-    FormerUnknown(SqlError),
+    FormerUnknown(#[source] SqlError),
     /// The journal cannot be kept.
     #[error("cannot keep the journal {}, so nothing is changed: {source}", path.display())]
     Journal {
-        /// File.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -123,6 +115,7 @@ pub enum SettingsError {
         /// What was being done.
         doing: &'static str,
         /// What the server said.
+        #[source]
         error: SqlError,
     },
     /// The managed server failed.

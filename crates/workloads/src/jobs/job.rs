@@ -82,3 +82,12 @@ impl std::fmt::Debug for JobSite<'_> {
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
+
+/// Says why a file cannot be read, if so.
+pub(crate) fn must_be_readable(path: &Path) -> Result<(), String> {
+    match std::fs::File::open(path).and_then(|file| file.metadata()) {
+        Ok(data) if data.is_dir() => Err(format!("{} is a folder", path.display())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+    }
+}

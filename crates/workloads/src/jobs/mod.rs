@@ -7,8 +7,8 @@ mod report;
 mod runtime;
 
 pub use child::{ChildEnd, ChildOrder, Output, RunChild};
-pub(crate) use job::file_name;
 pub use job::{Inputs, Job, JobSite};
+pub(crate) use job::{file_name, must_be_readable};
 pub use relations::relation_sizes;
 pub use report::{JobReport, PhaseTimer};
 pub use runtime::{Connection, Runtime};

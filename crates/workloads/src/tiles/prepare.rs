@@ -16,7 +16,6 @@ use protocol::postgres::sql::{Sql, long};
 /// The tiles chosen for one layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Picked {
-    /// The table.
     pub(super) table: String,
     /// For each zoom its tiles, with repetitions; zooms without any are left out.
     pub(super) zooms: Vec<Vec<Tile>>,

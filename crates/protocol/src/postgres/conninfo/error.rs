@@ -29,24 +29,19 @@ pub enum ConnInfoError {
     /// A value that its option does not take.
     #[error("invalid {keyword} value (expected {expected})")]
     Value {
-        /// The option.
         keyword: &'static str,
         /// What it takes.
         expected: &'static str,
     },
     /// A value that looks like a piece of a connection string, and so may hold a password.
     #[error("invalid {keyword} value: {}", misplaced(keyword))]
-    Misplaced {
-        /// The option.
-        keyword: &'static str,
-    },
+    Misplaced { keyword: &'static str },
     /// Two options that cannot go together.
     #[error("{0}")]
     Conflict(String),
     /// An option of libpq that pgdyno does not have.
     #[error("connection option \"{keyword}\" is not supported: {reason}")]
     Unsupported {
-        /// The option.
         keyword: &'static str,
         /// What it would need, or what to use instead.
         reason: &'static str,
@@ -77,7 +72,6 @@ pub enum ConnInfoError {
     /// A line of the service file that is wrong.
     #[error("{what} in service file \"{}\", line {line}", .path.display())]
     ServiceLine {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -89,7 +83,6 @@ pub enum ConnInfoError {
     File {
         /// What it is for.
         what: &'static str,
-        /// Its path.
         path: PathBuf,
         /// What the system said.
         error: String,

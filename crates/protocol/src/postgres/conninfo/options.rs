@@ -71,7 +71,6 @@ pub enum RootCertificates {
 pub struct ClientCertificate {
     /// The certificate, its issuers after it.
     pub certificate: PathBuf,
-    /// The key.
     pub key: PathBuf,
 }
 

@@ -33,7 +33,6 @@ pub enum TlsError {
     File {
         /// What it is for.
         what: &'static str,
-        /// Its path.
         path: PathBuf,
         /// What the system said.
         error: String,
@@ -53,7 +52,6 @@ pub enum TlsError {
     Empty {
         /// What it should hold.
         what: &'static str,
-        /// Its path.
         path: PathBuf,
     },
     /// Others can read the private key.
@@ -71,7 +69,6 @@ pub enum TlsError {
     ClientCertificate {
         /// The certificate's path.
         path: PathBuf,
-        /// Why.
         error: String,
     },
     /// The library refuses the versions asked for.

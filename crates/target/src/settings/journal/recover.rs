@@ -32,21 +32,16 @@ pub enum RecoverError {
     },
     /// The server does not say who it is.
     #[error("the server does not say who it is: {0}")]
-    Identity(SqlError),
+    Identity(#[source] SqlError),
     /// The server refuses.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The journal cannot be read.
     #[error("the journal {} cannot be read: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
     /// The journal cannot be removed.
     #[error("the journal cannot be removed: {0}")]
-    Close(std::io::Error),
+    Close(#[source] std::io::Error),
 }
 
 /// What became of an earlier journal.
@@ -54,14 +49,12 @@ pub enum RecoverError {
 pub enum Recovered {
     /// Everything is as it was.
     Undone {
-        /// The server.
         dsn: String,
         /// What was done.
         undone: Undone,
     },
     /// It is still to be undone.
     Pending {
-        /// What.
         left: Left,
         /// Why it was not possible now.
         error: RecoverError,

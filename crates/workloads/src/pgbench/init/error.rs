@@ -13,7 +13,6 @@ pub enum InitError {
     Options(WorkloadError),
     /// The server refused a statement, or was lost over it.
     Query {
-        /// The statement.
         sql: String,
         /// What was said against it.
         error: SqlError,

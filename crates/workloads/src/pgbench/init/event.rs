@@ -44,7 +44,6 @@ pub enum Event {
 /// How far the rows of a table are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// The table.
     pub table: &'static str,
     /// Rows made, those an earlier run left among them.
     pub done: u64,
