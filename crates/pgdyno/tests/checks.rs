@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use support::{Place, Server, Watched, finish, line_of};
@@ -214,4 +216,51 @@ fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
     assert_eq!(count("workload = 'things' and validity <> 'invalid'"), 8, "each round once");
     assert_eq!((count("validity = 'invalid'"), count("true")), (2, 18));
     again().expect(64).says(&["finished"]);
+}
+
+/// Opening a pipe waits for somebody to write into it, a device may have no end: both hung, and Ctrl-C did not help.
+#[test]
+fn pipes_and_devices_are_no_files_to_read() {
+    let place = Place::new();
+    let pipe = place.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for file in [pipe.as_path(), Path::new("/dev/zero")] {
+        let shown = file.to_str().unwrap();
+        place.run(["osm", "load", shown]).expect(65).says(&[shown, "no file, but a pipe or a device"]);
+        let url = format!("postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert={shown}");
+        place.run(["bench", &url, "-t", "1"]).says(&[shown, "a pipe or a device"]);
+        let text = format!(
+            "question = \"?\"\n[target]\nmanaged = {{}}\n[prepare]\nsql = {shown:?}\n[workload.a]\n\
+             pgbench = {{ builtin = \"select-only\" }}\n"
+        );
+        let experiment = place.write("pipe.toml", text);
+        place
+            .run(["run", "--dry-run", experiment.to_str().unwrap()])
+            .expect(65)
+            .says(&["a pipe or a device"]);
+    }
+}
+
+/// It ran on, and nobody had said so.
+#[test]
+fn a_server_that_could_not_be_given_its_extensions_is_stopped_again() {
+    let place = Place::new();
+    place.run(["target", "start", "bare", "--extensions", "nosuch"]).expect(68).says(&["nosuch"]);
+    place.wait_until_quiet(Duration::from_secs(10));
+    let status = place.run(["target", "status", "--format", "csv"]).expect(0).stdout;
+    assert!(status.contains("bare,stopped"), "{status}");
+    place.run(["target", "destroy", "bare"]).expect(0);
+}
+
+/// It said that there was no server.
+#[test]
+fn a_home_that_may_not_be_looked_into_is_told() {
+    let place = Place::new();
+    let clusters = place.home().join("clusters");
+    std::fs::create_dir_all(place.home()).unwrap();
+    // No right is needed for it to be no folder.
+    std::fs::write(&clusters, "").unwrap();
+    let told = place.run(["target", "status"]);
+    assert!(!told.stderr.contains("no private server"), "{}", told.stderr);
+    assert!(told.stderr.contains(clusters.to_str().unwrap()), "{}", told.stderr);
 }

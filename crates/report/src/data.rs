@@ -113,7 +113,7 @@ impl ReportData {
         self.runs.iter().filter(|run| run.kind == RunKind::Job)
     }
 
-    fn client_runs(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn client_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.kind == RunKind::Client)
     }
 

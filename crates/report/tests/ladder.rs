@@ -119,7 +119,7 @@ fn a_ladder_of_rates_gets_its_charts() {
             "look: achieved over offered rate",
             "promise 20 ms",
             "all that was offered",
-            &format!("Overloaded at {at}: there the times are those of the transactions that were started"),
+            &format!("At {at} not all transactions were started: the times are of those that were"),
             &format!("Overloaded at {at}. What falls below"),
         ] {
             assert!(page.contains(words), "no {words:?}");

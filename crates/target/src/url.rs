@@ -10,7 +10,7 @@ use crate::child::Watchdog;
 use crate::control::{Control, connect, places_from};
 use crate::error::TargetError;
 use crate::home::Home;
-use crate::settings::journal::{Access, Journal, Recovered, Scope, left_at, recover};
+use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, left_at, recover};
 
 /// What we may do on a server that is not ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,9 @@ fn described(dsn: &str) -> Result<Config, TargetError> {
 
 /// Connects; a server that is away may have settings on it that a killed pgdyno left.
 fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, TargetError> {
-    connect(config).map_err(|error| match left_at(home, config).into_iter().next() {
+    // A pgdyno at work there puts back itself what it changed.
+    let killed = |left: &Left| !matches!(left.by, LeftBy::Living(_));
+    connect(config).map_err(|error| match left_at(home, config).into_iter().find(killed) {
         Some(left) => TargetError::AwayAndChanged { error, left: Box::new(left) },
         None => error.into(),
     })

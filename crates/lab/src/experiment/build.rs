@@ -227,18 +227,26 @@ impl Builder<'_, '_> {
         let mut places =
             paths.iter().flat_map(|path| [&path[..], &path[1..]]).map(|path| [table, path].concat());
         let place = places.find(|place| self.document.value(place).is_some());
-        self.document.wrong(place.as_deref().unwrap_or(table), message, None);
+        // The error of a script shows its text in lines of their own.
+        let mut lines = message.lines();
+        let first = lines.next().unwrap_or_default().to_owned();
+        self.document.wrong(place.as_deref().unwrap_or(table), first, lines.next());
     }
 
     fn arms(&mut self, written: BTreeMap<String, BTreeMap<String, Value>>) -> Vec<ArmSpec> {
         self.names_are_names("settings", "an arm");
         let arm = |(name, settings): (String, BTreeMap<String, Value>)| {
             let mut arm = ArmSpec { name, settings: BTreeMap::new(), lines: BTreeMap::new() };
-            for (key, value) in &settings {
-                let place = ["settings", &arm.name, key];
+            let mut settings: Vec<_> = settings.iter().collect();
+            settings.sort_by_key(|(key, _)| self.document.start(&["settings", &arm.name, key]));
+            for (key, value) in settings {
+                let place = ["settings", &arm.name, key.as_str()];
                 let line = self.document.line(self.document.start(&place).unwrap_or_default());
                 let setting = key.to_ascii_lowercase();
-                if let Some(value) = self.setting(&place, &setting, value) {
+                if arm.settings.contains_key(&setting) {
+                    let hint = "names of settings are the same in any case";
+                    self.document.wrong_key(&place, format!("`{key}` is set twice"), Some(hint));
+                } else if let Some(value) = self.setting(&place, &setting, value) {
                     arm.lines.insert(setting.clone(), line);
                     arm.settings.insert(setting, value);
                 }

@@ -160,6 +160,7 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         duration("duration = { from = \"1s\", to = \"2s\" }", "needs the time there is", "budget"),
         change("duration = \"2s\"", "budget = \"4min\"", "budget = «", "needs bounds", "from"),
         change("jit = false", "sql = \"create index\"", "«sql = \"c", "`sql` is not a setting", "`prepare.sql` is a key of this file"),
+        change("jit = false", "Shared_Buffers = \"1GB\"", "«Shared_B", "`Shared_Buffers` is set twice", "any case"),
         change("jit = false", "application_name = \"x\"", "«application_name", "cannot be a factor: pgdyno knows its own", ""),
         change("[settings.stock]", "[settings.stock]\nshared_buffers = \"25% of memory\"\nrandom_page_cost = 1.0\njit = false", ".«stock]", "set the same", ""),
         change("[beside]", "[load]\npromise = \"1s\"\nlimit = \"1s\"\n[beside]", "limit = «", "`promise` and `limit` cannot stand together", ""),

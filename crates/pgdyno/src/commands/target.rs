@@ -88,9 +88,16 @@ fn start(args: &StartArgs) -> anyhow::Result<()> {
     let options = managed::Options { choice, network: false, detached: true };
     let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
-    let target =
-        Target::managed(&home, &args.name.name, &options, &args.extensions, &Watchdog::current()?, &stop)
-            .map_err(LabError::from)?;
+    let ran = managed::status(&home, &args.name.name).is_ok_and(|server| server.pid.is_some());
+    let watchdog = Watchdog::current()?;
+    let target = Target::managed(&home, &args.name.name, &options, &args.extensions, &watchdog, &stop)
+        .inspect_err(|_| {
+            // What was started for something that it lacks would run on, and nobody would know.
+            if !ran && let Ok(mut server) = open(&args.name.name) {
+                let _ = server.stop();
+            }
+        })
+        .map_err(LabError::from)?;
     talk(&format!("it runs until: pgdyno target stop {}", args.name.name));
     Ok(data(&format!("{}\n", target.redacted()))?)
 }
@@ -114,7 +121,7 @@ fn open(name: &str) -> anyhow::Result<Cluster> {
 
 fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let home = home()?;
-    let servers = managed::list(&home);
+    let servers = managed::list(&home).map_err(failed)?;
     let left = journal::left(&home);
     if servers.is_empty() && left.is_empty() {
         talk("no private server; make one with: pgdyno target start");

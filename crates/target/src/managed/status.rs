@@ -58,13 +58,19 @@ pub fn status(home: &Home, name: &str) -> Result<Status, ManagedError> {
 }
 
 /// All managed servers by name.
-#[must_use]
-pub fn list(home: &Home) -> Vec<Status> {
-    let Ok(entries) = std::fs::read_dir(home.clusters()) else { return Vec::new() };
+///
+/// # Errors
+/// [`ManagedError::File`] when the home may not be looked into.
+pub fn list(home: &Home) -> Result<Vec<Status>, ManagedError> {
+    let entries = match std::fs::read_dir(home.clusters()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(ManagedError::File { path: home.clusters(), source }),
+    };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut found: Vec<Status> = names.filter_map(|name| read(&home.clusters().join(&name), &name)).collect();
     found.sort_by(|one, other| one.name.cmp(&other.name));
-    found
+    Ok(found)
 }
 
 fn read(folder: &Path, name: &str) -> Option<Status> {

@@ -77,11 +77,16 @@ pub struct Extract {
 /// [`WorkloadError::File`] saying where it breaks off, or that there are no objects.
 pub fn check_extract(path: &Path) -> Result<Extract, WorkloadError> {
     let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
-    let mut file = File::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
-    let data = file.metadata().map_err(|error| wrong(error.to_string()))?;
+    let not_opened = |error: io::Error| wrong(format!("cannot be opened: {error}"));
+    // Opening a pipe would wait for somebody to write into it.
+    let data = std::fs::metadata(path).map_err(not_opened)?;
     if data.is_dir() {
         return Err(wrong("is a folder; name the .osm.pbf file in it".to_owned()));
     }
+    if !data.is_file() {
+        return Err(wrong("is no file, but a pipe or a device".to_owned()));
+    }
+    let mut file = File::open(path).map_err(not_opened)?;
     let length = data.len();
     if length == 0 {
         return Err(wrong("is empty; get the extract again".to_owned()));

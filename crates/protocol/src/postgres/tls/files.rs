@@ -59,8 +59,18 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     if found.is_empty() { Err(empty()) } else { Ok(found) }
 }
 
+/// Longest file of certificates, bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// What is no file (a pipe nobody writes to, a device without end) is not read.
 fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(path).map_err(|error| file_error(what, path, &error))
+    let no = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    let found = fs::metadata(path).and_then(|data| match data.len() {
+        _ if !data.is_file() => no("it is a folder, a pipe or a device"),
+        LONGEST.. => no("it is too long"),
+        _ => fs::read(path),
+    });
+    found.map_err(|error| file_error(what, path, &error))
 }
 
 fn file_error(what: &'static str, path: &Path, error: &io::Error) -> TlsError {

@@ -88,7 +88,7 @@ impl Answer {
             interleaved: data.experiment.is_interleaved(),
             in_time: in_time.collect(),
             taste: data.experiment.taste.clone(),
-            runs: data.runs.len(),
+            runs: data.client_runs().count(),
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),
             groups: data.groups.clone(),
@@ -101,7 +101,7 @@ impl Instead {
         let usable: Vec<_> = data.grid_runs().filter(|run| run.validity != Validity::Invalid).collect();
         let runs = usable.len();
         match usable.as_slice() {
-            [] if data.jobs().next().is_some() => Self::OnlyJobs,
+            [] if data.grid_runs().next().is_none() && data.jobs().next().is_some() => Self::OnlyJobs,
             [] => Self::NoValidRun,
             [run] => Self::OneRun {
                 tps: run.tps(),
@@ -118,7 +118,7 @@ impl Instead {
 impl Doubtful {
     fn of(data: &ReportData, validity: Validity) -> Self {
         let mut doubtful = Self::default();
-        for run in data.runs.iter().filter(|run| run.validity == validity) {
+        for run in data.client_runs().filter(|run| run.validity == validity) {
             doubtful.runs += 1;
             for doubt in &run.doubts {
                 *doubtful.reasons.entry(doubt.reason).or_default() += 1;

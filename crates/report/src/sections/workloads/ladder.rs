@@ -157,8 +157,7 @@ impl<'a> Ladder<'a> {
             String::new()
         } else {
             format!(
-                " Overloaded at {started}: there the times are those of the transactions that were started, and the others fared \
-                 worse."
+                " At {started} not all transactions were started: the times are of those that were, and the others fared worse."
             )
         };
         format!("Percentiles of all rounds together, on a scale of ratios.{promised}{started}")
