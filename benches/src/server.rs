@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use protocol::postgres::sql::Sql;
 use target::child::{Account, Watchdog};
 use target::home::Home;
-use target::managed::{Cluster, SUPERUSER};
+use target::managed::{Cluster, SUPERUSER, Via};
 
 use crate::{Args, Missing, child, pin, stop};
 
@@ -47,7 +47,8 @@ impl Server {
         let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
         let watchdog = Watchdog::current()?;
-        let wanted = target::managed::Options { network: way != Way::Socket, ..Default::default() };
+        let via = if way == Way::Socket { Via::Socket } else { Via::Tcp };
+        let wanted = target::managed::Options { via, ..Default::default() };
         let mut cluster =
             Cluster::ensure(&Home::at(home.path()), "benches", &wanted, &watchdog, stop::switch())?;
         cluster.ensure_database(DATABASE)?;

@@ -10,10 +10,12 @@ use workloads::WorkloadError;
 use crate::error::{Class, LabError};
 use crate::measure::NotStarted;
 use target::TargetError;
+use target::change::ChangeError;
 use target::child::{AccountError, ChildError};
 use target::control::ConnectError;
 use target::home::PlaceError;
 use target::managed::{FindError, ManagedError};
+use target::pooler::PoolerError;
 use target::redis::RedisError;
 use target::settings::SettingsError;
 use target::settings::journal::RecoverError;
@@ -59,12 +61,14 @@ macro_rules! lab_error_from {
 
 lab_error_from!(
     AccountError,
+    ChangeError,
     ChildError,
     ConnectError,
     EngineError,
     FindError,
     ManagedError,
     PlaceError,
+    PoolerError,
     RecoverError,
     RedisError,
     SinkError,
@@ -162,7 +166,7 @@ impl Classified for ManagedError {
             Self::DiskFull { .. } => Class::Io,
             Self::Init { .. } | Self::Start { .. } | Self::WouldNotStop(_) => Class::Child,
             Self::Died { .. } => Class::Unreachable,
-            Self::MissingExtension { .. } => Class::Missing,
+            Self::MissingExtension { .. } | Self::NoTls(_) => Class::Missing,
             Self::File { source, .. } => of_io(source),
             Self::Stopped => Class::Interrupted,
         }
@@ -212,6 +216,7 @@ impl Classified for SettingsError {
             Self::NoGuard(_) => Class::Child,
             Self::AlreadyChanged(_) => Class::Refused,
             Self::NotPutBack(_) => Class::Guard,
+            Self::Change(error) => error.class(),
             Self::Sql { error, .. } => error.class(),
             Self::Managed(error) => error.class(),
             Self::Connect(error) => error.class(),
@@ -222,7 +227,54 @@ impl Classified for SettingsError {
         match self {
             Self::Sql { error, .. } | Self::FormerUnknown(error) => error.sqlstate(),
             Self::Managed(error) => error.sqlstate(),
+            Self::Change(error) => error.sqlstate(),
             _ => None,
+        }
+    }
+}
+
+impl Classified for ChangeError {
+    fn class(&self) -> Class {
+        match self {
+            Self::NoUndo { .. }
+            | Self::NoDo
+            | Self::Empty(_)
+            | Self::ManyChecks
+            | Self::OpenTransaction { .. } => Class::BadInput,
+            Self::NotAllowed { .. } => Class::Missing,
+            Self::Sql { error, .. } => error.class(),
+            Self::NotTrue { .. } | Self::Busy { .. } | Self::Alive { .. } => Class::Guard,
+            Self::Failed { .. } | Self::TooLong { .. } => Class::Child,
+            Self::Stopped { .. } => Class::Interrupted,
+            Self::Connect(error) => error.class(),
+            Self::Child(error) => error.class(),
+            Self::NotUndone { error, .. } => error.class(),
+        }
+    }
+
+    fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Sql { error, .. } => error.sqlstate(),
+            Self::NotUndone { error, .. } => error.sqlstate(),
+            _ => None,
+        }
+    }
+}
+
+impl Classified for PoolerError {
+    fn class(&self) -> Class {
+        match self {
+            Self::NotInstalled => Class::Missing,
+            Self::Option(_) => Class::BadInput,
+            Self::NotCarried(_) | Self::Upstream(_) => Class::Missing,
+            Self::Place(error) => error.class(),
+            Self::Account(error) => error.class(),
+            Self::Child(error) => error.class(),
+            Self::Start(_) => Class::Child,
+            Self::Connect { .. } | Self::Died { .. } => Class::Unreachable,
+            Self::Settings(_) | Self::NotApplied(_) => Class::Guard,
+            Self::File { source, .. } => of_io(source),
+            Self::Stopped => Class::Interrupted,
         }
     }
 }
@@ -235,6 +287,7 @@ impl Classified for RecoverError {
             Self::OtherServer { .. } => Class::Unreachable,
             Self::Identity(error) => error.class(),
             Self::Settings(error) => error.class(),
+            Self::Change { error, .. } => error.class(),
             Self::Unreadable { .. } => Class::BadInput,
             Self::Close(_) => Class::Io,
         }

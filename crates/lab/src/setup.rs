@@ -1,9 +1,12 @@
 //! All that a run needs, as plain data. A level of any factor is a change of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
 use serde::{Deserialize, Serialize};
+use target::managed::Via;
+use target::pooler;
 use target::settings::Wanted;
 use workloads::Clients;
 
@@ -12,10 +15,14 @@ use workloads::Clients;
 pub struct Setup {
     /// Which of the servers is asked.
     pub server: Server,
+    /// How clients connect.
+    pub connection: Connection,
     /// Settings in force; `None` where any will do.
     pub arm: Option<Arm>,
     /// Name of the workload.
     pub workload: String,
+    /// Options of the workload that are others than it says itself: levels by the option's name.
+    pub options: BTreeMap<String, String>,
     /// How its transactions are asked for.
     pub load: Load,
     /// At least 1.
@@ -41,6 +48,13 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// What tells workloads apart: the name, and the options that were changed.
+    #[must_use]
+    pub fn asked(&self) -> String {
+        let options = self.options.iter().map(|(option, level)| format!(" {option}={level}"));
+        std::iter::once(self.workload.clone()).chain(options).collect()
+    }
+
     /// Its clients, for workloads.
     #[must_use]
     pub fn clients(&self) -> Clients {
@@ -62,6 +76,18 @@ pub struct Arm {
     pub settings: Wanted,
     /// What in them weakens crash safety or upkeep, in words.
     pub weakens: Vec<String>,
+}
+
+/// How clients connect.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Connection {
+    /// As the target is given.
+    #[default]
+    Direct,
+    /// To a managed server in this way.
+    Via(Via),
+    /// Through a PgBouncer of ours.
+    Pooler(pooler::Options),
 }
 
 /// Which server the load goes to.

@@ -15,7 +15,7 @@ use crate::factors::{Factor, Known};
 use crate::measure::{Keep, measure};
 use crate::plan::PlannedRun;
 use crate::runner::{Judged, judge_and_record, planned};
-use crate::setup::{Counting, Load, Server, Setup};
+use crate::setup::{Connection, Counting, Load, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::values::whole;
 
@@ -83,11 +83,11 @@ impl Factor for Length {
         "length_ms"
     }
 
-    fn read(&self, value: &Value) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
         whole(value, 1, 10_000).map(|ms| ms.to_string())
     }
 
-    fn apply(&self, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         let ms: u64 = level.parse().map_err(|_| format!("{level:?} is no length"))?;
         setup.until = Until::Elapsed(ms * 1_000_000);
         Ok(())
@@ -104,9 +104,10 @@ impl Strategy for Enough {
         if done.iter().any(|done| done.run.count("ok") >= self.transactions) {
             return None;
         }
-        let known = Known { workloads: ["pauses"].into(), arms: &[], threads: 1 };
         let mut setup = setup();
-        Length.apply(&(50 << done.len()).to_string(), &mut setup, &known).expect("a length");
+        Length
+            .apply("length_ms", &(50 << done.len()).to_string(), &mut setup, &Known::default())
+            .expect("a length");
         let takes = Duration::from_secs(1);
         let next = Next { run: PlannedRun::single(&setup), setup, what: "pauses".into(), number: 1, takes };
         Some(Block { runs: vec![next] })
@@ -152,8 +153,10 @@ impl Collector for Steps {
 fn setup() -> Setup {
     Setup {
         server: Server::Target,
+        connection: Connection::Direct,
         arm: None,
         workload: "pauses".into(),
+        options: BTreeMap::new(),
         load: Load::Closed,
         clients: 2,
         threads: 1,
@@ -170,8 +173,11 @@ fn setup() -> Setup {
 
 #[test]
 fn what_is_new_needs_nothing_but_the_seams() {
-    assert_eq!(Length.read(&Value::Integer(50)), Ok("50".to_owned()));
-    assert_eq!(Length.read(&Value::Integer(0)), Err("must be from 1 to 10000".to_owned()));
+    assert_eq!(Length.read("length_ms", &Value::Integer(50), &Known::default()), Ok("50".to_owned()));
+    assert_eq!(
+        Length.read("length_ms", &Value::Integer(0), &Known::default()),
+        Err("must be from 1 to 10000".to_owned())
+    );
     // Two clients come to 100 transactions in 50 ms at most.
     let strategy = Enough { transactions: 110 };
     let mut done: Vec<Done> = Vec::new();

@@ -493,3 +493,72 @@ fn a_private_servers_settings_are_restored_by_its_name() {
     place.run(["target", "restore", "nowhere"]).expect(64).says(&["nowhere"]);
     place.run(["target", "destroy", "mine"]).expect(0);
 }
+
+/// A journal as a pgdyno leaves it that was killed with its watchdog.
+#[test]
+fn changes_left_on_a_private_server_are_told_and_undone() {
+    let place = Place::new();
+    let url = place.run(["target", "start", "mine"]).expect(0).stdout.trim().to_owned();
+    let sql = |text: &str| {
+        let done = Command::new("psql").args(["-XAtqc", text, &url]).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    let id = sql("select system_identifier from pg_control_system()");
+    let file = place.path().join("made");
+    let journal = place.home().join("clusters/mine/journal.json");
+    let leave = || {
+        sql("create table if not exists made ()");
+        std::fs::write(&file, "").unwrap();
+        let made = |step: &str| {
+            format!(
+                r#""done":true,"database":"pgdyno","environment":{{"folder":"/","variables":{{}}}},{step}"#
+            )
+        };
+        let table = made(
+            r#""id":"a","do":{"sql":"create table made ()"},"undo":{"sql":"drop table if exists made"}"#,
+        );
+        let touched = file.display();
+        let touch = format!(
+            r#""id":"b","do":{{"command":"touch {touched}"}},"undo":{{"command":"rm -f {touched}"}}"#
+        );
+        let text = format!(
+            r#"{{"format":3,"dsn":"host=x","system_identifier":"{id}","pid":1,"settings":{{}},
+                "changes":[{{{table}}},{{{}}}]}}"#,
+            made(&touch)
+        );
+        std::fs::write(&journal, text).unwrap();
+    };
+    let undone = || !file.exists() && !journal.exists() && sql("select to_regclass('made') is null") == "t";
+    let words =
+        ["\"create table made ()\" (undo: \"drop table if exists made\")", "pgdyno target restore mine"];
+
+    leave();
+    let status = place.run(["target", "status", "--format", "csv"]).expect(0).says(&words);
+    assert!(status.stdout.contains("left changed: "), "{}", status.stdout);
+    place
+        .run(["target", "restore", "mine"])
+        .expect(0)
+        .says(&["undone: command \"touch", "\"create table made ()\""]);
+    assert!(undone());
+    // By whatever command reaches it, its name given or not.
+    leave();
+    place.write("one.sql", "SELECT 1;\n");
+    place
+        .run(["bench", "-t", "1", "-n", "-f", "one.sql", &url])
+        .expect(0)
+        .says(&["a pgdyno that was killed", "undone: "]);
+    assert!(undone());
+    leave();
+    place.run(["target", "stop", "mine"]).expect(0);
+    place.run(["target", "status"]).expect(0).says(&words);
+    place.run(["target", "restore"]).expect(0).says(&["undone: "]);
+    assert!(!file.exists() && !journal.exists());
+    place.run(["target", "start", "mine"]).expect(0);
+    assert!(undone());
+    leave();
+    place.run(["target", "start", "mine"]).expect(0).says(&["undone: "]);
+    assert!(undone());
+    leave();
+    place.run(["target", "destroy", "mine"]).expect(0).says(&["were not undone", "command \"touch"]);
+}

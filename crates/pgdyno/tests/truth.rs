@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use engine::{Arrivals, DriverChoice, Load, Measured, Plan, Rate, Stop, Time, Timeline, Until};
 use lab::measure::{Keep, measure};
-use lab::setup::{self, Counting, Server, Setup};
+use lab::setup::{self, Connection, Counting, Server, Setup};
 use stats::Histogram;
 use support::Place;
 use target::child::Watchdog;
@@ -160,8 +160,10 @@ fn the_drop_in_measures_the_same() {
     for rate in [None, Some(300.0)] {
         let setup = Setup {
             server: Server::Sink,
+            connection: Connection::Direct,
             arm: None,
             workload: String::new(),
+            options: std::collections::BTreeMap::new(),
             load: rate.map_or(setup::Load::Closed, setup::Load::Rate),
             clients: 4,
             threads: 2,

@@ -214,3 +214,8 @@ pub struct RunEvent {
     /// In words.
     pub detail: String,
 }
+
+impl RunEvent {
+    /// Kind of the event that says what an arm answers otherwise than the base.
+    pub const OTHER_ANSWERS: &'static str = "other answers";
+}

@@ -19,8 +19,8 @@ pub enum TargetError {
     Connect(#[from] ConnectError),
     /// The connection, to a server that is not as it was.
     #[error(
-        "{error}; a pgdyno that was killed had changed settings there ({}); once the server is back they can be put \
-         back with: pgdyno target restore", left.list()
+        "{error}; a pgdyno that was killed had changed {} there ({}); once the server is back they can be put \
+         back with: pgdyno target restore", left.kind(), left.list()
     )]
     AwayAndChanged {
         #[source]

@@ -3,17 +3,20 @@
 //!
 //! Nothing here knows of experiments, loads or results.
 
+pub mod change;
 pub mod child;
 pub mod control;
 pub mod home;
 pub mod host;
 pub mod managed;
+pub mod pooler;
 pub mod redis;
 pub mod settings;
 pub mod sink;
 pub mod url;
 
 mod error;
+mod member;
 mod stop;
 mod target;
 

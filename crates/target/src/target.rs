@@ -6,15 +6,18 @@ use std::path::PathBuf;
 
 use protocol::postgres::Database;
 use protocol::postgres::Place;
-use protocol::postgres::conninfo::TargetSession;
+use protocol::postgres::SslMode;
+use protocol::postgres::conninfo::{SslOptions, TargetSession};
 use protocol::postgres::sql::Sql;
 
+use crate::change::{self, Change, ChangeError, Environment, Outcome};
 use crate::child::Watchdog;
 use crate::control::{ConnectError, Control, with_session_settings};
 use crate::error::{NotAvailable, TargetError};
 use crate::home::Home;
-use crate::managed::{Cluster, ManagedError};
-use crate::settings::journal::Recovered;
+use crate::managed::{Cluster, ManagedError, Via};
+use crate::pooler::Upstream;
+use crate::settings::journal::{self, Access, Journal, Recovered};
 use crate::settings::{
     Applied, Effort, Machine, Means, SettingsError, Wanted, apply_managed, apply_url, restore_managed,
     without_timeouts,
@@ -40,8 +43,13 @@ enum Server {
 /// server that is not detached.
 #[derive(Debug)]
 pub struct Target {
+    /// What is to be undone there; none where nothing may be changed. Its watchdog undoes what we could not while the
+    /// server still runs.
+    journal: Option<Journal>,
     server: Server,
     database: String,
+    /// How the load reaches a managed server.
+    via: Via,
     applied: Applied,
     /// Something was set for the whole server.
     changed: bool,
@@ -62,8 +70,14 @@ impl Target {
         stop: &Stop,
     ) -> Result<Self, TargetError> {
         let cluster = Cluster::ensure(home, name, options, watchdog, stop)?;
-        let recovered = url::recover_earlier(home);
-        let mut target = Self::over(Server::Managed(Box::new(cluster)), MANAGED_DATABASE, recovered);
+        let mut recovered = url::recover_earlier(home, watchdog);
+        recovered.extend(journal::recover_private(&cluster, watchdog)?);
+        let place = cluster.place("postgres");
+        let config = cluster.config()?;
+        let journal =
+            Journal::at(cluster.journal(), &config.redacted(), Access::to(&place, &config), watchdog);
+        let server = Server::Managed(Box::new(cluster));
+        let mut target = Self::over(server, MANAGED_DATABASE, Some(journal), recovered);
         target.ensure_database(MANAGED_DATABASE)?;
         for extension in extensions {
             target.ensure_extension(extension)?;
@@ -84,16 +98,24 @@ impl Target {
     ) -> Result<Self, TargetError> {
         let mut server = UrlServer::open(dsn, rights, home, watchdog)?;
         let database = server.config().dbname.clone();
-        let recovered = server.take_recovered();
-        let mut target = Self::over(Server::Url(Box::new(server)), &database, recovered);
+        let (journal, recovered) = (server.take_journal(), server.take_recovered());
+        let mut target = Self::over(Server::Url(Box::new(server)), &database, journal, recovered);
         for extension in extensions {
             target.ensure_extension(extension)?;
         }
         Ok(target)
     }
 
-    fn over(server: Server, database: &str, recovered: Vec<Recovered>) -> Self {
-        Self { server, database: database.to_owned(), applied: Applied::default(), changed: false, recovered }
+    fn over(server: Server, database: &str, journal: Option<Journal>, recovered: Vec<Recovered>) -> Self {
+        Self {
+            journal,
+            server,
+            database: database.to_owned(),
+            via: Via::Socket,
+            applied: Applied::default(),
+            changed: false,
+            recovered,
+        }
     }
 
     /// `managed` or `url`.
@@ -121,10 +143,32 @@ impl Target {
         Ok(())
     }
 
+    /// Chooses how the load reaches a managed server; one that is not yet reached so ([`managed::Options::via`]) is
+    /// restarted for it. pgdyno's own connections take its socket.
+    ///
+    /// # Errors
+    /// When it cannot be, or the server is not ours.
+    pub fn reach_by(&mut self, via: Via) -> Result<(), TargetError> {
+        match &mut self.server {
+            Server::Managed(cluster) => cluster.listen(via)?,
+            Server::Url(_) => {
+                let reason = "a server by URL is reached as that says: give it with another host or sslmode";
+                return Err(NotAvailable { what: "another kind of connection is", reason }.into());
+            }
+        }
+        self.via = via;
+        Ok(())
+    }
+
     /// Where the load connects, with the session settings of the arm in force.
     #[must_use]
     pub fn place(&self) -> Place {
-        with_session_settings(&self.plain_place(), &self.applied.session)
+        let place = match &self.server {
+            // What was chosen is there as long as the server is used.
+            Server::Managed(cluster) => cluster.place_by(self.via, &self.database),
+            Server::Url(_) => None,
+        };
+        with_session_settings(&place.unwrap_or_else(|| self.plain_place()), &self.applied.session)
     }
 
     /// Where the load looks for a server it lost, the one of [`Target::place`] first, and which ones will do; there is
@@ -141,10 +185,18 @@ impl Target {
     }
 
     fn plain_place(&self) -> Place {
-        match &self.server {
-            Server::Managed(cluster) => cluster.place(&self.database),
-            Server::Url(server) => server.place(Some(&self.database)),
-        }
+        plain_place(&self.server, &self.database)
+    }
+
+    /// Where a pooler before this server connects, without the session settings of an arm: [`crate::pooler::Pooler::start`]
+    /// takes those by themselves, from [`Target::applied`].
+    #[must_use]
+    pub fn upstream(&self) -> Upstream {
+        let ssl = match &self.server {
+            Server::Managed(_) => SslOptions { mode: SslMode::Disable, ..SslOptions::default() },
+            Server::Url(server) => server.config().ssl.clone(),
+        };
+        Upstream { place: self.plain_place(), ssl }
     }
 
     /// A control connection, like those of the load but for limits of time, which are for the load alone.
@@ -170,7 +222,7 @@ impl Target {
     /// # Errors
     /// When another pgdyno is at work there.
     pub fn be_alone(&mut self, sets: bool) -> Result<(), SettingsError> {
-        let Server::Url(server) = &mut self.server else { return Ok(()) };
+        let Server::Url(server) = &self.server else { return Ok(()) };
         let other = self.recovered.iter().find_map(|recovered| match recovered {
             Recovered::InUse(left) => Some(left),
             _ => None,
@@ -179,7 +231,7 @@ impl Target {
             return Err(SettingsError::AlreadyChanged(other.clone()));
         }
         let place = server.place(Some(&self.database));
-        match server.journal.as_mut().filter(|_| sets) {
+        match self.journal.as_mut().filter(|_| sets) {
             Some(journal) => journal.claim(&mut Control::open(&place, Some(CONNECTING))?),
             None => Ok(()),
         }
@@ -191,7 +243,7 @@ impl Target {
         let superuser = control.reported("is_superuser") == Some("on");
         match &self.server {
             Server::Managed(_) => Means { restart: true, server: true, superuser },
-            Server::Url(server) => Means { restart: false, server: server.journal.is_some(), superuser },
+            Server::Url(_) => Means { restart: false, server: self.journal.is_some(), superuser },
         }
     }
 
@@ -219,11 +271,11 @@ impl Target {
             Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted)?,
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
-                undo_journal(server, &place)?;
-                let applied = apply_url(&place, wanted, server.journal.as_mut());
+                put_settings_back(self.journal.as_mut(), &place)?;
+                let applied = apply_url(&place, wanted, self.journal.as_mut());
                 if applied.is_err() {
                     let _concluding = Stop::of_process().concluding();
-                    let _ = undo_journal(server, &place);
+                    let _ = put_settings_back(self.journal.as_mut(), &place);
                 }
                 applied?
             }
@@ -238,7 +290,56 @@ impl Target {
         &self.applied
     }
 
-    /// Puts the server's own settings back.
+    /// Makes a change of one's own in the database that is measured: it is written down, done, and checked; see
+    /// [`crate::change`]. When that fails, what came of it is undone. Until that is done by [`Target::undo`], a watchdog
+    /// does it when we die, else the next command. A change without a do is only checked, on any server.
+    ///
+    /// # Errors
+    /// What is wrong with the change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
+    /// it could not be undone either.
+    pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, SettingsError> {
+        change.validate(options.thrown_away)?;
+        if change.do_.is_none() {
+            let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
+            return Ok(seen.transpose().map(|_| Outcome::default())?);
+        }
+        let environment = self.command_environment();
+        let Some(journal) = &mut self.journal else {
+            return Err(ChangeError::NotAllowed { what: change.words() }.into());
+        };
+        let place = plain_place(&self.server, &self.database);
+        if change.undo.is_none() {
+            return Ok(journal.make_for_good(&place, change, &environment, options.bound)?);
+        }
+        let mut control = Control::open(&place, Some(CONNECTING))?;
+        journal.make(&mut control, change, environment, options.bound)
+    }
+
+    /// Undoes the changes of one's own made so far, the last one first; answers what they were.
+    ///
+    /// # Errors
+    /// When one of them cannot be undone now; it stays written down.
+    pub fn undo(&mut self) -> Result<Vec<String>, SettingsError> {
+        let _concluding = Stop::of_process().concluding();
+        let place = self.plain_place();
+        self.journal.as_mut().map_or(Ok(Vec::new()), |journal| journal.undo_changes(&place))
+    }
+
+    /// Changes of one's own that are made now, by their do.
+    #[must_use]
+    pub fn changes(&self) -> Vec<String> {
+        self.journal.as_ref().map(Journal::changes).unwrap_or_default()
+    }
+
+    fn command_environment(&self) -> Environment {
+        let more = match &self.server {
+            Server::Managed(_) => Vec::new(),
+            Server::Url(server) => server.command_environment(),
+        };
+        Environment::of(&self.for_programs(), more)
+    }
+
+    /// Undoes changes of one's own, and puts the server's own settings back.
     ///
     /// # Errors
     /// When the server refuses or does not come up again.
@@ -247,13 +348,15 @@ impl Target {
         let _concluding = Stop::of_process().concluding();
         self.applied = Applied::default();
         self.changed = false;
-        match &mut self.server {
+        let undone = self.undo();
+        let effort = match &mut self.server {
             Server::Managed(cluster) => restore_managed(cluster),
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
-                undo_journal(server, &place)
+                put_settings_back(self.journal.as_mut(), &place)
             }
-        }
+        }?;
+        undone.map(|_| effort)
     }
 
     /// What was put back on servers that an earlier, killed pgdyno had changed, or is still to be.
@@ -365,13 +468,19 @@ impl Target {
     #[must_use]
     pub fn redacted(&self) -> String {
         match &self.server {
-            Server::Managed(cluster) => format!(
-                "host={} port={} user={} dbname={}",
-                cluster.socket_folder().display(),
-                cluster.port(),
-                managed::SUPERUSER,
-                self.database
-            ),
+            Server::Managed(cluster) => {
+                let host = match self.via {
+                    Via::Socket => cluster.socket_folder().display().to_string(),
+                    Via::Tcp | Via::Tls => "localhost".to_owned(),
+                };
+                let tls = if self.via == Via::Tls { " sslmode=verify-full" } else { "" };
+                format!(
+                    "host={host} port={} user={} dbname={}{tls}",
+                    cluster.port(),
+                    managed::SUPERUSER,
+                    self.database
+                )
+            }
             Server::Url(server) => server.redacted(),
         }
     }
@@ -433,8 +542,15 @@ impl Target {
     }
 }
 
-fn undo_journal(server: &mut UrlServer, place: &Place) -> Result<Effort, SettingsError> {
-    let Some(journal) = server.journal.as_mut().filter(|journal| !journal.is_empty()) else {
+fn plain_place(server: &Server, database: &str) -> Place {
+    match server {
+        Server::Managed(cluster) => cluster.place(database),
+        Server::Url(server) => server.place(Some(database)),
+    }
+}
+
+fn put_settings_back(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, SettingsError> {
+    let Some(journal) = journal.filter(|journal| journal.has_settings()) else {
         return Ok(Effort::None);
     };
     let mut control = Control::open(place, Some(std::time::Duration::from_secs(30)))?;
@@ -444,6 +560,8 @@ fn undo_journal(server: &mut UrlServer, place: &Place) -> Result<Effort, Setting
 
 impl Drop for Target {
     fn drop(&mut self) {
+        // What a server that is stopped with us still has undone is not the work of whoever starts it next.
+        let _ = self.undo();
         if self.changed {
             // What cannot be put back now is put back by the next command: both kinds keep what they need for it.
             let _ = match &mut self.server {

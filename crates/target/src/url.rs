@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::{Env, RootCertificates};
-use protocol::postgres::{Config, Host};
+use protocol::postgres::{Config, Host, PasswordSource};
 
 use crate::child::Watchdog;
 use crate::control::{Control, connect, places_from};
@@ -29,7 +29,7 @@ pub struct UrlServer {
     config: Config,
     place: Place,
     /// There when the experiment allows changes to the server.
-    pub(super) journal: Option<Journal>,
+    journal: Option<Journal>,
     recovered: Vec<Recovered>,
 }
 
@@ -47,7 +47,7 @@ impl UrlServer {
         let mut control = connect_or_tell(&config, home)?;
         let recovered = match rights {
             Rights::Look => Vec::new(),
-            Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything),
+            Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything, watchdog),
         };
         let place = control.place().clone();
         drop(control);
@@ -89,6 +89,11 @@ impl UrlServer {
         place
     }
 
+    /// Where changes are written down; none where nothing may be changed.
+    pub(super) fn take_journal(&mut self) -> Option<Journal> {
+        self.journal.take()
+    }
+
     /// What was found to be undone from earlier experiments, on any server.
     pub(super) fn take_recovered(&mut self) -> Vec<Recovered> {
         std::mem::take(&mut self.recovered)
@@ -114,6 +119,17 @@ impl UrlServer {
             env.push(("PGSSLKEY".into(), (&client.key).into()));
         }
         env
+    }
+
+    /// What commands need besides to connect alike. A password is in no variable; a passfile is only named.
+    pub(super) fn command_environment(&self) -> Vec<(OsString, OsString)> {
+        let passwords = self.config.hosts.iter().filter_map(|host| host.password.as_ref());
+        let passfile = passwords.chain(&self.config.password).find_map(|password| match password.source() {
+            PasswordSource::Passfile(path) => Some(path),
+            _ => None,
+        });
+        let passfile = passfile.map(|path| ("PGPASSFILE".into(), path.into()));
+        self.libpq_environment().into_iter().chain(passfile).collect()
     }
 
     /// Host as libpq programs take it, and port, of the server that answered.
@@ -150,16 +166,20 @@ fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, TargetError>
 
 /// Undoes what killed pgdynos left on servers that are not ours, as far as the environment and the passfile let us
 /// connect there.
-pub fn recover_earlier(home: &Home) -> Vec<Recovered> {
-    recover(home, None, Scope::Everything)
+pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Vec<Recovered> {
+    recover(home, None, Scope::Everything, watchdog)
 }
 
 /// Undoes what killed pgdynos left on the server that `dsn` leads to, or on all that are known, for its own sake.
 ///
 /// # Errors
 /// When that server cannot be connected to.
-pub fn restore_left(home: &Home, dsn: Option<&str>) -> Result<Vec<Recovered>, TargetError> {
-    let Some(dsn) = dsn else { return Ok(recover(home, None, Scope::Asked)) };
+pub fn restore_left(
+    home: &Home,
+    dsn: Option<&str>,
+    watchdog: &Watchdog,
+) -> Result<Vec<Recovered>, TargetError> {
+    let Some(dsn) = dsn else { return Ok(recover(home, None, Scope::Asked, watchdog)) };
     let mut control = connect_or_tell(&described(dsn)?, home)?;
-    Ok(recover(home, Some(&mut control), Scope::Asked))
+    Ok(recover(home, Some(&mut control), Scope::Asked, watchdog))
 }

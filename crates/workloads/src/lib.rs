@@ -14,7 +14,9 @@ pub mod pgbench;
 pub mod redis;
 pub mod tiles;
 
+mod answers;
 mod error;
+mod fields;
 mod hash;
 mod link;
 mod list;
@@ -25,7 +27,9 @@ mod testing;
 mod words;
 mod workload;
 
+pub use answers::{Answer, Sampled};
 pub use error::WorkloadError;
+pub use fields::fields;
 pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
-pub use workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};
+pub use workload::{Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};

@@ -8,6 +8,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::WorkloadError;
+use crate::fields::fields;
 use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
 use crate::sql_file::SqlFile;
@@ -39,6 +40,25 @@ impl Spec {
             Self::Pgbench(_) => "pgbench",
             Self::Tiles(_) => "tiles",
             Self::Redis(_) => "redis",
+        }
+    }
+
+    /// Whether it would choose what it asks for (tiles, keys) by the same rule.
+    #[must_use]
+    pub fn chooses_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Tiles(own), Self::Tiles(other)) => own.chooses_like(other),
+            _ => false,
+        }
+    }
+
+    /// Names of its options.
+    #[must_use]
+    pub fn option_names(&self) -> Vec<&'static str> {
+        match self {
+            Self::Pgbench(_) => fields::<pgbench::Options>(),
+            Self::Tiles(_) => fields::<tiles::Options>(),
+            Self::Redis(_) => fields::<redis::Options>(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use engine::{Client, Gaps};
 use record::Artifact;
 
+use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
 
@@ -77,6 +78,17 @@ impl Clients {
     }
 }
 
+/// What the connections of a workload must be able to carry; a pooler may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Carried {
+    /// Statements are prepared once by name and used again.
+    pub prepared: bool,
+    /// Transactions of several statements.
+    pub transaction_blocks: bool,
+    /// A connection for each transaction.
+    pub reconnects: bool,
+}
+
 /// A workload that clients of the engine carry out.
 ///
 /// `lab` calls, per experiment: `check`, `prepare`; per run: `reset`, `guard` (once per arm is enough), `clients`; after
@@ -96,6 +108,11 @@ pub trait ClientWorkload: Send {
         None
     }
 
+    /// What its connections must be able to carry.
+    fn carried(&self) -> Carried {
+        Carried::default()
+    }
+
     /// Whether it was said that nothing may come back.
     fn may_be_empty(&self) -> bool {
         false
@@ -113,6 +130,14 @@ pub trait ClientWorkload: Send {
     /// When nothing can be chosen or the server refuses.
     fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError>;
 
+    /// Takes what another arm chose, in place of choosing; `prepare` is called where it did not.
+    ///
+    /// # Errors
+    /// When it is not a choice of such a workload.
+    fn adopt(&mut self, _chosen: &Prepared) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
     /// Puts the workload's own data into the state every run starts from; gives remarks (as pgbench, which goes on
     /// when its tables cannot be vacuumed).
     ///
@@ -125,6 +150,14 @@ pub trait ClientWorkload: Send {
     /// # Errors
     /// When the first execution fails.
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError>;
+
+    /// Asks for a sample of transactions, the same for equal seeds, without changing anything.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn sample(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+        Ok(Sampled::NotTaken("nothing comes back that could be compared".to_owned()))
+    }
 
     /// The clients of one run; call it after `prepare`.
     ///

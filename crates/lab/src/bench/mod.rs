@@ -25,7 +25,7 @@ use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity,
     try_results,
 };
-use crate::setup::{Counting, Load, Server, Setup};
+use crate::setup::{Connection, Counting, Load, Server, Setup};
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
@@ -154,8 +154,10 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
     Setup {
         server: Server::Target,
+        connection: Connection::Direct,
         arm: None,
         workload: names.join(", "),
+        options: std::collections::BTreeMap::new(),
         load: options.rate.map_or(Load::Closed, Load::Rate),
         clients: options.clients,
         threads: options.threads.min(options.clients).max(1),

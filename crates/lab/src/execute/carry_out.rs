@@ -1,11 +1,12 @@
 //! One invocation of an experiment: from open servers to closed ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use record::{Run, RunKey, RunKind, Validity};
+use record::{Run, RunEvent, RunKey, RunKind, Validity};
 use results::{Finished, Store};
 use target::Stop;
+use workloads::Sampled;
 
 use super::arms::check_arms;
 use super::{Options, Outcome, Stored, changes};
@@ -18,6 +19,7 @@ use crate::plan::{Plan, PlannedRun};
 use crate::runner::{
     Care, LabEvent, Pace, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, changed_data,
 };
+use crate::setup::Setup;
 use crate::strategies::list::List;
 use crate::strategies::{Aside, Block, Done, Next, Strategy};
 
@@ -52,7 +54,13 @@ impl<'a> Experiment<'a> {
         let plan = &stored.plan;
         progress.step(Step::Target, "make, start or reach the servers");
         let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
-        let stage = Stage::open_alone(&file.target, sets, options.pg_bin.clone(), progress, stop)?;
+        let stage = Stage::open_alone(
+            &file.target,
+            sets,
+            (options.pg_bin.clone(), plan.widest_way()),
+            progress,
+            stop,
+        )?;
         progress.note(stage.target.redacted());
         progress.step(Step::Results, format!("{}", options.results.display()));
         if let Some((last, changes)) = changes(&store, plan) {
@@ -152,25 +160,80 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// Opens the workloads of what is left: each is checked, chooses what it will ask, and proves that it does something.
+    /// Opens the workloads of what is left, those of base arms too: each is checked, chooses what it will ask, and proves
+    /// that it does something; arms are seen to get the same answers.
     fn guard(&mut self, list: &List<'_>) -> Result<(), LabError> {
-        let names: BTreeSet<String> =
-            list.left(&self.done).into_iter().map(|run| run.workload.clone()).collect();
-        for name in names {
-            let Some(planned) = self.plan.content.workloads.get(&name) else { continue };
-            let workload = planned.spec.open(self.file.folder())?;
-            let (stage, progress, _) = self.runner.on_stage()?;
-            let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, progress)?;
-            // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
-            if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
-                if before.bytes != ready.prepared.json.as_bytes() {
-                    return Err(changed_data(&name));
+        let left = list.left(&self.done).into_iter();
+        let mut opened = BTreeSet::new();
+        let mut compared = BTreeSet::new();
+        for (own, base) in left.map(|run| (self.plan.setup(run), self.plan.base_setup(run))) {
+            for (setup, of) in base.iter().map(|base| (base, None)).chain([(&own, base.as_ref())]) {
+                if opened.insert(setup.asked()) {
+                    self.open_workload(setup, of)?;
                 }
-                ready.artifacts.clear();
             }
-            self.runner.add(&name, ready);
+            let pair = base.filter(|base| base.asked() != own.asked()).map(|base| (base, own));
+            if let Some((base, own)) = pair
+                && compared.insert((base.asked(), own.asked()))
+            {
+                self.compare_answers(&base, &own)?;
+            }
         }
         Ok(())
+    }
+
+    fn open_workload(&mut self, setup: &Setup, base: Option<&Setup>) -> Result<(), LabError> {
+        let name = setup.asked();
+        let spec = self.plan.content.spec(setup)?;
+        let alike = match base {
+            Some(base) => Some(base.asked())
+                .filter(|_| self.plan.content.spec(base).is_ok_and(|of| of.chooses_like(&spec))),
+            None => None,
+        };
+        let chosen = alike.and_then(|base| Some(self.runner.ready(&base)?.prepared.clone()));
+        let workload = spec.open(self.file.folder())?;
+        let (stage, progress, _) = self.runner.on_stage()?;
+        let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
+        // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
+        if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
+            if before.bytes != ready.prepared.json.as_bytes() {
+                return Err(changed_data(&name));
+            }
+            ready.artifacts.clear();
+        }
+        self.runner.add(&name, ready);
+        Ok(())
+    }
+
+    /// Asks both arms for the same sample. What differs is told before any speed, and with each run.
+    fn compare_answers(&mut self, base: &Setup, own: &Setup) -> Result<(), LabError> {
+        let seed = self.plan.seed;
+        let (of, name) = (base.asked(), own.asked());
+        self.runner.progress.step(Step::Guard, format!("{name}: the same answers as {of}?"));
+        let [theirs, ours] = [self.sample(&of, seed)?, self.sample(&name, seed)?];
+        for not_taken in [&theirs, &ours] {
+            if let Sampled::NotTaken(why) = not_taken {
+                self.runner.progress.note(format!("answers of {of} and {name} are not compared: {why}"));
+                return Ok(());
+            }
+        }
+        let Some(difference) = ours.difference(&theirs, &of) else { return Ok(()) };
+        let told = format!("{name} {difference}");
+        self.runner.progress.warn(told.clone());
+        if let Some(ready) = self.runner.ready(&name) {
+            ready.remarks.push(RunEvent {
+                time_us: 0,
+                kind: RunEvent::OTHER_ANSWERS.to_owned(),
+                detail: told,
+            });
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, name: &str, seed: u64) -> Result<Sampled, LabError> {
+        let missing = || LabError::failed(Class::Internal, format!("no workload {name}"), "");
+        let (stage, ready) = self.runner.stage_and_ready(name).ok_or_else(missing)?;
+        stage.with_site(|site| ready.workload.sample(site, seed))
     }
 
     /// The runs of a block, then all of them into the results file; false when it was given up.
@@ -260,12 +323,11 @@ impl<'a> Experiment<'a> {
         let left = list.left(&self.done);
         let left: Vec<_> = left.into_iter().filter(|run| !over.contains(&run.sequence)).collect();
         let mut switches = 0;
-        let mut arm = None;
+        let mut settings = None;
         for run in left.iter().filter(|run| !run.beside) {
-            if arm != Some(&run.arm) {
-                switches += 1;
-                arm = Some(&run.arm);
-            }
+            let next = Some(self.plan.content.settings_of(run));
+            switches += usize::from(settings != next);
+            settings = next;
         }
         self.pace.left(left.len(), switches)
     }
@@ -286,17 +348,20 @@ fn light(mut run: Run) -> Run {
 /// The experiment as it is stored.
 fn record_of(file: &ExperimentFile, plan: &Plan) -> record::Experiment {
     let compare = plan.content.compare.as_ref();
-    let arms = plan.content.arms.iter().filter_map(|arm| {
-        Some(record::Arm {
-            name: arm.name.clone()?,
-            settings: arm
-                .settings
-                .iter()
-                .map(|(name, value)| (name.clone(), shown_value(value).to_owned()))
-                .collect(),
-            unsafe_settings: arm.weakens.clone(),
-        })
-    });
+    let content = &plan.content;
+    let arm = |name: String| match content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name)) {
+        Some(arm) if content.compared() == "settings" => {
+            let settings = arm.settings.iter();
+            let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
+            record::Arm {
+                settings: settings.map(shown).collect(),
+                unsafe_settings: arm.weakens.clone(),
+                name,
+            }
+        }
+        _ => record::Arm { settings: BTreeMap::new(), unsafe_settings: Vec::new(), name },
+    };
+    let arms = content.arm_names().into_iter().flatten().map(arm);
     record::Experiment {
         hash: plan.hash(),
         name: plan.name.clone(),

@@ -13,15 +13,16 @@ use workloads::{Preparation, Spec, WorkloadError};
 use super::document::Document;
 use super::factors::Factors;
 use super::model::{
-    ArmSpec, CellOrder, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
+    ArmSpec, CellOrder, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
 };
 use super::problem::suggestion;
 use super::target_spec::TargetSpec;
 use super::values::List;
 use super::variables;
 use super::written::{self, Length};
-use crate::factors::{self, factor};
+use crate::factors::{self, Known, factor};
 use crate::values::{described, text, whole};
+use target::pooler;
 use target::settings::{Machine, reserved, resolve};
 
 const WARMUP: Duration = Duration::from_secs(2);
@@ -47,8 +48,10 @@ impl Builder<'_, '_> {
             self.document.missing(&[], "question");
         }
         let workloads = self.workloads(written.workload);
-        let beside = written.beside.map(|beside| self.beside(beside));
-        let mut factors = self.factors(written.factors, &workloads, beside.as_ref());
+        let beside = written.beside.map(|beside| self.beside(beside, &workloads));
+        let poolers = self.poolers(written.pooler);
+        let known = known(&workloads, &poolers);
+        let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
         let former = "load.limit is now load.promise; the experiment is the same";
         ExperimentFile {
@@ -63,10 +66,11 @@ impl Builder<'_, '_> {
             seed: written.seed.map(|seed| seed.0),
             target: self.target(written.target),
             prepare: self.prepare(written.prepare),
+            compare: written.compare.map(|compare| self.compare(compare, &known)),
+            poolers: poolers.clone(),
             workloads,
             factors,
             beside,
-            compare: written.compare,
             arms: self.arms(written.settings),
             load,
             measure: self.measure(written.measure),
@@ -233,6 +237,16 @@ impl Builder<'_, '_> {
         self.document.wrong(place.as_deref().unwrap_or(table), first, lines.next());
     }
 
+    fn poolers(&mut self, written: BTreeMap<String, pooler::Options>) -> BTreeMap<String, pooler::Options> {
+        self.names_are_names("pooler", "a pooler");
+        for (name, options) in &written {
+            if let Err(error) = options.check() {
+                self.document.wrong_key(&["pooler", name], error.to_string(), None);
+            }
+        }
+        written
+    }
+
     fn arms(&mut self, written: BTreeMap<String, BTreeMap<String, Value>>) -> Vec<ArmSpec> {
         self.names_are_names("settings", "an arm");
         let arm = |(name, settings): (String, BTreeMap<String, Value>)| {
@@ -304,6 +318,7 @@ impl Builder<'_, '_> {
         &mut self,
         written: BTreeMap<String, List>,
         workloads: &[NamedWorkload],
+        known: &Known<'_>,
         beside: Option<&Factors>,
     ) -> Factors {
         let aside: Vec<&str> = beside.iter().flat_map(|beside| beside.workloads()).collect();
@@ -311,47 +326,78 @@ impl Builder<'_, '_> {
             workloads.iter().map(|workload| &workload.name).filter(|name| !aside.contains(&name.as_str()));
         let mut factors = Factors::of(names.cloned());
         for (name, list) in &written {
-            self.vary(&mut factors, &["factors", name], list);
+            self.vary_below(&mut factors, &["factors", name], list, known);
         }
         factors
     }
 
-    fn beside(&mut self, written: written::Beside) -> Factors {
+    fn beside(&mut self, written: written::Beside, workloads: &[NamedWorkload]) -> Factors {
         let mut factors = Factors::of([]);
-        self.vary(&mut factors, &["beside", "workload"], &written.workload);
+        let known = known(workloads, &BTreeMap::new());
+        self.vary(&mut factors, &["beside", "workload"], &written.workload, &known);
         if let Some(clients) = &written.clients {
-            self.vary(&mut factors, &["beside", "clients"], clients);
+            self.vary(&mut factors, &["beside", "clients"], clients, &known);
         }
         factors
+    }
+
+    /// Sets the levels of a factor, or of all whose keys begin like that: `polygons.zooms = …` is a table to TOML.
+    fn vary_below(&mut self, factors: &mut Factors, place: &[&str], list: &List, known: &Known<'_>) {
+        match &list.0[..] {
+            [Value::Table(below)] => {
+                for (key, value) in below {
+                    let levels = match value {
+                        Value::Array(levels) => levels.clone(),
+                        one => vec![one.clone()],
+                    };
+                    self.vary_below(factors, &[place, &[key]].concat(), &List(levels), known);
+                }
+            }
+            _ => self.vary(factors, place, list, known),
+        }
     }
 
     /// Sets the levels of the factor of that key.
-    fn vary(&mut self, factors: &mut Factors, place: &[&str; 2], list: &List) {
-        let Some(factor) = factor(place[1]).filter(|factor| factor.in_grid()) else {
+    fn vary(&mut self, factors: &mut Factors, place: &[&str], list: &List, known: &Known<'_>) {
+        let key = place[1..].join(".");
+        let Some(factor) = factor(&key).filter(|factor| factor.in_grid()) else {
             let named = self.document.named(place);
             let table = named.rsplit_once('.').map_or("", |(table, _)| table);
-            let hint = suggestion(place[1], &factors::names());
-            let message = format!("unknown key `{}` in [{table}]", place[1]);
+            let hint = suggestion(&key, &factors::names());
+            let message = format!("unknown key `{key}` in [{table}]");
             return self.document.wrong_key(place, message, hint.as_deref());
         };
+        if let Err(why) = factor.exists(&key, known) {
+            let (message, hint) = why.split_once('\n').map_or((&*why, None), |(why, hint)| (why, Some(hint)));
+            return self.document.wrong_key(place, message.to_owned(), hint);
+        }
         let defined = self.document.names(&["workload"]);
-        let mut known = Vec::new();
-        factors.set(
-            factor.name(),
-            self.each(place, list, |this, place, value| {
-                let level = factor.read(value)?;
-                if known.contains(&level) {
-                    return Err(format!("lists {level} twice"));
-                }
-                if factor.name() == "workload" && !defined.contains(&level) {
-                    let defined: Vec<&str> = defined.iter().map(String::as_str).collect();
-                    let hint = suggestion(&level, &defined);
-                    this.document.wrong(place, format!("there is no [workload.{level}]"), hint.as_deref());
-                }
-                known.push(level.clone());
-                Ok(level)
-            }),
-        );
+        let mut levels = Vec::new();
+        let read = self.each(place, list, |this, place, value| {
+            let level = factor.read(&key, value, known)?;
+            if levels.contains(&level) {
+                return Err(format!("lists {level} twice"));
+            }
+            if factor.name() == "workload" && !defined.contains(&level) {
+                let defined: Vec<&str> = defined.iter().map(String::as_str).collect();
+                let hint = suggestion(&level, &defined);
+                this.document.wrong(place, format!("there is no [workload.{level}]"), hint.as_deref());
+            }
+            levels.push(level.clone());
+            Ok(level)
+        });
+        factors.set(&key, read);
+    }
+
+    /// What is compared; its base is a level like those that are listed.
+    fn compare(&mut self, written: written::Compare, known: &Known<'_>) -> Compare {
+        let written::Compare { factor: key, base, margin } = written;
+        let read = factor(&key).map(|factor| factor.read(&key, &base, known));
+        let base = match read {
+            Some(read) => self.noted(&["compare", "base"], read).unwrap_or_default(),
+            None => base.as_str().unwrap_or_default().to_owned(),
+        };
+        Compare { factor: key, base, margin }
     }
 
     /// Elements of a list that can be read.
@@ -382,7 +428,7 @@ impl Builder<'_, '_> {
             self.document.wrong(&["load", other], message, None);
         }
         if let Some(rate) = &written.rate {
-            self.vary(factors, &["load", "rate"], &List(vec![rate.clone()]));
+            self.vary(factors, &["load", "rate"], &List(vec![rate.clone()]), &Known::default());
         }
         let kind = match &written.users {
             _ if ladder || written.rate.is_some() => LoadKind::Rate,
@@ -458,4 +504,13 @@ impl Builder<'_, '_> {
         self.document.wrong(place, message, Some(&hint));
         None
     }
+}
+
+/// What the file says that levels may stand for.
+pub(super) fn known<'w>(
+    workloads: &'w [NamedWorkload],
+    poolers: &BTreeMap<String, pooler::Options>,
+) -> Known<'w> {
+    let workloads = workloads.iter().map(|workload| (workload.name.as_str(), &workload.spec));
+    Known { workloads: workloads.collect(), arms: &[], poolers: poolers.clone() }
 }

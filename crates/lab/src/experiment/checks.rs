@@ -2,10 +2,12 @@
 
 use toml::de::DeValue;
 
+use super::build::known;
 use super::document::Document;
-use super::model::{ArmSpec, ExperimentFile};
+use super::model::{Compare, ExperimentFile};
 use super::problem::suggestion;
 use super::target_spec::TargetSpec;
+use crate::factors::factor;
 use crate::words::count;
 use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 
@@ -68,22 +70,47 @@ fn arms_and_comparison(document: &mut Document<'_>, file: &ExperimentFile) {
             Some(hint),
         );
     }
-    if file.compare.is_some() && !document.is_wrong(&["settings"]) && file.arms.len() < 2 {
-        let hint = "add tables [settings.NAME], one for each arm; the base may be empty";
-        document.wrong_key(&["compare"], "a comparison needs at least two arms".into(), Some(hint));
-    }
     if let Some(compare) = &file.compare {
-        let names: Vec<&str> = file.arms.iter().map(|arm| arm.name.as_str()).collect();
-        one_of(document, "factor", &compare.factor, &["settings"]);
-        one_of(document, "base", &compare.base, &names);
+        comparison(document, file, compare);
     }
-    for (index, arm) in file.arms.iter().enumerate() {
-        let same = file.arms[..index].iter().find(|other| other.settings == arm.settings);
-        let read = |arm: &ArmSpec| !document.is_wrong(&["settings", &arm.name]);
-        if let Some(other) = same.filter(|other| read(arm) && read(other)) {
-            let message = format!("arms {} and {} set the same", other.name, arm.name);
-            document.wrong_key(&["settings", &arm.name], message, None);
+}
+
+/// What is compared is there, its base is one of the arms, and every workload of the grid can tell the arms apart.
+fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Compare) {
+    let key = compare.factor.as_str();
+    let settings: Vec<&str> = file.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let levels: Vec<&str> = match key {
+        "settings" => settings,
+        _ => file.factors.levels(key).iter().map(String::as_str).collect(),
+    };
+    if levels.is_empty() && key != "settings" && factor(key).is_none() {
+        let listed = file.factors.all().iter().filter(|(_, levels)| levels.len() > 1);
+        let known: Vec<&str> = ["settings"].into_iter().chain(listed.map(|(key, _)| key.as_str())).collect();
+        return one_of(document, "factor", key, &known);
+    }
+    let place: &[&str] = if key == "settings" { &["settings"] } else { &["factors", key] };
+    if levels.len() < 2 {
+        if !document.is_wrong(place) {
+            let message = "a comparison needs at least two arms".to_owned();
+            if key == "settings" {
+                let hint = "add tables [settings.NAME], one for each arm; the base may be empty";
+                document.wrong_key(&["compare"], message, Some(hint));
+            } else {
+                let hint = "list its levels in [factors], such as clients = [1, 8]";
+                document.wrong(&["compare", "factor"], message, Some(hint));
+            }
         }
+        return;
+    }
+    if !document.is_wrong(&["compare", "base"]) {
+        one_of(document, "base", &compare.base, &levels);
+    }
+    let known = known(&file.workloads, &file.poolers);
+    let alike = |name: &&str| factor(key).is_some_and(|factor| !factor.concerns(key, name, &known));
+    if let Some(name) = file.factors.workloads().find(alike) {
+        let message = format!("{key} is no difference to workload {name}: its arms would be the same");
+        let hint = "leave it out of [factors] workload";
+        document.wrong(&["compare", "factor"], message, Some(hint));
     }
 }
 

@@ -9,7 +9,7 @@ use workloads::{Preparation, Spec};
 
 use super::factors::Factors;
 use super::target_spec::TargetSpec;
-use super::values;
+use target::pooler;
 use target::settings::Wanted;
 
 /// What an experiment file asks for.
@@ -35,6 +35,8 @@ pub struct ExperimentFile {
     /// What runs once a round outside the grid: workloads and clients.
     pub(crate) beside: Option<Factors>,
     pub(crate) compare: Option<Compare>,
+    /// Poolers by name.
+    pub(crate) poolers: BTreeMap<String, pooler::Options>,
     /// Base first; empty when nothing is compared.
     pub(crate) arms: Vec<ArmSpec>,
     pub(crate) load: LoadSpec,
@@ -50,20 +52,14 @@ pub(crate) struct NamedWorkload {
     pub(crate) spec: Spec,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Compare {
-    /// `settings`.
+    /// Key of a factor.
     pub(crate) factor: String,
-    /// The arm the others are compared with.
+    /// The level the others are compared with.
     pub(crate) base: String,
     /// Change that counts as none, as a share.
-    #[serde(default = "usual_margin", deserialize_with = "values::share")]
     pub(crate) margin: f64,
-}
-
-fn usual_margin() -> f64 {
-    0.03
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -116,7 +116,11 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("scale = 10", "scal = 10", "«scal =", "unknown key `scal` in [prepare.pgbench]", "`scale`"),
         change("[\"polygons\", \"tpcb\"]", "[\"tpcb\", \"poligons\"]", ", «\"poli", "no [workload.poligons]", "`polygons`"),
         change("base = \"stock\"", "base = \"stok\"", "«\"stok\"", "`compare.base` cannot be \"stok\"", "`stock`"),
-        change("factor = \"settings\"", "factor = \"clients\"", "«\"clients\"", "cannot be \"clients\"", "settings"),
+        change("factor = \"settings\"", "factor = \"setings\"", "«\"setings\"", "cannot be \"setings\"", "`settings`"),
+        change("factor = \"settings\"", "factor = \"clients\"", "base = «\"stock", "`compare.base` must be a whole number", ""),
+        change("factor = \"settings\"\nbase = \"stock\"", "factor = \"clients\"\nbase = 3", "base = «3", "`compare.base` cannot be \"3\"", "`1`"),
+        change("factor = \"settings\"\nbase = \"stock\"", "factor = \"threads\"\nbase = 1", "factor = «\"thr", "at least two arms", "[factors]"),
+        change("clients = [1, 4]", "polygon.min_pixels = [1, 4]", "polygon.«min", "there is no [workload.polygon]", "`polygons`"),
         change("command = \"set\"", "command = \"sett\"", "«\"sett\"", "did you mean \"set\"", ""),
         change("builtin = \"tpcb-like\"", "builtin = \"tpcp\"", "«\"tpcp\"", "no builtin script found for name \"tpcp\"", ""),
         change("rounds = 4", "order = \"lisetd\"", "«\"lisetd\"", "`measure.order` cannot be \"lisetd\"", "`listed`"),
@@ -162,7 +166,6 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("jit = false", "sql = \"create index\"", "«sql = \"c", "`sql` is not a setting", "`prepare.sql` is a key of this file"),
         change("jit = false", "Shared_Buffers = \"1GB\"", "«Shared_B", "`Shared_Buffers` is set twice", "any case"),
         change("jit = false", "application_name = \"x\"", "«application_name", "cannot be a factor: pgdyno knows its own", ""),
-        change("[settings.stock]", "[settings.stock]\nshared_buffers = \"25% of memory\"\nrandom_page_cost = 1.0\njit = false", ".«stock]", "set the same", ""),
         change("[beside]", "[load]\npromise = \"1s\"\nlimit = \"1s\"\n[beside]", "limit = «", "`promise` and `limit` cannot stand together", ""),
         change("[beside]", "[load]\npromise = \"1h\"\n[beside]", "«promise", "a promise of an hour or more is always kept", ""),
     ];
@@ -384,11 +387,11 @@ fn every_key_is_documented() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment.md");
     let page = std::fs::read_to_string(page).unwrap();
     let workloads = [
-        ("pgbench", written::keys::<workloads::pgbench::Options>()),
-        ("tiles", written::keys::<workloads::tiles::Options>()),
-        ("redis", written::keys::<workloads::redis::Options>()),
-        ("prepare.osm", written::keys::<workloads::osm::Options>()),
-        ("prepare.pgbench", written::keys::<workloads::pgbench::init::InitOptions>()),
+        ("pgbench", workloads::fields::<workloads::pgbench::Options>()),
+        ("tiles", workloads::fields::<workloads::tiles::Options>()),
+        ("redis", workloads::fields::<workloads::redis::Options>()),
+        ("prepare.osm", workloads::fields::<workloads::osm::Options>()),
+        ("prepare.pgbench", workloads::fields::<workloads::pgbench::init::InitOptions>()),
     ];
     let tables = workloads.map(|(table, keys)| (table.to_owned(), keys)).into_iter().chain(written::tables());
     let mut missing = Vec::new();

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, DeserializeOwned, Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use target::pooler;
 use toml::Value;
-use workloads::{Preparation, Spec};
+use workloads::{Preparation, Spec, fields};
 
-use super::model::{CellOrder, Compare};
-use super::values::{List, Time, Whole, time};
+use super::model::CellOrder;
+use super::values::{List, Time, Whole, share, time};
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
@@ -36,6 +37,7 @@ pub(super) struct File {
     pub(super) factors: BTreeMap<String, List>,
     pub(super) beside: Option<Beside>,
     pub(super) compare: Option<Compare>,
+    pub(super) pooler: BTreeMap<String, pooler::Options>,
     pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
     pub(super) load: Load,
     pub(super) measure: Measure,
@@ -65,6 +67,19 @@ pub(super) struct Managed {
 pub(super) struct Beside {
     pub(super) workload: List,
     pub(super) clients: Option<List>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Compare {
+    pub(super) factor: String,
+    pub(super) base: Value,
+    #[serde(default = "usual_margin", deserialize_with = "share")]
+    pub(super) margin: f64,
+}
+
+fn usual_margin() -> f64 {
+    0.03
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -114,19 +129,20 @@ pub(super) struct Full {
 pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
     let varied = [
         ("factors", crate::factors::names()),
-        ("measure", keys::<Measure>()),
-        ("measure.duration", keys::<Bounds>()),
+        ("measure", fields::<Measure>()),
+        ("measure.duration", fields::<Bounds>()),
     ];
     let own = [
-        ("", keys::<File>()),
-        ("target", keys::<Target>()),
-        ("target.managed", keys::<Managed>()),
-        ("prepare", keys::<Preparation>()),
-        ("beside", keys::<Beside>()),
-        ("compare", keys::<Compare>()),
-        ("load", keys::<Load>()),
-        ("load.users", keys::<Users>()),
-        ("full", keys::<Full>()),
+        ("", fields::<File>()),
+        ("target", fields::<Target>()),
+        ("target.managed", fields::<Managed>()),
+        ("prepare", fields::<Preparation>()),
+        ("beside", fields::<Beside>()),
+        ("compare", fields::<Compare>()),
+        ("pooler.NAME", fields::<pooler::Options>()),
+        ("load", fields::<Load>()),
+        ("load.users", fields::<Users>()),
+        ("full", fields::<Full>()),
     ];
     let in_full = varied.clone().map(|(table, keys)| (format!("full.{table}"), keys));
     own.into_iter().chain(varied).map(|(table, keys)| (table.to_owned(), keys)).chain(in_full).collect()
@@ -135,38 +151,6 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
 /// Keys right below a path (the empty path is the root).
 pub(super) fn below(path: &str) -> Vec<&'static str> {
     tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
-}
-
-/// Fields of a struct, as serde knows them.
-pub(super) fn keys<T: DeserializeOwned>() -> Vec<&'static str> {
-    struct Keys<'a>(&'a mut Vec<&'static str>);
-
-    impl<'de> Deserializer<'de> for Keys<'_> {
-        type Error = de::value::Error;
-
-        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-            Err(Self::Error::custom("only the fields of a struct are asked for"))
-        }
-
-        fn deserialize_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            fields: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, Self::Error> {
-            self.0.extend(fields);
-            self.deserialize_any(visitor)
-        }
-
-        forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
-            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-        }
-    }
-
-    let mut keys = Vec::new();
-    let _ = T::deserialize(Keys(&mut keys));
-    keys
 }
 
 /// `"10s"`, or `{ from = "1s", to = "10s" }`.

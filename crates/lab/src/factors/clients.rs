@@ -15,14 +15,13 @@ impl Factor for Clients {
         "clients"
     }
 
-    fn read(&self, value: &Value) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
         whole(value, 1, MOST).map(|clients| clients.to_string())
     }
 
-    fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         let clients = level.parse().ok().filter(|clients| *clients > 0);
         setup.clients = clients.ok_or_else(|| format!("{level:?} is no number of clients"))?;
-        setup.threads = known.threads.min(setup.clients).max(1);
         Ok(())
     }
 }
@@ -37,12 +36,12 @@ mod tests {
     fn a_level_of_clients_that_is_no_number_is_refused() {
         let plan = plan(&text(1, &[1], 1, false, 1));
         let mut setup = plan.setup(&plan.runs[0]);
-        let known = Known { workloads: [].into(), arms: &[], threads: 1 };
+        let known = Known::default();
         for level in ["many", "0", "-1", "1.5", ""] {
-            let refused = Clients.apply(level, &mut setup, &known).unwrap_err();
+            let refused = Clients.apply("clients", level, &mut setup, &known).unwrap_err();
             assert_eq!(refused, format!("{level:?} is no number of clients"));
         }
-        assert_eq!(Clients.apply("16", &mut setup, &known), Ok(()));
+        assert_eq!(Clients.apply("clients", "16", &mut setup, &known), Ok(()));
         assert_eq!(setup.clients, 16);
     }
 }

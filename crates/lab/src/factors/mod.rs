@@ -1,58 +1,97 @@
-//! What can be varied: a file for each factor, and the list. A level of a factor is a change of a [`Setup`].
+//! What can be varied or compared: a file for each factor, and the list. A level of a factor is a change of a [`Setup`].
 
 mod clients;
+mod connection;
+mod mode;
+mod option;
 mod rate;
 mod settings;
+mod threads;
 mod workload;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use target::pooler;
 use toml::Value;
+use workloads::Spec;
 
+pub(crate) use self::option::with_options;
 use crate::setup::{Arm, Setup};
 
 /// What the names of levels stand for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Known<'a> {
-    /// Names of workloads.
-    pub workloads: BTreeSet<&'a str>,
+    /// Workloads by their names.
+    pub workloads: BTreeMap<&'a str, &'a Spec>,
     /// Settings by their names.
     pub arms: &'a [Arm],
-    /// Most threads.
-    pub threads: u32,
+    /// Poolers by their names.
+    pub poolers: BTreeMap<String, pooler::Options>,
 }
 
-/// Something varied.
+/// Something varied or compared. Its key is what experiment files and results call it: one name for most factors, many for
+/// those that stand for all of a kind.
 pub trait Factor: Sync {
-    /// As experiment files and results name it.
+    /// Its key, or what its keys are made of (`WORKLOAD.OPTION`).
     fn name(&self) -> &'static str;
+
+    /// Whether a key is one of its own.
+    fn is(&self, key: &str) -> bool {
+        key == self.name()
+    }
 
     /// Whether `[factors]` lists its levels; else they are tables of their own.
     fn in_grid(&self) -> bool {
         true
     }
 
+    /// Whether there is anything to vary under this key.
+    ///
+    /// # Errors
+    /// What is wrong with the key; advice follows on a line of its own.
+    fn exists(&self, _key: &str, _known: &Known<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A level as the file has it, to the text that plans and results keep.
     ///
     /// # Errors
     /// What it must be.
-    fn read(&self, value: &Value) -> Result<String, String>;
+    fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String>;
+
+    /// Whether its level is any difference to this workload: cells of others do without it.
+    fn concerns(&self, _key: &str, _workload: &str, _known: &Known<'_>) -> bool {
+        true
+    }
 
     /// Brings a setup to a level, as it is written in the file. `known` has what names stand for.
     ///
     /// # Errors
     /// In words, when it is no level of this factor.
-    fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String>;
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String>;
 }
 
 /// The list. Levels are applied in its order.
-pub const FACTORS: [&dyn Factor; 4] =
-    [&workload::Workload, &clients::Clients, &rate::Rate, &settings::Settings];
+pub const FACTORS: [&dyn Factor; 8] = [
+    &workload::Workload,
+    &option::WorkloadOption,
+    &mode::QueryMode,
+    &clients::Clients,
+    &threads::Threads,
+    &rate::Rate,
+    &connection::Way,
+    &settings::Settings,
+];
 
-/// The factor of this name.
+/// The factor of this key.
 #[must_use]
-pub fn factor(name: &str) -> Option<&'static dyn Factor> {
-    FACTORS.into_iter().find(|factor| factor.name() == name)
+pub fn factor(key: &str) -> Option<&'static dyn Factor> {
+    FACTORS.into_iter().find(|factor| factor.is(key))
+}
+
+/// Place of a factor in the list, by its key.
+pub(crate) fn place(key: &str) -> usize {
+    FACTORS.iter().position(|factor| factor.is(key)).unwrap_or(FACTORS.len())
 }
 
 /// Names of those whose levels `[factors]` lists.

@@ -17,11 +17,11 @@ impl Factor for Rate {
         "rate"
     }
 
-    fn read(&self, value: &Value) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
         number(value, LEAST, MOST).map(|rate| rate.to_string())
     }
 
-    fn apply(&self, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         let rate = level.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
         setup.load = Load::Rate(rate.ok_or_else(|| format!("{level:?} is no rate"))?);
         Ok(())

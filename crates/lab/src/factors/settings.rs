@@ -17,11 +17,11 @@ impl Factor for Settings {
         false
     }
 
-    fn read(&self, value: &Value) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
         text(value)
     }
 
-    fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
         let arm = known.arms.iter().find(|arm| arm.name.as_deref() == Some(level));
         setup.arm = Some(arm.ok_or_else(|| format!("there are no settings {level:?}"))?.clone());
         Ok(())

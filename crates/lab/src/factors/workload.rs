@@ -13,12 +13,12 @@ impl Factor for Workload {
         "workload"
     }
 
-    fn read(&self, value: &Value) -> Result<String, String> {
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
         text(value)
     }
 
-    fn apply(&self, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
-        if !known.workloads.contains(level) {
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        if !known.workloads.contains_key(level) {
             return Err(format!("there is no workload {level:?}"));
         }
         level.clone_into(&mut setup.workload);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Plan, Scheme};
+use super::{Content, Plan, PlannedRun, Scheme};
 use crate::setup::Arm;
 use target::settings::needs_restart;
 
@@ -35,7 +35,7 @@ impl Plan {
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let per_run = self.content.warmup_s + self.content.duration_s + AROUND_RUN_S;
-        let restarts = if self.content.scheme == Scheme::HalfRounds { self.switches() } else { 0 };
+        let restarts = if self.content.restarts() { self.switches() } else { 0 };
         let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S;
         Estimate {
             total: Duration::from_secs_f64(total),
@@ -44,10 +44,23 @@ impl Plan {
         }
     }
 
-    /// How often the arm in force changes.
+    /// How often the settings in force change.
     fn switches(&self) -> usize {
-        let arms: Vec<_> = self.runs.iter().filter(|run| !run.beside).map(|run| &run.arm).collect();
-        arms.windows(2).filter(|pair| pair[0] != pair[1]).count() + 1
+        let runs = self.runs.iter().filter(|run| !run.beside);
+        let settings: Vec<_> = runs.map(|run| self.content.settings_of(run)).collect();
+        settings.windows(2).filter(|pair| pair[0] != pair[1]).count() + 1
+    }
+}
+
+impl Content {
+    /// Whether going on from one run to the next may take a restart.
+    pub(super) fn restarts(&self) -> bool {
+        self.scheme == Scheme::HalfRounds || self.blocked()
+    }
+
+    /// Name of the settings that a run is under.
+    pub(crate) fn settings_of<'r>(&self, run: &'r PlannedRun) -> Option<&'r String> {
+        if self.compared() == "settings" { run.arm.as_ref() } else { run.factors.get("settings") }
     }
 }
 

@@ -28,7 +28,7 @@ impl Plan {
         if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
             let all = runs(&content, 0, rounds).map_err(wrong)?.len();
             let arms = content.arms.len().saturating_sub(1);
-            let restarts = if content.scheme == Scheme::HalfRounds { rounds as usize * arms + 1 } else { 0 };
+            let restarts = if content.restarts() { rounds as usize * arms + 1 } else { 0 };
             content.duration_s = sized(
                 budget.as_secs_f64(),
                 content.warmup_s,
@@ -46,6 +46,7 @@ impl Plan {
             rounds,
             seed,
             runs: runs(&content, seed, rounds).map_err(wrong)?,
+            not_run: Vec::new(),
             content,
         })
     }
@@ -76,7 +77,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
     let arms = arms(file, machine)?;
     let scheme = match &file.compare {
         None => Scheme::Single,
-        Some(_) if arms_need_restart(&arms) => Scheme::HalfRounds,
+        Some(compare) if compare.factor == "settings" && arms_need_restart(&arms) => Scheme::HalfRounds,
         Some(_) => Scheme::Pairs,
     };
     let beside = file.beside.clone().unwrap_or_default();
@@ -89,6 +90,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         beside_workloads: beside.workloads().map(str::to_owned).collect(),
         beside_clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
         arms,
+        poolers: file.poolers.clone(),
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
             factor: compare.factor.clone(),
             base: compare.base.clone(),

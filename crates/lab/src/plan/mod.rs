@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use record::RunKey;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use target::pooler;
 use workloads::jobs::Inputs;
 use workloads::{Preparation, Spec};
 
@@ -25,6 +26,7 @@ pub use difference::diff;
 pub use order::Scheme;
 
 use crate::experiment::{CellOrder, TargetSpec};
+use crate::factors::with_options;
 use crate::setup::{Arm, Setup};
 
 /// An experiment, expanded.
@@ -44,6 +46,18 @@ pub struct Plan {
     pub content: Content,
     /// Every run, in order.
     pub runs: Vec<PlannedRun>,
+    /// What cannot be had here, and so is not run; not part of the identity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<NotRun>,
+}
+
+/// Runs that cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NotRun {
+    /// Which: levels, in words.
+    pub what: String,
+    /// Why.
+    pub why: String,
 }
 
 /// What makes an experiment this one and no other: the identity is its hash.
@@ -65,6 +79,9 @@ pub struct Content {
     pub beside_clients: Vec<u32>,
     /// The arms, base first; one without a name when there are no settings.
     pub arms: Vec<Arm>,
+    /// Poolers by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub poolers: BTreeMap<String, pooler::Options>,
     /// What is compared.
     pub compare: Option<PlannedComparison>,
     /// Kind of load.
@@ -112,6 +129,19 @@ pub struct PlannedWorkload {
     pub spec: Spec,
     /// Its scripts, layers or commands: name to SHA-256 of its text.
     pub scripts: BTreeMap<String, String>,
+}
+
+impl PlannedWorkload {
+    /// What it asks for with these options, whatever its scripts are called.
+    fn effect(&self, options: &BTreeMap<String, String>) -> String {
+        let spec = with_options(&self.spec, options).unwrap_or_else(|_| self.spec.clone());
+        let mut spec = serde_json::to_value(spec).expect("options are plain data");
+        if let Some(options) = spec.as_object_mut().and_then(|spec| spec.values_mut().next()?.as_object_mut())
+        {
+            options.remove("files");
+        }
+        format!("{spec} {:?}", self.scripts.values())
+    }
 }
 
 /// What is compared.
@@ -169,6 +199,9 @@ pub struct PlannedRun {
     pub beside: bool,
 }
 
+/// Factors that plans and runs have in fields of their own.
+pub(crate) const SHOWN_APART: [&str; 3] = ["workload", "clients", "rate"];
+
 impl PlannedRun {
     /// A run that no file planned: the one cell of its own.
     #[must_use]
@@ -209,6 +242,9 @@ impl PlannedRun {
             format!("{}, {}", self.workload, crate::words::count(self.clients as usize, "client"));
         if let Some(rate) = self.rate {
             words += &format!(", {rate}/s");
+        }
+        for (key, level) in self.factors.iter().filter(|(key, _)| !SHOWN_APART.contains(&key.as_str())) {
+            words += &format!(", {key} {level}");
         }
         if let Some(arm) = &self.arm {
             words += &format!(", {arm}");

@@ -1,12 +1,15 @@
 //! A plan as a table, for `--dry-run`.
 
+use std::collections::BTreeSet;
+
 use results::{Table, Value};
 
-use super::{Plan, PlannedRun, Scheme};
+use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme};
 use crate::experiment::shown_value;
 
-const COLUMNS: [&str; 9] =
-    ["step", "round", "workload", "clients", "rate_per_s", "arm", "warmup_s", "duration_s", "seed"];
+/// Columns before those of further factors, and behind them.
+const FIRST: [&str; 5] = ["step", "round", "workload", "clients", "rate_per_s"];
+const LAST: [&str; 4] = ["arm", "warmup_s", "duration_s", "seed"];
 
 /// A rate as it was asked for: a measured figure would have digits behind the point.
 fn rate(asked: Option<f64>) -> Value {
@@ -17,37 +20,53 @@ fn rate(asked: Option<f64>) -> Value {
 }
 
 impl Plan {
-    /// One row per step in order: switches of arm, and runs.
+    /// One row per step in order: switches of settings, and runs.
     #[must_use]
     pub fn table(&self) -> Table {
-        let mut table = Table::new(&COLUMNS);
+        let further = self.further_factors();
+        let columns: Vec<&str> = FIRST.into_iter().chain(further.iter().copied()).chain(LAST).collect();
+        let mut table = Table::new(&columns);
         let mut in_force = None;
         for run in &self.runs {
-            if !run.beside && run.arm.is_some() && in_force != Some(&run.arm) {
-                in_force = Some(&run.arm);
-                table.push(self.switch(run));
+            let settings = self.content.settings_of(run);
+            if !run.beside && settings.is_some() && in_force != settings {
+                in_force = settings;
+                table.push(self.switch(run, further.len()));
             }
             let step = if run.beside { "run beside the grid" } else { "run" };
-            table.push(vec![
+            let first = [
                 Value::from(step),
                 run.round.into(),
                 run.workload.clone().into(),
                 run.clients.into(),
                 rate(run.rate),
+            ];
+            let levels = further.iter().map(|key| Value::from(run.factors.get(*key).cloned()));
+            let last = [
                 run.arm.clone().into(),
                 self.content.warmup_s.into(),
                 self.content.duration_s.into(),
                 run.seed.into(),
-            ]);
+            ];
+            table.push(first.into_iter().chain(levels).chain(last).collect());
         }
         table
+    }
+
+    /// What is varied beside that which every run has.
+    fn further_factors(&self) -> Vec<&str> {
+        let keys = self.runs.iter().flat_map(|run| run.factors.keys()).map(String::as_str);
+        let further: BTreeSet<&str> = keys.filter(|key| !SHOWN_APART.contains(key)).collect();
+        further.into_iter().collect()
     }
 
     /// The same for people: the seed of each run, 19 digits that follow from the plan's, is left out.
     #[must_use]
     pub fn short_table(&self) -> Table {
         let whole = self.table();
-        let mut short = Table::new(&COLUMNS[..COLUMNS.len() - 1]);
+        let columns: Vec<&str> =
+            whole.columns[..whole.columns.len() - 1].iter().map(String::as_str).collect();
+        let mut short = Table::new(&columns);
         for mut row in whole.rows {
             row.pop();
             short.push(row);
@@ -55,14 +74,12 @@ impl Plan {
         short
     }
 
-    /// The row of a change of arm before a run.
-    fn switch(&self, run: &PlannedRun) -> Vec<Value> {
-        let step = match self.content.scheme {
-            Scheme::HalfRounds => "switch, restart",
-            Scheme::Pairs | Scheme::Single => "switch",
-        };
-        let mut row = vec![Value::Null; COLUMNS.len()];
-        (row[0], row[1], row[5]) = (step.into(), run.round.into(), run.arm.clone().into());
+    /// The row of a change of settings before a run.
+    fn switch(&self, run: &PlannedRun, further: usize) -> Vec<Value> {
+        let step = if self.content.restarts() { "switch, restart" } else { "switch" };
+        let mut row = vec![Value::Null; FIRST.len() + further + LAST.len()];
+        (row[0], row[1]) = (step.into(), run.round.into());
+        row[FIRST.len() + further] = self.content.settings_of(run).cloned().into();
         row
     }
 
@@ -73,9 +90,8 @@ impl Plan {
         lines.extend(self.taste.iter().map(|taste| format!("a taste: {taste}")));
         lines.push(format!("target: {}", self.target_words()));
         lines.extend(self.preparation_words());
-        for arm in self.content.arms.iter().filter(|arm| arm.name.is_some()) {
-            lines.push(arm_words(arm));
-        }
+        lines.extend(self.arms_words());
+        lines.extend(self.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
         lines.push(self.order_words());
         lines.push(format!("seed {}; each run's own is made from it", self.seed));
         let estimate = self.estimate();
@@ -116,12 +132,31 @@ impl Plan {
         self.content.prepare.jobs.jobs().iter().map(|job| format!("prepare: {}", job.what())).collect()
     }
 
+    /// What the arms are, and what the settings are that are varied beside them.
+    fn arms_words(&self) -> Vec<String> {
+        let settings = self.content.compared() == "settings";
+        let of_settings = if settings { "arm" } else { "settings" };
+        let named = self.content.arms.iter().filter(|arm| arm.name.is_some());
+        let compared = (!settings).then(|| {
+            let arms: Vec<String> = self.content.arm_names().into_iter().flatten().collect();
+            format!("compared: {} = {}, the first is the base", self.content.compared(), arms.join(", "))
+        });
+        named.map(|arm| arm_words(of_settings, arm)).chain(compared).collect()
+    }
+
     fn order_words(&self) -> String {
         let rounds = crate::words::count(self.rounds as usize, "round");
         match self.content.scheme {
             Scheme::Single => format!("{rounds}; nothing is compared"),
             Scheme::Pairs => {
-                format!("{rounds}; the arms of a cell run next to each other, the base first in odd rounds")
+                let blocked = if self.content.blocked() {
+                    "; another level of settings takes a restart, so its cells stand together"
+                } else {
+                    ""
+                };
+                format!(
+                    "{rounds}; the arms of a cell run next to each other, the base first in odd rounds{blocked}"
+                )
             }
             Scheme::HalfRounds => format!(
                 "{rounds}; switching arms takes a restart, so all cells run in one arm and then in the next, the base first in odd rounds"
@@ -130,12 +165,12 @@ impl Plan {
     }
 }
 
-fn arm_words(arm: &crate::setup::Arm) -> String {
+fn arm_words(of: &str, arm: &crate::setup::Arm) -> String {
     let name = arm.name.as_deref().unwrap_or_default();
     let settings: Vec<_> =
         arm.settings.iter().map(|(name, value)| format!("{name} = {}", shown_value(value))).collect();
     let what = if settings.is_empty() { "the server's own settings".to_owned() } else { settings.join(", ") };
     let safety =
         if arm.weakens.is_empty() { String::new() } else { format!("; weakens: {}", arm.weakens.join(", ")) };
-    format!("arm {name}: {what}{safety}")
+    format!("{of} {name}: {what}{safety}")
 }

@@ -328,3 +328,122 @@ fn experiments_of_earlier_files_are_the_same_experiments() {
         cases.iter().map(|(name, text, full)| format!("{name}: {}", hash(text, *full))).collect();
     insta::assert_snapshot!(found.join("\n"));
 }
+
+/// An experiment with two workloads, two numbers of clients and two query modes, of which one factor is compared.
+fn comparing(factor: &str, base: &str) -> Plan {
+    let text = format!(
+        "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.a]\npgbench = {{ builtin = \"select-only\" }}\n\
+         [workload.b]\npgbench = {{ builtin = \"tpcb-like\" }}\n[factors]\nclients = [1, 8]\nmode = [\"simple\", \"prepared\"]\n\
+         a.max_tries = [1, 5]\n[settings.x]\nwork_mem = \"1MB\"\n[settings.y]\nwork_mem = \"2MB\"\n\
+         [compare]\nfactor = \"{factor}\"\nbase = {base}\n[measure]\nrounds = 2\n"
+    );
+    // The option concerns one workload only, and so cannot be told apart in the other.
+    let text = if factor == "a.max_tries" {
+        text.replace("[factors]", "[factors]\nworkload = \"a\"")
+            .replace("[workload.b]\npgbench = { builtin = \"tpcb-like\" }\n", "")
+    } else {
+        text
+    };
+    plan(&text)
+}
+
+#[test]
+fn any_factor_can_be_compared() {
+    struct Case {
+        factor: &'static str,
+        base: &'static str,
+        arms: [&'static str; 2],
+        /// Of a round: those of workload a, and those of b, which does without the option.
+        cells: usize,
+    }
+    let case = |factor, base, arms, cells| Case { factor, base, arms, cells };
+    let cases = [
+        case("settings", "\"y\"", ["y", "x"], 2 * 2 * 2 + 2 * 2),
+        case("workload", "\"b\"", ["b", "a"], 2 * 2 * 2 * 2),
+        case("clients", "8", ["8", "1"], 2 * 2 * 2 + 2 * 2),
+        case("mode", "\"prepared\"", ["prepared", "simple"], 2 * 2 * 2 + 2 * 2),
+        case("a.max_tries", "5", ["5", "1"], 2 * 2 * 2),
+    ];
+    for Case { factor, base, arms, cells } in cases {
+        let plan = comparing(factor, base);
+        let first: Vec<&PlannedRun> = plan.runs.iter().filter(|run| run.round == 1).collect();
+        assert_eq!(first.len(), cells * 2, "{factor}");
+        for pair in first.chunks(2) {
+            let found = [0, 1].map(|at| pair[at].arm.as_deref().unwrap());
+            assert_eq!(
+                (found, &pair[0].factors, &pair[0].workload),
+                (arms, &pair[1].factors, &pair[1].workload)
+            );
+            assert!(!pair[0].factors.contains_key(factor), "{factor}");
+            let setups = [0, 1].map(|at| plan.setup(pair[at]));
+            assert_ne!(setups[0], setups[1], "{factor}");
+            assert_eq!(setups[0].seed, setups[1].seed, "{factor}");
+        }
+        let keys: HashSet<_> = plan.runs.iter().map(PlannedRun::key).collect();
+        assert_eq!(keys.len(), plan.runs.len(), "{factor}");
+    }
+}
+
+#[test]
+fn an_arm_is_what_its_level_says() {
+    let setup = |factor, base| {
+        let plan = comparing(factor, base);
+        plan.setup(&plan.runs[0])
+    };
+    assert_eq!(setup("workload", "\"b\"").workload, "b");
+    assert_eq!(setup("clients", "8").clients, 8);
+    assert_eq!(setup("mode", "\"prepared\"").options["mode"], "prepared");
+    assert_eq!(setup("a.max_tries", "5").options["max_tries"], "5");
+    assert_eq!(setup("settings", "\"y\"").arm.unwrap().name.as_deref(), Some("y"));
+    let both = comparing("workload", "\"b\"");
+    assert_eq!(both.runs[0].workload, "b / a");
+    assert!(both.runs[0].words().contains("settings "), "{}", both.runs[0].words());
+}
+
+#[test]
+fn settings_beside_the_compared_factor_that_take_a_restart_stand_in_blocks() {
+    let text = text(2, &[1, 4], 2, true, 4)
+        .replace("factor = \"settings\"\nbase = \"a0\"", "factor = \"clients\"\nbase = 1");
+    let plan = plan(&text);
+    let settings: Vec<_> =
+        plan.runs.iter().filter(|run| !run.beside).map(|run| &run.factors["settings"]).collect();
+    let switches = settings.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(switches < 2 * plan.rounds as usize, "{switches}");
+    assert_eq!(plan.content.scheme, Scheme::Pairs);
+    assert!(plan.words().iter().any(|line| line.contains("takes a restart")));
+}
+
+#[test]
+fn arms_that_are_the_same_are_seen() {
+    struct Case {
+        what: &'static str,
+        text: String,
+        same: Option<[&'static str; 2]>,
+    }
+    let base = text(1, &[1], 3, false, 2);
+    let two = |one: &str, other: &str| {
+        format!(
+            "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.a]\npgbench = {one}\n[workload.b]\npgbench = {other}\n\
+             [compare]\nfactor = \"workload\"\nbase = \"a\"\n"
+        )
+    };
+    let only = "{ builtin = \"select-only\" }";
+    let cases = [
+        Case { what: "settings", text: base.clone(), same: None },
+        Case {
+            what: "equal settings",
+            text: base.replace("work_mem = \"3MB\"", "work_mem = \"1MB\""),
+            same: Some(["a0", "a2"]),
+        },
+        Case { what: "workloads", text: two(only, "{ builtin = \"tpcb-like\" }"), same: None },
+        Case {
+            what: "options",
+            text: two(only, "{ builtin = \"select-only\", mode = \"prepared\" }"),
+            same: None,
+        },
+        Case { what: "equal workloads", text: two(only, only), same: Some(["a", "b"]) },
+    ];
+    for Case { what, text, same } in cases {
+        assert_eq!(plan(&text).equal_arms(), same.map(|pair| pair.map(str::to_owned)), "{what}");
+    }
+}

@@ -121,6 +121,16 @@ impl<'a> Runner<'a> {
         self.workloads.insert(name.to_owned(), ready);
     }
 
+    /// The target's servers, and the workload that runs ask for by this name.
+    pub(crate) fn stage_and_ready(&mut self, name: &str) -> Option<(&mut Stage, &mut Ready)> {
+        Some((self.stage.as_mut()?, self.workloads.get_mut(name)?))
+    }
+
+    /// The one that runs ask for by this name.
+    pub(crate) fn ready(&mut self, name: &str) -> Option<&mut Ready> {
+        self.workloads.get_mut(name)
+    }
+
     /// An error that may come from the end of a server of ours, with what its log says.
     pub(crate) fn explain(&mut self, error: LabError) -> LabError {
         match &mut self.stage {
@@ -139,6 +149,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Done, LabError> {
         let mut record = planned(run, setup);
         self.switch_to(setup)?;
+        self.connect_by(setup, &mut record)?;
         if care.settle {
             self.settle(setup, &mut record)?;
         }
@@ -156,7 +167,7 @@ impl<'a> Runner<'a> {
         }
         let (mut measured, lost, changed) = self.measure(setup, &record.uuid, care, keep)?;
         let probe = record.figures.get("probe_ms").copied();
-        let ready = &self.workloads[&setup.workload];
+        let ready = &self.workloads[&setup.asked()];
         let judged = Judged {
             changed: changed.as_deref(),
             probe_ms: probe.zip(median(&self.probes)),
@@ -193,12 +204,22 @@ impl<'a> Runner<'a> {
         Ok(true)
     }
 
+    /// Brings about how the run's clients connect.
+    fn connect_by(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
+        let Self { stage: Some(stage), workloads, .. } = self else { return Ok(()) };
+        let carried = workloads.get(&setup.asked()).map(|ready| ready.workload.carried()).unwrap_or_default();
+        stage.connect_by(&setup.connection, setup.clients, carried)?;
+        let version = stage.pooler_version();
+        record.events.extend(version.map(|version| event("version", format!("pgbouncer {version}"))));
+        Ok(())
+    }
+
     /// The state every run starts from, recorded with it.
     fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
         self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
         let stop = self.stop;
         let Self { stage: Some(stage), workloads, .. } = self else { return Ok(()) };
-        if let Some(ready) = workloads.get_mut(&setup.workload) {
+        if let Some(ready) = workloads.get_mut(&setup.asked()) {
             let remarks = stage.with_site(|site| ready.workload.reset(site))?;
             record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
         }
@@ -218,10 +239,11 @@ impl<'a> Runner<'a> {
 
     /// What was found out about its workload before the run.
     fn with_what_is_known_of(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
-        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.workload), "");
-        let ready = self.workloads.get_mut(&setup.workload).ok_or_else(missing)?;
+        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
+        let ready = self.workloads.get_mut(&setup.asked()).ok_or_else(missing)?;
         record.artifacts = std::mem::take(&mut ready.artifacts);
         record.figures.extend(ready.guarded.figures.clone());
+        record.events.extend(ready.remarks.clone());
         if !ready.prepared.hash.is_empty() {
             record.events.push(event("prepared", ready.prepared.hash.clone()));
         }
@@ -242,7 +264,7 @@ impl<'a> Runner<'a> {
     ) -> Result<(Measured, Option<LabError>, Option<String>), LabError> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
         let Self { stage, sink, workloads, progress, stop, .. } = self;
-        let workload = &*workloads[&setup.workload].workload;
+        let workload = &*workloads[&setup.asked()].workload;
         let mut telling = Telling { progress: &mut **progress, run, stop, measuring: None };
         let (places, server) = match (setup.server, &sink, &stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),

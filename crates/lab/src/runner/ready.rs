@@ -1,6 +1,6 @@
 //! A workload, opened, checked and guarded.
 
-use record::Artifact;
+use record::{Artifact, RunEvent};
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo};
 
 use super::event::{Progress, Step, Tell};
@@ -15,21 +15,24 @@ pub(crate) struct Ready {
     pub(crate) guarded: Guarded,
     /// Kept with the workload's first run.
     pub(crate) artifacts: Vec<Artifact>,
+    /// What is to be said of each of its runs.
+    pub(crate) remarks: Vec<RunEvent>,
 }
 
 impl Ready {
     /// One of which nothing need be known.
     pub(crate) fn as_it_is(workload: Box<dyn ClientWorkload>) -> Self {
         let (prepared, guarded, artifacts) = Default::default();
-        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts }
+        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, remarks: Vec::new() }
     }
 
-    /// One that was checked, chose what it will ask, and proved that it does something.
+    /// One that was checked, chose what it will ask (or takes what was chosen already), and proved that it does something.
     pub(crate) fn guarded(
         stage: &mut Stage,
         name: &str,
         mut workload: Box<dyn ClientWorkload>,
         seed: u64,
+        chosen: Option<&Prepared>,
         mut progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
         progress.step(Step::Guard, format!("{name}: does it do something?"));
@@ -41,7 +44,12 @@ impl Ready {
             _ => error,
         };
         stage.with_site(|site| workload.check(site)).map_err(named)?;
-        let prepared = stage.with_site(|site| workload.prepare(site, seed)).map_err(named)?;
+        let prepared = match chosen {
+            Some(chosen) => {
+                workload.adopt(chosen).map(|()| chosen.clone()).map_err(|error| named(error.into()))?
+            }
+            None => stage.with_site(|site| workload.prepare(site, seed)).map_err(named)?,
+        };
         if !prepared.summary.is_empty() {
             progress.note(format!("{name}: {}", prepared.summary));
         }
@@ -61,7 +69,7 @@ impl Ready {
                 bytes: prepared.json.clone().into_bytes(),
             });
         }
-        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts })
+        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, remarks: Vec::new() })
     }
 }
 

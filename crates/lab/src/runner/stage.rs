@@ -5,17 +5,19 @@ use std::path::PathBuf;
 
 use protocol::Address;
 use protocol::redis::ControlError;
-use workloads::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
+use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
 use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
+use crate::setup::Connection;
 use target::Stop;
 use target::Target;
 use target::child::{Account, Watchdog};
 use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
-use target::managed::{Choice, Options as ManagedOptions};
+use target::managed::{Choice, Options as ManagedOptions, Via};
+use target::pooler::{self, Pooler};
 use target::redis::{self, Redis, RedisControl};
 use target::settings::journal::Recovered;
 use target::settings::{Applied, Means, Wanted, changed, recorded};
@@ -31,11 +33,21 @@ pub(crate) struct Stage {
     pub(crate) target: Target,
     redis: Option<Redis>,
     redis_place: Option<Address>,
+    pooler: Option<InUse>,
     control: Option<Control>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
     pub(crate) watchdog: Watchdog,
     stop: Stop,
+}
+
+/// A pooler, and what it was started for.
+#[derive(Debug)]
+struct InUse {
+    pooler: Pooler,
+    options: pooler::Options,
+    clients: u32,
+    carried: Carried,
 }
 
 impl Stage {
@@ -46,7 +58,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let stage = Self::reach(spec, pg_bin, Rights::Mend, stop)?;
+        let stage = Self::reach(spec, pg_bin, Via::Socket, Rights::Mend, stop)?;
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
         }
@@ -54,15 +66,15 @@ impl Stage {
     }
 
     /// The same for an experiment, on whose server nobody else changes settings meanwhile; `sets` says whether its
-    /// arms do.
+    /// arms do, and `via` is the most that its clients need to reach a managed one.
     pub(crate) fn open_alone(
         spec: &TargetSpec,
         sets: bool,
-        pg_bin: Option<PathBuf>,
+        (pg_bin, via): (Option<PathBuf>, Via),
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let mut stage = Self::reach(spec, pg_bin, Rights::Mend, stop)?;
+        let mut stage = Self::reach(spec, pg_bin, via, Rights::Mend, stop)?;
         let alone = stage.target.be_alone(sets);
         // Who is at work there now stands in the refusal.
         let told = |recovered: &&Recovered| !matches!(recovered, Recovered::InUse(_));
@@ -75,12 +87,13 @@ impl Stage {
 
     /// A server by connection string as it is, for somebody who only looks on.
     pub(crate) fn beside(spec: &TargetSpec) -> Result<Self, LabError> {
-        Self::reach(spec, None, Rights::Look, &Stop::new())
+        Self::reach(spec, None, Via::Socket, Rights::Look, &Stop::new())
     }
 
     fn reach(
         spec: &TargetSpec,
         pg_bin: Option<PathBuf>,
+        via: Via,
         least: Rights,
         stop: &Stop,
     ) -> Result<Self, LabError> {
@@ -90,12 +103,14 @@ impl Stage {
         })?;
         // What killed pgdynos left, and their watchdogs with them.
         redis::remove_dead(&home);
+        pooler::remove_dead(&home);
         remove_empty_socket_folders();
         match spec {
             TargetSpec::Managed { name, version, extensions, redis } => {
                 home.prepare(Account::unprivileged()?.as_ref())?;
                 let options = ManagedOptions {
                     choice: Choice { pg_bin, version: *version },
+                    via,
                     ..ManagedOptions::default()
                 };
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
@@ -105,6 +120,7 @@ impl Stage {
                     target,
                     redis,
                     redis_place,
+                    pooler: None,
                     control: None,
                     recorded: Vec::new(),
                     watchdog,
@@ -119,6 +135,7 @@ impl Stage {
                     target,
                     redis: None,
                     redis_place,
+                    pooler: None,
                     control: None,
                     recorded: Vec::new(),
                     watchdog,
@@ -185,10 +202,56 @@ impl Stage {
         Ok(result?)
     }
 
+    /// Brings about how the clients of a run connect; a pooler is told the settings in force.
+    pub(crate) fn connect_by(
+        &mut self,
+        connection: &Connection,
+        clients: u32,
+        carried: Carried,
+    ) -> Result<(), LabError> {
+        match connection {
+            Connection::Direct => self.pooler = None,
+            Connection::Via(via) => {
+                self.pooler = None;
+                self.target.reach_by(*via)?;
+            }
+            Connection::Pooler(options) => {
+                let same = |used: &InUse| {
+                    used.options == *options && used.clients == clients && used.carried == carried
+                };
+                if !self.pooler.as_ref().is_some_and(same) {
+                    self.pooler = None;
+                    let pooler = self.start_pooler(options, clients, carried)?;
+                    self.pooler = Some(InUse { pooler, options: options.clone(), clients, carried });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start_pooler(
+        &self,
+        options: &pooler::Options,
+        clients: u32,
+        carried: Carried,
+    ) -> Result<Pooler, LabError> {
+        let load = load_of(clients, carried, &self.target.applied().session);
+        let (home, upstream) = (Home::locate()?, self.target.upstream());
+        Ok(Pooler::start(&home, &upstream, options, &load, &self.watchdog, &self.stop)?)
+    }
+
+    /// Version of the pooler that is in use.
+    pub(crate) fn pooler_version(&self) -> Option<String> {
+        self.pooler.as_ref().map(|used| used.pooler.version().to_string())
+    }
+
     /// Where clients connect.
     pub(crate) fn places(&self) -> Places {
         let (again, wanted) = self.target.places_again();
-        let postgres = PostgresPlace { again, wanted, ..self.target.place().into() };
+        let postgres = match &self.pooler {
+            Some(used) => used.pooler.place(self.target.database()).into(),
+            None => PostgresPlace { again, wanted, ..self.target.place().into() },
+        };
         match &self.redis_place {
             Some(redis) => Places::from(postgres).with(Places::REDIS, ServerPlace::Redis(redis.clone())),
             None => postgres.into(),
@@ -199,6 +262,8 @@ impl Stage {
     pub(crate) fn apply(&mut self, settings: &Wanted) -> Result<Applied, LabError> {
         self.close_control();
         self.recorded.clear();
+        // It passes on the settings that it was started with.
+        self.pooler = None;
         Ok(self.target.apply(settings)?.clone())
     }
 
@@ -215,6 +280,9 @@ impl Stage {
         self.target.check()?;
         if let Some(redis) = &mut self.redis {
             redis.check()?;
+        }
+        if let Some(used) = &mut self.pooler {
+            used.pooler.check()?;
         }
         Ok(())
     }
@@ -253,6 +321,12 @@ impl Stage {
         }
         versions
     }
+}
+
+/// What goes through a pooler.
+pub(crate) fn load_of(clients: u32, carried: Carried, session: &Wanted) -> pooler::Load<'_> {
+    let Carried { prepared, transaction_blocks, reconnects } = carried;
+    pooler::Load { clients, reconnects, prepared, transaction_blocks, session }
 }
 
 /// Opens control connections to Redis for a workload.

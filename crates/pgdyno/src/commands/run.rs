@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use ::report::ReportData;
-use lab::LabError;
 use lab::execute::{self, Looked};
 use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::plan::Plan;
+use lab::{Class, LabError};
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 use target::settings::Machine;
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Run a finished experiment again, as a new one
     #[arg(long)]
     again: bool,
+    /// Two arms may be the same: A is compared with A, to see what a difference of nothing looks like
+    #[arg(long)]
+    same: bool,
     /// Also write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -54,6 +57,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         warning(note);
     }
     let plan = Plan::expand(&file, Machine::here())?;
+    if let Some([one, other]) = plan.equal_arms().filter(|_| !args.same) {
+        let what = format!("{}: arms {one} and {other} are the same", args.file.display());
+        return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant").into());
+    }
     for line in plan.words() {
         talk(&line);
     }

@@ -21,9 +21,10 @@ pub(crate) enum Command {
     Start(StartArgs),
     /// Stop a private server; its data stays
     Stop(NameArgs),
-    /// Say which private servers there are, which run, and which servers have settings that were left changed
+    /// Say which private servers there are, which run, and which servers were left changed
     Status(StatusArgs),
-    /// Put back settings that a pgdyno that was killed left changed on a server; says what it put back
+    /// Put back what a pgdyno that was killed left changed on a server (settings, one's own changes); says what it put
+    /// back
     Restore(RestoreArgs),
     /// Stop a private server and delete its data
     Destroy(NameArgs),
@@ -60,7 +61,7 @@ pub(crate) struct StatusArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct RestoreArgs {
     /// Private server by name, or a connection string or URI of a server that is not pgdyno's [default: all servers
-    /// that are not pgdyno's and were left changed]
+    /// that were left changed; of private ones those with changes of one's own]
     #[arg(value_name = "NAME|URI")]
     server: Option<String>,
     /// Server that is not pgdyno's, as connection string or URI; needed where its password is not in the environment
@@ -85,7 +86,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 fn start(args: &StartArgs) -> anyhow::Result<()> {
     let home = home()?;
     let choice = Choice { pg_bin: args.programs.pg_bin.clone(), version: None };
-    let options = managed::Options { choice, network: false, detached: true };
+    let options = managed::Options { choice, detached: true, ..managed::Options::default() };
     let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
     let ran = managed::status(&home, &args.name.name).is_ok_and(|server| server.pid.is_some());
@@ -98,6 +99,7 @@ fn start(args: &StartArgs) -> anyhow::Result<()> {
             }
         })
         .map_err(LabError::from)?;
+    target.recovered().iter().for_each(|recovered| warning(&recovered.words()));
     talk(&format!("it runs until: pgdyno target stop {}", args.name.name));
     Ok(data(&format!("{}\n", target.redacted()))?)
 }
@@ -109,7 +111,15 @@ fn stop(args: &NameArgs) -> anyhow::Result<()> {
 }
 
 fn destroy(args: &NameArgs) -> anyhow::Result<()> {
+    let home = home()?;
+    let left = managed::status(&home, &args.name).ok().and_then(|server| journal::left_in(&server.journal));
     open(&args.name)?.destroy().map_err(failed)?;
+    if let Some(left) = left.filter(|left| !left.changes.is_empty()) {
+        let list = left.list();
+        warning(&format!(
+            "changes that a killed pgdyno made on it were not undone, and what they did elsewhere stays: {list}"
+        ));
+    }
     talk(&format!("server {:?} is stopped and its data removed", args.name));
     Ok(())
 }
@@ -133,6 +143,14 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
              pgdyno target restore {name}"
         ));
     }
+    let of_private = servers.iter().filter(|server| server.used_by.is_none());
+    for (server, left) in of_private.filter_map(|server| Some((server, journal::left_in(&server.journal)?))) {
+        warning(&format!(
+            "private server {:?} is still as a pgdyno that was killed left it: {}; undo that with: pgdyno target restore {0}",
+            server.name,
+            left.list()
+        ));
+    }
     left.iter().filter_map(left_words).for_each(|words| warning(&words));
     let mut table = Table::new(&["name", "state", "version", "pid", "used by", "folder", "settings"]);
     for server in servers {
@@ -150,11 +168,13 @@ fn row(server: Status) -> Vec<Value> {
         (Some(_), false) => "starting",
         (None, _) => "stopped",
     };
-    let settings = match (server.changed, server.used_by) {
+    let made = journal::left_in(&server.journal).filter(|left| !left.changes.is_empty());
+    let settings = match (server.changed || made.is_some(), server.used_by) {
         (false, _) => "its own",
         (true, Some(_)) => "changed by a run under way",
         (true, None) => "left changed",
     };
+    let settings = made.map_or_else(|| settings.to_owned(), |left| format!("{settings}: {}", left.list()));
     vec![
         server.name.into(),
         state.into(),
@@ -189,8 +209,8 @@ fn left_words(left: &Left) -> Option<String> {
     match &left.by {
         LeftBy::Living(_) => None,
         LeftBy::Killed => Some(format!(
-            "settings of {} are still as a pgdyno that was killed left them: {}; put them back with: pgdyno target \
-             restore",
+            "{} of {} are still as a pgdyno that was killed left them: {}; put them back with: pgdyno target restore",
+            left.kind(),
             left.dsn,
             left.list()
         )),
@@ -217,21 +237,43 @@ fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
     let mut table = restored_table();
     if mended {
         table.push(vec![format!("private server {name}").into(), "all".into(), Value::Null, Value::Null]);
-    } else {
+    }
+    let undone = mend_changes(&mut cluster)?;
+    if !mended && undone.is_none() {
         talk(&format!("nothing to put back: private server {name:?} has its own settings"));
     }
-    print(&table, args.format.format)
+    tell(undone, table, args)
+}
+
+/// Undoes one's own changes of a private server; it is started for that if need be.
+fn mend_changes(cluster: &mut Cluster) -> anyhow::Result<Option<Recovered>> {
+    Ok(journal::mend_changes(cluster, &Watchdog::current()?).map_err(failed)?)
 }
 
 fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
-    let found = target::url::restore_left(&home()?, url).map_err(LabError::from)?;
+    let home = home()?;
+    let mut found = target::url::restore_left(&home, url, &Watchdog::current()?).map_err(LabError::from)?;
+    if url.is_none() {
+        for server in managed::list(&home).map_err(failed)?.iter().filter(|server| server.used_by.is_none()) {
+            if journal::left_in(&server.journal).is_some() {
+                found.extend(mend_changes(&mut open(&server.name)?)?);
+            }
+        }
+    }
     if found.is_empty() {
         talk(match url {
-            Some(_) => "nothing to put back: no pgdyno left settings of this server changed",
-            None => "nothing to put back: no pgdyno left settings of a server changed",
+            Some(_) => "nothing to put back: no pgdyno left this server changed",
+            None => "nothing to put back: no pgdyno left a server changed",
         });
     }
-    let mut table = restored_table();
+    tell(found, restored_table(), args)
+}
+
+fn tell(
+    found: impl IntoIterator<Item = Recovered>,
+    mut table: Table,
+    args: &RestoreArgs,
+) -> anyhow::Result<()> {
     let mut problems = Vec::new();
     for recovered in found {
         match recovered {
@@ -239,7 +281,14 @@ fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
                 talk(&format!("{dsn}: {}", undone.words()));
                 table.push(vec![
                     dsn.into(),
-                    undone.put_back.join(", ").into(),
+                    undone
+                        .put_back
+                        .iter()
+                        .chain(&undone.changes)
+                        .cloned()
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                        .into(),
                     undone.as_before.join(", ").into(),
                     undone.left_alone.join(", ").into(),
                 ]);
@@ -264,13 +313,14 @@ fn problem(recovered: Recovered) -> Option<LabError> {
     match recovered {
         Recovered::Undone { .. } => None,
         Recovered::InUse(left) => {
-            let what = format!("settings of {} are in use: a run under way has changed them", left.dsn);
+            let what =
+                format!("{} of {} are in use: a run under way has changed them", left.kind(), left.dsn);
             Some(LabError::failed(Class::Refused, what, "wait for its end; it puts them back itself"))
         }
         Recovered::Pending { left, error } => {
             let what = match &left.by {
                 LeftBy::Unknown(_) => error.to_string(),
-                _ => format!("settings of {} are not put back: {error}", left.dsn),
+                _ => format!("{} of {} are not put back: {error}", left.kind(), left.dsn),
             };
             let hint = match &error {
                 RecoverError::Connect(_) => {

@@ -18,9 +18,12 @@ use super::message::{Ended, Message};
 use super::order::Order;
 use super::stopping::{Cause, Escalation};
 use super::{Program, StopWay};
+use crate::host::proc::processes;
 
 /// Exit code when the orders cannot be read or the program cannot be started, as a shell's "command not found".
 const NOT_STARTED: i32 = 127;
+/// Between two looks at what is left of a group.
+const MEMBERS_PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs as a watchdog until its child has ended; `args` are those after [`super::WATCHDOG_ARGUMENT`].
 ///
@@ -57,7 +60,7 @@ fn start(order: &Order) -> Result<Pid, String> {
         // The standard library drops all supplementary groups with it.
         command.uid(account.uid).gid(account.gid);
     }
-    if program.stop == StopWay::Terminate {
+    if program.stop != StopWay::Postgres {
         command.process_group(0);
     }
     if !order.detached {
@@ -87,6 +90,7 @@ fn first_signal(stop: StopWay) -> Signal {
     match stop {
         StopWay::Postgres => Signal::INT,
         StopWay::Terminate => Signal::TERM,
+        StopWay::Quit => Signal::QUIT,
     }
 }
 
@@ -122,6 +126,11 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
             send(program.stop, pid, signal);
         }
     }
+    if let Some((since, _, escalation)) = &mut stop
+        && program.stop == StopWay::Terminate
+    {
+        end_group(pid, *since, escalation);
+    }
     let ended = reap(pid);
     let lost = matches!(stop, Some((_, Cause::Lost, _)));
     if !tell(&mut lifeline, &Message::Ended(ended)) || lost {
@@ -138,8 +147,21 @@ fn send(way: StopWay, pid: Pid, signal: Signal) {
     // A child that is just dying cannot be signalled any more, which is what was wanted.
     let _ = match way {
         StopWay::Postgres => rustix::process::kill_process(pid, signal),
-        StopWay::Terminate => rustix::process::kill_process_group(pid, signal),
+        StopWay::Terminate | StopWay::Quit => rustix::process::kill_process_group(pid, signal),
     };
+}
+
+/// The child is dead; those of its group that did not mind the signal get the next one. Until the child is reaped no other
+/// group can have its number.
+fn end_group(pid: Pid, since: Instant, escalation: &mut Escalation) {
+    let group = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+    while processes().any(|process| process.group == group && !process.is_zombie()) {
+        match escalation.due(since.elapsed()) {
+            Some(signal) => send(StopWay::Terminate, pid, signal),
+            None if escalation.wait(since.elapsed()).is_none() => break,
+            None => std::thread::sleep(MEMBERS_PAUSE),
+        }
+    }
 }
 
 /// Blocks until the child is dead, leaving it to be reaped by [`reap`].

@@ -9,6 +9,7 @@
 
 mod account;
 mod guard;
+mod kept;
 mod lines;
 mod message;
 mod order;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 
 pub use account::{Account, AccountError};
 pub use guard::watchdog_main;
+pub use kept::Kept;
 pub use lines::{Line, Stream};
 pub use message::Ended;
 pub use overseen::{CutShort, Overseen};

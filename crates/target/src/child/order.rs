@@ -20,6 +20,7 @@ impl Order {
         let stop = match self.program.stop {
             StopWay::Postgres => "postgres",
             StopWay::Terminate => "terminate",
+            StopWay::Quit => "quit",
         };
         args.extend(["--stop".into(), stop.into()]);
         if let Some(account) = &self.program.account {
@@ -70,6 +71,7 @@ fn stop_way(word: &OsStr) -> Result<StopWay, String> {
     match word.to_str() {
         Some("postgres") => Ok(StopWay::Postgres),
         Some("terminate") => Ok(StopWay::Terminate),
+        Some("quit") => Ok(StopWay::Quit),
         _ => Err(format!("unknown way to stop {}", word.display())),
     }
 }
@@ -96,6 +98,7 @@ mod tests {
             "--stop postgres --account 101:104 --folder /data --detached -- /bin/postgres -D --stop",
             "--stop terminate --leaves /run/a --leaves /b -- sleep 5",
             "--stop terminate -- sleep 5",
+            "--stop quit -- sleep 5",
         ] {
             assert_eq!(Order::parse(&words(text)).unwrap().to_args(), words(text));
         }

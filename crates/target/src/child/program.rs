@@ -12,6 +12,8 @@ pub enum StopWay {
     Postgres,
     /// Anything else, with all processes of its group: SIGTERM, then SIGKILL.
     Terminate,
+    /// The same with SIGQUIT in place of SIGTERM, for programs that wait for their clients on the latter.
+    Quit,
 }
 
 /// A program to start. Its arguments must hold no secret: every user of the machine can read them.

@@ -31,11 +31,17 @@ pub(super) fn signals(way: StopWay, cause: Cause) -> &'static [(Duration, Signal
         &[(Duration::ZERO, Signal::TERM), (Duration::from_secs(10), Signal::KILL)];
     const LOST: &[(Duration, Signal)] =
         &[(Duration::ZERO, Signal::TERM), (Duration::from_secs(5), Signal::KILL)];
+    const ASKED_QUIT: &[(Duration, Signal)] =
+        &[(Duration::ZERO, Signal::QUIT), (Duration::from_secs(10), Signal::KILL)];
+    const LOST_QUIT: &[(Duration, Signal)] =
+        &[(Duration::ZERO, Signal::QUIT), (Duration::from_secs(5), Signal::KILL)];
     match (way, cause) {
         (StopWay::Postgres, Cause::Asked) => ASKED_POSTGRES,
         (StopWay::Postgres, Cause::Lost) => LOST_POSTGRES,
         (StopWay::Terminate, Cause::Asked) => ASKED,
         (StopWay::Terminate, Cause::Lost) => LOST,
+        (StopWay::Quit, Cause::Asked) => ASKED_QUIT,
+        (StopWay::Quit, Cause::Lost) => LOST_QUIT,
     }
 }
 
@@ -78,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_lost_pgdyno_ends_in_a_kill_within_ten_seconds() {
-        for way in [StopWay::Postgres, StopWay::Terminate] {
+        for way in [StopWay::Postgres, StopWay::Terminate, StopWay::Quit] {
             let (after, signal) = signals(way, Cause::Lost).last().unwrap();
             assert!(*after < Duration::from_secs(10));
             assert_eq!(*signal, Signal::KILL);

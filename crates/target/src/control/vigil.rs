@@ -270,7 +270,7 @@ impl Activity {
 }
 
 /// The beginning of a statement, on one line; never what may be a password.
-fn shown(sql: &str) -> String {
+pub(crate) fn shown(sql: &str) -> String {
     if sql.to_ascii_lowercase().contains("password") {
         return "a statement".to_owned();
     }

@@ -48,6 +48,12 @@ impl Home {
         self.folder.join("redis")
     }
 
+    /// Holds a folder per private PgBouncer.
+    #[must_use]
+    pub fn poolers(&self) -> PathBuf {
+        self.folder.join("poolers")
+    }
+
     /// Holds what must be undone on servers that are not ours.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
@@ -64,7 +70,7 @@ impl Home {
                 .map_err(|source| PlaceError::Folder { folder: above.to_owned(), source })?;
         }
         make_folder(&self.folder, 0o700, account)?;
-        for part in [self.clusters(), self.redis(), self.journal()] {
+        for part in [self.clusters(), self.redis(), self.poolers(), self.journal()] {
             make_folder(&part, 0o700, account)?;
         }
         match account {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::Address;
-use protocol::postgres::Login;
 use protocol::postgres::Place;
+use protocol::postgres::conninfo::Env;
 use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
+use protocol::postgres::{Config, ConnInfoError, Login};
 
 use super::error::advice;
 use super::log::disk_full_line;
@@ -24,11 +25,29 @@ pub(super) fn place_of(socket: &Path, database: &str) -> Place {
     Place::new(Address::Unix(socket.to_owned()), Arc::new(login))
 }
 
+/// A value of a connection string.
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
 impl Cluster {
     /// How to connect to one of its databases: over the private socket, as the superuser, without a password.
     #[must_use]
     pub fn place(&self, database: &str) -> Place {
         place_of(&self.socket_folder.join(format!(".s.PGSQL.{}", self.marker.port)), database)
+    }
+
+    /// The same as a connection string describes it, for its database `postgres`.
+    ///
+    /// # Errors
+    /// When the socket's folder cannot stand in one.
+    pub(crate) fn config(&self) -> Result<Config, ConnInfoError> {
+        let words = format!(
+            "host={} port={} user={SUPERUSER} dbname=postgres application_name=pgdyno",
+            quoted(&self.socket_folder.to_string_lossy()),
+            self.marker.port
+        );
+        Config::parse(Some(&words), &Env::empty())
     }
 
     /// A control connection to one of its databases.

@@ -95,6 +95,12 @@ pub enum ManagedError {
     /// The server would not stop.
     #[error("the server (pid {0}) does not stop")]
     WouldNotStop(u32),
+    /// It was built without TLS.
+    #[error(
+        "{} was built without TLS, or cannot use it; take another PostgreSQL (--pg-bin), or reach it by tcp or its socket",
+        .0.display()
+    )]
+    NoTls(PathBuf),
     /// An extension is not installed.
     #[error("extension {extension} is not installed for PostgreSQL {major}; {advice}")]
     MissingExtension {

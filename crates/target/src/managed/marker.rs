@@ -1,11 +1,12 @@
 //! The file that says that a folder is ours: nothing without it is ever used, stopped or removed.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use super::Via;
+use super::files::replace;
 
 const MARKER: &str = "pgdyno-cluster.json";
 
@@ -26,6 +27,9 @@ pub(super) struct Marker {
     pub(super) complete: bool,
     /// Also listens on 127.0.0.1, with a password.
     pub(super) network: bool,
+    /// Under TLS where that is asked for there; only with `network`.
+    #[serde(default)]
+    pub(super) tls: bool,
     /// Port; part of the socket's name too.
     pub(super) port: u16,
     /// Runs without a watchdog, until it is told to stop.
@@ -40,21 +44,21 @@ impl Marker {
 
     /// Writes it so that a crash leaves the old or the new one.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
-        let text = serde_json::to_string_pretty(self)?;
-        let new = folder.join(format!("{MARKER}.new"));
-        // Of an earlier try, with whatever rights.
-        let _ = std::fs::remove_file(&new);
-        let written = write_private(&new, text.as_bytes());
-        // Half a marker would make the folder look like somebody else's.
-        written.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
-        std::fs::rename(new, folder.join(MARKER))
+        replace(&folder.join(MARKER), serde_json::to_string_pretty(self)?.as_bytes(), None)
     }
-}
 
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    /// How it is reached.
+    pub(super) fn via(&self) -> Via {
+        match (self.network, self.tls) {
+            (false, _) => Via::Socket,
+            (true, false) => Via::Tcp,
+            (true, true) => Via::Tls,
+        }
+    }
+
+    pub(super) fn set_via(&mut self, via: Via) {
+        (self.network, self.tls) = (via >= Via::Tcp, via >= Via::Tls);
+    }
 }
 
 #[cfg(test)]
@@ -76,6 +80,7 @@ mod tests {
             locale: "C".into(),
             complete: true,
             network: false,
+            tls: false,
             port: 5432,
             detached: false,
         };

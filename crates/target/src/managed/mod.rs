@@ -8,10 +8,12 @@ mod auto_conf;
 mod create;
 mod databases;
 mod error;
+mod files;
 mod installation;
 mod lock;
 mod log;
 mod marker;
+mod network;
 mod postmaster;
 mod serve;
 mod status;
@@ -20,12 +22,15 @@ use std::path::{Path, PathBuf};
 
 pub use error::ManagedError;
 pub use installation::{Choice, FindError, Installation};
+pub use network::Via;
 pub(crate) use postmaster::is_alive;
+pub(crate) use status::journals;
 pub use status::{Status, list, status};
 
 use self::lock::{Lock, LockError};
 use self::log::Log;
 use self::marker::Marker;
+use self::network::Network;
 use self::postmaster::PidFile;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::Home;
@@ -42,8 +47,8 @@ const SOCKET_PORT: u16 = 5432;
 pub struct Options {
     /// Which PostgreSQL.
     pub choice: Choice,
-    /// Also listen on 127.0.0.1, on a free port, with a password.
-    pub network: bool,
+    /// How it is reached; a detached server that runs already is reached as before too.
+    pub via: Via,
     /// Stay when pgdyno ends, until it is told to stop.
     pub detached: bool,
 }
@@ -62,6 +67,8 @@ pub struct Cluster {
     log_start: u64,
     socket_folder: PathBuf,
     running: Running,
+    /// What clients by the network need; there for a running server that has it.
+    network: Option<Network>,
     /// Let go of last.
     _lock: Lock,
 }
@@ -89,7 +96,7 @@ impl Cluster {
         let mut cluster = Self::prepare(home, name, options, watchdog, stop)?;
         cluster.adopt(options)?;
         cluster.start()?;
-        cluster.ensure_password()?;
+        cluster.ensure_network()?;
         Ok(cluster)
     }
 
@@ -204,6 +211,11 @@ impl Cluster {
             .map_err(|error| ManagedError::file(&self.folder, error))
     }
 
+    /// What is to be undone on it, if there is such a file (see [`crate::settings::journal`]).
+    pub(crate) fn journal(&self) -> PathBuf {
+        journal_in(&self.folder)
+    }
+
     fn data_in(folder: &Path) -> PathBuf {
         folder.join("data")
     }
@@ -247,6 +259,7 @@ impl Cluster {
             log,
             socket_folder: PathBuf::new(),
             running: Running::No,
+            network: None,
             _lock: lock,
         };
         cluster.make_data()?;
@@ -268,64 +281,39 @@ impl Cluster {
         self.write_marker()
     }
 
-    /// Deals with what an earlier pgdyno left: a server that still runs, settings that were not put back.
+    /// Deals with what an earlier pgdyno left: a server that still runs, settings that were not put back. Another way to
+    /// reach it takes a restart.
     fn adopt(&mut self, options: &Options) -> Result<(), ManagedError> {
-        let wants_network = options.network && !self.marker.network;
+        if self.marker.via() < options.via {
+            self.check_can(options.via)?;
+        }
         let changed = self.put_settings_back()?;
+        // A server that is not detached is an orphan: its watchdog is stopping it, or is dead as well.
+        let mut stays = false;
         if let Some(server) = PidFile::running(&self.data()) {
             self.running = Running::Detached(server.pid);
-            // A server that is not detached is an orphan: its watchdog is stopping it, or is dead as well.
-            let keep = self.marker.detached && !wants_network && !changed;
-            if !keep {
+            stays = self.marker.detached;
+            if !stays || changed || self.marker.via() < options.via {
                 self.stop()?;
             }
         }
-        let running = !matches!(self.running, Running::No);
-        let detached = options.detached || (running && self.marker.detached);
-        if wants_network || detached != self.marker.detached {
-            self.marker.network |= wants_network;
-            self.marker.detached = detached;
+        let mut marker = self.marker.clone();
+        marker.detached = options.detached || stays;
+        marker.set_via(if stays { options.via.max(marker.via()) } else { options.via });
+        if marker != self.marker {
+            self.marker = marker;
             self.write_marker()?;
         }
         Ok(())
     }
 
-    /// A server with network has a password, kept in a file of the folder.
-    fn ensure_password(&self) -> Result<(), ManagedError> {
-        use protocol::postgres::sql::{Sql, quote_literal};
-        use std::io::Write;
-        use std::os::unix::fs::OpenOptionsExt;
-        let path = self.password_file();
-        if !self.marker.network || path.exists() {
-            return Ok(());
-        }
-        let password = uuid::Uuid::new_v4().simple().to_string();
-        let sql = format!("ALTER ROLE {SUPERUSER} PASSWORD {}", quote_literal(&password));
-        // A statement that fails is logged with its text; this one must not be.
-        let mut control = self.connect("postgres")?;
-        let quiet = "SET log_statement = none; SET log_min_error_statement = panic; SET log_min_duration_statement = -1";
-        control
-            .execute(quiet)
-            .and_then(|()| control.execute(&sql))
-            .map_err(|error| self.sql("setting the password".to_owned(), error))?;
-        std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .and_then(|mut file| writeln!(file, "{password}"))
-            .map_err(|error| ManagedError::file(&path, error))
-    }
-
-    /// The file with the superuser's password, for servers with network.
-    #[must_use]
-    pub fn password_file(&self) -> PathBuf {
-        self.folder.join("password")
-    }
-
     fn write_marker(&self) -> Result<(), ManagedError> {
         self.marker.write(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))
     }
+}
+
+fn journal_in(folder: &Path) -> PathBuf {
+    folder.join("journal.json")
 }
 
 fn check_name(name: &str) -> Result<(), ManagedError> {
@@ -352,6 +340,7 @@ fn fresh_marker(installation: &Installation) -> Marker {
         locale: String::new(),
         complete: false,
         network: false,
+        tls: false,
         port: SOCKET_PORT,
         detached: false,
     }

@@ -1,12 +1,13 @@
 //! Starting and stopping the server.
 
+use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::log::{disk_full_line, quote};
 use super::postmaster::{self, PidFile};
-use super::{Cluster, ManagedError, Running};
+use super::{Cluster, ManagedError, Running, SOCKET_PORT, Via};
 use crate::child::{ChildError, Program, StopWay};
 use crate::home::socket_folder;
 
@@ -30,6 +31,7 @@ impl Cluster {
         self.make_socket_folder()?;
         self.clear_sockets();
         self.choose_port()?;
+        self.ensure_certificate()?;
         self.log_start = self.log.length();
         let log = self.log.open().map_err(|error| ManagedError::file(self.log.path(), error))?;
         let program = self.server_program();
@@ -119,20 +121,35 @@ impl Cluster {
 
     fn server_program(&self) -> Program {
         let listen = if self.marker.network { "127.0.0.1" } else { "" };
-        Program::server(self.installation.program("postgres"), &self.folder, self.account.as_ref())
-            .arg("-D")
-            .arg(self.data())
-            .arg("-k")
-            .arg(&self.socket_folder)
-            .args(["-p".to_owned(), self.marker.port.to_string()])
-            .args(["-c".to_owned(), format!("listen_addresses={listen}")])
-            .args(["-c", "unix_socket_permissions=0700"])
-            .stopped_by(StopWay::Postgres)
+        let setting = |name: &str, file: &Path| {
+            let mut setting = OsString::from(format!("{name}="));
+            setting.push(file);
+            ["-c".into(), setting]
+        };
+        let program =
+            Program::server(self.installation.program("postgres"), &self.folder, self.account.as_ref())
+                .arg("-D")
+                .arg(self.data())
+                .arg("-k")
+                .arg(&self.socket_folder)
+                .args(["-p".to_owned(), self.marker.port.to_string()])
+                .args(["-c".to_owned(), format!("listen_addresses={listen}")])
+                .args(["-c", "unix_socket_permissions=0700"])
+                .stopped_by(StopWay::Postgres);
+        if self.marker.via() < Via::Tls {
+            return program;
+        }
+        program
+            .args(["-c", "ssl=on"])
+            .args(setting("ssl_cert_file", &self.certificate_file()))
+            .args(setting("ssl_key_file", &self.key_file()))
     }
 
-    /// A port for a server with network: the one it had, if that is still free.
+    /// A port for a server with network: the one it had, if that is still free, and not PostgreSQL's own, where others
+    /// would take it for this machine's server.
     fn choose_port(&mut self) -> Result<(), ManagedError> {
-        if !self.marker.network || TcpListener::bind(("127.0.0.1", self.marker.port)).is_ok() {
+        let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if !self.marker.network || (self.marker.port != SOCKET_PORT && is_free(self.marker.port)) {
             return Ok(());
         }
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());

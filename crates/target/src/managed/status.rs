@@ -7,7 +7,7 @@ use super::databases::place_of;
 use super::lock::Lock;
 use super::marker::Marker;
 use super::postmaster::PidFile;
-use super::{Cluster, ManagedError, auto_conf};
+use super::{Cluster, ManagedError, auto_conf, journal_in};
 use crate::control::{ConnectError, Control};
 use crate::home::Home;
 
@@ -29,6 +29,8 @@ pub struct Status {
     pub used_by: Option<u32>,
     /// Whether its settings are not its own now: an experiment changed them and has not put them back.
     pub changed: bool,
+    /// The journal of one's own changes, where there is one.
+    pub journal: PathBuf,
     /// Port.
     pub port: u16,
     /// Whether it also listens on 127.0.0.1.
@@ -73,6 +75,12 @@ pub fn list(home: &Home) -> Result<Vec<Status>, ManagedError> {
     Ok(found)
 }
 
+/// Journals of one's own changes in the folders of managed servers.
+pub(crate) fn journals(home: &Home) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(home.clusters()) else { return Vec::new() };
+    entries.flatten().map(|entry| journal_in(&entry.path())).filter(|path| path.exists()).collect()
+}
+
 fn read(folder: &Path, name: &str) -> Option<Status> {
     let marker = Marker::read(folder)?;
     let server = PidFile::running(&Cluster::data_in(folder));
@@ -89,6 +97,7 @@ fn read(folder: &Path, name: &str) -> Option<Status> {
         detached: marker.detached,
         used_by: Lock::held_by(folder),
         changed: auto_conf::is_kept(folder),
+        journal: journal_in(folder),
         port: marker.port,
         network: marker.network,
     })

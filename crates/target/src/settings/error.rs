@@ -8,6 +8,7 @@ use protocol::postgres::sql::SqlError;
 
 use super::expression::ExpressionError;
 use super::journal::{Left, LeftBy};
+use crate::change::ChangeError;
 use crate::control::ConnectError;
 use crate::managed::ManagedError;
 
@@ -118,6 +119,9 @@ pub enum SettingsError {
         #[source]
         error: SqlError,
     },
+    /// A change of one's own.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// The managed server failed.
     #[error(transparent)]
     Managed(#[from] ManagedError),
@@ -138,17 +142,17 @@ fn suggestion(nearest: &Option<String>) -> String {
 }
 
 fn already(left: &Left) -> String {
-    let settings = left.list();
+    let (kind, settings) = (left.kind(), left.list());
     match &left.by {
         LeftBy::Living(pid) => {
             format!(
-                "another pgdyno (pid {pid}) is at work on this server and changes its settings (now: {settings}), so \
+                "another pgdyno (pid {pid}) is at work on this server and changes its {kind} (now: {settings}), so \
                  nothing is changed or measured; wait for its end (pgdyno target status tells), or measure another \
                  server"
             )
         }
         LeftBy::Killed | LeftBy::Unknown(_) => format!(
-            "settings of this server are still as a pgdyno that was killed left them: {settings}; nothing is \
+            "{kind} of this server are still as a pgdyno that was killed left them: {settings}; nothing is \
              changed; put them back first (try: pgdyno target restore)"
         ),
     }

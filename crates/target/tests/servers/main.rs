@@ -1,6 +1,9 @@
-//! End-to-end: real private servers under real watchdogs. They need PostgreSQL, redis-server and openssl on this machine.
+//! End-to-end: real private servers under real watchdogs. They need PostgreSQL, redis-server,
+//! pgbouncer and openssl on this machine.
 
+mod change;
 mod managed;
+mod pooler;
 mod programs;
 mod redis;
 mod settings;

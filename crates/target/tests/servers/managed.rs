@@ -2,11 +2,15 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use protocol::postgres::conninfo::{Password, PasswordSource};
 use protocol::postgres::sql::Sql;
-use target::managed::{Choice, Cluster, ManagedError, Options, list, status};
+use target::child::Account;
+use target::control::{ConnectError, Control};
+use target::managed::{Choice, Cluster, ManagedError, Options, Via, list, status};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};
 
@@ -95,7 +99,7 @@ fn network_is_on_loopback_with_a_password() {
     use protocol::postgres::{Config, conninfo::Env};
     let place = Place::new();
     drop(cluster(&place));
-    let server = ensure(&place, &Options { network: true, ..Options::default() }).unwrap();
+    let server = ensure(&place, &Options { via: Via::Tcp, ..Options::default() }).unwrap();
     let password = std::fs::read_to_string(server.password_file()).unwrap();
     assert_eq!(server.password_file().metadata().unwrap().mode() & 0o777, 0o600);
     let connect = |password: &str| {
@@ -111,6 +115,150 @@ fn network_is_on_loopback_with_a_password() {
     assert!(matches!(error, target::control::ConnectError::PasswordNeeded { .. }), "{error}");
     let log = std::fs::read_to_string(server.folder().join("server.log")).unwrap();
     assert!(!log.contains(password.trim()));
+}
+
+/// How the connection is made, as the server sees it.
+fn seen(control: &mut Control) -> (Option<String>, bool) {
+    let query = "SELECT host(client_addr), ssl FROM pg_stat_activity JOIN pg_stat_ssl USING (pid) \
+                 WHERE pid = pg_backend_pid()";
+    let row = control.query(query).unwrap()[0].rows[0].clone();
+    (row[0].clone(), row[1].as_deref() == Some("t"))
+}
+
+fn open(place: &protocol::postgres::Place) -> Result<Control, ConnectError> {
+    Control::open(place, Some(Duration::from_secs(10)))
+}
+
+#[test]
+fn a_server_made_earlier_is_reached_by_tcp_and_tls_once_that_is_asked_for() {
+    let place = Place::new();
+    let mut server = cluster(&place);
+    server.connect("postgres").unwrap().execute("CREATE TABLE kept (x int)").unwrap();
+    assert!(server.place_by(Via::Tcp, "postgres").is_none());
+    let pid = server.pid();
+    server.listen(Via::Socket).unwrap();
+    assert_eq!(server.pid(), pid);
+    server.listen(Via::Tls).unwrap();
+    assert_ne!(server.pid(), pid, "it is restarted once");
+    let (pid, certificate) = (server.pid(), std::fs::read(server.certificate_file()).unwrap());
+    server.listen(Via::Tcp).unwrap();
+    assert_eq!(server.pid(), pid);
+    let here = Some("127.0.0.1".to_owned());
+    for (via, wanted) in
+        [(Via::Socket, (None, false)), (Via::Tcp, (here.clone(), false)), (Via::Tls, (here, true))]
+    {
+        let mut control = open(&server.place_by(via, "postgres").unwrap()).unwrap();
+        assert_eq!(seen(&mut control), wanted, "{via:?}");
+        assert_eq!(control.scalar("SELECT count(*) FROM kept").unwrap().as_deref(), Some("0"));
+    }
+    let uid = Account::unprivileged().unwrap().map(|account| account.uid);
+    let key = server.folder().join("server.key").metadata().unwrap();
+    assert_eq!(key.mode() & 0o777, 0o600);
+    assert!(uid.is_none_or(|uid| key.uid() == uid));
+    // A later use has it only if it asks for it, and then with the same certificate.
+    drop(server);
+    let server = ensure(&place, &Options::default()).unwrap();
+    assert!(server.place_by(Via::Tcp, "postgres").is_none());
+    assert_eq!(
+        server.connect("postgres").unwrap().scalar("SHOW listen_addresses").unwrap().as_deref(),
+        Some("")
+    );
+    drop(server);
+    let server = ensure(&place, &Options { via: Via::Tls, ..Options::default() }).unwrap();
+    assert_eq!(std::fs::read(server.certificate_file()).unwrap(), certificate);
+    assert!(seen(&mut open(&server.place_by(Via::Tls, "postgres").unwrap()).unwrap()).1);
+}
+
+#[test]
+fn a_wrong_password_and_another_certificate_are_refused() {
+    let place = Place::new();
+    let mut server = cluster(&place);
+    server.listen(Via::Tls).unwrap();
+    for via in [Via::Tcp, Via::Tls] {
+        let mut wrong = server.place_by(via, "postgres").unwrap();
+        let mut login = (*wrong.login).clone();
+        login.password = Some(Password::new("wrong", PasswordSource::Environment));
+        login.scram_cache = Default::default();
+        wrong.login = login.into();
+        let error = open(&wrong).unwrap_err();
+        assert!(matches!(error, ConnectError::WrongPassword { .. }), "{via:?}: {error}");
+    }
+    let of_this = server.place_by(Via::Tls, "postgres").unwrap();
+    for file in [server.certificate_file(), server.folder().join("server.key")] {
+        std::fs::remove_file(file).unwrap();
+    }
+    server.restart().unwrap();
+    let error = open(&of_this).unwrap_err();
+    assert!(matches!(error, ConnectError::Tls { .. }), "{error}");
+}
+
+/// Programs like those of the server, of which `postgres` knows no TLS.
+fn without_tls(place: &Place, server: &Cluster) -> PathBuf {
+    let bin = place.folder().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let real = &server.installation().bin;
+    for entry in std::fs::read_dir(real).unwrap().map(Result::unwrap) {
+        std::os::unix::fs::symlink(entry.path(), bin.join(entry.file_name())).unwrap();
+    }
+    let postgres = bin.join("postgres");
+    std::fs::remove_file(&postgres).unwrap();
+    let real = real.join("postgres");
+    let script =
+        format!("#!/bin/sh\ncase \"$*\" in *ssl=on*) exit 1;; esac\nexec {} \"$@\"\n", real.display());
+    std::fs::write(&postgres, script).unwrap();
+    for (file, mode) in [(&bin, 0o755), (&postgres, 0o755)] {
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    bin
+}
+
+#[test]
+fn a_postgresql_without_tls_is_named_and_goes_on_without() {
+    let place = Place::new();
+    let server = cluster(&place);
+    let choice = Choice { pg_bin: Some(without_tls(&place, &server)), version: None };
+    drop(server);
+    let options = |via| Options { choice: choice.clone(), via, ..Options::default() };
+    let error = ensure(&place, &options(Via::Tls)).unwrap_err();
+    assert!(matches!(error, ManagedError::NoTls(_)), "{error}");
+    let mut server = ensure(&place, &options(Via::Tcp)).unwrap();
+    assert!(matches!(server.listen(Via::Tls), Err(ManagedError::NoTls(_))));
+    open(&server.place_by(Via::Tcp, "postgres").unwrap()).unwrap();
+}
+
+#[test]
+fn a_detached_server_that_is_restarted_for_tls_stays_detached() {
+    let place = Place::new();
+    drop(cluster(&place));
+    drop(ensure(&place, &Options { detached: true, ..Options::default() }).unwrap());
+    let server = ensure(&place, &Options { via: Via::Tls, ..Options::default() }).unwrap();
+    let pid = server.pid().unwrap();
+    assert!(server.is_detached());
+    drop(server);
+    assert!(is_alive(pid));
+    // Who asks for less uses it as it is.
+    let server = ensure(&place, &Options::default()).unwrap();
+    assert_eq!(server.pid(), Some(pid));
+    server.destroy().unwrap();
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn the_load_goes_the_way_that_was_chosen_and_control_by_the_socket() {
+    let place = Place::new();
+    drop(cluster(&place));
+    let stop = target::Stop::new();
+    let options = Options::default();
+    let mut target = target::Target::managed(&place.home, "main", &options, &[], &watchdog(), &stop).unwrap();
+    target.reach_by(Via::Tls).unwrap();
+    target.apply(&[("work_mem".to_owned(), "7MB".to_owned())].into()).unwrap();
+    let mut load = target.like_the_load().unwrap();
+    assert!(seen(&mut load).1);
+    assert_eq!(load.scalar("SHOW work_mem").unwrap().as_deref(), Some("7MB"));
+    assert_eq!(seen(&mut target.control().unwrap()), (None, false));
+    assert!(target.redacted().ends_with("dbname=pgdyno sslmode=verify-full"), "{}", target.redacted());
+    target.reach_by(Via::Socket).unwrap();
+    assert_eq!(seen(&mut target.like_the_load().unwrap()), (None, false));
 }
 
 #[test]

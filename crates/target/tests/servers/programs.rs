@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use target::Stop;
-use target::child::{ChildError, CutShort, Overseen, Program, Stream};
+use target::child::{ChildError, CutShort, Overseen, Program, StopWay, Stream};
 
 use crate::support::{eventually, is_alive, watchdog};
 
@@ -61,6 +61,30 @@ fn a_stubborn_program_is_killed() {
     drop(child);
     assert!(!is_alive(pid));
     assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+/// The end of a program ended the watch, and what it had started and did not mind SIGTERM stayed for ever.
+#[test]
+fn a_stubborn_child_of_a_program_is_killed() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let program = shell("(trap '' TERM; while :; do sleep 0.1; done) & echo $!; wait");
+    let child = watchdog().start(&program, log.as_file()).unwrap();
+    let said = || std::fs::read_to_string(log.path()).unwrap();
+    eventually(Duration::from_secs(5), "it says its child", || said().ends_with('\n'));
+    let pid = said().trim().parse().unwrap();
+    drop(child);
+    eventually(Duration::from_secs(10), "its child is gone", || !is_alive(pid));
+}
+
+#[test]
+fn who_waits_for_clients_on_sigterm_is_ended_by_sigquit() {
+    let log = tempfile::tempfile().unwrap();
+    let program = shell("ulimit -c 0; trap '' TERM; while :; do sleep 0.1; done").stopped_by(StopWay::Quit);
+    let mut child = watchdog().start(&program, &log).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let start = Instant::now();
+    assert_eq!(child.stop().unwrap().signal, Some(3));
+    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 #[test]

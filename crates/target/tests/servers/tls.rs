@@ -7,7 +7,7 @@ use protocol::postgres::sql::Sql;
 use protocol::postgres::{Config, conninfo::Env};
 use target::child::Account;
 use target::control::{ConnectError, Control, connect};
-use target::managed::{Cluster, Options};
+use target::managed::{Cluster, Options, Via};
 
 use crate::support::{Place, cluster, watchdog};
 
@@ -46,7 +46,7 @@ fn open(server: &Cluster, rest: &str) -> Result<Control, ConnectError> {
 fn tls_is_used_as_asked() {
     let place = Place::new();
     drop(cluster(&place));
-    let options = Options { network: true, ..Options::default() };
+    let options = Options { via: Via::Tcp, ..Options::default() };
     let mut server =
         Cluster::ensure(&place.home, "main", &options, &watchdog(), &target::Stop::new()).unwrap();
     assert!(!open(&server, "sslmode=prefer").unwrap().is_secure());

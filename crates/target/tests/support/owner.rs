@@ -1,15 +1,25 @@
 //! What tests of this crate need a program for: a watchdog (as `pgdyno watchdog …` is one), and an owner of a server
 //! that can be killed (`owner FOLDER` makes a server at home there, says its pid, and waits; `redis-owner FOLDER` a
-//! Redis server, and says its socket).
+//! Redis server, and says its socket; `pooler-owner FOLDER PLACE` a pooler before the server whose socket is PLACE;
+//! `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
+//! connection string or, at home there, by name, says `made`, and waits; a line on its standard input stops it as Ctrl-C would).
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
+use std::sync::Arc;
+
+use protocol::postgres::conninfo::SslOptions;
+use protocol::postgres::{Login, Place};
 
 use target::child::{WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use target::home::Home;
 use target::managed::{Cluster, ManagedError, Options};
+use target::pooler::{self, Load, PoolMode, Pooler, PoolerError, Upstream};
 use target::redis::{Redis, RedisError};
 use target::settings::journal::{GUARD_ARGUMENT, guard_main};
+use target::url::Rights;
+use target::{Target, TargetError};
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -20,9 +30,44 @@ fn main() {
         Some((first, rest)) if first == "redis-owner" && rest.len() == 1 => {
             i32::from(own_redis(&rest[0]).is_err())
         }
+        Some((first, rest)) if first == "pooler-owner" && rest.len() == 2 => {
+            i32::from(own_pooler(&rest[0], &rest[1]).is_err())
+        }
+        Some((first, [home, server, changes @ ..])) if first == "changer" => {
+            let made = change(home, &server.to_string_lossy(), changes);
+            made.map_or_else(
+                |error| {
+                    let _ = writeln!(std::io::stdout(), "{error}");
+                    1
+                },
+                |()| 0,
+            )
+        }
         _ => 64,
     };
     std::process::exit(code);
+}
+
+fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), TargetError> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let home = Home::at(home.as_ref());
+    let mut target = if server.contains('=') {
+        Target::url(server, Rights::Change, &[], &home, &watchdog)?
+    } else {
+        Target::managed(&home, server, &Options::default(), &[], &watchdog, &target::Stop::new())?
+    };
+    std::thread::spawn(|| {
+        for _ in std::io::stdin().lines().map_while(Result::ok) {
+            target::Stop::of_process().press();
+        }
+    });
+    for change in changes {
+        let change = serde_json::from_str(&change.to_string_lossy()).unwrap_or_default();
+        target.make(&change, &target::change::Options::default())?;
+    }
+    let _ = writeln!(std::io::stdout(), "made");
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
 }
 
 fn own_redis(home: &OsString) -> Result<(), RedisError> {
@@ -30,6 +75,27 @@ fn own_redis(home: &OsString) -> Result<(), RedisError> {
     let redis = Redis::start(&Home::at(home.as_ref()), &watchdog, &target::Stop::new())?;
     if let protocol::Address::Unix(socket) = redis.address() {
         let _ = writeln!(std::io::stdout(), "{} {}", redis.pid(), socket.display());
+    }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
+}
+
+fn own_pooler(home: &OsString, server: &OsString) -> Result<(), PoolerError> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let address = protocol::Address::Unix(server.into());
+    let upstream = Upstream {
+        place: Place::new(address, Arc::new(Login::new("postgres", "postgres"))),
+        ssl: SslOptions::default(),
+    };
+    let options =
+        pooler::Options { pool_mode: PoolMode::Transaction, pool_size: 2, settings: BTreeMap::new() };
+    let session = BTreeMap::new();
+    let load =
+        Load { clients: 2, reconnects: false, prepared: false, transaction_blocks: true, session: &session };
+    let home = Home::at(home.as_ref());
+    let pooler = Pooler::start(&home, &upstream, &options, &load, &watchdog, &target::Stop::new())?;
+    if let protocol::Address::Unix(socket) = pooler.place("postgres").address {
+        let _ = writeln!(std::io::stdout(), "{} {}", pooler.pid(), socket.display());
     }
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())

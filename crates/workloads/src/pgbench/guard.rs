@@ -1,5 +1,5 @@
 //! The first execution of each script, outside the timed part, so that what is wrong is shown with file, line and
-//! statement instead of as a count of failures.
+//! statement instead of as a count of failures; and a sample of them, so that arms can be seen to do the same.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Stream
 
 use super::prepare::Program;
 use super::variables::{Automatic, default_seed_given, starting};
+use crate::answers::{Answer, SAMPLE, Sampled};
 use crate::error::WorkloadError;
 use crate::workload::Guarded;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
@@ -21,35 +22,72 @@ pub(super) fn first_execution(
     scale: u64,
     seed: u64,
 ) -> Result<Guarded, WorkloadError> {
-    let symbols = Arc::new(program.scripts.symbols().clone());
-    let streams = Streams::new(seed, 1, 1, default_seed_given(program));
-    let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
     let mut guarded = Guarded::default();
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
         if *weight == 0 {
             continue;
         }
-        let mut trial = Trial {
-            variables: starting(program, &symbols, automatic),
-            random: streams.clients[0].clone(),
-            queries: 0,
-            rows: 0,
-            bytes: 0,
-        };
+        let mut trial = Trial::new(program, scale, seed);
         if let Err(failed) = trial.run(script, sql) {
             // Leaves no transaction open for what comes next; outside of one it only draws a warning.
             let _ = sql.execute("ROLLBACK");
             return Err(failed);
         }
-        guarded.rows += trial.rows;
-        guarded.bytes += trial.bytes;
+        guarded.rows += trial.answer.rows;
+        guarded.bytes += trial.answer.bytes;
         // Another draw may find something: what the script is worth is seen in its runs.
-        if trial.queries > 0 && trial.rows == 0 {
+        if trial.queries > 0 && trial.answer.rows == 0 {
             guarded.notes.push(format!("the first execution of {} returned no row", script.name));
         }
     }
     guarded.figures.insert("first_execution_rows".to_owned(), guarded.rows as f64);
     Ok(guarded)
+}
+
+/// Runs every script that can be chosen several times, where nothing can be written; each time draws anew, and alike for
+/// equal seeds however much the scripts draw.
+///
+/// # Errors
+/// As [`first_execution`].
+pub(super) fn sample(
+    program: &Program,
+    sql: &mut dyn Sql,
+    scale: u64,
+    seed: u64,
+) -> Result<Sampled, WorkloadError> {
+    let setting = || WorkloadError::sql("keeping a sample of transactions from writing");
+    sql.execute("SET default_transaction_read_only = on").map_err(setting())?;
+    let answers = answers(program, sql, scale, seed);
+    // A script may have left a transaction open; outside of one this only draws a warning.
+    let _ = sql.execute("ROLLBACK");
+    let _ = sql.take_notices();
+    sql.execute("RESET default_transaction_read_only").map_err(setting())?;
+    match answers {
+        Err(WorkloadError::FirstExecution { sqlstate: Some(state), file, .. }) if state == READ_ONLY => {
+            Ok(Sampled::NotTaken(format!("{file} writes")))
+        }
+        other => other.map(Sampled::Answers),
+    }
+}
+
+/// SQLSTATE of what would write in a transaction that may not.
+const READ_ONLY: &str = "25006";
+
+fn answers(
+    program: &Program,
+    sql: &mut dyn Sql,
+    scale: u64,
+    seed: u64,
+) -> Result<Vec<Answer>, WorkloadError> {
+    let mut answers = Vec::new();
+    for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
+        for draw in 0..if *weight == 0 { 0 } else { SAMPLE } {
+            let mut trial = Trial::new(program, scale, seed.wrapping_add(draw));
+            trial.run(script, sql)?;
+            answers.push(trial.answer);
+        }
+    }
+    Ok(answers)
 }
 
 /// What went wrong with a command.
@@ -81,11 +119,22 @@ struct Trial {
     random: Random,
     /// Statements that were to return rows.
     queries: u64,
-    rows: u64,
-    bytes: u64,
+    answer: Answer,
 }
 
 impl Trial {
+    fn new(program: &Program, scale: u64, seed: u64) -> Self {
+        let symbols = Arc::new(program.scripts.symbols().clone());
+        let streams = Streams::new(seed, 1, 1, default_seed_given(program));
+        let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
+        Self {
+            variables: starting(program, &symbols, automatic),
+            random: streams.clients[0].clone(),
+            queries: 0,
+            answer: Answer::default(),
+        }
+    }
+
     fn run(&mut self, script: &Script, sql: &mut dyn Sql) -> Result<(), WorkloadError> {
         let mut cursor = Cursor::start();
         while let Some(command) = script.commands.get(cursor.command()) {
@@ -135,9 +184,9 @@ impl Trial {
         let results = long(sql).query(&String::from_utf8_lossy(&text))?;
         for result in &results {
             self.queries += u64::from(!result.columns.is_empty());
-            self.rows += result.rows.len() as u64;
-            let values = result.rows.iter().flatten().flatten();
-            self.bytes += values.map(|value| value.len() as u64).sum::<u64>();
+            for row in &result.rows {
+                self.answer.add(row.iter().map(Option::as_deref));
+            }
         }
         match &statement.capture {
             Capture::None => Ok(()),
@@ -233,6 +282,25 @@ mod tests {
         assert!(message.contains("line 1") && message.contains("division by zero"), "{message}");
         let message = run("select 1 \\gset", &mut FakeSql::new()).unwrap_err();
         assert!(message.contains("expected one row, got 0"), "{message}");
+    }
+
+    #[test]
+    fn a_sample_cannot_write() {
+        let sampled = |sql: &mut FakeSql| {
+            let source = ScriptSource::Text { name: "my.sql".into(), text: b"select 1;".to_vec(), weight: 1 };
+            let program = Program::load(&Options::default(), &[source]).unwrap();
+            sample(&program, sql, 1, 1).unwrap()
+        };
+        let mut sql = FakeSql::new();
+        sql.answer("select 1", &[&["1"]]);
+        let Sampled::Answers(answers) = sampled(&mut sql) else { panic!("no answers") };
+        assert_eq!((answers.len() as u64, answers[0].rows), (SAMPLE, 1));
+        assert_eq!(sql.asked[0], "SET default_transaction_read_only = on");
+        assert_eq!(sql.asked.last().unwrap(), "RESET default_transaction_read_only");
+        let mut sql = FakeSql::new();
+        sql.refuse("select 1", READ_ONLY, "ERROR:  cannot execute INSERT in a read-only transaction");
+        assert_eq!(sampled(&mut sql), Sampled::NotTaken("my.sql writes".to_owned()));
+        assert_eq!(sql.asked.last().unwrap(), "RESET default_transaction_read_only");
     }
 
     #[test]

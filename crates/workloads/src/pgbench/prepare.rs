@@ -41,6 +41,15 @@ pub(super) struct StatementText {
 }
 
 impl Program {
+    /// Whether a script begins transactions of several statements.
+    pub(super) fn begins_transactions(&self) -> bool {
+        let begins = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text).trim_start().to_ascii_lowercase();
+            text.starts_with("begin") || text.starts_with("start transaction")
+        };
+        self.texts.iter().any(|statement| begins(&statement.text))
+    }
+
     /// Reads and parses `sources` for an experiment; relative files are looked up from `folder` by whoever made the
     /// sources.
     pub(super) fn load(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {

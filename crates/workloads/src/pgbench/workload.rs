@@ -9,15 +9,16 @@ use script::{Random, Streams};
 
 use super::check::{Tables, TablesError, count_tables, tables, vacuum_quietly};
 use super::client::clients;
-use super::guard::first_execution;
+use super::guard::{first_execution, sample};
 use super::manner::Manner;
-use super::options::Options;
+use super::options::{Mode, Options};
 use super::prepare::Program;
 use super::source::{ScriptSource, weighted};
 use super::variables::default_seed_given;
+use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
-use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};
+use crate::workload::{Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};
 use protocol::postgres::sql::Sql;
 
 /// pgbench scripts.
@@ -159,6 +160,15 @@ impl ClientWorkload for Pgbench {
         })))
     }
 
+    fn carried(&self) -> Carried {
+        let Options { mode, reconnect, .. } = self.program.options;
+        Carried {
+            prepared: mode == Mode::Prepared,
+            transaction_blocks: self.program.begins_transactions(),
+            reconnects: reconnect,
+        }
+    }
+
     fn may_be_empty(&self) -> bool {
         self.may_be_empty
     }
@@ -180,6 +190,10 @@ impl ClientWorkload for Pgbench {
 
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
         first_execution(&self.program, site.sql()?, self.scale, seed)
+    }
+
+    fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, WorkloadError> {
+        sample(&self.program, site.sql()?, self.scale, seed)
     }
 
     fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {

@@ -49,7 +49,12 @@ pub(super) fn probe(
 }
 
 /// Bytes of a tile.
-fn length(sql: &mut dyn Sql, layer: &Layer, tile: Tile, style: Style) -> Result<u64, WorkloadError> {
+pub(super) fn length(
+    sql: &mut dyn Sql,
+    layer: &Layer,
+    tile: Tile,
+    style: Style,
+) -> Result<u64, WorkloadError> {
     let query = format!("SELECT octet_length(({}))", literal(layer, tile, style));
     let length = long(sql)
         .scalar(&query)

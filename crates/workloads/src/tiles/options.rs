@@ -31,6 +31,19 @@ pub struct Options {
     pub may_be_empty: bool,
 }
 
+impl Options {
+    /// Whether tiles are chosen from the same tables and zooms in the same way.
+    pub(crate) fn chooses_like(&self, other: &Self) -> bool {
+        let rule = |options: &Self| Self {
+            min_pixels: 0.0,
+            variant: Variant::Modern,
+            may_be_empty: false,
+            ..options.clone()
+        };
+        rule(self) == rule(other)
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {

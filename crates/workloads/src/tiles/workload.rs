@@ -10,16 +10,17 @@ use script::Streams;
 use super::check::{Layer, layers};
 use super::client::{Atlas, AtlasLayer, TileClient};
 use super::grid::Tile;
-use super::guard::probe;
+use super::guard::{length, probe};
 use super::options::{Options, Picker};
-use super::prepare::{Picked, pick, read_trace};
+use super::prepare::{Picked, pick, read_trace, spread};
 use super::query::{Style, prepared};
 use super::samples::samples;
+use crate::answers::{Answer, SAMPLE, Sampled};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
-use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
+use crate::workload::{Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
 
 /// Map tiles.
 #[derive(Debug)]
@@ -91,6 +92,10 @@ impl ClientWorkload for Tiles {
             .collect()
     }
 
+    fn carried(&self) -> Carried {
+        Carried { prepared: true, ..Carried::default() }
+    }
+
     fn may_be_empty(&self) -> bool {
         self.options.may_be_empty
     }
@@ -123,8 +128,38 @@ impl ClientWorkload for Tiles {
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
     }
 
+    fn adopt(&mut self, chosen: &Prepared) -> Result<(), WorkloadError> {
+        #[derive(serde::Deserialize)]
+        struct Chosen {
+            layers: Vec<Picked>,
+        }
+        let unreadable = |error: serde_json::Error| WorkloadError::Missing {
+            what: format!("the tiles that were chosen cannot be read: {error}"),
+            hint: "add --again to begin the experiment anew".to_owned(),
+        };
+        let chosen: Chosen = serde_json::from_str(&chosen.json).map_err(unreadable)?;
+        self.picked = self.layers.iter().cloned().zip(chosen.layers).collect();
+        Ok(())
+    }
+
     fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
         Ok(Vec::new())
+    }
+
+    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+        let sql = site.sql()?;
+        let mut answers = Vec::new();
+        for (layer, picked) in &self.picked {
+            for tile in spread(picked, SAMPLE as usize) {
+                let mut answer = Answer::default();
+                let length = length(sql, layer, tile, self.style)?;
+                // The bytes of a tile may stand in another order.
+                answer.add([Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));
+                (answer.rows, answer.bytes) = (u64::from(length > 0), length);
+                answers.push(answer);
+            }
+        }
+        Ok(Sampled::Answers(answers))
     }
 
     fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {

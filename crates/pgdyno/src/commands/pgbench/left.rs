@@ -12,16 +12,16 @@ use super::talk::{Level, Talk};
 /// The refusal.
 pub(super) fn check(found: &[Left], allowed: bool, talk: &Talk) -> Result<(), Fault> {
     for left in found {
-        let settings = left.list();
+        let (kind, list) = (left.kind(), left.list());
         match &left.by {
             LeftBy::Living(pid) => talk.say(
                 Level::Warning,
-                &format!("another pgdyno (pid {pid}) is at work on this server and changes its settings (now: {settings})"),
+                &format!("another pgdyno (pid {pid}) is at work on this server and changes its {kind} (now: {list})"),
             ),
             LeftBy::Unknown(_) => {}
             LeftBy::Killed => {
                 let text =
-                    format!("settings of this server are still as a pgdyno that was killed left them: {settings}");
+                    format!("{kind} of this server are still as a pgdyno that was killed left them: {list}");
                 if !allowed {
                     return Err(refusal(text));
                 }
@@ -46,7 +46,7 @@ mod tests {
 
     fn left(by: LeftBy) -> [Left; 1] {
         let settings = vec!["fsync = off (before: not set by ALTER SYSTEM)".to_owned()];
-        [Left { dsn: "host=x".to_owned(), settings, by }]
+        [Left { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }]
     }
 
     #[test]

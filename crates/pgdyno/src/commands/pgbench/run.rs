@@ -6,7 +6,7 @@ use ::report::pgbench as report;
 use engine::{EngineError, Time, Until};
 use lab::dropin::{Recorder, ShellRunner};
 use lab::measure::{Keep, Measured, NotStarted, measure};
-use lab::setup::{self, Counting, Server, Setup};
+use lab::setup::{self, Connection, Counting, Server, Setup};
 use target::control::Connector;
 use target::settings::{left_behind, left_behind_at};
 use workloads::pgbench::{HostPolicy, Manner, Pgbench, ScriptSource, Vacuuming, vacuum};
@@ -165,8 +165,10 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     let load = settings.load;
     Setup {
         server: Server::Target,
+        connection: Connection::Direct,
         arm: None,
         workload: names.join(", "),
+        options: std::collections::BTreeMap::new(),
         load: load.rate.map_or(setup::Load::Closed, setup::Load::Rate),
         clients: load.clients,
         threads: load.threads.clamp(1, load.clients.max(1)),

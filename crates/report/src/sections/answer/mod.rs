@@ -5,9 +5,9 @@ mod page;
 pub mod summary;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Reason, Validity};
+use record::{Reason, RunEvent, Validity};
 use results::comparison::{Cell, Comparison, Grouped, Metric};
 use serde::Serialize;
 
@@ -31,6 +31,8 @@ pub(crate) struct Answer {
     /// Why this is no measurement to rely on.
     pub(crate) taste: Option<String>,
     runs: usize,
+    /// What arms answer otherwise than the base: said before any speed.
+    different: Vec<String>,
     suspect: Doubtful,
     invalid: Doubtful,
     groups: Vec<Grouped>,
@@ -89,11 +91,18 @@ impl Answer {
             in_time: in_time.collect(),
             taste: data.experiment.taste.clone(),
             runs: data.client_runs().count(),
+            different: different(data),
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),
             groups: data.groups.clone(),
         }
     }
+}
+
+fn different(data: &ReportData) -> Vec<String> {
+    let events = data.client_runs().flat_map(|run| &run.events);
+    let said = events.filter(|event| event.kind == RunEvent::OTHER_ANSWERS).map(|event| event.detail.clone());
+    said.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 impl Instead {

@@ -17,6 +17,7 @@ const WIDTH: usize = 80;
 pub fn text(data: &ReportData) -> String {
     let answer = Answer::of(data);
     let mut lines = vec![answer.question.clone()];
+    lines.extend(answer.different.iter().map(|said| format!("  The arms do not do the same: {said}.")));
     lines.extend(answer.instead().map(|instead| format!("  {instead}")));
     for (of, arm, said) in answer.arms() {
         let parts = Part::workloads(arm);

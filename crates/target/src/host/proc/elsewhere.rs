@@ -17,3 +17,7 @@ pub(crate) fn process(_pid: u32) -> Option<Process> {
 pub(crate) fn processes() -> impl Iterator<Item = Process> {
     std::iter::empty()
 }
+
+pub(crate) fn signal_with_variable(_variable: &str, _signal: Option<rustix::process::Signal>) -> Vec<u32> {
+    Vec::new()
+}

@@ -2,6 +2,7 @@
 
 use procfs::process::Stat;
 use procfs::{CpuTime, CurrentSI, KernelStats};
+use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::{CpuTicks, Process};
 
@@ -42,12 +43,41 @@ pub(crate) fn processes() -> impl Iterator<Item = Process> {
     all.filter_map(|process| read(&process.ok()?))
 }
 
+/// The processes that were started with this variable (`NAME=value`), which are sent `signal`; not we ourselves. Watchdogs
+/// get none: they end with what they watch over. Empty when none is left that we may look at.
+pub(crate) fn signal_with_variable(variable: &str, signal: Option<Signal>) -> Vec<u32> {
+    let all = procfs::process::all_processes().into_iter().flatten();
+    let pids = all.filter_map(|process| Pid::from_raw(process.ok()?.pid));
+    pids.filter_map(|pid| {
+        // A pid is used again once its process is gone; this keeps to the one process.
+        let process = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        let raw = pid.as_raw_nonzero();
+        let environment = std::fs::read(format!("/proc/{raw}/environ")).ok()?;
+        let has = environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes());
+        if !has || pid == rustix::process::getpid() {
+            return None;
+        }
+        if let Some(signal) = signal.filter(|_| !is_watchdog(pid)) {
+            // One that is just dying needs no signal.
+            let _ = rustix::process::pidfd_send_signal(&process, signal);
+        }
+        u32::try_from(raw.get()).ok()
+    })
+    .collect()
+}
+
+fn is_watchdog(pid: Pid) -> bool {
+    let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+    line.starts_with(b"pgdyno\0watchdog\0")
+}
+
 fn read(process: &procfs::process::Process) -> Option<Process> {
-    let Stat { pid, ppid, comm, state, utime, stime, cutime, cstime, .. } = process.stat().ok()?;
+    let Stat { pid, ppid, pgrp, comm, state, utime, stime, cutime, cstime, .. } = process.stat().ok()?;
     let children = u64::try_from(cutime + cstime).ok()?;
     Some(Process {
         pid: u32::try_from(pid).ok()?,
         parent: u32::try_from(ppid).ok()?,
+        group: u32::try_from(pgrp).ok()?,
         name: comm,
         state,
         ticks: utime + stime + children,
@@ -61,7 +91,6 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use procfs::prelude::FromBufReadSI;
-    use rustix::process::{Pid, Signal};
 
     use super::*;
 
@@ -109,5 +138,17 @@ mod tests {
         becomes(Process::is_zombie);
         child.wait().unwrap();
         assert_eq!(process(pid), None);
+    }
+
+    #[test]
+    fn processes_are_found_by_a_variable_and_signalled() {
+        let mark = format!("PGDYNO_TEST_MARK={}", uuid::Uuid::new_v4());
+        let (name, value) = mark.split_once('=').unwrap();
+        let mut child = Command::new("sleep").arg("60").env(name, value).spawn().unwrap();
+        assert!(signal_with_variable(&mark[..mark.len() - 1], Some(Signal::KILL)).is_empty());
+        assert_eq!(signal_with_variable(&mark, None), [child.id()]);
+        assert_eq!(signal_with_variable(&mark, Some(Signal::KILL)), [child.id()]);
+        child.wait().unwrap();
+        assert!(signal_with_variable(&mark, None).is_empty());
     }
 }

@@ -5,7 +5,7 @@
 mod system;
 
 pub(super) use system::{cpu_ticks, pressure_us};
-pub(crate) use system::{process, processes};
+pub(crate) use system::{process, processes, signal_with_variable};
 
 /// CPU time of the whole machine since boot, ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,6 +25,8 @@ pub(super) struct CpuTicks {
 pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
+    /// Its process group.
+    pub(crate) group: u32,
     /// Of its program, at most 15 bytes.
     pub(crate) name: String,
     /// The kernel's letter for what it is at.

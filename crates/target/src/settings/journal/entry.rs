@@ -13,10 +13,11 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::server::ServerId;
+use crate::change::{Change, Environment};
 use crate::home::Home;
 
-/// Version of the file's form; 1 knew of the server only its system identifier.
-const FORMAT: u32 = 2;
+/// Version of the file's form; 1 knew of the server only its system identifier, 2 no changes but of settings.
+const FORMAT: u32 = 3;
 /// How long a glance at a lock may hold it.
 const GLANCE: Duration = Duration::from_millis(200);
 
@@ -30,6 +31,20 @@ pub struct ChangedSetting {
     /// What was in force before, as `pg_settings` shows it.
     #[serde(default)]
     pub in_force: Option<String>,
+}
+
+/// A change of one's own that is made, or begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeChange {
+    /// Its connections and processes are known by it.
+    pub id: String,
+    #[serde(flatten)]
+    pub change: Change,
+    /// Whether the do came to its end: then what it left running belongs to it.
+    pub done: bool,
+    pub database: String,
+    /// For commands.
+    pub environment: Environment,
 }
 
 /// What a journal file holds. Never a password.
@@ -47,6 +62,9 @@ pub struct Entry {
     pub pid: u32,
     /// Changed settings by name.
     pub settings: BTreeMap<String, ChangedSetting>,
+    /// In the order they were made.
+    #[serde(default)]
+    pub changes: Vec<MadeChange>,
 }
 
 impl Entry {
@@ -58,7 +76,14 @@ impl Entry {
             server: ServerId::default(),
             pid: std::process::id(),
             settings: BTreeMap::new(),
+            changes: Vec::new(),
         }
+    }
+
+    /// Whether nothing is to be undone.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.changes.is_empty()
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -113,14 +138,14 @@ pub(super) fn files(home: &Home) -> Vec<PathBuf> {
 pub(super) struct Claim {
     path: PathBuf,
     pub(super) entry: Entry,
-    _lock: File,
+    lock: File,
 }
 
 /// What an attempt to claim a journal found.
 #[derive(Debug)]
 pub(super) enum Claimed {
     /// It is ours now.
-    Ours(Claim),
+    Ours(Box<Claim>),
     /// Its pgdyno lives, or somebody undoes it.
     Held,
     /// It is there no more: everything was put back.
@@ -156,7 +181,7 @@ impl Claim {
             let mut text = String::new();
             let read = file.read_to_string(&mut text).map_err(|error| error.to_string());
             return match read.and_then(|_| Entry::parse(&text)) {
-                Ok(entry) => Claimed::Ours(Self { path: path.to_owned(), entry, _lock: file }),
+                Ok(entry) => Claimed::Ours(Box::new(Self { path: path.to_owned(), entry, lock: file })),
                 Err(reason) => Claimed::Unreadable(reason),
             };
         }
@@ -164,6 +189,12 @@ impl Claim {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Writes what is still to be undone; what is undone already is not asked for again.
+    pub(super) fn rewrite(&mut self) -> io::Result<()> {
+        self.lock = self.entry.write(&self.path)?;
+        Ok(())
     }
 
     /// Everything in it is put back.
@@ -195,6 +226,18 @@ mod tests {
         entry.server.system_identifier = "7".into();
         let changed = ChangedSetting { former: None, ours: "9min".into(), in_force: Some("300".into()) };
         entry.settings.insert("checkpoint_timeout".into(), changed);
+        let step = |sql: &str| Some(crate::change::Step::Sql(sql.to_owned()));
+        entry.changes.push(MadeChange {
+            id: "x1".into(),
+            change: Change {
+                do_: step("CREATE INDEX i ON t (x)"),
+                undo: step("DROP INDEX IF EXISTS i"),
+                check: None,
+            },
+            done: false,
+            database: "shop".into(),
+            environment: Environment::default(),
+        });
         entry
     }
 
@@ -211,6 +254,11 @@ mod tests {
         let Claimed::Ours(claim) = Claim::take(&path) else { panic!("not held") };
         assert_eq!(claim.entry, entry());
         assert!(matches!(Claim::take(&path), Claimed::Held));
+        let mut claim = claim;
+        claim.entry.settings.clear();
+        claim.rewrite().unwrap();
+        assert!(matches!(Claim::take(&path), Claimed::Held), "also the file that took its place");
+        assert_eq!(Entry::read(&path).unwrap(), claim.entry);
         claim.close().unwrap();
         assert!(matches!(Claim::take(&path), Claimed::Gone));
     }
@@ -242,7 +290,8 @@ mod tests {
                       "settings":{"fsync":{"former":null,"ours":"off"}}}"#;
         let old = Entry::parse(old).unwrap();
         assert_eq!((old.server.system_identifier.as_str(), old.server.port), ("7", None));
-        assert_eq!(old.settings["fsync"].in_force, None);
+        assert_eq!((&old.settings["fsync"].in_force, old.changes.len()), (&None, 0));
+        assert!(!old.is_empty());
         let new = serde_json::to_string(&Entry { format: FORMAT + 1, ..entry() }).unwrap();
         assert!(Entry::parse(&new).unwrap_err().contains("newer"));
     }

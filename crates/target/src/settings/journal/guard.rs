@@ -10,20 +10,26 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::postgres::Config;
 
 use super::access::Access;
+use super::changes::Undoing;
 use super::entry::{Claim, Claimed};
 use super::recover::{RecoverError, undo_over};
-use crate::control::connect;
+use crate::child::Watchdog;
+use crate::control::{connect, places};
 
 /// What is answered when the watchdog is ready.
 pub(super) const READY: &str = "ready";
 
 /// All time there is for putting back.
 const BOUND: Duration = Duration::from_secs(9);
+/// All time there is for the commands of one's own changes: the rest is for ending one that takes longer.
+const COMMANDS_BOUND: Duration = Duration::from_millis(6500);
+/// From then on what needs no server is undone without it.
+const WITHOUT_SERVER: Duration = Duration::from_secs(2);
 /// Between two looks at a journal that somebody holds: a pgdyno that is dying, or one that puts it back itself.
 const HELD_PAUSE: Duration = Duration::from_millis(20);
 /// Between two attempts at a server.
@@ -85,18 +91,27 @@ fn put_back(path: PathBuf, config: Config) -> i32 {
 }
 
 fn try_until_gone(path: &Path, config: &Config) -> i32 {
+    let start = Instant::now();
+    let Ok(watchdog) = Watchdog::current() else { return LEFT };
+    let undoing = Undoing::within(&watchdog, COMMANDS_BOUND);
     loop {
         match Claim::take(path) {
             Claimed::Gone => return PUT_BACK,
             Claimed::Unreadable(_) => return LEFT,
             Claimed::Held => std::thread::sleep(HELD_PAUSE),
-            Claimed::Ours(claim) if claim.entry.settings.is_empty() => {
+            Claimed::Ours(claim) if claim.entry.is_empty() => {
                 return if claim.close().is_ok() { PUT_BACK } else { LEFT };
             }
-            Claimed::Ours(claim) => {
-                let undone = connect(config)
-                    .map_err(RecoverError::from)
-                    .and_then(|mut control| undo_over(&mut control, claim));
+            Claimed::Ours(mut claim) => {
+                let undone = match connect(config) {
+                    Ok(mut control) => undo_over(&mut control, *claim, &undoing).map(drop),
+                    Err(error) => {
+                        if start.elapsed() >= WITHOUT_SERVER {
+                            undo_commands(&mut claim, config, &undoing);
+                        }
+                        Err(RecoverError::from(error))
+                    }
+                };
                 if undone.is_ok() {
                     return PUT_BACK;
                 }
@@ -106,13 +121,22 @@ fn try_until_gone(path: &Path, config: &Config) -> i32 {
     }
 }
 
+/// A private server was stopped with its pgdyno; what commands changed on this machine is undone all the same.
+fn undo_commands(claim: &mut Claim, config: &Config, undoing: &Undoing<'_>) {
+    let Some(place) = places(config).into_iter().find_map(|(_, place)| place.ok()) else { return };
+    if !undoing.undo_commands(&place, &mut claim.entry).is_empty() {
+        // What is written no more is undone once more by whoever comes next.
+        let _ = claim.rewrite();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn everything_is_over_within_ten_seconds() {
-        assert!(BOUND < Duration::from_secs(10));
+        assert!(BOUND < Duration::from_secs(10) && COMMANDS_BOUND < BOUND);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use protocol::Address;
 use protocol::postgres::Config;
 
-use super::entry::{ChangedSetting, Claim, Claimed, Entry, files, is_held};
+use super::entry::{ChangedSetting, Claim, Claimed, Entry, MadeChange, files, is_held};
 use super::server::ServerId;
+use crate::change::Step;
 use crate::control::{Control, places};
 use crate::home::Home;
 use crate::settings::private::is_private;
@@ -22,6 +23,8 @@ pub struct Left {
     pub dsn: String,
     /// `checkpoint_timeout = 9min (before: 5min)`.
     pub settings: Vec<String>,
+    /// Changes of one's own, by their do: `"CREATE INDEX i ON t (x)" (undo: "DROP INDEX IF EXISTS i")`.
+    pub changes: Vec<String>,
     /// Why, and for how long.
     pub by: LeftBy,
 }
@@ -47,29 +50,50 @@ impl Left {
                 format!("{name} = {} (before: {before})", changed.ours)
             }
         };
-        Self { dsn: entry.dsn.clone(), settings: entry.settings.iter().map(words).collect(), by }
+        let settings = entry.settings.iter().map(words).collect();
+        Self { dsn: entry.dsn.clone(), settings, changes: entry.changes.iter().map(made).collect(), by }
     }
 
     /// What is changed now; a run under way changes nothing in some of its arms.
     #[must_use]
     pub fn list(&self) -> String {
-        if self.settings.is_empty() { "nothing".to_owned() } else { self.settings.join(", ") }
+        let all: Vec<&str> = self.settings.iter().chain(&self.changes).map(String::as_str).collect();
+        if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+    }
+
+    /// What kind of things is changed: `settings`, `changes` (those of one's own) or both.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match (self.settings.is_empty(), self.changes.is_empty()) {
+            (_, true) => "settings",
+            (true, false) => "changes",
+            (false, false) => "settings and changes",
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.changes.is_empty()
     }
 
     pub(super) fn unreadable(path: &Path, reason: &str) -> Self {
         let by = LeftBy::Unknown(reason.to_owned());
-        Self { dsn: path.display().to_string(), settings: Vec::new(), by }
+        Self { dsn: path.display().to_string(), settings: Vec::new(), changes: Vec::new(), by }
     }
 
     fn at(path: &Path) -> Option<Self> {
         match Entry::read(path) {
             Ok(entry) => Some(Self::of(&entry, who(path, &entry)))
-                .filter(|left| !left.settings.is_empty() || matches!(left.by, LeftBy::Living(_))),
+                .filter(|left| !left.is_empty() || matches!(left.by, LeftBy::Living(_))),
             // It was just put back.
             Err(_) if !path.exists() => None,
             Err(reason) => Some(Self::unreadable(path, &reason)),
         }
     }
+}
+
+fn made(change: &MadeChange) -> String {
+    let undo = change.change.undo.as_ref().map(Step::words);
+    format!("{} (undo: {})", change.change.words(), undo.unwrap_or_default())
 }
 
 /// The lock of a dead pgdyno's journal is held by whoever puts it back just now.
@@ -85,6 +109,12 @@ fn lives(entry: &Entry) -> bool {
 #[must_use]
 pub fn left(home: &Home) -> Vec<Left> {
     files(home).iter().filter_map(|path| Left::at(path)).collect()
+}
+
+/// What stands in the journal of a private server ([`crate::managed::Status::journal`]); the server is not asked.
+#[must_use]
+pub fn left_in(journal: &Path) -> Option<Left> {
+    if journal.exists() { Left::at(journal) } else { None }
 }
 
 /// What stands in the journals of this home about the server of a connection. Without a journal that may be about it,
@@ -115,6 +145,7 @@ pub(crate) fn may_be_left_at(home: &Home, address: &Address) -> bool {
 
 fn about(home: &Home, address: &Address) -> Vec<PathBuf> {
     let mut paths = files(home);
+    paths.extend(crate::managed::journals(home));
     paths.retain(|path| Entry::read(path).is_ok_and(|entry| entry.server.may_be_at(address)));
     paths
 }
@@ -175,6 +206,6 @@ pub(super) mod tests {
         let entry = entry(&[("archive_command", Some("scp -i geheim")), ("fsync", None)]);
         let left = Left::of(&entry, LeftBy::Killed);
         let wanted = "archive_command (values are not shown), fsync = new (before: not set by ALTER SYSTEM)";
-        assert_eq!(left.list(), wanted);
+        assert_eq!((left.list().as_str(), left.kind()), (wanted, "settings"));
     }
 }

@@ -1,11 +1,14 @@
-//! What was changed on servers that are not ours, written down before it is changed.
+//! What was changed on a server, written down before it is changed: settings of servers that are not ours, and one's own
+//! changes ([`crate::change`]) of any.
 //!
-//! One file per experiment under the home. It names the server and the former values, never a password; while an arm
+//! One file per experiment and server: under the home, or in the folder of a private server, which may not run when it is to be
+//! undone. It names the server, the former values and the undos, never a password; while an arm
 //! changes nothing it is empty, and it is removed at the end. A pgdyno that is killed is outlived by a watchdog of the journal's own, which
 //! undoes it within 10 s; what that could not do (the server was away) is undone by the next command that reaches the
 //! server, or by `pgdyno target restore`.
 
 mod access;
+mod changes;
 mod entry;
 mod guard;
 mod left;
@@ -23,12 +26,12 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 
 pub(crate) use access::Access;
-pub use entry::{ChangedSetting, Entry};
+pub use entry::{ChangedSetting, Entry, MadeChange};
 pub use guard::guard_main;
-pub use left::{Left, LeftBy, left};
+pub use left::{Left, LeftBy, left, left_in};
 pub(crate) use left::{left_at, left_on, may_be_left_at};
-pub use recover::{RecoverError, Recovered};
-pub(crate) use recover::{Scope, recover};
+pub use recover::{RecoverError, Recovered, mend_changes};
+pub(crate) use recover::{Scope, recover, recover_private};
 pub use server::ServerId;
 pub use undo::Undone;
 pub use watchdog::GUARD_ARGUMENT;
@@ -46,7 +49,8 @@ const TURN_BOUND: Duration = Duration::from_secs(10);
 /// The journal of one experiment on one server; its file is locked while we live.
 #[derive(Debug)]
 pub struct Journal {
-    home: Home,
+    /// Where journals of other pgdynos are; none for a private server, which one pgdyno at a time uses.
+    home: Option<Home>,
     path: PathBuf,
     access: Access,
     watchdog: Watchdog,
@@ -60,9 +64,16 @@ impl Journal {
     /// logs in.
     pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Self {
         let name = format!("{}.json", uuid::Uuid::new_v4().simple());
+        let mut journal = Self::at(home.journal().join(name), dsn, access, watchdog);
+        journal.home = Some(home.clone());
+        journal
+    }
+
+    /// The same for a private server: at `path`, in its folder.
+    pub(crate) fn at(path: PathBuf, dsn: &str, access: Access, watchdog: &Watchdog) -> Self {
         Self {
-            home: home.clone(),
-            path: home.journal().join(name),
+            home: None,
+            path,
             access,
             watchdog: watchdog.clone(),
             guard: None,
@@ -74,7 +85,12 @@ impl Journal {
     /// Whether anything is to be undone.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entry.settings.is_empty()
+        self.entry.is_empty()
+    }
+
+    /// Whether settings are to be put back.
+    pub(crate) fn has_settings(&self) -> bool {
+        !self.entry.settings.is_empty()
     }
 
     /// Makes the server ours before anything is changed there: until we end no other pgdyno changes it.
@@ -104,8 +120,26 @@ impl Journal {
         server: &Wanted,
         known: &Catalog,
     ) -> Result<(), SettingsError> {
-        debug_assert!(self.is_empty(), "what an earlier arm changed is undone first");
+        debug_assert!(!self.has_settings(), "what an earlier arm changed is undone first");
         let standing = auto_conf(control).map_err(SettingsError::FormerUnknown)?;
+        self.write_down(control, |entry| {
+            for (name, value) in server {
+                let changed = ChangedSetting {
+                    former: standing.get(&name.to_lowercase()).cloned(),
+                    ours: value.clone(),
+                    in_force: known.get(name).map(|entry| entry.setting.clone()),
+                };
+                entry.settings.insert(name.clone(), changed);
+            }
+        })
+    }
+
+    /// Adds to the journal what is about to be done; nothing is added if that cannot be written, or nobody would undo it.
+    fn write_down(
+        &mut self,
+        control: &mut Control,
+        add: impl FnOnce(&mut Entry),
+    ) -> Result<(), SettingsError> {
         self.entry.server = ServerId::ask(control).map_err(SettingsError::FormerUnknown)?;
         // Two that look for each other at once would both find nobody.
         let _turn = self.take_turn().map_err(|source| self.failed(source))?;
@@ -113,24 +147,11 @@ impl Journal {
             self.refuse_two_at_once()?;
         }
         self.start_guard()?;
-        for (name, value) in server {
-            let changed = ChangedSetting {
-                former: standing.get(&name.to_lowercase()).cloned(),
-                ours: value.clone(),
-                in_force: known.get(name).map(|entry| entry.setting.clone()),
-            };
-            self.entry.settings.insert(name.clone(), changed);
-        }
-        match self.entry.write(&self.path) {
-            Ok(lock) => {
-                self.lock = Some(lock);
-                Ok(())
-            }
-            Err(source) => {
-                self.entry.settings.clear();
-                Err(self.failed(source))
-            }
-        }
+        let mut entry = self.entry.clone();
+        add(&mut entry);
+        self.lock = Some(entry.write(&self.path).map_err(|source| self.failed(source))?);
+        self.entry = entry;
+        Ok(())
     }
 
     fn failed(&self, source: io::Error) -> SettingsError {
@@ -138,13 +159,14 @@ impl Journal {
     }
 
     /// One pgdyno at a time looks for others and writes its own journal.
-    fn take_turn(&self) -> io::Result<File> {
-        let path = self.home.journal().join("lock");
+    fn take_turn(&self) -> io::Result<Option<File>> {
+        let Some(home) = &self.home else { return Ok(None) };
+        let path = home.journal().join("lock");
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         let start = Instant::now();
         loop {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
+                Ok(()) => return Ok(Some(file)),
                 Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < TURN_BOUND => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -155,10 +177,11 @@ impl Journal {
 
     /// Changes over changes of another would be put back to what that one made, or not at all.
     fn refuse_two_at_once(&self) -> Result<(), SettingsError> {
-        match left::of_server(&self.home, &self.entry.server).first() {
-            None => Ok(()),
-            Some(other) => Err(SettingsError::AlreadyChanged(other.clone())),
-        }
+        let others = self.home.as_ref().map_or_else(
+            || left_in(&self.path).into_iter().collect(),
+            |home| left::of_server(home, &self.entry.server),
+        );
+        others.into_iter().next().map_or(Ok(()), |other| Err(SettingsError::AlreadyChanged(other)))
     }
 
     /// The watchdog is there before the first change, and again if somebody ended it.
@@ -171,19 +194,25 @@ impl Journal {
         Ok(())
     }
 
-    /// Puts everything back, and reads it back; answers what was done. The file stays, empty, until we end.
+    /// Puts all settings back, and reads them back; answers what was done. The file stays until we end.
     ///
     /// # Errors
     /// When the server refuses; the file stays.
     pub fn undo(&mut self, control: &mut Control) -> Result<Undone, SettingsError> {
         let undone = undo(control, &self.entry)?;
         self.entry.settings.clear();
-        // An empty journal still says whose the server is: between two arms nobody else shall change it.
+        self.rewrite();
+        Ok(undone)
+    }
+
+    /// Writes what is still to be undone. An empty journal still says whose the server is: between two arms nobody else
+    /// shall change it. One that cannot be written says more than is to be undone, which does no harm.
+    fn rewrite(&mut self) {
         match self.entry.write(&self.path) {
             Ok(lock) => self.lock = Some(lock),
-            Err(_) => self.remove(),
+            Err(_) if self.is_empty() => self.remove(),
+            Err(_) => {}
         }
-        Ok(undone)
     }
 
     fn remove(&mut self) {

@@ -7,12 +7,16 @@ use protocol::postgres::sql::SqlError;
 use protocol::postgres::{Config, Env};
 
 use super::access::CONNECT_BOUND;
+use super::changes::Undoing;
 use super::entry::{Claim, Claimed, Entry, files};
 use super::left::{Left, LeftBy, claim_of_the_dead};
 use super::server::ServerId;
 use super::undo::{Undone, undo};
+use crate::change::ChangeError;
+use crate::child::Watchdog;
 use crate::control::{ConnectError, Control, connect};
 use crate::home::Home;
+use crate::managed::{self, Cluster, ManagedError};
 use crate::settings::SettingsError;
 
 /// Why settings are not put back yet.
@@ -36,6 +40,14 @@ pub enum RecoverError {
     /// The server refuses.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// A change of one's own cannot be undone.
+    #[error("{error}; if that cannot be helped, undo it by hand, then remove {}", path.display())]
+    Change {
+        #[source]
+        error: ChangeError,
+        /// The journal.
+        path: PathBuf,
+    },
     /// The journal cannot be read.
     #[error("the journal {} cannot be read: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
@@ -69,22 +81,25 @@ impl Recovered {
     pub fn words(&self) -> String {
         match self {
             Self::Undone { dsn, undone } => {
-                format!("a pgdyno that was killed had left settings of {dsn} changed; {}", undone.words())
+                let kind = if undone.changes.is_empty() { "settings of " } else { "" };
+                format!("a pgdyno that was killed had left {kind}{dsn} changed; {}", undone.words())
             }
             Self::Pending { left: Left { by: LeftBy::Unknown(_), .. }, error } => {
                 format!("settings of a server may be changed: {error}; look at that file, then remove it")
             }
             Self::Pending { left, error } => format!(
-                "settings of {} are still as a pgdyno that was killed left them: {}; not put back: {}; \
+                "{} of {} are still as a pgdyno that was killed left them: {}; not put back: {}; \
                  try: pgdyno target restore",
+                left.kind(),
                 left.dsn,
                 left.list(),
                 one_line(&error.to_string()),
             ),
             Self::InUse(left) => {
                 format!(
-                    "another pgdyno is at work on {} and changes its settings (now: {})",
+                    "another pgdyno is at work on {} and changes its {} (now: {})",
                     left.dsn,
+                    left.kind(),
                     left.list()
                 )
             }
@@ -107,15 +122,20 @@ pub(crate) enum Scope {
 
 /// Undoes what earlier, dead pgdynos left: on the server of `here` over that connection, on others as far as the
 /// environment and the passfile let us connect there.
-pub(crate) fn recover(home: &Home, here: Option<&mut Control>, scope: Scope) -> Vec<Recovered> {
-    let paths = files(home);
-    if paths.is_empty() {
+pub(crate) fn recover(
+    home: &Home,
+    here: Option<&mut Control>,
+    scope: Scope,
+    watchdog: &Watchdog,
+) -> Vec<Recovered> {
+    let (paths, of_private) = (files(home), managed::journals(home));
+    if paths.is_empty() && of_private.is_empty() {
         return Vec::new();
     }
     let others = here.is_none() || scope == Scope::Everything;
     let mut here = here.map(|control| (ServerId::ask(control), control));
     let mut found = Vec::new();
-    for path in &paths {
+    for path in paths.iter().chain(&of_private) {
         let entry = match Entry::read(path) {
             Ok(entry) => entry,
             Err(_) if !path.exists() => continue,
@@ -129,13 +149,49 @@ pub(crate) fn recover(home: &Home, here: Option<&mut Control>, scope: Scope) -> 
             Some((Err(_), control)) => entry.server.may_be_at(&control.place().address),
             None => false,
         };
-        if !known && !others {
+        // A private server may not run; its own commands see to it.
+        if !known && (!others || of_private.contains(path)) {
             continue;
         }
         let control = here.as_mut().filter(|_| known).map(|(_, control)| &mut **control);
-        found.extend(recover_one(path, &entry, control, scope));
+        found.extend(recover_one(path, &entry, control, scope, watchdog));
     }
     found
+}
+
+/// Undoes what a dead pgdyno changed on a private server, which runs.
+pub(crate) fn recover_private(
+    cluster: &Cluster,
+    watchdog: &Watchdog,
+) -> Result<Option<Recovered>, ManagedError> {
+    let path = cluster.journal();
+    if !path.exists() {
+        return Ok(None);
+    }
+    let mut control = cluster.connect("postgres")?;
+    Ok(match Entry::read(&path) {
+        Ok(entry) => recover_one(&path, &entry, Some(&mut control), Scope::Asked, watchdog),
+        Err(_) if !path.exists() => None,
+        Err(reason) => Some(unreadable(&path, reason)),
+    })
+}
+
+/// The same for its own sake: a private server that does not run is started for it, and stopped again. `None` when there
+/// is nothing to undo.
+///
+/// # Errors
+/// When the server does not start.
+pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, ManagedError> {
+    if !cluster.journal().exists() {
+        return Ok(None);
+    }
+    let ran = cluster.pid().is_some();
+    cluster.start()?;
+    let recovered = recover_private(cluster, watchdog);
+    if !ran {
+        cluster.stop()?;
+    }
+    recovered
 }
 
 fn unreadable(path: &Path, reason: String) -> Recovered {
@@ -144,20 +200,30 @@ fn unreadable(path: &Path, reason: String) -> Recovered {
 }
 
 /// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to tell.
-fn recover_one(path: &Path, entry: &Entry, here: Option<&mut Control>, scope: Scope) -> Option<Recovered> {
+fn recover_one(
+    path: &Path,
+    entry: &Entry,
+    here: Option<&mut Control>,
+    scope: Scope,
+    watchdog: &Watchdog,
+) -> Option<Recovered> {
     let dsn = entry.dsn.clone();
     let claim = match claim_of_the_dead(path) {
         // Killed while nothing was changed.
-        Claimed::Ours(claim) if claim.entry.settings.is_empty() => {
+        Claimed::Ours(claim) if claim.entry.is_empty() => {
             let _ = claim.close();
             return None;
         }
         Claimed::Ours(claim) => claim,
-        Claimed::Gone if entry.settings.is_empty() => return None,
+        Claimed::Gone if entry.is_empty() => return None,
         Claimed::Gone => {
             // Its watchdog was faster.
             let put_back = entry.settings.keys().cloned().collect();
-            return Some(Recovered::Undone { dsn, undone: Undone { put_back, ..Undone::default() } });
+            let changes = entry.changes.iter().map(|made| made.change.words()).collect();
+            return Some(Recovered::Undone {
+                dsn,
+                undone: Undone { put_back, changes, ..Undone::default() },
+            });
         }
         Claimed::Held => {
             let told = here.is_some() || scope == Scope::Asked;
@@ -166,9 +232,10 @@ fn recover_one(path: &Path, entry: &Entry, here: Option<&mut Control>, scope: Sc
         Claimed::Unreadable(reason) => return Some(unreadable(path, reason)),
     };
     let left = Left::of(&claim.entry, LeftBy::Killed);
+    let undoing = Undoing::usual(watchdog);
     let undone = match here {
-        Some(control) => undo_over(control, claim),
-        None => reach(&dsn).and_then(|mut control| undo_over(&mut control, claim)),
+        Some(control) => undo_over(control, *claim, &undoing),
+        None => reach(&dsn).and_then(|mut control| undo_over(&mut control, *claim, &undoing)),
     };
     Some(match undone {
         Ok(undone) => Recovered::Undone { dsn, undone },
@@ -177,14 +244,31 @@ fn recover_one(path: &Path, entry: &Entry, here: Option<&mut Control>, scope: Sc
 }
 
 /// Undoes a claimed journal over a connection, if that leads to its server, and removes it.
-pub(super) fn undo_over(control: &mut Control, claim: Claim) -> Result<Undone, RecoverError> {
+pub(super) fn undo_over(
+    control: &mut Control,
+    mut claim: Claim,
+    undoing: &Undoing<'_>,
+) -> Result<Undone, RecoverError> {
     let server = ServerId::ask(control).map_err(RecoverError::Identity)?;
     if !claim.entry.server.is(&server) {
         return Err(RecoverError::OtherServer { path: claim.path().to_owned() });
     }
-    let undone = undo(control, &claim.entry)?;
+    // Each for itself: what cannot be undone of the one shall not keep the other.
+    let settings = undo(control, &claim.entry);
+    if settings.is_ok() {
+        claim.entry.settings.clear();
+    }
+    let (changes, failed) = undoing.undo(control.place(), &mut claim.entry);
+    if !claim.entry.is_empty() {
+        // What is written no more is undone once more by whoever comes next.
+        let _ = claim.rewrite();
+    }
+    let undone = settings?;
+    if let Some(error) = failed {
+        return Err(RecoverError::Change { error, path: claim.path().to_owned() });
+    }
     claim.close().map_err(RecoverError::Close)?;
-    Ok(undone)
+    Ok(Undone { changes, ..undone })
 }
 
 /// Connects to the server of a journal as far as the environment and the passfile let us.

@@ -24,6 +24,8 @@ pub struct Undone {
     pub as_before: Vec<String>,
     /// Settings that somebody else has changed since; they were left alone.
     pub left_alone: Vec<String>,
+    /// Changes of one's own that were undone, by their do.
+    pub changes: Vec<String>,
 }
 
 impl Undone {
@@ -34,6 +36,7 @@ impl Undone {
             ("put back", &self.put_back),
             ("as before already", &self.as_before),
             ("left alone, because changed again since", &self.left_alone),
+            ("undone", &self.changes),
         ];
         let parts = parts.iter().filter(|(_, names)| !names.is_empty());
         parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect::<Vec<_>>().join("; ")
@@ -51,6 +54,10 @@ enum Standing {
 
 /// Puts former values back where ours still stand, has the server re-read them, and reads them back.
 pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, SettingsError> {
+    if entry.settings.is_empty() {
+        // Whoever may change a table may not see the server's files.
+        return Ok(Undone::default());
+    }
     let failed = || SettingsError::sql("putting settings back");
     let now = auto_conf(control).map_err(failed())?;
     let mut undone = Undone::default();

@@ -1,0 +1,44 @@
+//! How statements are sent: pgbench's `-M`. It is the option `mode` of every workload that has one.
+
+use toml::Value;
+use workloads::pgbench::Mode;
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+use crate::values::text;
+
+const OPTION: &str = "mode";
+
+pub(super) struct QueryMode;
+
+impl Factor for QueryMode {
+    fn name(&self) -> &'static str {
+        OPTION
+    }
+
+    fn exists(&self, key: &str, known: &Known<'_>) -> Result<(), String> {
+        match known.workloads.keys().any(|workload| self.concerns(key, workload, known)) {
+            true => Ok(()),
+            false => Err("no workload of this file has a query mode\npgbench scripts have".to_owned()),
+        }
+    }
+
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+        let level = text(value)?;
+        let known = Mode::NAMES.contains(&level.as_str());
+        known
+            .then(|| level.clone())
+            .ok_or_else(|| format!("cannot be \"{level}\"\nknown here: {}", Mode::NAMES.join(", ")))
+    }
+
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        known.workloads.get(workload).is_some_and(|spec| spec.option_names().contains(&OPTION))
+    }
+
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        if self.concerns(key, &setup.workload, known) {
+            setup.options.insert(OPTION.to_owned(), level.to_owned());
+        }
+        Ok(())
+    }
+}

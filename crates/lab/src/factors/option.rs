@@ -1,0 +1,141 @@
+//! Any option of a workload: `polygons.min_pixels` is what `[workload.polygons] tiles = { min_pixels = … }` says.
+
+use std::collections::BTreeMap;
+
+use protocol::nearest;
+use serde::Deserialize;
+use toml::{Table, Value};
+use workloads::Spec;
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+
+pub(super) struct WorkloadOption;
+
+impl Factor for WorkloadOption {
+    fn name(&self) -> &'static str {
+        "WORKLOAD.OPTION"
+    }
+
+    fn is(&self, key: &str) -> bool {
+        key.contains('.')
+    }
+
+    fn exists(&self, key: &str, known: &Known<'_>) -> Result<(), String> {
+        let (workload, option) = parts(key);
+        let Some(spec) = known.workloads.get(workload) else {
+            return Err(format!(
+                "there is no [workload.{workload}]{}",
+                advice(workload, known.workloads.keys().copied())
+            ));
+        };
+        let names = spec.option_names();
+        if names.contains(&option) {
+            return Ok(());
+        }
+        let advice = advice(option, names.iter().copied());
+        Err(format!("`{option}` is no option of workload {workload} ({}){advice}", spec.kind()))
+    }
+
+    fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+        let (workload, option) = parts(key);
+        let level = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let spec = known.workloads.get(workload).ok_or("names no workload")?;
+        with_options(spec, &[(option.to_owned(), level.clone())].into())?
+            .validate()
+            .map_err(|error| error.to_string())?;
+        Ok(level)
+    }
+
+    fn concerns(&self, key: &str, workload: &str, _known: &Known<'_>) -> bool {
+        parts(key).0 == workload
+    }
+
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        let (workload, option) = parts(key);
+        if setup.workload == workload {
+            self.read(key, &Value::from(level), known)?;
+            setup.options.insert(option.to_owned(), level.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Workload and option.
+fn parts(key: &str) -> (&str, &str) {
+    key.split_once('.').unwrap_or((key, ""))
+}
+
+/// What to write instead, on a line of its own.
+fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    match nearest(word, known.clone()) {
+        Some(near) => format!("\ndid you mean `{near}`?"),
+        None => format!("\nknown here: {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A workload with some of its options changed, each to a level as plans keep it.
+///
+/// # Errors
+/// What a level must be.
+pub(crate) fn with_options(spec: &Spec, options: &BTreeMap<String, String>) -> Result<Spec, String> {
+    let mut spec = spec.clone();
+    for (option, level) in options {
+        // A level is kept as its text: what reads as a number may be a text that looks like one.
+        let read = toml::from_str::<Table>(&format!("level = {level}")).ok();
+        let value = read.and_then(|mut table| table.remove("level"));
+        let forms = value.into_iter().chain([Value::from(level.as_str())]);
+        let mut changed =
+            forms.map(|value| with_option(&spec, option, value)).collect::<Vec<_>>().into_iter();
+        let first = changed.next().expect("a level has a form");
+        spec = match (first, changed.next()) {
+            (Ok(spec), _) | (Err(_), Some(Ok(spec))) => spec,
+            (Err(why), _) => return Err(why),
+        };
+    }
+    Ok(spec)
+}
+
+fn with_option(spec: &Spec, option: &str, level: Value) -> Result<Spec, String> {
+    let no_table = || "is not an option that can be varied".to_owned();
+    let mut written = Table::try_from(spec).map_err(|error| error.to_string())?;
+    let options = written.get_mut(spec.kind()).and_then(Value::as_table_mut).ok_or_else(no_table)?;
+    options.insert(option.to_owned(), level);
+    Spec::deserialize(written).map_err(|error| error.message().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> Spec {
+        Spec::deserialize(toml::from_str::<Table>(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_level_takes_the_place_of_what_the_workload_says() {
+        let script = "pgbench = { builtin = \"select-only\", mode = \"simple\" }";
+        let tiles = "tiles = { table = \"t\", min_pixels = 4 }";
+        let cases = [
+            (
+                script,
+                "mode",
+                "prepared",
+                Some("pgbench = { builtin = \"select-only\", mode = \"prepared\" }"),
+            ),
+            (script, "max_tries", "3", Some("pgbench = { builtin = \"select-only\", max_tries = 3 }")),
+            (script, "builtin", "tpcb-like", Some("pgbench = { builtin = \"tpcb-like\" }")),
+            (script, "reconnect", "true", Some("pgbench = { builtin = \"select-only\", reconnect = true }")),
+            (tiles, "min_pixels", "16", Some("tiles = { table = \"t\", min_pixels = 16 }")),
+            (tiles, "zooms", "[3, 4]", Some("tiles = { table = \"t\", zooms = [3, 4] }")),
+            // A table may be called 7.
+            (tiles, "table", "7", Some("tiles = { table = \"7\" }")),
+            (tiles, "min_pixels", "many", None),
+            (script, "mode", "7", None),
+        ];
+        for (text, option, level, wanted) in cases {
+            let found = with_options(&spec(text), &[(option.to_owned(), level.to_owned())].into());
+            assert_eq!(found.ok(), wanted.map(spec), "{option} = {level}");
+        }
+    }
+}

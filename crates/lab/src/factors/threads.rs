@@ -1,0 +1,27 @@
+//! How many threads the load generator has.
+
+use toml::Value;
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+use crate::values::whole;
+
+const MOST: u64 = 1024;
+
+pub(super) struct Threads;
+
+impl Factor for Threads {
+    fn name(&self) -> &'static str {
+        "threads"
+    }
+
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+        whole(value, 1, MOST).map(|threads| threads.to_string())
+    }
+
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+        let threads = level.parse().ok().filter(|threads| *threads > 0);
+        setup.threads = threads.ok_or_else(|| format!("{level:?} is no number of threads"))?;
+        Ok(())
+    }
+}

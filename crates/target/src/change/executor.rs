@@ -1,0 +1,264 @@
+//! Steps carried out, and what is still at work on a step from an earlier time ended first.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use protocol::postgres::Place;
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
+
+use super::environment::MARK;
+use super::{Change, ChangeError, Environment, Part, Step};
+use crate::child::Watchdog;
+use crate::control::{Control, shown};
+use crate::host::proc;
+use crate::stop::Stop;
+
+/// How long connecting may take.
+const CONNECT_BOUND: Duration = Duration::from_secs(10);
+/// How long a server process that still does the change may go on by itself, then after it was asked to cancel, then
+/// after it was told to end.
+const PATIENCE: [Duration; 3] =
+    [Duration::from_millis(1000), Duration::from_millis(1500), Duration::from_millis(1500)];
+/// How long processes of a command may take to end before they are killed.
+const TERM_BOUND: Duration = Duration::from_secs(2);
+/// How long killed ones may take to be gone.
+const KILL_BOUND: Duration = Duration::from_secs(2);
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// What came of a change that is made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The last 64 KB that a command printed, or what the server remarked; empty when neither said anything.
+    pub output: String,
+    /// From the beginning of the do to the end of the check.
+    pub took: Duration,
+}
+
+/// Carries out the steps of one change.
+pub(crate) struct Executor<'a> {
+    id: &'a str,
+    /// Its connections are known to the server by the name of the change.
+    place: Place,
+    environment: &'a Environment,
+    watchdog: &'a Watchdog,
+    bound: Duration,
+}
+
+/// `application_name` of every connection that works on a change.
+fn name(id: &str) -> String {
+    format!("pgdyno change {id}")
+}
+
+/// The processes of an undo are told apart from those of the do, which may belong to what is made.
+fn mark(id: &str, part: Part) -> String {
+    format!("{id}-{part}")
+}
+
+impl<'a> Executor<'a> {
+    /// Of the change `id` in a database of the server at `place`; no command takes longer than `bound`.
+    pub(crate) fn new(
+        id: &'a str,
+        place: &Place,
+        database: &str,
+        environment: &'a Environment,
+        watchdog: &'a Watchdog,
+        bound: Duration,
+    ) -> Self {
+        let mut login = (*place.login).clone();
+        database.clone_into(&mut login.dbname);
+        login.parameters.retain(|(parameter, _)| parameter != "application_name");
+        login.parameters.push(("application_name".to_owned(), name(id)));
+        let place = Place { login: Arc::new(login), ..place.clone() };
+        Self { id, place, environment, watchdog, bound }
+    }
+
+    /// Does it, and sees that it is done.
+    pub(crate) fn make(&self, change: &Change) -> Result<Outcome, ChangeError> {
+        let start = Instant::now();
+        let output = match &change.do_ {
+            Some(step) => self.carry_out(Part::Do, step)?,
+            None => String::new(),
+        };
+        if let Some(check) = &change.check {
+            see(&self.place, check)?;
+        }
+        Ok(Outcome { output, took: start.elapsed() })
+    }
+
+    /// Undoes it, once nothing is at work on it any more; what the do left running stays if that came to its end
+    /// (`done`): the undo knows about it.
+    pub(crate) fn undo(&self, undo: &Step, done: bool) -> Result<(), ChangeError> {
+        self.end_processes(Part::Undo)?;
+        if !done {
+            self.end_processes(Part::Do)?;
+        }
+        self.end_backends()?;
+        self.carry_out(Part::Undo, undo).map(drop)
+    }
+
+    /// The same without a server, for what only commands do.
+    pub(crate) fn undo_command(&self, undo: &str, done: bool) -> Result<(), ChangeError> {
+        self.end_processes(Part::Undo)?;
+        if !done {
+            self.end_processes(Part::Do)?;
+        }
+        self.run_command(Part::Undo, undo).map(drop)
+    }
+
+    fn carry_out(&self, part: Part, step: &Step) -> Result<String, ChangeError> {
+        match step {
+            Step::Sql(sql) => self.run_sql(part, sql),
+            Step::Command(command) => self.run_command(part, command),
+        }
+    }
+
+    fn connect(&self) -> Result<Control, ChangeError> {
+        connect(&self.place)
+    }
+
+    fn run_sql(&self, part: Part, sql: &str) -> Result<String, ChangeError> {
+        let mut control = self.connect()?;
+        long(&mut control).execute(sql).map_err(|error| failed(part, sql, error))?;
+        if control.in_transaction() {
+            return Err(ChangeError::OpenTransaction { part, what: shown(sql) });
+        }
+        Ok(control.take_notices().join("\n"))
+    }
+
+    fn run_command(&self, part: Part, command: &str) -> Result<String, ChangeError> {
+        let program = self.environment.shell(command, &mark(self.id, part));
+        let (start, stop) = (Instant::now(), Stop::of_process());
+        let too_long = || start.elapsed() >= self.bound;
+        let kept = self.watchdog.run_kept(&program, &|| stop.ends_waits() || too_long())?;
+        let what = || Step::Command(command.to_owned()).words();
+        if kept.stopped {
+            // Whoever did not mind being asked.
+            self.end_processes(part)?;
+            return Err(match too_long() {
+                true => ChangeError::TooLong { part, what: what(), bound: self.bound, output: kept.output },
+                false => ChangeError::Stopped { part, what: what() },
+            });
+        }
+        match kept.ended {
+            Some(end) if !end.success() => {
+                Err(ChangeError::Failed { part, what: what(), end, output: kept.output })
+            }
+            _ => Ok(kept.output),
+        }
+    }
+
+    /// Ends what is left of a command.
+    fn end_processes(&self, part: Part) -> Result<(), ChangeError> {
+        let variable = format!("{MARK}={}", mark(self.id, part));
+        let start = Instant::now();
+        let mut left = proc::signal_with_variable(&variable, Some(rustix::process::Signal::TERM));
+        while !left.is_empty() {
+            if start.elapsed() >= TERM_BOUND + KILL_BOUND {
+                return Err(ChangeError::Alive { pids: list(&left) });
+            }
+            std::thread::sleep(AGAIN);
+            let kill = start.elapsed() >= TERM_BOUND;
+            left = proc::signal_with_variable(&variable, kill.then_some(rustix::process::Signal::KILL));
+        }
+        Ok(())
+    }
+
+    /// Waits for server processes that still work for a connection of the change, and ends them if that takes long: they
+    /// outlive their client until they have something to say to it.
+    fn end_backends(&self) -> Result<(), ChangeError> {
+        let mut control = self.connect()?;
+        let mut ask = |answer: &str| -> Result<Vec<String>, ChangeError> {
+            let sql = format!(
+                "SELECT pid, {answer} FROM pg_catalog.pg_stat_activity \
+                 WHERE application_name = {} AND pid <> pg_catalog.pg_backend_pid()",
+                quote_literal(&name(self.id))
+            );
+            let rows =
+                control.rows(&sql).map_err(|error| failed(Part::Undo, "looking for the change", error))?;
+            Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+        };
+        let mut pids = Vec::new();
+        let then =
+            [Some("pg_catalog.pg_cancel_backend(pid)"), Some("pg_catalog.pg_terminate_backend(pid)"), None];
+        for (patience, then) in PATIENCE.into_iter().zip(then) {
+            let start = Instant::now();
+            while start.elapsed() < patience {
+                pids = ask("pid")?;
+                if pids.is_empty() {
+                    return Ok(());
+                }
+                std::thread::sleep(AGAIN);
+            }
+            if let Some(then) = then {
+                ask(then)?;
+            }
+        }
+        Err(ChangeError::Busy { pids: pids.join(", ") })
+    }
+}
+
+/// Sees that a check returns true.
+pub(crate) fn see(place: &Place, check: &str) -> Result<(), ChangeError> {
+    let mut control = connect(place)?;
+    let sets = long(&mut control).query(check).map_err(|error| failed(Part::Check, check, error))?;
+    match sets.last().map(|set| set.rows.as_slice()) {
+        Some([row]) if row.len() == 1 && row[0].as_deref() == Some("t") => Ok(()),
+        _ => Err(ChangeError::NotTrue { check: shown(check), got: returned(sets.last()) }),
+    }
+}
+
+fn connect(place: &Place) -> Result<Control, ChangeError> {
+    Ok(Control::open(place, Some(CONNECT_BOUND))?)
+}
+
+fn failed(part: Part, sql: &str, error: SqlError) -> ChangeError {
+    if Stop::of_process().ends_waits() {
+        return ChangeError::Stopped { part, what: shown(sql) };
+    }
+    ChangeError::Sql { part, what: shown(sql), error }
+}
+
+fn list(pids: &[u32]) -> String {
+    pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What came back instead of true.
+fn returned(set: Option<&ResultSet>) -> String {
+    let Some(set) = set.filter(|set| !set.columns.is_empty()) else { return "no rows at all".to_owned() };
+    match set.rows.as_slice() {
+        [] => "no row".to_owned(),
+        [row] => row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join(", "),
+        rows => format!("{} rows", rows.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_true_is_quoted() {
+        let set = |columns: usize, rows: &[&[Option<&str>]]| ResultSet {
+            columns: vec!["c".to_owned(); columns],
+            rows: rows.iter().map(|row| row.iter().map(|value| value.map(str::to_owned)).collect()).collect(),
+            tag: String::new(),
+        };
+        let cases = [
+            (None, "no rows at all"),
+            (Some(set(0, &[])), "no rows at all"),
+            (Some(set(1, &[])), "no row"),
+            (Some(set(1, &[&[None]])), "NULL"),
+            (Some(set(2, &[&[Some("t"), Some("7")]])), "t, 7"),
+            (Some(set(1, &[&[Some("t")], &[Some("t")]])), "2 rows"),
+        ];
+        for (set, wanted) in cases {
+            assert_eq!(returned(set.as_ref()), wanted);
+        }
+    }
+
+    #[test]
+    fn an_undo_has_time_left_to_run_within_ten_seconds() {
+        let ending: Duration = PATIENCE.iter().sum();
+        assert!(ending + TERM_BOUND + KILL_BOUND <= Duration::from_secs(8), "{ending:?}");
+    }
+}

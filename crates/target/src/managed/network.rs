@@ -1,0 +1,200 @@
+//! Reaching a managed server over this machine's network: a password and, for TLS, a certificate of its own.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use protocol::Address;
+use protocol::postgres::conninfo::{Password, PasswordSource, RootCertificates, SslOptions};
+use protocol::postgres::sql::{Sql, quote_literal};
+use protocol::postgres::tls::client_config;
+use protocol::postgres::{Login, Place, ScramCache, SslMode, Tls};
+use rustls::pki_types::ServerName;
+use serde::{Deserialize, Serialize};
+
+use super::files::replace;
+use super::{Cluster, ManagedError, Running, SUPERUSER};
+use crate::child::{Account, Program};
+
+/// How a managed server is reached; each way includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// By its Unix socket, in a folder closed to others, without a password.
+    #[default]
+    Socket,
+    /// By a port of 127.0.0.1, with a password (SCRAM).
+    Tcp,
+    /// The same under TLS, with the server's certificate and name verified.
+    Tls,
+}
+
+impl Via {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Socket => "socket",
+            Self::Tcp => "tcp",
+            Self::Tls => "tls",
+        }
+    }
+}
+
+/// The name that the certificate is for, beside the address.
+const HOST: &str = "localhost";
+
+/// What clients need beside the port.
+#[derive(Debug)]
+pub(super) struct Network {
+    password: Password,
+    /// Keys derived from the password, for all connections.
+    scram_cache: Arc<ScramCache>,
+    tls: Option<Tls>,
+}
+
+impl Cluster {
+    /// Has the server reached in this way too; it is restarted if it was not yet. What it was made with stays.
+    ///
+    /// # Errors
+    /// [`ManagedError::NoTls`], or when it does not start again.
+    pub fn listen(&mut self, via: Via) -> Result<(), ManagedError> {
+        if self.marker.via() < via {
+            self.check_can(via)?;
+            let runs = !matches!(self.running, Running::No);
+            self.stop()?;
+            self.marker.set_via(via);
+            self.write_marker()?;
+            if runs {
+                self.start()?;
+            }
+        }
+        self.ensure_network()
+    }
+
+    /// How to connect to one of its databases in this way; `None` where nobody asked for that
+    /// ([`Options::via`](super::Options), [`Cluster::listen`]).
+    #[must_use]
+    pub fn place_by(&self, via: Via, database: &str) -> Option<Place> {
+        if via == Via::Socket {
+            return Some(self.place(database));
+        }
+        let network = self.network.as_ref()?;
+        let mut login = Login {
+            password: Some(network.password.clone()),
+            scram_cache: network.scram_cache.clone(),
+            ..(*self.place(database).login).clone()
+        };
+        let tls = if via == Via::Tls { Some(network.tls.clone()?) } else { None };
+        login.ssl_mode = if tls.is_some() { SslMode::VerifyFull } else { SslMode::Disable };
+        let address = Address::Tcp((Ipv4Addr::LOCALHOST, self.marker.port).into());
+        Some(Place { tls, ..Place::new(address, Arc::new(login)) })
+    }
+
+    /// The file with the superuser's password, for servers with network.
+    #[must_use]
+    pub fn password_file(&self) -> PathBuf {
+        self.folder.join("password")
+    }
+
+    /// The certificate of a server with TLS, which is its own authority.
+    #[must_use]
+    pub fn certificate_file(&self) -> PathBuf {
+        self.folder.join("server.crt")
+    }
+
+    pub(super) fn key_file(&self) -> PathBuf {
+        self.folder.join("server.key")
+    }
+
+    /// Whether the server was built for that, before anything is changed for it.
+    pub(super) fn check_can(&self, via: Via) -> Result<(), ManagedError> {
+        if via < Via::Tls {
+            return Ok(());
+        }
+        let postgres = self.installation.program("postgres");
+        // It looks at its settings, says one, and ends.
+        let program = Program::server(&postgres, &self.folder, self.account.as_ref())
+            .arg("-D")
+            .arg(self.data())
+            .args(["-c", "ssl=on", "-C", "ssl"]);
+        let stop = || self.stop.at_once();
+        let finished = self.watchdog.run(&program, &stop, &mut |_| ())?;
+        match finished.stopped {
+            true => Err(ManagedError::Stopped),
+            false if finished.success() => Ok(()),
+            false => Err(ManagedError::NoTls(postgres)),
+        }
+    }
+
+    /// A running server with network has a password, and what clients need is known.
+    pub(super) fn ensure_network(&mut self) -> Result<(), ManagedError> {
+        let via = self.marker.via();
+        if via == Via::Socket {
+            self.network = None;
+            return Ok(());
+        }
+        let file = self.password_file();
+        if !file.exists() {
+            self.set_password(&file)?;
+        }
+        let password = std::fs::read_to_string(&file).map_err(|error| ManagedError::file(&file, error))?;
+        let tls = if via == Via::Tls { Some(verified_by(&self.certificate_file())?) } else { None };
+        self.network = Some(Network {
+            password: Password::new(password.trim(), PasswordSource::Passfile(file)),
+            scram_cache: Arc::default(),
+            tls,
+        });
+        Ok(())
+    }
+
+    fn set_password(&self, file: &Path) -> Result<(), ManagedError> {
+        let password = uuid::Uuid::new_v4().simple().to_string();
+        let sql = format!("ALTER ROLE {SUPERUSER} PASSWORD {}", quote_literal(&password));
+        // A statement that fails is logged with its text; this one must not be.
+        let quiet = "SET log_statement = none; SET log_min_error_statement = panic; SET log_min_duration_statement = -1; \
+                     SET password_encryption = 'scram-sha-256'";
+        let mut control = self.connect("postgres")?;
+        control
+            .execute(quiet)
+            .and_then(|()| control.execute(&sql))
+            .map_err(|error| self.sql("setting the password".to_owned(), error))?;
+        replace(file, format!("{password}\n").as_bytes(), None)
+            .map_err(|error| ManagedError::file(file, error))
+    }
+
+    /// A server with TLS has a certificate, made once.
+    pub(super) fn ensure_certificate(&self) -> Result<(), ManagedError> {
+        let (key, certificate) = (self.key_file(), self.certificate_file());
+        if self.marker.via() < Via::Tls || (key.exists() && certificate.exists()) {
+            return Ok(());
+        }
+        make_certificate(&key, &certificate, self.account.as_ref())
+    }
+}
+
+/// Makes a key and a certificate for this machine that is its own authority, for the server's account only.
+fn make_certificate(key: &Path, certificate: &Path, account: Option<&Account>) -> Result<(), ManagedError> {
+    let names = vec![HOST.to_owned(), Ipv4Addr::LOCALHOST.to_string()];
+    let failed = |error| ManagedError::file(certificate, std::io::Error::other(error));
+    let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
+    // The key without its certificate is made anew.
+    for (file, text) in [(key, made.signing_key.serialize_pem()), (certificate, made.cert.pem())] {
+        replace(file, text.as_bytes(), account).map_err(|error| ManagedError::file(file, error))?;
+    }
+    Ok(())
+}
+
+/// What a client needs to take that very certificate, and no other.
+fn verified_by(certificate: &Path) -> Result<Tls, ManagedError> {
+    let failed = |why: String| ManagedError::file(certificate, std::io::Error::other(why));
+    let options = SslOptions {
+        mode: SslMode::VerifyFull,
+        root: RootCertificates::File(certificate.to_owned()),
+        ..SslOptions::default()
+    };
+    let config = client_config(&options).map_err(|error| failed(error.to_string()))?;
+    let config = config.ok_or_else(|| failed("no TLS".to_owned()))?;
+    let name = ServerName::try_from(HOST).map_err(|error| failed(error.to_string()))?;
+    Ok(Tls { config, name })
+}

@@ -1,0 +1,186 @@
+//! What the servers that only one pgdyno uses have in common (Redis, PgBouncer): folders closed to others, a socket with
+//! a short path, a log, a watchdog; they keep nothing, so nothing of them is left.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::child::{Account, Child, ChildError, Program, Watchdog};
+use crate::home::{PlaceError, make_folder, remove_socket_folder, socket_folder};
+use crate::stop::Stop;
+
+/// How long it may take to answer for the first time.
+const START_BOUND: Duration = Duration::from_secs(10);
+/// Lines of its log that are quoted.
+const QUOTED_LINES: usize = 4;
+
+/// Why a member cannot be used.
+#[derive(Debug)]
+pub(crate) enum MemberError {
+    Child(ChildError),
+    File {
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// What its log says, or how long was waited.
+    NotStarted(String),
+    Died {
+        end: String,
+        log: String,
+    },
+    Stopped,
+}
+
+/// The folders of one member: for its files and, short enough, for its socket. They go with it.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    pub(crate) files: PathBuf,
+    pub(crate) sockets: PathBuf,
+    account: Option<Account>,
+}
+
+impl Folders {
+    /// Makes them for a new member of this process among `all` of its kind; what dead pgdynos left there is removed.
+    pub(crate) fn make(
+        all: &Path,
+        longest_socket_name: &str,
+        account: Option<&Account>,
+    ) -> Result<Self, PlaceError> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        remove_dead(all);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let files = all.join(format!("{}-{number}", std::process::id()));
+        let mut folders = Self { files, sockets: PathBuf::new(), account: account.cloned() };
+        make_folder(&folders.files, 0o700, account)?;
+        folders.sockets = socket_folder(&folders.files, longest_socket_name, account)?;
+        Ok(folders)
+    }
+
+    /// Writes a file that only the member's account can read.
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, MemberError> {
+        let path = self.files.join(name);
+        let written = private(&path).and_then(|mut file| {
+            if let Some(account) = &self.account {
+                std::os::unix::fs::fchown(&file, Some(account.uid), Some(account.gid))?;
+            }
+            file.write_all(content)
+        });
+        match written {
+            Ok(()) => Ok(path),
+            Err(source) => Err(MemberError::File { path, source }),
+        }
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        for folder in [&self.sockets, &self.files] {
+            // What cannot be removed now is found by the next one.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// A member in use; dropping it stops it and removes its folders.
+#[derive(Debug)]
+pub(crate) struct Member {
+    child: Child,
+    log: PathBuf,
+    folders: Folders,
+}
+
+impl Member {
+    /// Starts it under a watchdog, which removes its folders should pgdyno be killed; its output is its log.
+    pub(crate) fn start(
+        program: Program,
+        folders: Folders,
+        watchdog: &Watchdog,
+    ) -> Result<Self, MemberError> {
+        let log = folders.files.join("log");
+        let file = private(&log).map_err(|source| MemberError::File { path: log.clone(), source })?;
+        let program = program.leaving([&folders.files, &folders.sockets]);
+        let child = watchdog.start(&program, &file).map_err(MemberError::Child)?;
+        Ok(Self { child, log, folders })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.pid()
+    }
+
+    /// The folder of its socket.
+    pub(crate) fn sockets(&self) -> &Path {
+        &self.folders.sockets
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn check(&mut self) -> Result<(), MemberError> {
+        match self.child.wait(Duration::ZERO).map_err(MemberError::Child)? {
+            None => Ok(()),
+            Some(ended) => Err(MemberError::Died { end: ended.to_string(), log: self.last_lines() }),
+        }
+    }
+
+    /// Waits until it answers.
+    pub(crate) fn await_ready(&mut self, stop: &Stop, answers: impl Fn() -> bool) -> Result<(), MemberError> {
+        let start = Instant::now();
+        loop {
+            match self.check() {
+                Err(MemberError::Died { log, .. }) => return Err(MemberError::NotStarted(log)),
+                other => other?,
+            }
+            if answers() {
+                return Ok(());
+            }
+            if stop.at_once() {
+                return Err(MemberError::Stopped);
+            }
+            if start.elapsed() > START_BOUND {
+                return Err(MemberError::NotStarted(format!("no answer within {} s", START_BOUND.as_secs())));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn last_lines(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n")
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // One that does not stop is ended by its watchdog.
+        let _ = self.child.stop();
+    }
+}
+
+/// The first of these programs that is installed.
+pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/usr/sbin", "/usr/local/sbin"];
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(usual.map(PathBuf::from)).collect();
+    names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()))
+}
+
+/// Removes what members of dead pgdynos left and their watchdogs could not remove: nothing in it is of use.
+pub(crate) fn remove_dead(all: &Path) {
+    let Ok(entries) = std::fs::read_dir(all) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.split('-').next()).and_then(|pid| pid.parse().ok());
+        if pid.is_some_and(|pid| !crate::managed::is_alive(pid)) {
+            // The folder goes last: what is left of an interrupted removal is still known.
+            remove_socket_folder(&entry.path());
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// An empty file for its owner only.
+fn private(path: &Path) -> io::Result<File> {
+    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
