@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
 use serde::{Deserialize, Serialize};
+use target::change::Change;
 use target::managed::Via;
 use target::pooler;
 use target::settings::Wanted;
@@ -19,6 +20,8 @@ pub struct Setup {
     pub connection: Connection,
     /// Settings in force; `None` where any will do.
     pub arm: Option<Arm>,
+    /// What one's own factors do to the server, by their names; `None` where any state will do.
+    pub changes: Option<BTreeMap<String, Change>>,
     /// Name of the workload.
     pub workload: String,
     /// Options of the workload that are others than it says itself: levels by the option's name.

@@ -154,6 +154,7 @@ fn setup() -> Setup {
     Setup {
         server: Server::Target,
         connection: Connection::Direct,
+        changes: None,
         arm: None,
         workload: "pauses".into(),
         options: BTreeMap::new(),

@@ -161,6 +161,7 @@ fn the_drop_in_measures_the_same() {
         let setup = Setup {
             server: Server::Sink,
             connection: Connection::Direct,
+            changes: None,
             arm: None,
             workload: String::new(),
             options: std::collections::BTreeMap::new(),

@@ -155,6 +155,7 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
     Setup {
         server: Server::Target,
         connection: Connection::Direct,
+        changes: None,
         arm: None,
         workload: names.join(", "),
         options: std::collections::BTreeMap::new(),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use record::{Run, RunEvent, RunKey, RunKind, Validity};
 use results::{Finished, Store};
 use target::Stop;
+use target::change::Change;
 use workloads::Sampled;
 
 use super::arms::check_arms;
@@ -36,6 +37,8 @@ pub(super) struct Experiment<'a> {
     before: usize,
     /// Stored runs that are to be measured again.
     marked: BTreeSet<i64>,
+    /// What an arm answers otherwise than the base: by workload and arm.
+    other_answers: BTreeMap<(String, String), String>,
     /// Why what waits does, in words, and what to do about the first of it.
     waiting: Vec<String>,
     advice: &'static str,
@@ -54,6 +57,7 @@ impl<'a> Experiment<'a> {
         let plan = &stored.plan;
         progress.step(Step::Target, "make, start or reach the servers");
         let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
+        let sets = sets || !plan.content.changes.is_empty();
         let stage = Stage::open_alone(
             &file.target,
             sets,
@@ -84,6 +88,7 @@ impl<'a> Experiment<'a> {
             results,
             done,
             marked: BTreeSet::new(),
+            other_answers: BTreeMap::new(),
             waiting: Vec::new(),
             advice: "",
         })
@@ -166,18 +171,29 @@ impl<'a> Experiment<'a> {
         let left = list.left(&self.done).into_iter();
         let mut opened = BTreeSet::new();
         let mut compared = BTreeSet::new();
-        for (own, base) in left.map(|run| (self.plan.setup(run), self.plan.base_setup(run))) {
+        for (run, base) in left.map(|run| (run, self.plan.base_setup(run))) {
+            let own = self.plan.setup(run);
             for (setup, of) in base.iter().map(|base| (base, None)).chain([(&own, base.as_ref())]) {
                 if opened.insert(setup.asked()) {
+                    self.in_its_state(setup)?;
                     self.open_workload(setup, of)?;
                 }
             }
-            let pair = base.filter(|base| base.asked() != own.asked()).map(|base| (base, own));
-            if let Some((base, own)) = pair
-                && compared.insert((base.asked(), own.asked()))
+            // Settings of the server do not change what it answers.
+            let same = |base: &Setup| base.asked() == own.asked() && base.changes == own.changes;
+            if let Some((base, arm)) = base.filter(|base| !same(base)).zip(run.arm.as_ref())
+                && compared.insert((own.asked(), arm))
             {
-                self.compare_answers(&base, &own)?;
+                self.compare_answers(&base, &own, arm)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Where factors of one's own change the server, a workload is looked at in the state of its arm.
+    fn in_its_state(&mut self, setup: &Setup) -> Result<(), LabError> {
+        if setup.changes.is_some() {
+            self.runner.switch_to(setup)?;
         }
         Ok(())
     }
@@ -205,35 +221,38 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// Asks both arms for the same sample. What differs is told before any speed, and with each run.
-    fn compare_answers(&mut self, base: &Setup, own: &Setup) -> Result<(), LabError> {
-        let seed = self.plan.seed;
-        let (of, name) = (base.asked(), own.asked());
-        self.runner.progress.step(Step::Guard, format!("{name}: the same answers as {of}?"));
-        let [theirs, ours] = [self.sample(&of, seed)?, self.sample(&name, seed)?];
+    /// Asks both arms for the same sample. What differs is told before any speed, and with each run of the arm.
+    fn compare_answers(&mut self, base: &Setup, own: &Setup, arm: &str) -> Result<(), LabError> {
+        let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base);
+        self.runner.progress.step(Step::Guard, format!("{}: does {arm} answer as {of} does?", own.asked()));
+        let [theirs, ours] = [self.sample(base)?, self.sample(own)?];
         for not_taken in [&theirs, &ours] {
             if let Sampled::NotTaken(why) = not_taken {
-                self.runner.progress.note(format!("answers of {of} and {name} are not compared: {why}"));
+                self.runner.progress.note(format!("answers of {of} and {arm} are not compared: {why}"));
                 return Ok(());
             }
         }
-        let Some(difference) = ours.difference(&theirs, &of) else { return Ok(()) };
-        let told = format!("{name} {difference}");
+        let Some(difference) = ours.difference(&theirs, of) else { return Ok(()) };
+        let told = format!("{}: {arm} {difference}", own.workload);
         self.runner.progress.warn(told.clone());
-        if let Some(ready) = self.runner.ready(&name) {
-            ready.remarks.push(RunEvent {
-                time_us: 0,
-                kind: RunEvent::OTHER_ANSWERS.to_owned(),
-                detail: told,
-            });
-        }
+        self.other_answers.insert((own.asked(), arm.to_owned()), told);
         Ok(())
     }
 
-    fn sample(&mut self, name: &str, seed: u64) -> Result<Sampled, LabError> {
-        let missing = || LabError::failed(Class::Internal, format!("no workload {name}"), "");
-        let (stage, ready) = self.runner.stage_and_ready(name).ok_or_else(missing)?;
+    fn sample(&mut self, setup: &Setup) -> Result<Sampled, LabError> {
+        let name = setup.asked();
+        self.in_its_state(setup)?;
+        let (seed, missing) =
+            (self.plan.seed, || LabError::failed(Class::Internal, format!("no workload {name}"), ""));
+        let (stage, ready) = self.runner.stage_and_ready(&name).ok_or_else(missing)?;
         stage.with_site(|site| ready.workload.sample(site, seed))
+    }
+
+    /// What is to be said of a run beside what was measured in it.
+    fn remark(&self, next: &Next) -> Option<RunEvent> {
+        let arm = next.run.arm.clone()?;
+        let told = self.other_answers.get(&(next.setup.asked(), arm))?;
+        Some(RunEvent { time_us: 0, kind: RunEvent::OTHER_ANSWERS.to_owned(), detail: told.clone() })
     }
 
     /// The runs of a block, then all of them into the results file; false when it was given up.
@@ -251,7 +270,8 @@ impl<'a> Experiment<'a> {
             }
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
-            let done = self.runner.run(&next.run, &next.setup, Care::FULL, keep)?;
+            let mut done = self.runner.run(&next.run, &next.setup, Care::FULL, keep)?;
+            done.finished.run.events.extend(self.remark(next));
             if let Some(lost) = done.lost {
                 return Err(lost);
             }
@@ -323,11 +343,11 @@ impl<'a> Experiment<'a> {
         let left = list.left(&self.done);
         let left: Vec<_> = left.into_iter().filter(|run| !over.contains(&run.sequence)).collect();
         let mut switches = 0;
-        let mut settings = None;
+        let mut state = None;
         for run in left.iter().filter(|run| !run.beside) {
-            let next = Some(self.plan.content.settings_of(run));
-            switches += usize::from(settings != next);
-            settings = next;
+            let next = Some(self.plan.content.state_of(run));
+            switches += usize::from(state != next);
+            state = next;
         }
         self.pace.left(left.len(), switches)
     }
@@ -359,7 +379,12 @@ fn record_of(file: &ExperimentFile, plan: &Plan) -> record::Experiment {
                 name,
             }
         }
-        _ => record::Arm { settings: BTreeMap::new(), unsafe_settings: Vec::new(), name },
+        _ => {
+            let of_its_own = content.changes.get(content.compared()).and_then(|levels| levels.get(&name));
+            let does = of_its_own.map_or_else(|| name.clone(), Change::words);
+            let settings = BTreeMap::from([(content.compared().to_owned(), does)]);
+            record::Arm { settings, unsafe_settings: Vec::new(), name }
+        }
     };
     let arms = content.arm_names().into_iter().flatten().map(arm);
     record::Experiment {

@@ -20,8 +20,9 @@ use super::target_spec::TargetSpec;
 use super::values::List;
 use super::variables;
 use super::written::{self, Length};
-use crate::factors::{self, Known, factor};
+use crate::factors::{self, Changes, Known, factor};
 use crate::values::{described, text, whole};
+use target::change::Change;
 use target::pooler;
 use target::settings::{Machine, reserved, resolve};
 
@@ -50,7 +51,8 @@ impl Builder<'_, '_> {
         let workloads = self.workloads(written.workload);
         let beside = written.beside.map(|beside| self.beside(beside, &workloads));
         let poolers = self.poolers(written.pooler);
-        let known = known(&workloads, &poolers);
+        let changes = self.changes(written.change);
+        let known = known(&workloads, &poolers, &changes);
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
         let former = "load.limit is now load.promise; the experiment is the same";
@@ -68,6 +70,7 @@ impl Builder<'_, '_> {
             prepare: self.prepare(written.prepare),
             compare: written.compare.map(|compare| self.compare(compare, &known)),
             poolers: poolers.clone(),
+            changes: changes.clone(),
             workloads,
             factors,
             beside,
@@ -247,6 +250,31 @@ impl Builder<'_, '_> {
         written
     }
 
+    fn changes(&mut self, written: BTreeMap<String, BTreeMap<String, written::OwnChange>>) -> Changes {
+        self.names_are_names("change", "a change");
+        let mut changes = Changes::new();
+        for (name, levels) in written {
+            if factors::taken().contains(&name.as_str()) || name.contains('.') {
+                let message = format!("a change cannot be called `{name}`");
+                self.document.wrong_key(
+                    &["change", &name],
+                    message,
+                    Some("that is the name of a factor already"),
+                );
+            }
+            let levels = levels.into_iter().map(|(level, written)| {
+                let change = Change::from(written);
+                if let Err(error) = change.validate(false) {
+                    self.document.wrong_key(&["change", &name, &level], error.to_string(), None);
+                }
+                (level, change)
+            });
+            let levels = levels.collect();
+            changes.insert(name, levels);
+        }
+        changes
+    }
+
     fn arms(&mut self, written: BTreeMap<String, BTreeMap<String, Value>>) -> Vec<ArmSpec> {
         self.names_are_names("settings", "an arm");
         let arm = |(name, settings): (String, BTreeMap<String, Value>)| {
@@ -325,6 +353,12 @@ impl Builder<'_, '_> {
         let names =
             workloads.iter().map(|workload| &workload.name).filter(|name| !aside.contains(&name.as_str()));
         let mut factors = Factors::of(names.cloned());
+        // One's own are varied by being there.
+        for (name, levels) in &known.changes {
+            let mut levels: Vec<String> = levels.keys().cloned().collect();
+            levels.sort_by_key(|level| self.document.start(&["change", name, level]));
+            factors.set(name, levels);
+        }
         for (name, list) in &written {
             self.vary_below(&mut factors, &["factors", name], list, known);
         }
@@ -333,7 +367,7 @@ impl Builder<'_, '_> {
 
     fn beside(&mut self, written: written::Beside, workloads: &[NamedWorkload]) -> Factors {
         let mut factors = Factors::of([]);
-        let known = known(workloads, &BTreeMap::new());
+        let known = known(workloads, &BTreeMap::new(), &Changes::new());
         self.vary(&mut factors, &["beside", "workload"], &written.workload, &known);
         if let Some(clients) = &written.clients {
             self.vary(&mut factors, &["beside", "clients"], clients, &known);
@@ -360,7 +394,7 @@ impl Builder<'_, '_> {
     /// Sets the levels of the factor of that key.
     fn vary(&mut self, factors: &mut Factors, place: &[&str], list: &List, known: &Known<'_>) {
         let key = place[1..].join(".");
-        let Some(factor) = factor(&key).filter(|factor| factor.in_grid()) else {
+        let Some(factor) = factor(&key, known).filter(|factor| factor.in_grid()) else {
             let named = self.document.named(place);
             let table = named.rsplit_once('.').map_or("", |(table, _)| table);
             let hint = suggestion(&key, &factors::names());
@@ -392,7 +426,7 @@ impl Builder<'_, '_> {
     /// What is compared; its base is a level like those that are listed.
     fn compare(&mut self, written: written::Compare, known: &Known<'_>) -> Compare {
         let written::Compare { factor: key, base, margin } = written;
-        let read = factor(&key).map(|factor| factor.read(&key, &base, known));
+        let read = factor(&key, known).map(|factor| factor.read(&key, &base, known));
         let base = match read {
             Some(read) => self.noted(&["compare", "base"], read).unwrap_or_default(),
             None => base.as_str().unwrap_or_default().to_owned(),
@@ -510,7 +544,8 @@ impl Builder<'_, '_> {
 pub(super) fn known<'w>(
     workloads: &'w [NamedWorkload],
     poolers: &BTreeMap<String, pooler::Options>,
+    changes: &Changes,
 ) -> Known<'w> {
     let workloads = workloads.iter().map(|workload| (workload.name.as_str(), &workload.spec));
-    Known { workloads: workloads.collect(), arms: &[], poolers: poolers.clone() }
+    Known { workloads: workloads.collect(), arms: &[], poolers: poolers.clone(), changes: changes.clone() }
 }

@@ -21,6 +21,7 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     memory_is_known(document, file);
     promise_can_be_broken(document, file);
     arms_can_be(document, file);
+    changes_can_be(document, file);
     runs_can_be_counted(document, file);
 }
 
@@ -83,12 +84,17 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
         "settings" => settings,
         _ => file.factors.levels(key).iter().map(String::as_str).collect(),
     };
-    if levels.is_empty() && key != "settings" && factor(key).is_none() {
+    let known = known(&file.workloads, &file.poolers, &file.changes);
+    if levels.is_empty() && key != "settings" && factor(key, &known).is_none() {
         let listed = file.factors.all().iter().filter(|(_, levels)| levels.len() > 1);
         let known: Vec<&str> = ["settings"].into_iter().chain(listed.map(|(key, _)| key.as_str())).collect();
         return one_of(document, "factor", key, &known);
     }
-    let place: &[&str] = if key == "settings" { &["settings"] } else { &["factors", key] };
+    let place: &[&str] = match key {
+        "settings" => &["settings"],
+        _ if file.changes.contains_key(key) => &["change", key],
+        _ => &["factors", key],
+    };
     if levels.len() < 2 {
         if !document.is_wrong(place) {
             let message = "a comparison needs at least two arms".to_owned();
@@ -105,8 +111,7 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
     if !document.is_wrong(&["compare", "base"]) {
         one_of(document, "base", &compare.base, &levels);
     }
-    let known = known(&file.workloads, &file.poolers);
-    let alike = |name: &&str| factor(key).is_some_and(|factor| !factor.concerns(key, name, &known));
+    let alike = |name: &&str| factor(key, &known).is_some_and(|factor| !factor.concerns(key, name, &known));
     if let Some(name) = file.factors.workloads().find(alike) {
         let message = format!("{key} is no difference to workload {name}: its arms would be the same");
         let hint = "leave it out of [factors] workload";
@@ -156,6 +161,18 @@ fn memory_is_known(document: &mut Document<'_>, file: &ExperimentFile) {
 fn is_share(value: &str) -> bool {
     let on = |memory_bytes, cores| resolve(value, Machine { memory_bytes, cores });
     on(1 << 40, 1 << 10) != on(1 << 50, 1 << 20)
+}
+
+/// Changes of a server that is not ours are allowed.
+fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
+    let TargetSpec::Url { change_server: false, .. } = &file.target else { return };
+    for (name, levels) in &file.changes {
+        for (level, _) in levels.iter().filter(|(_, change)| change.do_.is_some()) {
+            let message = format!("[change.{name}.{level}] changes a server that is not pgdyno's own");
+            let hint = "write change_server = true into [target] to allow it";
+            document.wrong_key(&["change", name, level], message, Some(hint));
+        }
+    }
 }
 
 /// What no server given by URL can be brought to: two values of a setting that takes a restart, or a change of the

@@ -9,6 +9,7 @@ use workloads::{Preparation, Spec};
 
 use super::factors::Factors;
 use super::target_spec::TargetSpec;
+use crate::factors::Changes;
 use target::pooler;
 use target::settings::Wanted;
 
@@ -35,6 +36,8 @@ pub struct ExperimentFile {
     /// What runs once a round outside the grid: workloads and clients.
     pub(crate) beside: Option<Factors>,
     pub(crate) compare: Option<Compare>,
+    /// Changes of one's own.
+    pub(crate) changes: Changes,
     /// Poolers by name.
     pub(crate) poolers: BTreeMap<String, pooler::Options>,
     /// Base first; empty when nothing is compared.

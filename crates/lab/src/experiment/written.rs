@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use target::change::{Change, Step};
 use target::pooler;
 use toml::Value;
 use workloads::{Preparation, Spec, fields};
@@ -38,6 +39,7 @@ pub(super) struct File {
     pub(super) beside: Option<Beside>,
     pub(super) compare: Option<Compare>,
     pub(super) pooler: BTreeMap<String, pooler::Options>,
+    pub(super) change: BTreeMap<String, BTreeMap<String, OwnChange>>,
     pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
     pub(super) load: Load,
     pub(super) measure: Measure,
@@ -140,6 +142,7 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
         ("beside", fields::<Beside>()),
         ("compare", fields::<Compare>()),
         ("pooler.NAME", fields::<pooler::Options>()),
+        ("change.NAME.LEVEL", fields::<OwnChange>()),
         ("load", fields::<Load>()),
         ("load.users", fields::<Users>()),
         ("full", fields::<Full>()),
@@ -151,6 +154,57 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
 /// Keys right below a path (the empty path is the root).
 pub(super) fn below(path: &str) -> Vec<&'static str> {
     tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
+}
+
+/// A level of a factor of one's own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct OwnChange {
+    #[serde(rename = "do")]
+    do_: Option<OwnStep>,
+    undo: Option<OwnStep>,
+    check: Option<String>,
+}
+
+impl From<OwnChange> for Change {
+    fn from(written: OwnChange) -> Self {
+        let step = |step: Option<OwnStep>| step.map(|step| step.0);
+        Self { do_: step(written.do_), undo: step(written.undo), check: written.check }
+    }
+}
+
+/// `"DROP INDEX i"`, or `{ command = "…" }`.
+#[derive(Debug)]
+struct OwnStep(Step);
+
+impl<'de> Deserialize<'de> for OwnStep {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = OwnStep;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text of SQL, or { command = \"…\" }")
+            }
+
+            fn visit_str<E: de::Error>(self, sql: &str) -> Result<OwnStep, E> {
+                Ok(OwnStep(Step::Sql(sql.to_owned())))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OwnStep, A::Error> {
+                #[derive(Deserialize)]
+                #[serde(deny_unknown_fields)]
+                struct OfShell {
+                    command: String,
+                }
+                let OfShell { command } = OfShell::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(OwnStep(Step::Command(command)))
+            }
+        }
+
+        source.deserialize_any(Either)
+    }
 }
 
 /// `"10s"`, or `{ from = "1s", to = "10s" }`.

@@ -1,5 +1,6 @@
 //! What can be varied or compared: a file for each factor, and the list. A level of a factor is a change of a [`Setup`].
 
+mod change;
 mod clients;
 mod connection;
 mod mode;
@@ -11,6 +12,7 @@ mod workload;
 
 use std::collections::BTreeMap;
 
+use target::change::Change;
 use target::pooler;
 use toml::Value;
 use workloads::Spec;
@@ -27,7 +29,12 @@ pub struct Known<'a> {
     pub arms: &'a [Arm],
     /// Poolers by their names.
     pub poolers: BTreeMap<String, pooler::Options>,
+    /// Changes of one's own: by the factor's name and the level's.
+    pub changes: Changes,
 }
+
+/// Changes of one's own: by the name of the factor, and of its level.
+pub type Changes = BTreeMap<String, BTreeMap<String, Change>>;
 
 /// Something varied or compared. Its key is what experiment files and results call it: one name for most factors, many for
 /// those that stand for all of a kind.
@@ -36,8 +43,13 @@ pub trait Factor: Sync {
     fn name(&self) -> &'static str;
 
     /// Whether a key is one of its own.
-    fn is(&self, key: &str) -> bool {
+    fn is(&self, key: &str, _known: &Known<'_>) -> bool {
         key == self.name()
+    }
+
+    /// Whether going from one level to another costs so much that runs of one level stand together.
+    fn is_dear(&self) -> bool {
+        false
     }
 
     /// Whether `[factors]` lists its levels; else they are tables of their own.
@@ -72,8 +84,9 @@ pub trait Factor: Sync {
 }
 
 /// The list. Levels are applied in its order.
-pub const FACTORS: [&dyn Factor; 8] = [
+pub const FACTORS: [&dyn Factor; 9] = [
     &workload::Workload,
+    &change::OwnChange,
     &option::WorkloadOption,
     &mode::QueryMode,
     &clients::Clients,
@@ -85,16 +98,21 @@ pub const FACTORS: [&dyn Factor; 8] = [
 
 /// The factor of this key.
 #[must_use]
-pub fn factor(key: &str) -> Option<&'static dyn Factor> {
-    FACTORS.into_iter().find(|factor| factor.is(key))
+pub fn factor(key: &str, known: &Known<'_>) -> Option<&'static dyn Factor> {
+    FACTORS.into_iter().find(|factor| factor.is(key, known))
 }
 
 /// Place of a factor in the list, by its key.
-pub(crate) fn place(key: &str) -> usize {
-    FACTORS.iter().position(|factor| factor.is(key)).unwrap_or(FACTORS.len())
+pub(crate) fn place(key: &str, known: &Known<'_>) -> usize {
+    FACTORS.iter().position(|factor| factor.is(key, known)).unwrap_or(FACTORS.len())
 }
 
 /// Names of those whose levels `[factors]` lists.
 pub(crate) fn names() -> Vec<&'static str> {
     FACTORS.into_iter().filter(|factor| factor.in_grid()).map(|factor| factor.name()).collect()
+}
+
+/// Names of all, which one's own cannot have.
+pub(crate) fn taken() -> Vec<&'static str> {
+    FACTORS.into_iter().map(|factor| factor.name()).collect()
 }

@@ -17,7 +17,7 @@ impl Factor for WorkloadOption {
         "WORKLOAD.OPTION"
     }
 
-    fn is(&self, key: &str) -> bool {
+    fn is(&self, key: &str, _known: &Known<'_>) -> bool {
         key.contains('.')
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Content, Plan, PlannedRun, Scheme};
+use super::{Content, Plan, Scheme};
 use crate::setup::Arm;
 use target::settings::needs_restart;
 
@@ -44,11 +44,11 @@ impl Plan {
         }
     }
 
-    /// How often the settings in force change.
+    /// How often the server is brought to another state.
     fn switches(&self) -> usize {
         let runs = self.runs.iter().filter(|run| !run.beside);
-        let settings: Vec<_> = runs.map(|run| self.content.settings_of(run)).collect();
-        settings.windows(2).filter(|pair| pair[0] != pair[1]).count() + 1
+        let states: Vec<_> = runs.map(|run| self.content.state_of(run)).collect();
+        states.windows(2).filter(|pair| pair[0] != pair[1]).count() + 1
     }
 }
 
@@ -56,11 +56,6 @@ impl Content {
     /// Whether going on from one run to the next may take a restart.
     pub(super) fn restarts(&self) -> bool {
         self.scheme == Scheme::HalfRounds || self.blocked()
-    }
-
-    /// Name of the settings that a run is under.
-    pub(crate) fn settings_of<'r>(&self, run: &'r PlannedRun) -> Option<&'r String> {
-        if self.compared() == "settings" { run.arm.as_ref() } else { run.factors.get("settings") }
     }
 }
 

@@ -78,6 +78,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
     let scheme = match &file.compare {
         None => Scheme::Single,
         Some(compare) if compare.factor == "settings" && arms_need_restart(&arms) => Scheme::HalfRounds,
+        Some(compare) if file.changes.contains_key(&compare.factor) => Scheme::HalfRounds,
         Some(_) => Scheme::Pairs,
     };
     let beside = file.beside.clone().unwrap_or_default();
@@ -91,6 +92,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         beside_clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
         arms,
         poolers: file.poolers.clone(),
+        changes: file.changes.clone(),
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
             factor: compare.factor.clone(),
             base: compare.base.clone(),

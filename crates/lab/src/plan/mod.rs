@@ -26,7 +26,7 @@ pub use difference::diff;
 pub use order::Scheme;
 
 use crate::experiment::{CellOrder, TargetSpec};
-use crate::factors::with_options;
+use crate::factors::{Changes, with_options};
 use crate::setup::{Arm, Setup};
 
 /// An experiment, expanded.
@@ -82,6 +82,9 @@ pub struct Content {
     /// Poolers by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub poolers: BTreeMap<String, pooler::Options>,
+    /// Changes of one's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: Changes,
     /// What is compared.
     pub compare: Option<PlannedComparison>,
     /// Kind of load.

@@ -111,7 +111,8 @@ impl Content {
         let settings: Vec<&str> = self.arms.iter().filter_map(|arm| arm.name.as_deref()).collect();
         let settings = Some((SETTINGS, settings)).filter(|(_, names)| names.len() > 1);
         let mut varied: Vec<_> = listed.chain(settings).filter(|(key, _)| *key != self.compared()).collect();
-        varied.sort_by_key(|(key, _)| factors::place(key));
+        let known = self.known();
+        varied.sort_by_key(|(key, _)| factors::place(key, &known));
         varied
     }
 
@@ -122,7 +123,9 @@ impl Content {
         self.varied().into_iter().fold(vec![Cell::new()], |cells, (key, levels)| {
             let concerns = |cell: &Cell| {
                 let workload = cell.get("workload");
-                factor(key).zip(workload).is_none_or(|(factor, name)| factor.concerns(key, name, &known))
+                factor(key, &known)
+                    .zip(workload)
+                    .is_none_or(|(factor, name)| factor.concerns(key, name, &known))
             };
             let with = |cell: &Cell| match concerns(cell) {
                 false => vec![cell.clone()],
@@ -144,12 +147,22 @@ impl Content {
     /// What names of levels stand for.
     pub(crate) fn known(&self) -> Known<'_> {
         let workloads = self.workloads.iter().map(|(name, planned)| (name.as_str(), &planned.spec));
-        Known { workloads: workloads.collect(), arms: &self.arms, poolers: self.poolers.clone() }
+        Known {
+            workloads: workloads.collect(),
+            arms: &self.arms,
+            poolers: self.poolers.clone(),
+            changes: self.changes.clone(),
+        }
     }
 
-    /// Whether a change of settings between cells takes a restart; then the cells of one level stand together.
+    /// Whether going from one cell to another may cost so much (a restart, a change of one's own) that the cells of one
+    /// level stand together.
     pub(crate) fn blocked(&self) -> bool {
-        self.compared() != SETTINGS && arms_need_restart(&self.arms)
+        let known = self.known();
+        let dear = |key: &str| factor(key, &known).is_some_and(|factor| factor.is_dear());
+        let varied = self.varied();
+        let restarts = varied.iter().any(|(key, _)| *key == SETTINGS) && arms_need_restart(&self.arms);
+        restarts || varied.iter().any(|(key, levels)| dear(key) && levels.len() > 1)
     }
 
     /// The cells of a round. Sorting by a hash of seed, round and cell is a random order that needs no generator's state.
@@ -160,9 +173,31 @@ impl Content {
             list.sort_by_cached_key(|cell| hash(&label(cell)));
         }
         if self.blocked() {
-            list.sort_by_cached_key(|cell| cell.get(SETTINGS).map_or(0, |level| hash(level)));
+            let dear = |cell: &Cell| {
+                label(
+                    &cell
+                        .iter()
+                        .filter(|(key, _)| self.is_state(key))
+                        .map(|(key, level)| (key.clone(), level.clone()))
+                        .collect(),
+                )
+            };
+            list.sort_by_cached_key(|cell| hash(&dear(cell)));
         }
         list
+    }
+
+    /// Whether the levels of this factor are states that the server is brought to.
+    fn is_state(&self, key: &str) -> bool {
+        key == SETTINGS || self.changes.contains_key(key)
+    }
+
+    /// The state that a run needs the server in: levels, in words; empty where any will do.
+    pub(crate) fn state_of(&self, run: &PlannedRun) -> String {
+        let arm = run.arm.iter().map(|arm| (self.compared(), arm));
+        let cell = run.factors.iter().map(|(key, level)| (key.as_str(), level));
+        let levels = cell.chain(arm).filter(|(key, _)| self.is_state(key));
+        levels.map(|(_, level)| level.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
@@ -174,6 +209,7 @@ impl Content {
         let mut setup = Setup {
             server: Server::Target,
             connection: Connection::Direct,
+            changes: None,
             arm: only.ok(),
             workload: String::new(),
             options: BTreeMap::new(),
@@ -197,10 +233,10 @@ impl Content {
         };
         let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
         let mut levels: Vec<_> = levels.chain(arm.map(|arm| (self.compared(), arm))).collect();
-        levels.sort_by_key(|(key, _)| factors::place(key));
         let known = self.known();
+        levels.sort_by_key(|(key, _)| factors::place(key, &known));
         for (key, level) in levels {
-            factor(key)
+            factor(key, &known)
                 .ok_or_else(|| format!("there is no factor {key:?}"))?
                 .apply(key, level, &mut setup, &known)?;
         }
@@ -277,7 +313,9 @@ impl Plan {
             .expect("its levels were applied when it was planned");
         // Beside the grid any settings will do.
         let arm = setup.arm.filter(|_| !run.beside);
-        Setup { seed: run.seed, arm, ..setup }
+        let none = || (!self.content.changes.is_empty()).then(BTreeMap::new);
+        let changes = setup.changes.or_else(none).filter(|_| !run.beside);
+        Setup { seed: run.seed, arm, changes, ..setup }
     }
 }
 

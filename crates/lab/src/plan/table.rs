@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use results::{Table, Value};
 
+use super::cost::arms_need_restart;
 use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme};
 use crate::experiment::shown_value;
 
@@ -28,10 +29,10 @@ impl Plan {
         let mut table = Table::new(&columns);
         let mut in_force = None;
         for run in &self.runs {
-            let settings = self.content.settings_of(run);
-            if !run.beside && settings.is_some() && in_force != settings {
-                in_force = settings;
-                table.push(self.switch(run, further.len()));
+            let state = self.content.state_of(run);
+            if !run.beside && !state.is_empty() && in_force.as_ref() != Some(&state) {
+                table.push(self.switch(run, &state, further.len()));
+                in_force = Some(state);
             }
             let step = if run.beside { "run beside the grid" } else { "run" };
             let first = [
@@ -74,12 +75,12 @@ impl Plan {
         short
     }
 
-    /// The row of a change of settings before a run.
-    fn switch(&self, run: &PlannedRun, further: usize) -> Vec<Value> {
-        let step = if self.content.restarts() { "switch, restart" } else { "switch" };
+    /// The row of a change of the server's state before a run.
+    fn switch(&self, run: &PlannedRun, state: &str, further: usize) -> Vec<Value> {
+        let step = if arms_need_restart(&self.content.arms) { "switch, restart" } else { "switch" };
         let mut row = vec![Value::Null; FIRST.len() + further + LAST.len()];
         (row[0], row[1]) = (step.into(), run.round.into());
-        row[FIRST.len() + further] = self.content.settings_of(run).cloned().into();
+        row[FIRST.len() + further] = state.to_owned().into();
         row
     }
 
@@ -141,7 +142,10 @@ impl Plan {
             let arms: Vec<String> = self.content.arm_names().into_iter().flatten().collect();
             format!("compared: {} = {}, the first is the base", self.content.compared(), arms.join(", "))
         });
-        named.map(|arm| arm_words(of_settings, arm)).chain(compared).collect()
+        let changes = self.content.changes.iter().flat_map(|(name, levels)| {
+            levels.iter().map(move |(level, change)| format!("{name} {level}: {}", change.words()))
+        });
+        named.map(|arm| arm_words(of_settings, arm)).chain(changes).chain(compared).collect()
     }
 
     fn order_words(&self) -> String {
@@ -150,7 +154,7 @@ impl Plan {
             Scheme::Single => format!("{rounds}; nothing is compared"),
             Scheme::Pairs => {
                 let blocked = if self.content.blocked() {
-                    "; another level of settings takes a restart, so its cells stand together"
+                    "; going to another level of settings or of a change is dear, so the cells of one stand together"
                 } else {
                     ""
                 };
@@ -158,9 +162,15 @@ impl Plan {
                     "{rounds}; the arms of a cell run next to each other, the base first in odd rounds{blocked}"
                 )
             }
-            Scheme::HalfRounds => format!(
-                "{rounds}; switching arms takes a restart, so all cells run in one arm and then in the next, the base first in odd rounds"
-            ),
+            Scheme::HalfRounds => {
+                let why = match self.content.compared() {
+                    "settings" => "takes a restart",
+                    _ => "is a change of the server",
+                };
+                format!(
+                    "{rounds}; switching arms {why}, so all cells run in one arm and then in the next, the base first in odd rounds"
+                )
+            }
         }
     }
 }

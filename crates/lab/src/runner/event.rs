@@ -23,6 +23,8 @@ pub enum Step {
     Guard,
     /// Bring the server to the settings of an arm.
     Settings,
+    /// Do what a factor of one's own asks for, such as making an index.
+    Change,
     /// Bring data, checkpoints and autovacuum into the state every run starts from.
     Reset,
     /// Load that does not count.
@@ -41,12 +43,13 @@ pub enum Step {
 
 impl Step {
     /// All steps in the order they come.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Target,
         Self::Results,
         Self::Prepare,
         Self::Guard,
         Self::Settings,
+        Self::Change,
         Self::Reset,
         Self::WarmUp,
         Self::Measure,
@@ -65,6 +68,7 @@ impl Step {
             Self::Prepare => "prepare",
             Self::Guard => "guard",
             Self::Settings => "settings",
+            Self::Change => "change",
             Self::Reset => "reset",
             Self::WarmUp => "warm-up",
             Self::Measure => "measure",

@@ -17,9 +17,11 @@ use std::collections::BTreeMap;
 use ::record::{Doubt, Reason, Run, RunEvent, Setting, Validity};
 use engine::{Observer, Second, Time};
 use results::{Finished, Spool};
+use target::change::Change;
 use target::sink::Sink;
 use target::{Heeded, Stop};
 use workloads::Places;
+use workloads::jobs::relation_sizes;
 
 pub(crate) use self::event::Tell;
 pub use self::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
@@ -75,6 +77,8 @@ pub(crate) struct Runner<'a> {
     workloads: BTreeMap<String, Ready>,
     /// The arm in force, once one is.
     arm: Option<Arm>,
+    /// What one's own factors did, once they did anything.
+    changes: Option<BTreeMap<String, Change>>,
     /// All settings, as they are recorded.
     settings: Vec<Setting>,
     /// Idle probes so far, ms.
@@ -90,6 +94,7 @@ impl<'a> Runner<'a> {
             stop,
             workloads: BTreeMap::new(),
             arm: None,
+            changes: None,
             settings: Vec::new(),
             probes: Vec::new(),
         }
@@ -159,6 +164,10 @@ impl<'a> Runner<'a> {
             }
             record.settings.clone_from(&self.settings);
         }
+        if setup.changes.is_some() {
+            // An index is there in one arm, and not in the other.
+            record.relations = relation_sizes(self.stage()?.control()?)?;
+        }
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
             // That is known from the guard, costs no time, and each run says it.
@@ -186,8 +195,14 @@ impl<'a> Runner<'a> {
         Ok(Done { finished, cause, measured: measured.engine, lost })
     }
 
-    /// Brings the server to the arm of a run; tells whether another one was in force.
+    /// Brings the server to the state that a run needs; tells whether it was in another one.
     pub(crate) fn switch_to(&mut self, setup: &Setup) -> Result<bool, LabError> {
+        let set = self.set(setup)?;
+        Ok(self.change(setup)? || set)
+    }
+
+    /// The settings of a run's arm.
+    fn set(&mut self, setup: &Setup) -> Result<bool, LabError> {
         let Some(arm) = setup.arm.as_ref().filter(|arm| self.arm.as_ref() != Some(arm)) else {
             return Ok(false);
         };
@@ -201,6 +216,21 @@ impl<'a> Runner<'a> {
         }
         self.settings = self.stage()?.recorded()?;
         self.arm = Some(arm.clone());
+        Ok(true)
+    }
+
+    /// What one's own factors do for a run.
+    fn change(&mut self, setup: &Setup) -> Result<bool, LabError> {
+        let Some(changes) = setup.changes.as_ref().filter(|changes| self.changes.as_ref() != Some(changes))
+        else {
+            return Ok(false);
+        };
+        for change in changes.values() {
+            self.progress.step(Step::Change, change.words());
+        }
+        self.changes = None;
+        self.stage()?.make(changes)?;
+        self.changes = Some(changes.clone());
         Ok(true)
     }
 
@@ -243,7 +273,6 @@ impl<'a> Runner<'a> {
         let ready = self.workloads.get_mut(&setup.asked()).ok_or_else(missing)?;
         record.artifacts = std::mem::take(&mut ready.artifacts);
         record.figures.extend(ready.guarded.figures.clone());
-        record.events.extend(ready.remarks.clone());
         if !ready.prepared.hash.is_empty() {
             record.events.push(event("prepared", ready.prepared.hash.clone()));
         }

@@ -1,6 +1,6 @@
 //! A workload, opened, checked and guarded.
 
-use record::{Artifact, RunEvent};
+use record::Artifact;
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo};
 
 use super::event::{Progress, Step, Tell};
@@ -15,15 +15,13 @@ pub(crate) struct Ready {
     pub(crate) guarded: Guarded,
     /// Kept with the workload's first run.
     pub(crate) artifacts: Vec<Artifact>,
-    /// What is to be said of each of its runs.
-    pub(crate) remarks: Vec<RunEvent>,
 }
 
 impl Ready {
     /// One of which nothing need be known.
     pub(crate) fn as_it_is(workload: Box<dyn ClientWorkload>) -> Self {
         let (prepared, guarded, artifacts) = Default::default();
-        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, remarks: Vec::new() }
+        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts }
     }
 
     /// One that was checked, chose what it will ask (or takes what was chosen already), and proved that it does something.
@@ -69,7 +67,7 @@ impl Ready {
                 bytes: prepared.json.clone().into_bytes(),
             });
         }
-        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, remarks: Vec::new() })
+        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::experiment::TargetSpec;
 use crate::setup::Connection;
 use target::Stop;
 use target::Target;
+use target::change::{self, Change};
 use target::child::{Account, Watchdog};
 use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
@@ -265,6 +266,16 @@ impl Stage {
         // It passes on the settings that it was started with.
         self.pooler = None;
         Ok(self.target.apply(settings)?.clone())
+    }
+
+    /// Undoes what one's own factors did so far, and makes these changes.
+    pub(crate) fn make(&mut self, changes: &BTreeMap<String, Change>) -> Result<(), LabError> {
+        self.close_control();
+        self.target.undo()?;
+        for change in changes.values() {
+            self.target.make(change, &change::Options::default())?;
+        }
+        Ok(())
     }
 
     /// Puts the server's own settings back.

@@ -129,6 +129,7 @@ impl Calibration {
         Setup {
             server: if operation.is_server() { Server::Target } else { Server::Sink },
             connection: Connection::Direct,
+            changes: None,
             arm: None,
             workload: operation.name().to_owned(),
             options: std::collections::BTreeMap::new(),

@@ -166,6 +166,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     Setup {
         server: Server::Target,
         connection: Connection::Direct,
+        changes: None,
         arm: None,
         workload: names.join(", "),
         options: std::collections::BTreeMap::new(),

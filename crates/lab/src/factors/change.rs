@@ -1,0 +1,45 @@
+//! One's own factor: what SQL or a command does to the server and its data, such as an index, by the name of its table
+//! `[change.NAME.LEVEL]`.
+
+use protocol::nearest;
+use toml::Value;
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+use crate::values::text;
+
+pub(super) struct OwnChange;
+
+impl Factor for OwnChange {
+    fn name(&self) -> &'static str {
+        "CHANGE"
+    }
+
+    fn is(&self, key: &str, known: &Known<'_>) -> bool {
+        known.changes.contains_key(key)
+    }
+
+    fn is_dear(&self) -> bool {
+        true
+    }
+
+    fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+        let level = text(value)?;
+        let levels = known.changes.get(key).into_iter().flat_map(|levels| levels.keys()).map(String::as_str);
+        if levels.clone().any(|known| known == level) {
+            return Ok(level);
+        }
+        let advice = match nearest(&level, levels.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", levels.collect::<Vec<_>>().join(", ")),
+        };
+        Err(format!("cannot be \"{level}\": there is no [change.{key}.{level}]\n{advice}"))
+    }
+
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        let change = known.changes.get(key).and_then(|levels| levels.get(level));
+        let change = change.ok_or_else(|| format!("there is no [change.{key}.{level}]"))?;
+        setup.changes.get_or_insert_default().insert(key.to_owned(), change.clone());
+        Ok(())
+    }
+}
