@@ -3,7 +3,7 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(HOME)/.cargo/bin
 BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 
-.PHONY: help demo build test check unit bench microbench
+.PHONY: help demo build test versions check unit bench microbench
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -25,8 +25,12 @@ build: ## release build
 	@cargo build --release --locked --quiet -p pgdyno
 
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
-	@setup/install rust lint postgres osm2pgsql redis openssl browser perl
+	@setup/install rust lint postgres osm2pgsql redis pgbouncer openssl browser perl
+	@setup/versions
 	@$(MAKE) --no-print-directory check unit
+
+versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
+	@setup/versions
 
 bench: ## pgdyno's own cost beside pgbench and redis-benchmark, as a Markdown page (BENCH='cost --pairs 9': parts of it)
 	@setup/install rust postgres redis pgbouncer openssl

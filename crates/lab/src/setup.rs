@@ -1,6 +1,7 @@
 //! All that a run needs, as plain data. A level of any factor is a change of it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
@@ -51,11 +52,21 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// What tells workloads apart: the name, and the options that were changed.
+    /// What tells workloads apart: the name, the options that were changed, and the server.
     #[must_use]
     pub fn asked(&self) -> String {
         let options = self.options.iter().map(|(option, level)| format!(" {option}={level}"));
-        std::iter::once(self.workload.clone()).chain(options).collect()
+        let at = Some(self.at().to_string()).filter(|at| !at.is_empty()).map(|at| format!(" on {at}"));
+        std::iter::once(self.workload.clone()).chain(options).chain(at).collect()
+    }
+
+    /// Which of the experiment's servers it needs.
+    #[must_use]
+    pub fn at(&self) -> At {
+        match &self.server {
+            Server::Target(at) => at.clone(),
+            Server::Sink => At::default(),
+        }
     }
 
     /// Its clients, for workloads.
@@ -93,11 +104,31 @@ pub enum Connection {
     Pooler(pooler::Options),
 }
 
+/// Which of an experiment's servers, by levels; without any it is that of `[target]`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct At {
+    /// Level of the factor `server`.
+    pub server: Option<String>,
+    /// Level of the factor `version`.
+    pub version: Option<String>,
+    /// Levels of options of the preparation, by their keys (`pgbench.scale`).
+    pub data: BTreeMap<String, String>,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = self.version.iter().map(|version| format!("version {version}"));
+        let data = self.data.iter().map(|(key, level)| format!("{key} {level}"));
+        let words: Vec<String> = self.server.iter().cloned().chain(version).chain(data).collect();
+        out.write_str(&words.join(", "))
+    }
+}
+
 /// Which server the load goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
-    /// That of the target.
-    Target,
+    /// One of the experiment's.
+    Target(At),
     /// A process of ours that answers at once: what is measured is the load generator.
     Sink,
 }

@@ -15,7 +15,7 @@ use crate::factors::{Factor, Known};
 use crate::measure::{Keep, measure};
 use crate::plan::PlannedRun;
 use crate::runner::{Judged, judge_and_record, planned};
-use crate::setup::{Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Connection, Counting, Load, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::values::whole;
 
@@ -152,7 +152,7 @@ impl Collector for Steps {
 
 fn setup() -> Setup {
     Setup {
-        server: Server::Target,
+        server: Server::Target(At::default()),
         connection: Connection::Direct,
         changes: None,
         arm: None,

@@ -54,6 +54,9 @@ pub struct Arm {
     pub settings: BTreeMap<String, String>,
     /// What in it weakens crash safety, e.g. `full_page_writes = off`; empty when nothing does.
     pub unsafe_settings: Vec<String>,
+    /// What is measured, where the arms are on servers of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
 }
 
 /// The machine that pgdyno (and a managed target) ran on.
@@ -72,7 +75,7 @@ pub struct Host {
 }
 
 /// What was measured. Never holds a password.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// `managed`, `url`, `sink` (no server: the load generator's own) or `imported`.
     pub kind: String,

@@ -115,7 +115,12 @@ pub(crate) fn experiment(arms: &[&str]) -> Experiment {
         base: arms.first().map(|&arm| arm.into()),
         arms: arms
             .iter()
-            .map(|&name| Arm { name: name.into(), settings: BTreeMap::new(), unsafe_settings: Vec::new() })
+            .map(|&name| Arm {
+                name: name.into(),
+                settings: BTreeMap::new(),
+                unsafe_settings: Vec::new(),
+                target: None,
+            })
             .collect(),
         margin: 0.03,
         taste: None,

@@ -149,6 +149,16 @@ impl Preparation {
         files
     }
 
+    /// Names of the options of a job that is there; none where it is not.
+    #[must_use]
+    pub fn option_names(&self, job: &str) -> Vec<&'static str> {
+        match job {
+            "osm" if self.osm.is_some() => fields::<osm::Options>(),
+            "pgbench" if self.pgbench.is_some() => fields::<init::InitOptions>(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What is wrong with ranges and words, each with the table it is in.
     #[must_use]
     pub fn problems(&self) -> Vec<(&'static str, WorkloadError)> {

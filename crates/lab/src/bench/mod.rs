@@ -25,7 +25,7 @@ use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity,
     try_results,
 };
-use crate::setup::{Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Connection, Counting, Load, Server, Setup};
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
@@ -105,8 +105,8 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let setup = setup(options, &scripts);
     let at = Surroundings::of(&stage)?;
 
-    let mut runner = Runner::new(Some(stage), progress, stop);
-    runner.add(&setup.workload, Ready::as_it_is(Box::new(workload)));
+    let mut runner = Runner::new([(At::default(), stage)], progress, stop);
+    runner.add(&setup.asked(), Ready::as_it_is(Box::new(workload)));
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
     let Done { finished, measured, lost, .. } =
         runner.run(&PlannedRun::single(&setup), &setup, Care::FULL, keep)?;
@@ -153,7 +153,7 @@ fn open(options: &Options) -> Result<Pgbench, LabError> {
 fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
     Setup {
-        server: Server::Target,
+        server: Server::Target(At::default()),
         connection: Connection::Direct,
         changes: None,
         arm: None,

@@ -25,6 +25,7 @@ use crate::plan::PlannedPreparation;
 use crate::runner::{
     Care, Identity, LabEvent, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
 };
+use crate::setup::At;
 use crate::strategies::calibration::{Calibration, Operation};
 pub use crate::strategies::calibration::{HOST_FACTOR, LAG_CLIENTS, LAG_RATE, Limit};
 use crate::strategies::{Done, Strategy};
@@ -130,7 +131,7 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
         seed: options.seed,
     };
     let results = results(options, stage.as_ref())?;
-    let mut runner = Runner::new(stage, progress, stop);
+    let mut runner = Runner::new(stage.map(|stage| (At::default(), stage)), progress, stop);
     get_ready(&mut runner, strategy.server)?;
     let mut session =
         Calibrating { options, strategy: &strategy, results, done: Vec::new(), not_stored: None };
@@ -263,7 +264,7 @@ fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
         let mut workload = operation.workload()?;
         if operation.is_server() {
             use workloads::ClientWorkload;
-            runner.stage()?.with_site(|site| workload.check(site))?;
+            runner.stage(&At::default())?.with_site(|site| workload.check(site))?;
         }
         runner.add(operation.name(), Ready::as_it_is(Box::new(workload)));
     }
@@ -307,8 +308,13 @@ fn server(
     remarks: &mut Vec<String>,
 ) -> Result<Option<Stage>, LabError> {
     progress.step(Step::Target, "a sink and a private server");
-    let spec =
-        TargetSpec::Managed { name: SERVER.to_owned(), version: None, extensions: Vec::new(), redis: false };
+    let spec = TargetSpec::Managed {
+        name: SERVER.to_owned(),
+        version: None,
+        extensions: Vec::new(),
+        redis: false,
+        bin: None,
+    };
     let mut stage = match Stage::open(&spec, options.pg_bin.clone(), progress, stop) {
         Ok(stage) => stage,
         // A machine that only makes load need not have a server.

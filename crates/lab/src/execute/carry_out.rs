@@ -7,6 +7,7 @@ use record::{Run, RunEvent, RunKey, RunKind, Validity};
 use results::{Finished, Store};
 use target::Stop;
 use target::change::Change;
+use target::settings::journal::ServerId;
 use workloads::Sampled;
 
 use super::arms::check_arms;
@@ -20,7 +21,7 @@ use crate::plan::{Plan, PlannedRun};
 use crate::runner::{
     Care, LabEvent, Pace, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, changed_data,
 };
-use crate::setup::Setup;
+use crate::setup::{At, Setup};
 use crate::strategies::list::List;
 use crate::strategies::{Aside, Block, Done, Next, Strategy};
 
@@ -58,19 +59,23 @@ impl<'a> Experiment<'a> {
         progress.step(Step::Target, "make, start or reach the servers");
         let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
         let sets = sets || !plan.content.changes.is_empty();
-        let stage = Stage::open_alone(
-            &file.target,
-            sets,
-            (options.pg_bin.clone(), plan.widest_way()),
-            progress,
-            stop,
-        )?;
-        progress.note(stage.target.redacted());
+        let mut stages = Vec::new();
+        for at in plan.sites() {
+            let spec = file.with_its_password(plan.content.target(&at));
+            let programs = (options.pg_bin.clone(), plan.widest_way());
+            let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop)?;
+            progress.note(stage.target.redacted());
+            are_two_servers(&mut stages, &at, &mut stage)?;
+            stages.push((at, stage));
+        }
+        let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
+        let surroundings = Surroundings::of(first)?;
+        let targets = targets(&stages)?;
         progress.step(Step::Results, format!("{}", options.results.display()));
         if let Some((last, changes)) = changes(&store, plan) {
             progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
         }
-        let at = (record_of(file, plan), Surroundings::of(&stage)?);
+        let at = (record_of(file, plan, &targets), surroundings);
         let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
         let planned: BTreeSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
         let done = stored.finished.iter().filter(|key| planned.contains(key)).map(|key| Done {
@@ -81,7 +86,7 @@ impl<'a> Experiment<'a> {
         let done: Vec<Done> = done.collect();
         Ok(Self {
             pace: Pace::of(plan),
-            runner: Runner::new(Some(stage), progress, stop),
+            runner: Runner::new(stages, progress, stop),
             before: done.len(),
             file,
             plan,
@@ -132,10 +137,15 @@ impl<'a> Experiment<'a> {
     }
 
     fn all(&mut self, list: &List<'_>) -> Result<(), LabError> {
-        let (control, means) = self.runner.stage()?.control_and_means()?;
-        // Before anything is prepared, and not before the second arm.
-        check_arms(self.file, self.plan, control, means)?;
-        self.prepare()?;
+        let sites = self.plan.sites();
+        for at in &sites {
+            let (control, means) = self.runner.stage(at)?.control_and_means()?;
+            // Before anything is prepared, and not before the second arm.
+            check_arms(self.file, self.plan, control, means)?;
+        }
+        for at in &sites {
+            self.prepare(at)?;
+        }
         self.guard(list)?;
         self.runner.progress.event(LabEvent::Begin {
             planned: list.planned(),
@@ -151,15 +161,19 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    fn prepare(&mut self) -> Result<(), LabError> {
-        let (stage, progress, stop) = self.runner.on_stage()?;
-        let jobs = prepare(stage, &self.plan.content.prepare, true, progress, stop)?;
+    fn prepare(&mut self, at: &At) -> Result<(), LabError> {
+        let (stage, progress, stop) = self.runner.on_stage(at)?;
+        let jobs = prepare(stage, self.plan.content.preparation(at), true, progress, stop)?;
         let stored = self.results.finished()?;
         for (sequence, job) in jobs.iter().enumerate() {
             // A job done in an earlier invocation is in the experiment already.
-            let known = stored.iter().any(|key| key.round == 0 && key.workload == job.name);
+            let name = match at.to_string() {
+                only if only.is_empty() => job.name.clone(),
+                at => format!("{} on {at}", job.name),
+            };
+            let known = stored.iter().any(|key| key.round == 0 && key.workload == name);
             if !known || !job.reused {
-                self.results.keep(&mut [job.record.to_run(&job.name, sequence as u32, job.reused)])?;
+                self.results.keep(&mut [job.record.to_run(&name, sequence as u32, job.reused)])?;
             }
         }
         Ok(())
@@ -179,8 +193,10 @@ impl<'a> Experiment<'a> {
                     self.open_workload(setup, of)?;
                 }
             }
-            // Settings of the server do not change what it answers.
-            let same = |base: &Setup| base.asked() == own.asked() && base.changes == own.changes;
+            // Settings of the server do not change what it answers, and other data are meant to.
+            let same = |base: &Setup| {
+                base.asked() == own.asked() && base.changes == own.changes || base.at().data != own.at().data
+            };
             if let Some((base, arm)) = base.filter(|base| !same(base)).zip(run.arm.as_ref())
                 && compared.insert((own.asked(), arm))
             {
@@ -208,7 +224,7 @@ impl<'a> Experiment<'a> {
         };
         let chosen = alike.and_then(|base| Some(self.runner.ready(&base)?.prepared.clone()));
         let workload = spec.open(self.file.folder())?;
-        let (stage, progress, _) = self.runner.on_stage()?;
+        let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
         let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
         // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
         if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
@@ -244,7 +260,7 @@ impl<'a> Experiment<'a> {
         self.in_its_state(setup)?;
         let (seed, missing) =
             (self.plan.seed, || LabError::failed(Class::Internal, format!("no workload {name}"), ""));
-        let (stage, ready) = self.runner.stage_and_ready(&name).ok_or_else(missing)?;
+        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         stage.with_site(|site| ready.workload.sample(site, seed))
     }
 
@@ -358,6 +374,28 @@ impl<'a> Experiment<'a> {
     }
 }
 
+fn nothing_to_run() -> LabError {
+    LabError::failed(Class::Missing, "nothing of it can be run here", "see above why")
+}
+
+/// Two names that lead to one server would be compared with themselves.
+fn are_two_servers(others: &mut [(At, Stage)], at: &At, stage: &mut Stage) -> Result<(), LabError> {
+    let own = ServerId::ask(stage.control()?)?;
+    for (other, opened) in others {
+        if ServerId::ask(opened.control()?)?.is(&own) {
+            let what = format!("{other} and {at} are one server, by its system identifier");
+            return Err(LabError::failed(Class::BadInput, what, "name two servers"));
+        }
+    }
+    Ok(())
+}
+
+/// What is measured where.
+fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, record::Target>, LabError> {
+    let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
+    stages.iter().map(target).collect()
+}
+
 /// A run without what only the file keeps.
 fn light(mut run: Run) -> Run {
     (run.settings, run.scripts, run.series) = Default::default();
@@ -366,7 +404,11 @@ fn light(mut run: Run) -> Run {
 }
 
 /// The experiment as it is stored.
-fn record_of(file: &ExperimentFile, plan: &Plan) -> record::Experiment {
+fn record_of(
+    file: &ExperimentFile,
+    plan: &Plan,
+    targets: &BTreeMap<At, record::Target>,
+) -> record::Experiment {
     let compare = plan.content.compare.as_ref();
     let content = &plan.content;
     let arm = |name: String| match content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name)) {
@@ -375,6 +417,7 @@ fn record_of(file: &ExperimentFile, plan: &Plan) -> record::Experiment {
             let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
             record::Arm {
                 settings: settings.map(shown).collect(),
+                target: None,
                 unsafe_settings: arm.weakens.clone(),
                 name,
             }
@@ -383,7 +426,10 @@ fn record_of(file: &ExperimentFile, plan: &Plan) -> record::Experiment {
             let of_its_own = content.changes.get(content.compared()).and_then(|levels| levels.get(&name));
             let does = of_its_own.map_or_else(|| name.clone(), Change::words);
             let settings = BTreeMap::from([(content.compared().to_owned(), does)]);
-            record::Arm { settings, unsafe_settings: Vec::new(), name }
+            let run = plan.runs.iter().find(|run| run.arm.as_ref() == Some(&name));
+            let at = run.map(|run| plan.setup(run).at()).filter(|at| *at != At::default());
+            let target = at.and_then(|at| targets.get(&at).cloned());
+            record::Arm { settings, unsafe_settings: Vec::new(), target, name }
         }
     };
     let arms = content.arm_names().into_iter().flatten().map(arm);

@@ -4,6 +4,7 @@
 //! stopped, and finished runs stay in the results file; the same command goes on where it stopped.
 
 mod arms;
+mod available;
 mod carry_out;
 mod look;
 
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use results::{ExperimentId, Store};
 use target::Stop;
 
+pub use self::available::leave_out;
 use self::carry_out::Experiment;
 pub use self::look::{Looked, look};
 use crate::error::{LabError, explain};

@@ -2,7 +2,7 @@
 //! something stands in its place, so that the rest is looked at too.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use protocol::postgres::Parameters;
@@ -52,9 +52,22 @@ impl Builder<'_, '_> {
         let beside = written.beside.map(|beside| self.beside(beside, &workloads));
         let poolers = self.poolers(written.pooler);
         let changes = self.changes(written.change);
-        let known = known(&workloads, &poolers, &changes);
+        let servers = self.servers(written.server);
+        let builds = self.builds(written.version);
+        let prepare = self.prepare(written.prepare);
+        let known = Known {
+            preparation: Some(&prepare),
+            servers: servers.keys().cloned().collect(),
+            builds: builds.keys().cloned().collect(),
+            ..known(&workloads, &poolers, &changes)
+        };
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
+        // Where servers are named, the target is the first of them unless it is named too.
+        let target = match (written.target, servers.values().next()) {
+            (None, Some(first)) => first.clone(),
+            (target, _) => self.target(&["target"], target),
+        };
         let former = "load.limit is now load.promise; the experiment is the same";
         ExperimentFile {
             name: self
@@ -66,8 +79,10 @@ impl Builder<'_, '_> {
             question: written.question.unwrap_or_default(),
             taste: written.taste,
             seed: written.seed.map(|seed| seed.0),
-            target: self.target(written.target),
-            prepare: self.prepare(written.prepare),
+            target,
+            servers,
+            builds,
+            prepare: prepare.clone(),
             compare: written.compare.map(|compare| self.compare(compare, &known)),
             poolers: poolers.clone(),
             changes: changes.clone(),
@@ -108,37 +123,76 @@ impl Builder<'_, '_> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    fn target(&mut self, written: Option<written::Target>) -> TargetSpec {
+    fn servers(&mut self, written: BTreeMap<String, written::Target>) -> BTreeMap<String, TargetSpec> {
+        self.names_are_names("server", "a server");
+        let mut servers: BTreeMap<String, TargetSpec> = BTreeMap::new();
+        for (name, written) in written {
+            let spec = self.target(&["server", &name], Some(written));
+            let same = servers.iter().find(|(_, other)| other.identity() == spec.identity());
+            if let Some((other, _)) = same.filter(|_| !self.document.is_wrong(&["server", &name])) {
+                let message = format!("servers {other} and {name} are one server");
+                self.document.wrong_key(&["server", &name], message, None);
+            }
+            servers.insert(name, spec);
+        }
+        servers
+    }
+
+    /// Folders of builds, relative to the file.
+    fn builds(&mut self, written: BTreeMap<String, written::Version>) -> BTreeMap<String, PathBuf> {
+        self.names_are_names("version", "a version");
+        let mut builds = BTreeMap::new();
+        for (name, written) in written {
+            let place = ["version", &name, "bin"];
+            let Some(bin) = self.expanded(&place, &written.bin) else { continue };
+            let bin = self.folder().join(bin);
+            if self.look && !bin.join("initdb").is_file() {
+                let hint = "the folder with initdb and postgres, such as /usr/lib/postgresql/15/bin";
+                let message = format!("there is no initdb in {}", bin.display());
+                self.document.wrong(&place, message, Some(hint));
+            }
+            builds.insert(name, bin);
+        }
+        builds
+    }
+
+    fn target(&mut self, table: &[&str], written: Option<written::Target>) -> TargetSpec {
         let apart = [
             (["managed", "url"], "a target is one server"),
             (["managed", "redis"], "write managed = { redis = true }"),
             (["managed", "change_server"], "a managed server may always be changed"),
         ];
         for (keys, why) in apart {
-            self.document.exclusive("target", keys, why);
+            self.document.exclusive(&table.join("."), keys, why);
         }
         // Stands for a target that cannot be read, and has all that the rest may ask for.
-        let any =
-            TargetSpec::Managed { name: String::new(), version: None, extensions: Vec::new(), redis: true };
+        let any = TargetSpec::Managed {
+            name: String::new(),
+            version: None,
+            extensions: Vec::new(),
+            redis: true,
+            bin: None,
+        };
         match written {
-            None => self.document.missing(&[], "target"),
-            Some(written::Target { managed: Some(managed), .. }) => return self.managed(managed),
+            None => self.document.missing(&table[..table.len() - 1], table[table.len() - 1]),
+            Some(written::Target { managed: Some(managed), .. }) => return self.managed(table, managed),
             Some(written::Target { url: Some(url), redis, change_server, .. }) => {
-                let redis = redis.map(|redis| self.redis_url(&redis).unwrap_or(redis));
-                let Some(url) = self.expanded(&["target", "url"], &url) else { return any };
+                let redis = redis.map(|redis| self.redis_url(table, &redis).unwrap_or(redis));
+                let Some(url) = self.expanded(&[table, &["url"]].concat(), &url) else { return any };
                 if let Err(error) = Parameters::parse(&url) {
-                    self.document.wrong(&["target", "url"], format!("`target.url`: {error}"), None);
+                    let place = [table, &["url"]].concat();
+                    self.document.wrong(&place, format!("`{}`: {error}", place.join(".")), None);
                 }
                 return TargetSpec::url(url, redis, change_server);
             }
-            Some(_) if self.document.is_wrong(&["target"]) => {}
-            Some(_) => self.document.missing(&["target"], "url"),
+            Some(_) if self.document.is_wrong(table) => {}
+            Some(_) => self.document.missing(table, "url"),
         }
         any
     }
 
-    fn managed(&mut self, written: written::Managed) -> TargetSpec {
-        let at = |key| ["target", "managed", key];
+    fn managed(&mut self, table: &[&str], written: written::Managed) -> TargetSpec {
+        let at = |key| [table, &["managed", key]].concat();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let name = written.name.unwrap_or_else(|| "default".to_owned());
         if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
@@ -160,17 +214,18 @@ impl Builder<'_, '_> {
             version: version.map(|version| version as u32),
             extensions,
             redis: written.redis,
+            bin: None,
         }
     }
 
-    fn redis_url(&mut self, written: &str) -> Option<String> {
-        let url = self.expanded(&["target", "redis"], written)?;
+    fn redis_url(&mut self, table: &[&str], written: &str) -> Option<String> {
+        let url = self.expanded(&[table, &["redis"]].concat(), written)?;
         let place = url.strip_prefix("redis://").unwrap_or_default().trim_end_matches('/');
         let port = place.rsplit_once(':').map_or("6379", |(_, port)| port);
         if place.is_empty() || place.contains('@') || port.parse::<u16>().is_err() {
             let hint = "user names, passwords and database numbers are not supported";
             let message = "`target.redis` must be redis://HOST or redis://HOST:PORT".to_owned();
-            self.document.wrong(&["target", "redis"], message, Some(hint));
+            self.document.wrong(&[table, &["redis"]].concat(), message, Some(hint));
             return None;
         }
         Some(url)
@@ -353,7 +408,12 @@ impl Builder<'_, '_> {
         let names =
             workloads.iter().map(|workload| &workload.name).filter(|name| !aside.contains(&name.as_str()));
         let mut factors = Factors::of(names.cloned());
-        // One's own are varied by being there.
+        // Servers and one's own are varied by being there.
+        if !known.servers.is_empty() {
+            let mut servers: Vec<String> = known.servers.iter().cloned().collect();
+            servers.sort_by_key(|name| self.document.start(&["server", name]));
+            factors.set("server", servers);
+        }
         for (name, levels) in &known.changes {
             let mut levels: Vec<String> = levels.keys().cloned().collect();
             levels.sort_by_key(|level| self.document.start(&["change", name, level]));
@@ -523,7 +583,7 @@ impl Builder<'_, '_> {
         let whole = text.contains(&format!("${{{name}}}")) || text == format!("${name}");
         let (message, hint) = match name.as_str() {
             // A dollar in a password looks like a variable.
-            _ if place[0] == "target" && !whole => (
+            _ if ["target", "server"].contains(&place[0]) && !whole => (
                 format!("`{key}` needs a variable that is not set"),
                 "its name is not shown, since it may be part of a password; a plain dollar is written $$"
                     .to_owned(),
@@ -547,5 +607,6 @@ pub(super) fn known<'w>(
     changes: &Changes,
 ) -> Known<'w> {
     let workloads = workloads.iter().map(|workload| (workload.name.as_str(), &workload.spec));
-    Known { workloads: workloads.collect(), arms: &[], poolers: poolers.clone(), changes: changes.clone() }
+    let (poolers, changes) = (poolers.clone(), changes.clone());
+    Known { workloads: workloads.collect(), poolers, changes, ..Known::default() }
 }

@@ -22,6 +22,7 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     promise_can_be_broken(document, file);
     arms_can_be(document, file);
     changes_can_be(document, file);
+    data_can_be(document, file);
     runs_can_be_counted(document, file);
 }
 
@@ -90,13 +91,13 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
         let known: Vec<&str> = ["settings"].into_iter().chain(listed.map(|(key, _)| key.as_str())).collect();
         return one_of(document, "factor", key, &known);
     }
-    let place: &[&str] = match key {
-        "settings" => &["settings"],
-        _ if file.changes.contains_key(key) => &["change", key],
-        _ => &["factors", key],
+    let place: Vec<&str> = match key {
+        "settings" => vec!["settings"],
+        _ if file.changes.contains_key(key) => vec!["change", key],
+        _ => ["factors"].into_iter().chain(key.split('.')).collect(),
     };
     if levels.len() < 2 {
-        if !document.is_wrong(place) {
+        if !document.is_wrong(&place) {
             let message = "a comparison needs at least two arms".to_owned();
             if key == "settings" {
                 let hint = "add tables [settings.NAME], one for each arm; the base may be empty";
@@ -161,6 +162,19 @@ fn memory_is_known(document: &mut Document<'_>, file: &ExperimentFile) {
 fn is_share(value: &str) -> bool {
     let on = |memory_bytes, cores| resolve(value, Machine { memory_bytes, cores });
     on(1 << 40, 1 << 10) != on(1 << 50, 1 << 20)
+}
+
+/// Only managed servers can stand beside each other with other data, or as other versions.
+fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
+    let by_url =
+        file.servers.values().chain([&file.target]).any(|spec| matches!(spec, TargetSpec::Url { .. }));
+    let levels = file.factors.all().keys().filter(|key| *key == "version" || key.starts_with("prepare."));
+    for key in levels.filter(|_| by_url) {
+        let place: Vec<&str> = ["factors"].into_iter().chain(key.split('.')).collect();
+        let message = format!("`{key}` can only be varied on managed servers");
+        let hint = "compare servers given by URL as [server.NAME], each with what it has";
+        document.wrong_key(&place, message, Some(hint));
+    }
 }
 
 /// Changes of a server that is not ours are allowed.

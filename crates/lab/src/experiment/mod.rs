@@ -26,7 +26,7 @@ pub(crate) use hidden::{shown_value, without_secrets};
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{CellOrder, ExperimentFile};
 pub use problem::{FileProblems, Problem};
-pub use target_spec::TargetSpec;
+pub use target_spec::{Build, TargetSpec};
 
 /// Why there is no experiment to be had from a file.
 #[derive(Debug, thiserror::Error)]
@@ -159,6 +159,13 @@ impl ExperimentFile {
     pub(crate) fn line_of(&self, arm: &str, setting: Option<&str>) -> Option<usize> {
         let arm = self.arms.iter().find(|known| known.name == arm)?;
         arm.lines.get(&setting?.to_ascii_lowercase()).copied()
+    }
+
+    /// A server of the plan with what was never stored of it, where it is given by URL.
+    pub(crate) fn with_its_password(&self, planned: TargetSpec) -> TargetSpec {
+        let read = self.servers.values().chain([&self.target]);
+        let same = |read: &&TargetSpec| read.identity() == planned.identity();
+        read.into_iter().find(same).cloned().unwrap_or(planned)
     }
 
     /// The workload of a name; every name in the grid has one.

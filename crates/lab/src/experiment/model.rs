@@ -36,6 +36,10 @@ pub struct ExperimentFile {
     /// What runs once a round outside the grid: workloads and clients.
     pub(crate) beside: Option<Factors>,
     pub(crate) compare: Option<Compare>,
+    /// Servers by name, beside the target.
+    pub(crate) servers: BTreeMap<String, TargetSpec>,
+    /// Folders with PostgreSQL's programs by the names of builds.
+    pub(crate) builds: BTreeMap<String, PathBuf>,
     /// Changes of one's own.
     pub(crate) changes: Changes,
     /// Poolers by name.

@@ -1,9 +1,12 @@
 //! What an experiment measures, and what makes it that target and no other.
 
+use std::path::PathBuf;
+
 use protocol::postgres::Env;
 use protocol::postgres::conninfo::Shown;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +20,9 @@ pub enum TargetSpec {
         extensions: Vec<String>,
         /// Whether it has a Redis.
         redis: bool,
+        /// Folder of PostgreSQL's programs, where it is a build of one's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bin: Option<PathBuf>,
     },
     /// A server somewhere.
     Url {
@@ -45,6 +51,38 @@ impl TargetSpec {
         Self::Url { url, shown: text, place, redis, change_server }
     }
 
+    /// The managed server of another version or build beside this one; a server by URL is what it is.
+    #[must_use]
+    pub(crate) fn with_version(&self, level: &str, build: Option<&Build>) -> Self {
+        match self {
+            Self::Managed { name, extensions, redis, .. } => Self::Managed {
+                name: format!("{name}-{level}"),
+                version: build.map_or_else(|| level.parse().ok(), |_| None),
+                extensions: extensions.clone(),
+                redis: *redis,
+                bin: build.map(|build| build.bin.clone()),
+            },
+            url => url.clone(),
+        }
+    }
+
+    /// The managed server beside this one that holds other data, by the key and level that tell them apart.
+    #[must_use]
+    pub(crate) fn with_data(&self, key: &str, level: &str) -> Self {
+        let mut spec = self.clone();
+        if let Self::Managed { name, .. } = &mut spec {
+            let option = key.rsplit('.').next().unwrap_or(key);
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            let readable = level.len() <= 12 && !level.is_empty() && level.chars().all(plain);
+            let level = match readable {
+                true => level.to_owned(),
+                false => record::hex(&Sha256::digest(level))[..8].to_owned(),
+            };
+            *name = format!("{name}-{option}-{level}");
+        }
+        spec
+    }
+
     /// What makes it this target and no other. Neither a user name nor a password is part of it, nor how they or the
     /// place are written.
     #[must_use]
@@ -64,6 +102,15 @@ impl TargetSpec {
         let spelled = |shown: String| serde_json::json!({ "Url": { "shown": shown, "redis": redis, "change_server": change_server } });
         former_spellings(url).into_iter().map(spelled).collect()
     }
+}
+
+/// PostgreSQL's programs in a folder of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// The folder.
+    pub bin: PathBuf,
+    /// SHA-256 of its `postgres`, hex: two builds of one version are two.
+    pub hash: String,
 }
 
 /// How earlier builds wrote a URL into the identity of an experiment: with `***` for its password; and how they would

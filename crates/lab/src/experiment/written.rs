@@ -38,6 +38,8 @@ pub(super) struct File {
     pub(super) factors: BTreeMap<String, List>,
     pub(super) beside: Option<Beside>,
     pub(super) compare: Option<Compare>,
+    pub(super) server: BTreeMap<String, Target>,
+    pub(super) version: BTreeMap<String, Version>,
     pub(super) pooler: BTreeMap<String, pooler::Options>,
     pub(super) change: BTreeMap<String, BTreeMap<String, OwnChange>>,
     pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
@@ -53,6 +55,13 @@ pub(super) struct Target {
     pub(super) url: Option<String>,
     pub(super) redis: Option<String>,
     pub(super) change_server: bool,
+}
+
+/// A build of PostgreSQL.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Version {
+    pub(super) bin: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -141,6 +150,8 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
         ("prepare", fields::<Preparation>()),
         ("beside", fields::<Beside>()),
         ("compare", fields::<Compare>()),
+        ("server.NAME", fields::<Target>()),
+        ("version.NAME", fields::<Version>()),
         ("pooler.NAME", fields::<pooler::Options>()),
         ("change.NAME.LEVEL", fields::<OwnChange>()),
         ("load", fields::<Load>()),

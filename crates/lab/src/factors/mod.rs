@@ -3,20 +3,24 @@
 mod change;
 mod clients;
 mod connection;
+mod data;
 mod mode;
 mod option;
 mod rate;
+mod server;
 mod settings;
 mod threads;
+mod version;
 mod workload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use target::change::Change;
 use target::pooler;
 use toml::Value;
-use workloads::Spec;
+use workloads::{Preparation, Spec};
 
+pub(crate) use self::data::with_data;
 pub(crate) use self::option::with_options;
 use crate::setup::{Arm, Setup};
 
@@ -25,8 +29,14 @@ use crate::setup::{Arm, Setup};
 pub struct Known<'a> {
     /// Workloads by their names.
     pub workloads: BTreeMap<&'a str, &'a Spec>,
+    /// What is put on the target first.
+    pub preparation: Option<&'a Preparation>,
     /// Settings by their names.
     pub arms: &'a [Arm],
+    /// Names of servers.
+    pub servers: BTreeSet<String>,
+    /// Names of builds.
+    pub builds: BTreeSet<String>,
     /// Poolers by their names.
     pub poolers: BTreeMap<String, pooler::Options>,
     /// Changes of one's own: by the factor's name and the level's.
@@ -84,8 +94,11 @@ pub trait Factor: Sync {
 }
 
 /// The list. Levels are applied in its order.
-pub const FACTORS: [&dyn Factor; 9] = [
+pub const FACTORS: [&dyn Factor; 12] = [
+    &server::OneOfServers,
+    &version::Version,
     &workload::Workload,
+    &data::PreparedData,
     &change::OwnChange,
     &option::WorkloadOption,
     &mode::QueryMode,

@@ -67,7 +67,7 @@ fn parts(key: &str) -> (&str, &str) {
 }
 
 /// What to write instead, on a line of its own.
-fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+pub(super) fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     match nearest(word, known.clone()) {
         Some(near) => format!("\ndid you mean `{near}`?"),
         None => format!("\nknown here: {}", known.collect::<Vec<_>>().join(", ")),
@@ -81,19 +81,20 @@ fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Strin
 pub(crate) fn with_options(spec: &Spec, options: &BTreeMap<String, String>) -> Result<Spec, String> {
     let mut spec = spec.clone();
     for (option, level) in options {
-        // A level is kept as its text: what reads as a number may be a text that looks like one.
-        let read = toml::from_str::<Table>(&format!("level = {level}")).ok();
-        let value = read.and_then(|mut table| table.remove("level"));
-        let forms = value.into_iter().chain([Value::from(level.as_str())]);
-        let mut changed =
-            forms.map(|value| with_option(&spec, option, value)).collect::<Vec<_>>().into_iter();
-        let first = changed.next().expect("a level has a form");
-        spec = match (first, changed.next()) {
-            (Ok(spec), _) | (Err(_), Some(Ok(spec))) => spec,
-            (Err(why), _) => return Err(why),
-        };
+        spec = forms(level, |value| with_option(&spec, option, value))?;
     }
     Ok(spec)
+}
+
+/// What a level gives that is kept as its text: what reads as a number may be a text that looks like one.
+pub(super) fn forms<T>(level: &str, mut with: impl FnMut(Value) -> Result<T, String>) -> Result<T, String> {
+    let read = toml::from_str::<Table>(&format!("level = {level}")).ok();
+    let value = read.and_then(|mut table| table.remove("level"));
+    let text = || Value::from(level);
+    match value {
+        None => with(text()),
+        Some(value) => with(value).or_else(|why| with(text()).map_err(|_| why)),
+    }
 }
 
 fn with_option(spec: &Spec, option: &str, level: Value) -> Result<Spec, String> {

@@ -1,17 +1,21 @@
 //! From an experiment file to a plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use workloads::Spec;
+use record::RunKey;
+use workloads::{Preparation, Spec};
 
-use super::cost::{arms_need_restart, sized};
+use super::cost::sized;
 use super::inputs::fingerprint;
 use super::order::{Scheme, derive, runs};
-use super::{Content, Plan, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedWorkload};
+use super::restarts::arms_need_restart;
+use super::{Content, Plan, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedRun, PlannedWorkload};
 use crate::error::{Class, LabError};
-use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
-use crate::setup::Arm;
+use crate::experiment::{Build, DurationSpec, ExperimentFile, LoadKind};
+use crate::factors::with_data;
+use crate::setup::{Arm, At};
 use target::settings::{Machine, resolve_all, weakens};
 
 impl Plan {
@@ -56,9 +60,19 @@ impl Plan {
     pub fn with_seed(mut self, seed: u64) -> Self {
         if seed != self.seed {
             self.seed = seed;
+            let planned: BTreeSet<RunKey> = self.runs.iter().map(PlannedRun::key).collect();
             self.runs = runs(&self.content, seed, self.rounds).expect("planned once already");
+            self.keep(|run| planned.contains(&run.key()));
         }
         self
+    }
+
+    /// Leaves out the other runs.
+    pub(crate) fn keep(&mut self, mut wanted: impl FnMut(&PlannedRun) -> bool) {
+        self.runs.retain(|run| wanted(run));
+        for (sequence, run) in (0..).zip(&mut self.runs) {
+            run.sequence = sequence;
+        }
     }
 
     /// The same plan with other randomness, for an experiment that is done again: repeating a seed would repeat
@@ -86,11 +100,14 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         seed: file.seed,
         target: file.target.clone(),
         prepare: PlannedPreparation::of(file.prepare.clone())?,
+        data: data(file)?,
         workloads: workloads(file)?,
         factors: file.factors.all().clone(),
         beside_workloads: beside.workloads().map(str::to_owned).collect(),
         beside_clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
         arms,
+        servers: file.servers.clone(),
+        builds: builds(file)?,
         poolers: file.poolers.clone(),
         changes: file.changes.clone(),
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
@@ -115,6 +132,38 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         order: file.measure.order,
         scheme,
     })
+}
+
+/// The preparations of all combinations of levels of their options, with the content of their files.
+fn data(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedPreparation>, LabError> {
+    let mut varied = file.factors.all().iter().filter(|(key, _)| key.starts_with("prepare."));
+    let start = vec![(At::default(), file.prepare.clone())];
+    let combinations = varied.try_fold(start, |cells: Vec<_>, (key, levels)| {
+        let each = cells.iter().flat_map(|(at, jobs)| levels.iter().map(move |level| (at, jobs, level)));
+        let with = |(at, jobs, level): (&At, &Preparation, &String)| {
+            let mut at = at.clone();
+            at.data.insert(key.trim_start_matches("prepare.").to_owned(), level.clone());
+            Ok((at, with_data(jobs, key, level)?))
+        };
+        each.map(with).collect::<Result<Vec<_>, String>>()
+    });
+    let wrong = |why| LabError::failed(Class::BadInput, format!("{}: {why}", file.path.display()), "");
+    let planned = combinations.map_err(wrong)?.into_iter().filter(|(at, _)| *at != At::default());
+    let with_files = planned.map(|(at, mut jobs)| {
+        for prepared in jobs.files_mut() {
+            *prepared.path = file.folder().join(&*prepared.path);
+        }
+        Ok((at.to_string(), PlannedPreparation::of(jobs)?))
+    });
+    with_files.collect()
+}
+
+fn builds(file: &ExperimentFile) -> Result<BTreeMap<String, Build>, LabError> {
+    let build = |(name, bin): (&String, &PathBuf)| {
+        let hash = fingerprint(&bin.join("postgres"))?;
+        Ok((name.clone(), Build { bin: bin.clone(), hash }))
+    };
+    file.builds.iter().map(build).collect()
 }
 
 fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, LabError> {

@@ -43,7 +43,17 @@ impl Content {
     pub(super) fn identity(&self) -> Value {
         let mut value = serde_json::to_value(self).expect("plans are plain data");
         value["prepare"] = self.prepare.identity();
+        for (levels, prepare) in &self.data {
+            value["data"][levels] = prepare.identity();
+        }
         value["target"] = self.target.identity();
+        for (name, server) in &self.servers {
+            value["servers"][name] = server.identity();
+        }
+        // Where a build lies is no part of what it is.
+        for name in self.builds.keys() {
+            value["builds"][name]["bin"] = Value::Null;
+        }
         value
     }
 }

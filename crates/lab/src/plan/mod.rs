@@ -3,12 +3,15 @@
 //! Plain data. The same file on the same machine always gives the same plan, and a plan says by its [`Plan::hash`]
 //! which experiment it is: rounds, names and comments do not count, everything else does.
 
+mod cells;
 mod cost;
 mod difference;
 mod expand;
 mod identity;
 mod inputs;
 mod order;
+mod restarts;
+mod setups;
 mod table;
 
 use std::collections::BTreeMap;
@@ -25,7 +28,7 @@ pub(crate) use cost::RESTART_S;
 pub use difference::diff;
 pub use order::Scheme;
 
-use crate::experiment::{CellOrder, TargetSpec};
+use crate::experiment::{Build, CellOrder, TargetSpec};
 use crate::factors::{Changes, with_options};
 use crate::setup::{Arm, Setup};
 
@@ -69,6 +72,9 @@ pub struct Content {
     pub target: TargetSpec,
     /// What is put on it first.
     pub prepare: PlannedPreparation,
+    /// What is put on servers that hold other data, by their levels of options of the preparation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, PlannedPreparation>,
     /// The workloads of the grid and beside it, by name.
     pub workloads: BTreeMap<String, PlannedWorkload>,
     /// Levels of each factor, as written.
@@ -79,6 +85,12 @@ pub struct Content {
     pub beside_clients: Vec<u32>,
     /// The arms, base first; one without a name when there are no settings.
     pub arms: Vec<Arm>,
+    /// Servers beside that of the target, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, TargetSpec>,
+    /// Builds of PostgreSQL by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub builds: BTreeMap<String, Build>,
     /// Poolers by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub poolers: BTreeMap<String, pooler::Options>,

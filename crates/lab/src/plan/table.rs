@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use results::{Table, Value};
 
-use super::cost::arms_need_restart;
+use super::restarts::arms_need_restart;
 use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme};
 use crate::experiment::shown_value;
 
@@ -109,7 +109,7 @@ impl Plan {
     fn target_words(&self) -> String {
         use crate::experiment::TargetSpec;
         match &self.content.target {
-            TargetSpec::Managed { name, version, extensions, redis } => {
+            TargetSpec::Managed { name, version, extensions, redis, .. } => {
                 let mut words = format!("managed server {name:?}");
                 if let Some(version) = version {
                     words += &format!(", PostgreSQL {version}");

@@ -447,3 +447,58 @@ fn arms_that_are_the_same_are_seen() {
         assert_eq!(plan(&text).equal_arms(), same.map(|pair| pair.map(str::to_owned)), "{what}");
     }
 }
+
+#[test]
+fn servers_versions_and_data_stand_beside_each_other() {
+    struct Case {
+        factors: &'static str,
+        compare: &'static str,
+        /// Names of the managed servers, that of the base first.
+        names: &'static [&'static str],
+    }
+    let cases = [
+        Case {
+            factors: "version = [15, 18]",
+            compare: "factor = \"version\"\nbase = 18",
+            names: &["s-18", "s-15"],
+        },
+        Case {
+            factors: "prepare.pgbench.scale = [1, 10]",
+            compare: "factor = \"prepare.pgbench.scale\"\nbase = 1",
+            names: &["s-scale-1", "s-scale-10"],
+        },
+        Case {
+            factors: "version = [15, 18]\nprepare.pgbench.scale = [1, 10]",
+            compare: "factor = \"version\"\nbase = 15",
+            names: &["s-15-scale-1", "s-15-scale-10", "s-18-scale-1", "s-18-scale-10"],
+        },
+    ];
+    for Case { factors, compare, names } in cases {
+        let plan = plan(&format!(
+            "question = \"?\"\n[target]\nmanaged = {{ name = \"s\" }}\n[prepare]\npgbench = {{ scale = 3 }}\n[workload.a]\n\
+             pgbench = {{ builtin = \"select-only\" }}\n[factors]\n{factors}\n[compare]\n{compare}\n[measure]\nrounds = 2\n"
+        ));
+        let mut found: Vec<String> = plan
+            .sites()
+            .iter()
+            .map(|at| match plan.content.target(at) {
+                crate::experiment::TargetSpec::Managed { name, .. } => name,
+                url => panic!("{url:?}"),
+            })
+            .collect();
+        assert_eq!(found[0].split('-').nth(1), names[0].split('-').nth(1), "the base comes first");
+        found.sort();
+        let mut wanted = names.to_vec();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted, "{factors}");
+        let scales: HashSet<u32> = plan
+            .sites()
+            .iter()
+            .map(|at| plan.content.preparation(at).jobs.pgbench.as_ref().unwrap().scale)
+            .collect();
+        let wanted = if factors.contains("scale") { vec![1, 10] } else { vec![3] };
+        assert_eq!(scales, wanted.into_iter().collect(), "{factors}");
+        let again: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+        assert_eq!((again.hash(), again), (plan.hash(), plan));
+    }
+}

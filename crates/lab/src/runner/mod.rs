@@ -14,10 +14,9 @@ mod stage;
 
 use std::collections::BTreeMap;
 
-use ::record::{Doubt, Reason, Run, RunEvent, Setting, Validity};
+use ::record::{Doubt, Reason, Run, RunEvent, Validity};
 use engine::{Observer, Second, Time};
 use results::{Finished, Spool};
-use target::change::Change;
 use target::sink::Sink;
 use target::{Heeded, Stop};
 use workloads::Places;
@@ -30,12 +29,12 @@ pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
-pub(crate) use self::stage::Stage;
+pub(crate) use self::stage::{Stage, load_of};
 use crate::collectors::{self, Watched};
 use crate::error::{Class, LabError};
 use crate::measure::{Keep, Measured, NotStarted, measure};
 use crate::plan::PlannedRun;
-use crate::setup::{Arm, Server, Setup};
+use crate::setup::{At, Server, Setup};
 use crate::strategies::Cause;
 
 /// Which steps are wanted around a measurement.
@@ -69,46 +68,43 @@ pub(crate) struct Done {
 
 /// Servers that are open, workloads that are ready, and what is in force.
 pub(crate) struct Runner<'a> {
-    /// The target's servers; none where only a sink is asked.
-    stage: Option<Stage>,
+    /// The experiment's servers; none where only a sink is asked.
+    stages: BTreeMap<At, Stage>,
     sink: Option<Sink>,
     pub(crate) progress: &'a mut dyn Progress,
     stop: &'a Stop,
     workloads: BTreeMap<String, Ready>,
-    /// The arm in force, once one is.
-    arm: Option<Arm>,
-    /// What one's own factors did, once they did anything.
-    changes: Option<BTreeMap<String, Change>>,
-    /// All settings, as they are recorded.
-    settings: Vec<Setting>,
     /// Idle probes so far, ms.
     probes: Vec<f64>,
 }
 
 impl<'a> Runner<'a> {
-    pub(crate) fn new(stage: Option<Stage>, progress: &'a mut dyn Progress, stop: &'a Stop) -> Self {
+    pub(crate) fn new(
+        stages: impl IntoIterator<Item = (At, Stage)>,
+        progress: &'a mut dyn Progress,
+        stop: &'a Stop,
+    ) -> Self {
         Self {
-            stage,
+            stages: stages.into_iter().collect(),
             sink: None,
             progress,
             stop,
             workloads: BTreeMap::new(),
-            arm: None,
-            changes: None,
-            settings: Vec::new(),
             probes: Vec::new(),
         }
     }
 
-    /// The target's servers.
-    pub(crate) fn stage(&mut self) -> Result<&mut Stage, LabError> {
-        self.stage.as_mut().ok_or_else(|| LabError::failed(Class::Internal, "no server was opened", ""))
+    /// One of the experiment's servers.
+    pub(crate) fn stage(&mut self, at: &At) -> Result<&mut Stage, LabError> {
+        self.stages.get_mut(at).ok_or_else(not_opened)
     }
 
-    /// The servers with everybody who is told or asked on the way.
-    pub(crate) fn on_stage(&mut self) -> Result<(&mut Stage, &mut dyn Progress, &'a Stop), LabError> {
-        let missing = || LabError::failed(Class::Internal, "no server was opened", "");
-        Ok((self.stage.as_mut().ok_or_else(missing)?, &mut *self.progress, self.stop))
+    /// The same with everybody who is told or asked on the way.
+    pub(crate) fn on_stage(
+        &mut self,
+        at: &At,
+    ) -> Result<(&mut Stage, &mut dyn Progress, &'a Stop), LabError> {
+        Ok((self.stages.get_mut(at).ok_or_else(not_opened)?, &mut *self.progress, self.stop))
     }
 
     /// A process of ours that can be asked instead of the target.
@@ -126,9 +122,9 @@ impl<'a> Runner<'a> {
         self.workloads.insert(name.to_owned(), ready);
     }
 
-    /// The target's servers, and the workload that runs ask for by this name.
-    pub(crate) fn stage_and_ready(&mut self, name: &str) -> Option<(&mut Stage, &mut Ready)> {
-        Some((self.stage.as_mut()?, self.workloads.get_mut(name)?))
+    /// The server that a setup needs, and the workload that it asks for.
+    pub(crate) fn stage_and_ready(&mut self, setup: &Setup) -> Option<(&mut Stage, &mut Ready)> {
+        Some((self.stages.get_mut(&setup.at())?, self.workloads.get_mut(&setup.asked())?))
     }
 
     /// The one that runs ask for by this name.
@@ -138,10 +134,8 @@ impl<'a> Runner<'a> {
 
     /// An error that may come from the end of a server of ours, with what its log says.
     pub(crate) fn explain(&mut self, error: LabError) -> LabError {
-        match &mut self.stage {
-            Some(stage) => stage.explain(error),
-            None => error,
-        }
+        let ours = self.stages.values_mut();
+        ours.fold(error, |error, stage| stage.explain(error))
     }
 
     /// Carries a run out; gives nothing when it was given up because the user asked to stop at once.
@@ -158,15 +152,19 @@ impl<'a> Runner<'a> {
         if care.settle {
             self.settle(setup, &mut record)?;
         }
-        if setup.server == Server::Target {
-            if self.settings.is_empty() {
-                self.settings = self.stage()?.recorded()?;
+        if let Server::Target(at) = &setup.server {
+            let stage = self.stage(at)?;
+            if stage.in_force.settings.is_empty() {
+                stage.in_force.settings = stage.recorded()?;
             }
-            record.settings.clone_from(&self.settings);
-        }
-        if setup.changes.is_some() {
-            // An index is there in one arm, and not in the other.
-            record.relations = relation_sizes(self.stage()?.control()?)?;
+            record.settings.clone_from(&stage.in_force.settings);
+            if setup.changes.is_some() {
+                // An index is there in one arm, and not in the other.
+                record.relations = relation_sizes(stage.control()?)?;
+            }
+            if *at != At::default() {
+                record.events.push(event("server", format!("{at}: {}", stage.target.redacted())));
+            }
         }
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
@@ -185,10 +183,12 @@ impl<'a> Runner<'a> {
         };
         judge_and_record(&mut record, setup, &mut measured, &judged);
         self.probes.extend(probe);
-        if changed.is_some() {
+        if changed.is_some()
+            && let Ok(stage) = self.stage(&setup.at())
+        {
             // The next run begins with its arm's settings set and read anew.
-            self.arm = None;
-            self.settings.clear();
+            stage.in_force.arm = None;
+            stage.in_force.settings.clear();
         }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
@@ -203,40 +203,43 @@ impl<'a> Runner<'a> {
 
     /// The settings of a run's arm.
     fn set(&mut self, setup: &Setup) -> Result<bool, LabError> {
-        let Some(arm) = setup.arm.as_ref().filter(|arm| self.arm.as_ref() != Some(arm)) else {
+        let Some(arm) = &setup.arm else { return Ok(false) };
+        let (stage, mut progress, _) = self.on_stage(&setup.at())?;
+        if stage.in_force.arm.as_ref() == Some(arm) {
             return Ok(false);
-        };
+        }
         let name = arm.name.clone().unwrap_or_else(|| "the server's own settings".to_owned());
-        self.progress.step(Step::Settings, name);
-        let first = self.arm.take().is_none();
-        let (stage, mut progress, _) = self.on_stage()?;
+        progress.step(Step::Settings, name);
+        let first = stage.in_force.arm.take().is_none();
         let applied = stage.apply(&arm.settings)?;
         for added in applied.added.iter().filter(|_| first) {
             progress.note(added.clone());
         }
-        self.settings = self.stage()?.recorded()?;
-        self.arm = Some(arm.clone());
+        stage.in_force.settings = stage.recorded()?;
+        stage.in_force.arm = Some(arm.clone());
         Ok(true)
     }
 
     /// What one's own factors do for a run.
     fn change(&mut self, setup: &Setup) -> Result<bool, LabError> {
-        let Some(changes) = setup.changes.as_ref().filter(|changes| self.changes.as_ref() != Some(changes))
-        else {
+        let Some(changes) = &setup.changes else { return Ok(false) };
+        let (stage, mut progress, _) = self.on_stage(&setup.at())?;
+        if stage.in_force.changes.as_ref() == Some(changes) {
             return Ok(false);
-        };
-        for change in changes.values() {
-            self.progress.step(Step::Change, change.words());
         }
-        self.changes = None;
-        self.stage()?.make(changes)?;
-        self.changes = Some(changes.clone());
+        for change in changes.values() {
+            progress.step(Step::Change, change.words());
+        }
+        stage.in_force.changes = None;
+        stage.make(changes)?;
+        stage.in_force.changes = Some(changes.clone());
         Ok(true)
     }
 
     /// Brings about how the run's clients connect.
     fn connect_by(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
-        let Self { stage: Some(stage), workloads, .. } = self else { return Ok(()) };
+        let Self { stages, workloads, .. } = self;
+        let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(()) };
         let carried = workloads.get(&setup.asked()).map(|ready| ready.workload.carried()).unwrap_or_default();
         stage.connect_by(&setup.connection, setup.clients, carried)?;
         let version = stage.pooler_version();
@@ -248,7 +251,8 @@ impl<'a> Runner<'a> {
     fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
         self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
         let stop = self.stop;
-        let Self { stage: Some(stage), workloads, .. } = self else { return Ok(()) };
+        let Self { stages, workloads, .. } = self;
+        let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(()) };
         if let Some(ready) = workloads.get_mut(&setup.asked()) {
             let remarks = stage.with_site(|site| ready.workload.reset(site))?;
             record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
@@ -292,15 +296,16 @@ impl<'a> Runner<'a> {
         keep: Keep<'_>,
     ) -> Result<(Measured, Option<LabError>, Option<String>), LabError> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
-        let Self { stage, sink, workloads, progress, stop, .. } = self;
+        let Self { stages, sink, workloads, progress, stop, .. } = self;
+        let mut stage = stages.get_mut(&setup.at());
         let workload = &*workloads[&setup.asked()].workload;
         let mut telling = Telling { progress: &mut **progress, run, stop, measuring: None };
-        let (places, server) = match (setup.server, &sink, &stage) {
+        let (places, server) = match (&setup.server, &sink, &stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.target.postmaster()),
             _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "")),
         };
-        let sql = match stage {
+        let sql = match &mut stage {
             Some(stage) if care.counters => Some(stage.control()? as _),
             _ => None,
         };
@@ -309,10 +314,10 @@ impl<'a> Runner<'a> {
         drop(collectors);
         let _concluding = stop.concluding();
         let mut measured = match measured {
-            Err(error) => return Err(self.not_started(error)),
+            Err(error) => return Err(self.not_started(&setup.at(), error)),
             Ok(measured) => measured,
         };
-        let Some(stage) = stage.as_mut().filter(|_| care.counters) else { return Ok((measured, None, None)) };
+        let Some(stage) = stage.filter(|_| care.counters) else { return Ok((measured, None, None)) };
         telling.progress.step(Step::Collect, "counters and verdict");
         let trouble = measured.trouble.take().filter(|_| !stop.at_once());
         let mut lost = stage.check().err().or(trouble.map(LabError::from));
@@ -331,8 +336,8 @@ impl<'a> Runner<'a> {
     }
 
     /// The load could not start: if the server is gone or refuses us too, that says more than the client's words.
-    fn not_started(&mut self, error: NotStarted) -> LabError {
-        if let (Some(stage), NotStarted::Engine(_)) = (&mut self.stage, &error) {
+    fn not_started(&mut self, at: &At, error: NotStarted) -> LabError {
+        if let (Some(stage), NotStarted::Engine(_)) = (self.stages.get_mut(at), &error) {
             if let Err(gone) = stage.check() {
                 return gone;
             }
@@ -347,12 +352,16 @@ impl<'a> Runner<'a> {
     /// Puts settings back and stops what was started.
     pub(crate) fn close(mut self) -> Result<(), LabError> {
         self.progress.step(Step::Restore, "the server's own settings");
-        let Some(mut stage) = self.stage else { return Ok(()) };
-        let restored = stage.restore();
+        // Each of them, also when one fails.
+        let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
         self.progress.step(Step::Stop, "what was started");
-        drop(stage);
-        restored
+        self.stages.clear();
+        restored.into_iter().collect()
     }
+}
+
+fn not_opened() -> LabError {
+    LabError::failed(Class::Internal, "no server was opened", "")
 }
 
 fn event(kind: &str, detail: String) -> RunEvent {

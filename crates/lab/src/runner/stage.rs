@@ -10,7 +10,7 @@ use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
-use crate::setup::Connection;
+use crate::setup::{Arm, Connection};
 use target::Stop;
 use target::Target;
 use target::change::{self, Change};
@@ -35,11 +35,24 @@ pub(crate) struct Stage {
     redis: Option<Redis>,
     redis_place: Option<Address>,
     pooler: Option<InUse>,
+    /// What the runner brought it to.
+    pub(super) in_force: InForce,
     control: Option<Control>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
     pub(crate) watchdog: Watchdog,
     stop: Stop,
+}
+
+/// What servers were brought to.
+#[derive(Debug, Default)]
+pub(super) struct InForce {
+    /// The arm, once one is.
+    pub(super) arm: Option<Arm>,
+    /// What one's own factors did, once they did anything.
+    pub(super) changes: Option<BTreeMap<String, Change>>,
+    /// All settings, as they are recorded.
+    pub(super) settings: Vec<record::Setting>,
 }
 
 /// A pooler, and what it was started for.
@@ -107,10 +120,10 @@ impl Stage {
         pooler::remove_dead(&home);
         remove_empty_socket_folders();
         match spec {
-            TargetSpec::Managed { name, version, extensions, redis } => {
+            TargetSpec::Managed { name, version, extensions, redis, bin } => {
                 home.prepare(Account::unprivileged()?.as_ref())?;
                 let options = ManagedOptions {
-                    choice: Choice { pg_bin, version: *version },
+                    choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
                     via,
                     ..ManagedOptions::default()
                 };
@@ -122,6 +135,7 @@ impl Stage {
                     redis,
                     redis_place,
                     pooler: None,
+                    in_force: InForce::default(),
                     control: None,
                     recorded: Vec::new(),
                     watchdog,
@@ -137,6 +151,7 @@ impl Stage {
                     redis: None,
                     redis_place,
                     pooler: None,
+                    in_force: InForce::default(),
                     control: None,
                     recorded: Vec::new(),
                     watchdog,

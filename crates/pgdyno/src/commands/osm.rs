@@ -43,6 +43,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
             version: None,
             extensions: vec!["postgis".into()],
             redis: false,
+            bin: None,
         },
     };
     let options = workloads::osm::Options::new(&args.extract);

@@ -56,11 +56,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for note in &file.notes {
         warning(note);
     }
-    let plan = Plan::expand(&file, Machine::here())?;
+    let mut plan = Plan::expand(&file, Machine::here())?;
     if let Some([one, other]) = plan.equal_arms().filter(|_| !args.same) {
         let what = format!("{}: arms {one} and {other} are the same", args.file.display());
         return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant").into());
     }
+    let stop = signals::listen()?;
+    execute::leave_out(&mut plan, &file, args.programs.pg_bin.as_deref(), &stop)?;
     for line in plan.words() {
         talk(&line);
     }
@@ -79,7 +81,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         print(&table, args.output.format.format)?;
         return Ok(SAME_OR_BETTER);
     }
-    let stop = signals::listen()?;
     let options = execute::Options {
         results: args.output.results.path(),
         again: args.again,

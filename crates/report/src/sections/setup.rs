@@ -91,6 +91,15 @@ fn target(target: &Target) -> [(&'static str, String); 4] {
     ]
 }
 
+type OfTarget = fn(&Target) -> String;
+
+/// What is said of the server of an arm.
+const SERVER_OF_ARM: [(&str, OfTarget); 3] = [
+    ("server", |target| target.dsn_redacted.clone()),
+    ("PostgreSQL", |target| target.server_version.clone()),
+    ("PostGIS", |target| target.postgis_version.clone().unwrap_or_default()),
+];
+
 /// Different lengths that are named one by one.
 const LENGTHS: usize = 4;
 
@@ -139,15 +148,25 @@ impl Setup {
         if names.is_empty() {
             return html! {};
         }
-        let mut sheet = Sheet::new("What each arm sets; empty: not set by it")
-            .text(["setting"])
-            .text(arms.iter().map(|arm| &arm.name));
+        // Of factors other than settings it is their levels that are shown.
+        let (head, what, caption) = match self.experiment.compare_factor.as_deref() {
+            None | Some("settings") => {
+                ("Settings per arm", "setting", "What each arm sets; empty: not set by it")
+            }
+            Some(_) => ("The arms", "factor", "What each arm is"),
+        };
+        let mut sheet = Sheet::new(caption).text([what]).text(arms.iter().map(|arm| &arm.name));
         for name in names {
             let cell = |arm: &Arm| Cell::from(arm.settings.get(name).map_or("", String::as_str));
             sheet.row([name.into()].into_iter().chain(arms.iter().map(cell)));
         }
+        let servers = arms.iter().any(|arm| arm.target.is_some());
+        for (name, of) in SERVER_OF_ARM.into_iter().filter(|_| servers) {
+            let cell = |arm: &Arm| Cell::from(arm.target.as_ref().map_or(String::new(), of));
+            sheet.row([name.into()].into_iter().chain(arms.iter().map(cell)));
+        }
         html! {
-            h3 { "Settings per arm" }
+            h3 { (head) }
             (sheet)
             @for arm in arms.iter().filter(|arm| !arm.unsafe_settings.is_empty()) {
                 p.notice { (arm.name) " weakens crash safety: " (arm.unsafe_settings.join(", ")) "." }

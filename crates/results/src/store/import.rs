@@ -233,7 +233,7 @@ impl<'a> Destination<'a> {
             }
             if self.arms.iter().all(|arm| arm.name != level) {
                 let (settings, unsafe_settings) = (BTreeMap::new(), Vec::new());
-                self.arms.push(Arm { name: level.clone(), settings, unsafe_settings });
+                self.arms.push(Arm { name: level.clone(), settings, unsafe_settings, target: None });
             }
             run.arm = Some(level);
         }

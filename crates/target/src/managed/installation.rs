@@ -32,7 +32,8 @@ pub enum FindError {
     NotThere(PathBuf),
     /// The version wanted is not installed.
     #[error(
-        "PostgreSQL {wanted} is not installed (found: {found}); install it, or name its folder with --pg-bin"
+        "PostgreSQL {wanted} is not installed (found: {found}); install it (Debian, Ubuntu: apt install \
+         postgresql-{wanted}; 17 and 18 without PostGIS: make versions), or name its folder with --pg-bin"
     )]
     NoVersion {
         /// Major version wanted.
@@ -77,7 +78,9 @@ impl Installation {
                 list.extend(Self::at(&found));
             }
         }
-        usual.sort_by_key(|installation| std::cmp::Reverse(installation.major));
+        // Those that were put beside the system's for comparisons have no PostGIS: only who asks for them gets them.
+        let beside = |installation: &Self| installation.bin.starts_with(BESIDE);
+        usual.sort_by_key(|installation| (beside(installation), std::cmp::Reverse(installation.major)));
         found.append(&mut usual);
         found
     }
@@ -91,6 +94,18 @@ impl Installation {
         let version = ask(&bin.join("postgres"), "--version")?;
         let (major, version) = parse_version(&version)?;
         Some(Self { bin: real_folder(bin).unwrap_or_else(|| bin.to_owned()), major, version })
+    }
+
+    /// Whether it has an extension; `None` where its folder of extensions is not found.
+    #[must_use]
+    pub fn has_extension(&self, name: &str) -> Option<bool> {
+        let shared = ask(&self.program("pg_config"), "--sharedir").map(PathBuf::from);
+        let near = ["../share", "../share/postgresql"].map(|folder| self.bin.join(folder));
+        let debian = PathBuf::from(format!("/usr/share/postgresql/{}", self.major));
+        let mut folders =
+            shared.into_iter().chain(near).chain([debian]).map(|folder| folder.join("extension"));
+        let folder = folders.find(|folder| folder.join("plpgsql.control").is_file())?;
+        Some(folder.join(format!("{name}.control")).is_file())
     }
 
     /// Path of one of its programs.
@@ -142,12 +157,16 @@ fn in_path() -> Vec<PathBuf> {
 }
 
 /// Where packages and source builds put their programs; `root` is `/`, except in tests.
+/// Where `make versions` puts PostgreSQL.
+const BESIDE: &str = "/opt/pgdyno";
+
 fn usual_folders(root: &Path) -> Vec<PathBuf> {
     // (folder, beginning of the names in it, what follows)
     let families = [
         ("usr/lib/postgresql", "", "bin"),
         ("usr", "pgsql-", "bin"),
         ("usr/lib64/pgsql", "", "bin"),
+        ("opt/pgdyno/postgresql", "", "bin"),
         ("opt/homebrew/opt", "postgresql", "bin"),
         ("usr/local/opt", "postgresql", "bin"),
         ("Applications/Postgres.app/Contents/Versions", "", "bin"),

@@ -15,7 +15,7 @@ pub use self::limit::{HOST_FACTOR, Limit};
 pub(crate) use self::operation::Operation;
 use super::{Block, Done, Next, Strategy, search};
 use crate::plan::PlannedRun;
-use crate::setup::{Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Connection, Counting, Load, Server, Setup};
 use crate::words::count;
 
 /// Arrivals per second at which the start lag is measured.
@@ -127,7 +127,7 @@ impl Calibration {
 
     fn setup(&self, operation: Operation, clients: u32, rate: Option<f64>, length: Duration) -> Setup {
         Setup {
-            server: if operation.is_server() { Server::Target } else { Server::Sink },
+            server: if operation.is_server() { Server::Target(At::default()) } else { Server::Sink },
             connection: Connection::Direct,
             changes: None,
             arm: None,

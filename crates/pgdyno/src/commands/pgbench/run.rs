@@ -6,7 +6,7 @@ use ::report::pgbench as report;
 use engine::{EngineError, Time, Until};
 use lab::dropin::{Recorder, ShellRunner};
 use lab::measure::{Keep, Measured, NotStarted, measure};
-use lab::setup::{self, Connection, Counting, Server, Setup};
+use lab::setup::{self, At, Connection, Counting, Server, Setup};
 use target::control::Connector;
 use target::settings::{left_behind, left_behind_at};
 use workloads::pgbench::{HostPolicy, Manner, Pgbench, ScriptSource, Vacuuming, vacuum};
@@ -164,7 +164,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     let names: Vec<_> = workload.scripts().into_iter().map(|script| script.name).collect();
     let load = settings.load;
     Setup {
-        server: Server::Target,
+        server: Server::Target(At::default()),
         connection: Connection::Direct,
         changes: None,
         arm: None,

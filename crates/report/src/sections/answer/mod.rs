@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Reason, RunEvent, Validity};
 use results::comparison::{Cell, Comparison, Grouped, Metric};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::arrivals::InTime;
 use crate::data::ReportData;
@@ -33,6 +33,8 @@ pub(crate) struct Answer {
     runs: usize,
     /// What arms answer otherwise than the base: said before any speed.
     different: Vec<String>,
+    /// What could not be had where it ran: levels, and why.
+    not_run: Vec<NotRun>,
     suspect: Doubtful,
     invalid: Doubtful,
     groups: Vec<Grouped>,
@@ -92,11 +94,28 @@ impl Answer {
             taste: data.experiment.taste.clone(),
             runs: data.client_runs().count(),
             different: different(data),
+            not_run: not_run(data),
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),
             groups: data.groups.clone(),
         }
     }
+}
+
+/// What an experiment could not run, as its plan keeps it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct NotRun {
+    what: String,
+    why: String,
+}
+
+fn not_run(data: &ReportData) -> Vec<NotRun> {
+    #[derive(Deserialize)]
+    struct Plan {
+        #[serde(default)]
+        not_run: Vec<NotRun>,
+    }
+    serde_json::from_str(&data.experiment.plan_json).map_or_else(|_| Vec::new(), |plan: Plan| plan.not_run)
 }
 
 fn different(data: &ReportData) -> Vec<String> {

@@ -22,6 +22,7 @@ impl Answer {
             @if let Some(taste) = &self.taste {
                 p.notice { strong { "A taste, not a measurement." } " " (taste) }
             }
+            @for not_run in &self.not_run { p.notice { strong { "Not run: " (not_run.what) } ": " (not_run.why) "." } }
             p.validity.doubt[doubt] { (self.validity()) }
             @if let Some((head, lines)) = self.groups() {
                 div.notice {

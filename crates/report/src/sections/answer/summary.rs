@@ -31,6 +31,9 @@ pub fn text(data: &ReportData) -> String {
     }
     lines.extend(answer.in_time().iter().map(|line| format!("  {line}")));
     lines.extend(answer.taste.iter().map(|taste| format!("  A taste, not a measurement: {taste}")));
+    lines.extend(
+        answer.not_run.iter().map(|not_run| format!("  Not run: {}: {}.", not_run.what, not_run.why)),
+    );
     lines.push(format!("  {}", answer.validity()));
     if let Some((head, each)) = answer.groups() {
         lines.push(format!("  {head}"));

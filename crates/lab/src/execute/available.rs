@@ -1,0 +1,133 @@
+//! What of a plan cannot be had on this machine, as far as that can be known without a server: runs that need it are left
+//! out, and said to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use target::Stop;
+use target::child::Watchdog;
+use target::managed::{Choice, Installation};
+use target::pooler::{self, Installed};
+
+use crate::error::{Class, LabError};
+use crate::experiment::{ExperimentFile, TargetSpec};
+use crate::plan::{NotRun, Plan, PlannedRun};
+use crate::runner::load_of;
+use crate::setup::{At, Connection, Setup};
+
+/// Leaves out of a plan what cannot be had here.
+///
+/// # Errors
+/// [`Class::Missing`] when nothing is left to be run or, where arms are compared, to be compared.
+pub fn leave_out(
+    plan: &mut Plan,
+    file: &ExperimentFile,
+    pg_bin: Option<&Path>,
+    stop: &Stop,
+) -> Result<(), LabError> {
+    let mut looked = Looked { plan, file, pg_bin, stop, installed: BTreeMap::new(), pooler: None };
+    let found: Vec<Option<NotRun>> = looked.plan.runs.iter().map(|run| looked.not_run(run)).collect();
+    let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
+    if unique.is_empty() {
+        return Ok(());
+    }
+    let mut kept = found.iter().map(Option::is_none);
+    plan.keep(|_| kept.next().unwrap_or(true));
+    if plan.content.compare.is_some() {
+        // What the base has nobody left to be compared with in says nothing.
+        let cell = |run: &PlannedRun| (run.round, run.factors.clone());
+        let mut arms: BTreeMap<_, usize> = BTreeMap::new();
+        plan.runs.iter().for_each(|run| *arms.entry(cell(run)).or_default() += 1);
+        plan.keep(|run| run.beside || arms[&cell(run)] > 1);
+    }
+    plan.not_run = unique.into_iter().collect();
+    nothing_left(plan).map_or(Ok(()), |what| {
+        let why = plan.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}"));
+        let told: Vec<String> = std::iter::once(what.to_owned()).chain(why).collect();
+        Err(LabError::failed(Class::Missing, told.join("\n"), ""))
+    })
+}
+
+/// What is the matter with what is left, if anything.
+fn nothing_left(plan: &Plan) -> Option<&'static str> {
+    let arms: BTreeSet<&String> = plan.runs.iter().filter_map(|run| run.arm.as_ref()).collect();
+    match &plan.content.compare {
+        _ if plan.runs.is_empty() => Some("nothing of this experiment can be run here"),
+        Some(compare) if !arms.contains(&compare.base) => Some("the base arm cannot be run here"),
+        Some(_) if arms.len() < 2 => Some("there is only one arm that can be run here"),
+        _ => None,
+    }
+}
+
+/// What was found of this machine so far.
+struct Looked<'a> {
+    plan: &'a Plan,
+    file: &'a ExperimentFile,
+    pg_bin: Option<&'a Path>,
+    stop: &'a Stop,
+    /// Why a server cannot be had, by its levels.
+    installed: BTreeMap<At, Option<String>>,
+    pooler: Option<Result<pooler::Version, String>>,
+}
+
+impl Looked<'_> {
+    fn not_run(&mut self, run: &PlannedRun) -> Option<NotRun> {
+        let setup = self.plan.setup(run);
+        let at = setup.at();
+        if let Some(why) = self.without_server(&at) {
+            return Some(NotRun { what: at.to_string(), why });
+        }
+        let why = self.without_pooler(&setup)?;
+        let arm = run.arm.iter().map(|arm| format!("{} {arm}", self.plan.content.compared()));
+        let cell = run.factors.iter().filter(|(key, _)| *key != "clients");
+        let levels = cell.map(|(key, level)| format!("{key} {level}"));
+        Some(NotRun { what: levels.chain(arm).collect::<Vec<_>>().join(", "), why })
+    }
+
+    fn without_server(&mut self, at: &At) -> Option<String> {
+        if let Some(known) = self.installed.get(at) {
+            return known.clone();
+        }
+        let why = match self.plan.content.target(at) {
+            TargetSpec::Managed { version, bin, extensions, .. } => {
+                let pg_bin = bin.or_else(|| self.pg_bin.map(Path::to_owned));
+                // Without levels the server's own start says what is the matter, and how to mend it.
+                match Installation::find(&Choice { pg_bin, version }) {
+                    _ if *at == At::default() => None,
+                    Err(error) => Some(error.to_string()),
+                    Ok(found) => lacks(&found, &extensions),
+                }
+            }
+            TargetSpec::Url { .. } => None,
+        };
+        self.installed.insert(at.clone(), why.clone());
+        why
+    }
+
+    /// Why the load cannot go through the pooler that it is to go through.
+    fn without_pooler(&mut self, setup: &Setup) -> Option<String> {
+        let Connection::Pooler(options) = &setup.connection else { return None };
+        let version = self.pooler.get_or_insert_with(|| find_pooler(self.stop)).clone();
+        let version = match version {
+            Ok(version) => version,
+            Err(why) => return Some(why),
+        };
+        let spec = self.plan.content.spec(setup).ok()?;
+        let carried = spec.open(self.file.folder()).ok()?.carried();
+        let none = BTreeMap::new();
+        let session = setup.arm.as_ref().map_or(&none, |arm| &arm.settings);
+        let load = load_of(setup.clients, carried, session);
+        pooler::carries(version, options, &[], &load).err().map(|error| error.to_string())
+    }
+}
+
+fn lacks(found: &Installation, extensions: &[String]) -> Option<String> {
+    let lacking = extensions.iter().find(|name| found.has_extension(name) == Some(false))?;
+    let (version, bin) = (&found.version, found.bin.display());
+    Some(format!("PostgreSQL {version} in {bin} has no extension {lacking}"))
+}
+
+fn find_pooler(stop: &Stop) -> Result<pooler::Version, String> {
+    let watchdog = Watchdog::current().map_err(|error| error.to_string())?;
+    Installed::find(&watchdog, stop).map(|found| found.version).map_err(|error| error.to_string())
+}

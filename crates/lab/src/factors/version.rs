@@ -1,0 +1,43 @@
+//! Which PostgreSQL a managed server is: a major version that is installed, or a build by the name of its table
+//! `[version.NAME]`.
+
+use toml::Value;
+
+use super::{Factor, Known};
+use crate::setup::{Server, Setup};
+use crate::values::{text, whole};
+
+pub(super) struct Version;
+
+impl Factor for Version {
+    fn name(&self) -> &'static str {
+        "version"
+    }
+
+    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+        let level = match value {
+            Value::Integer(_) => whole(value, 9, 99)?.to_string(),
+            other => text(other)?,
+        };
+        match is_version(&level, known) {
+            true => Ok(level),
+            false => Err(format!(
+                "cannot be \"{level}\"\nwrite a major version such as 15, or the name of a table [version.NAME]"
+            )),
+        }
+    }
+
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        if !is_version(level, known) {
+            return Err(format!("there is no version {level:?}"));
+        }
+        if let Server::Target(at) = &mut setup.server {
+            at.version = Some(level.to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn is_version(level: &str, known: &Known<'_>) -> bool {
+    known.builds.contains(level) || level.parse::<u32>().is_ok_and(|major| (9..=99).contains(&major))
+}

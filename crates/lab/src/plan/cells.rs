@@ -1,0 +1,127 @@
+//! The cells of the grid: every combination of the levels of all factors but the compared one, whose levels are the arms.
+
+use std::collections::BTreeMap;
+
+use super::restarts::arms_need_restart;
+use super::{Content, PlannedRun};
+use crate::factors::{self, Known, factor};
+
+/// One cell of the grid: levels by the keys of their factors.
+pub(super) type Cell = BTreeMap<String, String>;
+
+pub(super) fn label(cell: &Cell) -> String {
+    let parts: Vec<_> = cell.iter().map(|(name, level)| format!("{name}={level}")).collect();
+    parts.join(" ")
+}
+
+/// The factor whose levels are arms where nothing says otherwise.
+pub(super) const SETTINGS: &str = "settings";
+
+impl Content {
+    /// Key of the factor whose levels are the arms.
+    pub(crate) fn compared(&self) -> &str {
+        self.compare.as_ref().map_or(SETTINGS, |compare| &compare.factor)
+    }
+
+    /// The arms, base first; one without a name where nothing is compared.
+    pub(crate) fn arm_names(&self) -> Vec<Option<String>> {
+        match self.compare.as_ref().filter(|compare| compare.factor != SETTINGS) {
+            None => self.arms.iter().map(|arm| arm.name.clone()).collect(),
+            Some(compare) => {
+                let levels = self.factors.get(&compare.factor).into_iter().flatten();
+                let (base, others): (Vec<_>, Vec<_>) = levels.partition(|level| **level == compare.base);
+                base.into_iter().chain(others).cloned().map(Some).collect()
+            }
+        }
+    }
+
+    /// What the arms are called together where they are workloads: `exists / join`.
+    pub(super) fn compared_workloads(&self) -> String {
+        self.arm_names().into_iter().flatten().collect::<Vec<_>>().join(" / ")
+    }
+
+    /// Levels of what is varied and not compared, in the list's order of factors.
+    pub(super) fn varied(&self) -> Vec<(&str, Vec<&str>)> {
+        let listed = self
+            .factors
+            .iter()
+            .map(|(key, levels)| (key.as_str(), levels.iter().map(String::as_str).collect::<Vec<_>>()));
+        let settings: Vec<&str> = self.arms.iter().filter_map(|arm| arm.name.as_deref()).collect();
+        let settings = Some((SETTINGS, settings)).filter(|(_, names)| names.len() > 1);
+        let mut varied: Vec<_> = listed.chain(settings).filter(|(key, _)| *key != self.compared()).collect();
+        let known = self.known();
+        varied.sort_by_key(|(key, _)| factors::place(key, &known));
+        varied
+    }
+
+    /// Every combination of the levels of all factors but the compared one; the first varies slowest. A factor that is no
+    /// difference to a cell's workload is not in the cell.
+    pub(super) fn grid(&self) -> Vec<Cell> {
+        let known = self.known();
+        self.varied().into_iter().fold(vec![Cell::new()], |cells, (key, levels)| {
+            let concerns = |cell: &Cell| {
+                let workload = cell.get("workload");
+                factor(key, &known)
+                    .zip(workload)
+                    .is_none_or(|(factor, name)| factor.concerns(key, name, &known))
+            };
+            let with = |cell: &Cell| match concerns(cell) {
+                false => vec![cell.clone()],
+                true => levels.iter().map(|level| with(cell, key, level)).collect(),
+            };
+            cells.iter().flat_map(with).collect()
+        })
+    }
+
+    pub(super) fn cells_beside(&self) -> Vec<Cell> {
+        let clients = &self.beside_clients;
+        let cells = self.beside_workloads.iter();
+        let of = |workload: &String, clients: &u32| {
+            with(&with(&Cell::new(), "workload", workload), "clients", &clients.to_string())
+        };
+        cells.flat_map(|workload| clients.iter().map(move |clients| of(workload, clients))).collect()
+    }
+
+    /// What names of levels stand for.
+    pub(crate) fn known(&self) -> Known<'_> {
+        let workloads = self.workloads.iter().map(|(name, planned)| (name.as_str(), &planned.spec));
+        Known {
+            preparation: Some(&self.prepare.jobs),
+            servers: self.servers.keys().cloned().collect(),
+            builds: self.builds.keys().cloned().collect(),
+            workloads: workloads.collect(),
+            arms: &self.arms,
+            poolers: self.poolers.clone(),
+            changes: self.changes.clone(),
+        }
+    }
+
+    /// Whether going from one cell to another may cost so much (a restart, a change of one's own) that the cells of one
+    /// level stand together.
+    pub(crate) fn blocked(&self) -> bool {
+        let known = self.known();
+        let dear = |key: &str| factor(key, &known).is_some_and(|factor| factor.is_dear());
+        let varied = self.varied();
+        let restarts = varied.iter().any(|(key, _)| *key == SETTINGS) && arms_need_restart(&self.arms);
+        restarts || varied.iter().any(|(key, levels)| dear(key) && levels.len() > 1)
+    }
+
+    /// Whether the levels of this factor are states that the server is brought to.
+    pub(super) fn is_state(&self, key: &str) -> bool {
+        key == SETTINGS || self.changes.contains_key(key)
+    }
+
+    /// The state that a run needs the server in: levels, in words; empty where any will do.
+    pub(crate) fn state_of(&self, run: &PlannedRun) -> String {
+        let arm = run.arm.iter().map(|arm| (self.compared(), arm));
+        let cell = run.factors.iter().map(|(key, level)| (key.as_str(), level));
+        let levels = cell.chain(arm).filter(|(key, _)| self.is_state(key));
+        levels.map(|(_, level)| level.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn with(cell: &Cell, key: &str, level: &str) -> Cell {
+    let mut cell = cell.clone();
+    cell.insert(key.to_owned(), level.to_owned());
+    cell
+}

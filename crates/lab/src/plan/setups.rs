@@ -1,0 +1,158 @@
+//! What each run needs: its cell and arm, brought to a setup; and the servers and workloads of those.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use engine::{DriverChoice, Until};
+use target::managed::Via;
+use workloads::Spec;
+
+use super::cells::Cell;
+use super::{Content, Plan, PlannedLoad, PlannedPreparation, PlannedRun};
+use crate::error::{Class, LabError};
+use crate::experiment::TargetSpec;
+use crate::factors::{self, factor, with_options};
+use crate::setup::{Arm, At, Connection, Counting, Load, Server, Setup};
+
+impl Content {
+    /// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
+    ///
+    /// # Errors
+    /// In words, when a level is none of its factor.
+    pub(crate) fn setup(&self, cell: &BTreeMap<String, String>, arm: Option<&str>) -> Result<Setup, String> {
+        let only = <&[Arm; 1]>::try_from(&self.arms[..]).map(|[only]| only.clone());
+        let mut setup = Setup {
+            server: Server::Target(At::default()),
+            connection: Connection::Direct,
+            changes: None,
+            arm: only.ok(),
+            workload: String::new(),
+            options: BTreeMap::new(),
+            load: match self.load {
+                PlannedLoad::Users { think_s, ramp_s } => Load::Users {
+                    think: Duration::from_secs_f64(think_s),
+                    ramp: Duration::from_secs_f64(ramp_s),
+                },
+                PlannedLoad::Closed | PlannedLoad::Rate => Load::Closed,
+            },
+            clients: 1,
+            threads: self.threads,
+            promise: self.promise_s.map(Duration::from_secs_f64),
+            warmup: Duration::from_secs_f64(self.warmup_s),
+            until: Until::Elapsed(Duration::from_secs_f64(self.duration_s).as_nanos() as u64),
+            statements: false,
+            transactions: false,
+            driver: DriverChoice::Auto,
+            seed: 0,
+            counting: Counting::EXPERIMENT,
+        };
+        let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
+        let mut levels: Vec<_> = levels.chain(arm.map(|arm| (self.compared(), arm))).collect();
+        let known = self.known();
+        levels.sort_by_key(|(key, _)| factors::place(key, &known));
+        for (key, level) in levels {
+            factor(key, &known)
+                .ok_or_else(|| format!("there is no factor {key:?}"))?
+                .apply(key, level, &mut setup, &known)?;
+        }
+        setup.threads = setup.threads.min(setup.clients).max(1);
+        Ok(setup)
+    }
+    /// The server of these levels.
+    #[must_use]
+    pub(crate) fn target(&self, at: &At) -> TargetSpec {
+        let server = at.server.as_ref().and_then(|name| self.servers.get(name)).unwrap_or(&self.target);
+        let server = match &at.version {
+            Some(level) => server.with_version(level, self.builds.get(level)),
+            None => server.clone(),
+        };
+        at.data.iter().fold(server, |server, (key, level)| server.with_data(key, level))
+    }
+
+    /// What is put on the server of these levels.
+    #[must_use]
+    pub(crate) fn preparation(&self, at: &At) -> &PlannedPreparation {
+        let data = At { data: at.data.clone(), ..At::default() };
+        self.data.get(&data.to_string()).unwrap_or(&self.prepare)
+    }
+
+    /// What an arm is in a cell, whatever it is called.
+    fn effect(&self, cell: &Cell, arm: &str) -> Result<(Setup, Option<String>), String> {
+        let mut setup = self.setup(cell, Some(arm))?;
+        let asked = self.workloads.get(&setup.workload).map(|planned| planned.effect(&setup.options));
+        setup.arm.iter_mut().for_each(|arm| arm.name = None);
+        (setup.workload, setup.options) = Default::default();
+        Ok((setup, asked))
+    }
+
+    /// The workload that a setup asks for, with the options that it changes.
+    ///
+    /// # Errors
+    /// When it is none of this plan.
+    pub(crate) fn spec(&self, setup: &Setup) -> Result<Spec, LabError> {
+        let planned = self.workloads.get(&setup.workload).ok_or_else(|| "is not there".to_owned());
+        planned.and_then(|planned| with_options(&planned.spec, &setup.options)).map_err(|why| {
+            LabError::failed(Class::Internal, format!("workload {}: {why}", setup.asked()), "")
+        })
+    }
+}
+
+impl Plan {
+    /// The most that clients need to reach a managed server: what it is started with, so that it is not restarted.
+    pub(crate) fn widest_way(&self) -> Via {
+        let ways = self.runs.iter().map(|run| match self.setup(run).connection {
+            Connection::Via(via) => via,
+            _ => Via::Socket,
+        });
+        ways.max().unwrap_or(Via::Socket)
+    }
+
+    /// The servers that its runs need, that of the base arm first.
+    pub(crate) fn sites(&self) -> Vec<At> {
+        let base = self.content.compare.as_ref().map(|compare| &compare.base);
+        let mut runs: Vec<&PlannedRun> = self.runs.iter().collect();
+        runs.sort_by_key(|run| run.arm.as_ref() != base);
+        let mut sites = Vec::new();
+        for at in runs.into_iter().map(|run| self.setup(run).at()) {
+            if !sites.contains(&at) {
+                sites.push(at);
+            }
+        }
+        sites
+    }
+
+    /// Two arms between which there is no difference in any cell: A against A.
+    #[must_use]
+    pub fn equal_arms(&self) -> Option<[String; 2]> {
+        let arms: Vec<String> = self.content.arm_names().into_iter().flatten().collect();
+        let cells = self.content.grid();
+        let equal = |one: &String, other: &String| {
+            cells.iter().all(|cell| self.content.effect(cell, one) == self.content.effect(cell, other))
+        };
+        let pairs =
+            arms.iter().enumerate().flat_map(|(at, one)| arms[..at].iter().map(move |other| [other, one]));
+        pairs.into_iter().find(|[one, other]| equal(one, other)).map(|pair| pair.map(Clone::clone))
+    }
+
+    /// What the base arm's run of the same cell needs; `None` for runs of the base, and where nothing is compared.
+    #[must_use]
+    pub(crate) fn base_setup(&self, run: &PlannedRun) -> Option<Setup> {
+        let base = &self.content.compare.as_ref()?.base;
+        run.arm.as_ref().filter(|arm| *arm != base)?;
+        Some(self.setup(&PlannedRun { arm: Some(base.clone()), ..run.clone() }))
+    }
+
+    /// What a run of this plan needs.
+    #[must_use]
+    pub fn setup(&self, run: &PlannedRun) -> Setup {
+        let setup = self
+            .content
+            .setup(&run.factors, run.arm.as_deref())
+            .expect("its levels were applied when it was planned");
+        // Beside the grid any settings will do.
+        let arm = setup.arm.filter(|_| !run.beside);
+        let none = || (!self.content.changes.is_empty()).then(BTreeMap::new);
+        let changes = setup.changes.or_else(none).filter(|_| !run.beside);
+        Setup { seed: run.seed, arm, changes, ..setup }
+    }
+}
