@@ -536,5 +536,5 @@ fn shipped_experiments_are_valid() {
         }
         seen += 1;
     }
-    assert!(seen >= 2);
+    assert!(seen >= 5);
 }

@@ -113,10 +113,12 @@ impl Builder<'_, '_> {
 
     /// What was read at this place; if it could not be, that is noted.
     fn noted<T>(&mut self, place: &[&str], read: Result<T, String>) -> Option<T> {
-        read.map_err(|why| {
-            self.document.wrong(place, format!("`{}` {why}", self.document.named(place)), None)
-        })
-        .ok()
+        let wrong = |why: String| {
+            // Advice is on a line of its own.
+            let (why, hint) = why.split_once('\n').map_or((&*why, None), |(why, hint)| (why, Some(hint)));
+            self.document.wrong(place, format!("`{}` {why}", self.document.named(place)), hint);
+        };
+        read.map_err(wrong).ok()
     }
 
     fn folder(&self) -> &Path {
@@ -298,6 +300,11 @@ impl Builder<'_, '_> {
     fn poolers(&mut self, written: BTreeMap<String, pooler::Options>) -> BTreeMap<String, pooler::Options> {
         self.names_are_names("pooler", "a pooler");
         for (name, options) in &written {
+            if factors::ways().any(|way| way == name) {
+                let message = format!("a pooler cannot be called `{name}`");
+                let hint = "that is a way to connect already";
+                self.document.wrong_key(&["pooler", name], message, Some(hint));
+            }
             if let Err(error) = options.check() {
                 self.document.wrong_key(&["pooler", name], error.to_string(), None);
             }
@@ -309,18 +316,21 @@ impl Builder<'_, '_> {
         self.names_are_names("change", "a change");
         let mut changes = Changes::new();
         for (name, levels) in written {
-            if factors::taken().contains(&name.as_str()) || name.contains('.') {
+            let why = match factors::taken().contains(&name.as_str()) {
+                true => Some("that is the name of a factor already"),
+                false => name.contains('.').then_some("a point stands between a workload and its option"),
+            };
+            if why.is_some() {
+                // Levels of that factor are not read as those of this change.
                 let message = format!("a change cannot be called `{name}`");
-                self.document.wrong_key(
-                    &["change", &name],
-                    message,
-                    Some("that is the name of a factor already"),
-                );
+                self.document.wrong_key(&["change", &name], message, why);
+                continue;
             }
             let levels = levels.into_iter().map(|(level, written)| {
                 let change = Change::from(written);
-                if let Err(error) = change.validate(false) {
-                    self.document.wrong_key(&["change", &name, &level], error.to_string(), None);
+                let place = ["change", &name, &level];
+                if let (false, Err(error)) = (self.document.is_wrong(&place), change.validate(false)) {
+                    self.document.wrong_key(&place, error.to_string(), None);
                 }
                 (level, change)
             });

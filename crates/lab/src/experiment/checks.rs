@@ -7,7 +7,7 @@ use super::document::Document;
 use super::model::{Compare, ExperimentFile};
 use super::problem::suggestion;
 use super::target_spec::TargetSpec;
-use crate::factors::factor;
+use crate::factors::{factor, ways};
 use crate::words::count;
 use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 
@@ -22,6 +22,7 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     promise_can_be_broken(document, file);
     arms_can_be(document, file);
     changes_can_be(document, file);
+    connections_can_be(document, file);
     data_can_be(document, file);
     runs_can_be_counted(document, file);
 }
@@ -146,7 +147,7 @@ fn servers_are_there(document: &mut Document<'_>, file: &ExperimentFile) {
 }
 
 fn memory_is_known(document: &mut Document<'_>, file: &ExperimentFile) {
-    if matches!(file.target, TargetSpec::Managed { .. }) {
+    if file.targets().all(|spec| matches!(spec, TargetSpec::Managed { .. })) {
         return;
     }
     for arm in &file.arms {
@@ -179,7 +180,9 @@ fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
 
 /// Changes of a server that is not ours are allowed.
 fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
-    let TargetSpec::Url { change_server: false, .. } = &file.target else { return };
+    if !file.targets().any(|spec| matches!(spec, TargetSpec::Url { change_server: false, .. })) {
+        return;
+    }
     for (name, levels) in &file.changes {
         for (level, _) in levels.iter().filter(|(_, change)| change.do_.is_some()) {
             let message = format!("[change.{name}.{level}] changes a server that is not pgdyno's own");
@@ -189,10 +192,27 @@ fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
+/// A server given by URL is reached as that says.
+fn connections_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
+    if !file.targets().any(|spec| matches!(spec, TargetSpec::Url { .. })) {
+        return;
+    }
+    let own = |level: &&String| *level != "direct" && ways().any(|way| way == **level);
+    if let Some(level) = file.factors.levels("connection").iter().find(own) {
+        let message = format!("\"{level}\" is for managed servers: one given by URL is reached as that says");
+        let hint = "\"direct\" and the names of poolers can be had";
+        document.wrong(&["factors", "connection"], message, Some(hint));
+    }
+}
+
 /// What no server given by URL can be brought to: two values of a setting that takes a restart, or a change of the
 /// whole server. One value may be in force there already; that only the server knows.
 fn arms_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
-    let TargetSpec::Url { change_server, .. } = &file.target else { return };
+    let by_url = file.targets().filter_map(|spec| match spec {
+        TargetSpec::Url { change_server, .. } => Some(*change_server),
+        TargetSpec::Managed { .. } => None,
+    });
+    let Some(change_server) = by_url.min() else { return };
     for (index, arm) in file.arms.iter().enumerate() {
         for (name, value) in &arm.settings {
             let others = file.arms[..index].iter().filter_map(|other| other.settings.get(name));

@@ -131,7 +131,13 @@ impl<'a> Hidden<'a> {
                 || pieces(behind).any(|piece| piece.contains('='));
         }
         let value = text.split_once('=').map_or(text, |(_, value)| value);
-        !is_known(table, key) && !is_plain(value)
+        // The names of the file's own changes are factors.
+        let varied = matches!(table.last().map(String::as_str), Some("factors"))
+            && self
+                .statements
+                .iter()
+                .any(|other| other.path.starts_with(&["change".to_owned(), key.clone()]));
+        !varied && !is_known(table, key) && !is_plain(value)
     }
 }
 
@@ -172,11 +178,22 @@ fn is_plain(text: &str) -> bool {
 
 /// Whether a key belongs there, or looks like one that does; names that the file chooses belong where they may stand.
 fn is_known(table: &[String], key: &str) -> bool {
-    let first = table.first().map(String::as_str).unwrap_or_default();
-    if matches!(first, "workload" | "settings" | "prepare") {
+    let table: Vec<&str> = table.iter().map(String::as_str).collect();
+    let (place, chosen) = match table[..] {
+        ["workload" | "settings" | "prepare", ..] | ["full", "factors", _, ..] | ["factors", _, ..] => {
+            ("", true)
+        }
+        ["pooler", _, "settings", ..] => ("", true),
+        ["pooler", _] => ("pooler.NAME", false),
+        ["version", _] => ("version.NAME", false),
+        ["change", _, _] => ("change.NAME.LEVEL", false),
+        ["change", _, _, "do" | "undo"] => return key == "command",
+        _ => (&*table.join("."), false),
+    };
+    if chosen {
         return !matches!(key, "pw" | "url" | "uri" | "dsn" | "auth" | "key");
     }
-    let known = written::below(&table.join("."));
+    let known = written::below(place);
     // Short words are near to many.
     known.contains(&key) || key.len() > 4 && nearest(key, known.iter().copied()).is_some()
 }
@@ -370,6 +387,11 @@ mod tests {
             "question = \"\"\"postgres://u:\ngeheim@h\"\"\"",
             "[settings.a]\nprimary_conninfo = \"host=h password=geheim\"",
             "geheim\n",
+            "[pooler.p]\npw = \"geheim\"",
+            "[change.a.b]\ndsn = \"geheim\"",
+            "[change.a.b]\ndo = \"ALTER ROLE r PASSWORD 'geheim'\"",
+            "[factors]\nown = \"geheim\"",
+            "[factors]\na.url = \"geheim\"",
         ] {
             assert!(!shown(text).contains("geheim"), "{text}\n{}", shown(text));
         }
@@ -383,6 +405,10 @@ mod tests {
             "[workload.a]\npgbench = { builtin = \"select-only\", mode = \"simpel\" }",
             "[settings.big]\nshared_buffers = \"25% of memory\"\npassword_encryption = \"md5\"",
             "[target]\nmanaged = { extensions = [\"postgis\"], redis = true }\nchange_server = 1",
+            "[pooler.p]\npool_mode = \"transaction\"\nsettings = { server_lifetime = \"60\" }",
+            "[change.index.b]\ndo = \"CREATE INDEX i ON t (x)\"\nundo = { command = \"true\" }\ncheck = \"SELECT 1\"\n\
+             [factors]\nindex = \"b\"\na.mode = \"simple\"\n\"a.builtin\" = \"select-only\"\n\
+             [full.factors]\nindex = \"b\"",
         ] {
             assert_eq!(shown(text).replace("\n\n", "\n"), text);
         }

@@ -161,6 +161,12 @@ impl ExperimentFile {
         arm.lines.get(&setting?.to_ascii_lowercase()).copied()
     }
 
+    /// The servers that it measures.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
+        let own = Some(&self.target).filter(|_| self.servers.is_empty());
+        self.servers.values().chain(own)
+    }
+
     /// A server of the plan with what was never stored of it, where it is given by URL.
     pub(crate) fn with_its_password(&self, planned: TargetSpec) -> TargetSpec {
         let read = self.servers.values().chain([&self.target]);

@@ -15,6 +15,11 @@ const WAYS: [(&str, Connection); 4] = [
     ("tls", Connection::Via(Via::Tls)),
 ];
 
+/// Their names.
+pub(crate) fn ways<'w>() -> impl Iterator<Item = &'w str> {
+    WAYS.iter().map(|(name, _)| *name)
+}
+
 pub(super) struct Way;
 
 impl Factor for Way {
@@ -27,7 +32,7 @@ impl Factor for Way {
         match connection(&level, known) {
             Some(_) => Ok(level),
             None => {
-                let ways = WAYS.iter().map(|(name, _)| *name).chain(known.poolers.keys().map(String::as_str));
+                let ways = ways().chain(known.poolers.keys().map(String::as_str));
                 let known = ways.collect::<Vec<_>>().join(", ");
                 Err(format!(
                     "cannot be \"{level}\"\nknown here: {known}, and the name of a table [pooler.NAME]"

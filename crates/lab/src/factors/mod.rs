@@ -20,6 +20,7 @@ use target::pooler;
 use toml::Value;
 use workloads::{Preparation, Spec};
 
+pub(crate) use self::connection::ways;
 pub(crate) use self::data::with_data;
 pub(crate) use self::option::with_options;
 use crate::setup::{Arm, Setup};

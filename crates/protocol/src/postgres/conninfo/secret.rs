@@ -26,14 +26,20 @@ fn has_credentials(text: &str) -> bool {
         || text.find('/').and_then(|slash| behind('@', slash)).is_some_and(|at| behind(':', at).is_some())
 }
 
-/// `password = `, `"passwd": `, `pwd=` and the like.
+/// `password = `, `"passwd": `, `pwd=` and the like; also SQL's `PASSWORD '…'`.
 fn assigns_password(lower: &str) -> bool {
     ["password", "passwd", "passphrase", "passwort", "pass", "pwd", "secret", "token"].iter().any(|word| {
         lower.match_indices(word).any(|(at, _)| {
             let behind = lower[at + word.len()..].trim_start_matches(['"', '\'', '`', '_']).trim_start();
-            behind.starts_with(['=', ':'])
+            behind.starts_with(['=', ':']) || (*word == "password" && sql_text(&lower[at + word.len()..]))
         })
     })
+}
+
+/// A text of SQL, after a blank.
+fn sql_text(behind: &str) -> bool {
+    let text = behind.trim_start();
+    text.len() < behind.len() && text.trim_start_matches('e').starts_with(['\'', '$'])
 }
 
 /// `postgres:…` and `postgresql/…`, whatever follows: a URI, or one that lacks a character.
@@ -172,6 +178,8 @@ mod tests {
             "Host=h;Password = geheim",
             "{\"password\": \"geheim\"}",
             "pwd=geheim",
+            "ALTER ROLE r PASSWORD 'geheim'",
+            "alter role r encrypted password E'geheim'",
         ] {
             assert!(may_hold_password(text), "{text}");
         }
@@ -182,6 +190,8 @@ mod tests {
             "::1",
             "/var/lib/postgresql/15",
             "password_encryption = 1",
+            "ALTER ROLE r SET password_encryption TO 'md5'",
+            "ALTER ROLE r PASSWORD NULL",
             "a = 5",
             "select-only@3",
             "scripts/a.sql@3",

@@ -86,6 +86,18 @@ impl Entry {
         self.settings.is_empty() && self.changes.is_empty()
     }
 
+    /// The server has another port by now, as private ones have from when TCP is first asked for.
+    pub(super) fn moved_to(&mut self, server: &ServerId) {
+        self.server.port = server.port;
+        let port = server.port.map(|port| port.to_string());
+        for made in &mut self.changes {
+            let known = made.environment.variables.get_mut("PGPORT");
+            if let Some((known, port)) = known.zip(port.as_ref()) {
+                known.clone_from(port);
+            }
+        }
+    }
+
     fn parse(text: &str) -> Result<Self, String> {
         let entry: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if entry.format > FORMAT {

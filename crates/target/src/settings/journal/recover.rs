@@ -10,7 +10,7 @@ use super::access::CONNECT_BOUND;
 use super::changes::Undoing;
 use super::entry::{Claim, Claimed, Entry, files};
 use super::left::{Left, LeftBy, claim_of_the_dead};
-use super::server::ServerId;
+use super::server::{HERE, ServerId};
 use super::undo::{Undone, undo};
 use crate::change::ChangeError;
 use crate::child::Watchdog;
@@ -250,6 +250,9 @@ pub(super) fn undo_over(
     undoing: &Undoing<'_>,
 ) -> Result<Undone, RecoverError> {
     let server = ServerId::ask(control).map_err(RecoverError::Identity)?;
+    if is_beside(claim.path(), &server) && claim.entry.server.system_identifier == server.system_identifier {
+        claim.entry.moved_to(&server);
+    }
     if !claim.entry.server.is(&server) {
         return Err(RecoverError::OtherServer { path: claim.path().to_owned() });
     }
@@ -269,6 +272,13 @@ pub(super) fn undo_over(
     }
     claim.close().map_err(RecoverError::Close)?;
     Ok(Undone { changes, ..undone })
+}
+
+/// Whether a journal is that of a private server, which lies beside its data: no other server works there.
+fn is_beside(journal: &Path, server: &ServerId) -> bool {
+    let data = server.data_directory.as_ref().map(Path::new);
+    server.machine.as_deref() == Some(HERE)
+        && data.zip(journal.parent()).is_some_and(|(data, folder)| data.parent() == Some(folder))
 }
 
 /// Connects to the server of a journal as far as the environment and the passfile let us.

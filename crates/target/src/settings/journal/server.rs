@@ -36,7 +36,7 @@ pub struct ServerId {
 }
 
 /// The machine we run on, whichever of its addresses was used.
-const HERE: &str = "this machine";
+pub(super) const HERE: &str = "this machine";
 
 /// Port in the name of a socket: `/run/postgresql/.s.PGSQL.5432`.
 pub(super) fn port_of(address: &Address) -> Option<u16> {

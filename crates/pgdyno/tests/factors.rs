@@ -1,0 +1,408 @@
+//! Factors of one's own, how clients connect, and queries beside each other: `pgdyno run` end to end.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use support::{Finished, Place, Server, Watched, line_of, signal};
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS public.t AS SELECT i AS id, i % 1000 AS x FROM generate_series(1, 50000) i;\n\
+                     ANALYZE public.t;\n";
+
+/// What an index is worth to a lookup, on the target that stands for TARGET.
+const INDEX: &str = r#"
+question = "Does the index help?"
+[target]
+TARGET
+[prepare]
+sql = ["table.sql"]
+[workload.lookup]
+pgbench = { files = ["lookup.sql"] }
+[factors]
+clients = 2
+[change.index.without]
+check = "SELECT to_regclass('public.t_x') IS NULL"
+[change.index.with]
+do = "CREATE INDEX t_x ON public.t (x)"
+undo = "DROP INDEX IF EXISTS public.t_x"
+check = "SELECT to_regclass('public.t_x') IS NOT NULL"
+[compare]
+factor = "index"
+base = "without"
+[measure]
+warmup = "50ms"
+duration = "400ms"
+rounds = 4
+"#;
+
+/// The file of the index, with what it names.
+fn index(place: &Place, target: &str) -> PathBuf {
+    place.write("table.sql", TABLE);
+    place.write("lookup.sql", "\\set x random(0, 999)\nSELECT count(id) FROM public.t WHERE x = :x;\n");
+    place.write("index.toml", INDEX.replace("TARGET", target))
+}
+
+/// Runs a file against the server at TEST_URL.
+fn run_at(place: &Place, server: &Server, args: &[&str]) -> Finished {
+    support::finish(command_at(place, server, args))
+}
+
+fn command_at(place: &Place, server: &Server, args: &[&str]) -> Command {
+    let mut command = place.command(args);
+    command.env("TEST_URL", server.url());
+    command
+}
+
+/// Relations that the runs of each arm recorded under this name.
+fn recorded_in(place: &Place, relation: &str) -> String {
+    let runs = format!("select count(*) from relation where name like '%{relation}' and run_id = run.run_id");
+    place.sql(&format!(
+        "select group_concat(distinct arm || ' ' || ({runs})) from (select * from run where kind = 'client' order by arm) run"
+    ))
+}
+
+/// Whether the table of a private server has its index.
+fn indexed(place: &Place, name: &str) -> bool {
+    let url = place.run(["target", "start", name]).expect(0).stdout;
+    let psql = Command::new(support::programs().join("psql"))
+        .args(["-XAtqc", "SELECT to_regclass('public.t_x') IS NOT NULL", url.trim()])
+        .output()
+        .expect("psql");
+    String::from_utf8_lossy(&psql.stdout).trim() == "t"
+}
+
+/// The answer, and what is left, on a server that pgdyno started itself.
+#[test]
+fn an_index_is_a_factor_and_is_gone_afterwards() {
+    let place = Place::new();
+    let file = index(&place, "managed = { name = \"indexed\" }");
+    let plan = place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(0);
+    assert!(plan.stderr.contains("CREATE INDEX t_x") && !place.results().exists(), "{}", plan.stderr);
+
+    let done = place.run(["run", file.to_str().unwrap(), "--report", "report.html"]);
+    assert_eq!(done.status.code(), Some(0), "{}{}", done.stdout, done.stderr);
+    assert!(done.stdout.contains("faster"), "{}", done.stdout);
+    let speeds = "select avg(tps) filter (where arm = 'with') > 5 * avg(tps) filter (where arm = 'without') from v_run";
+    assert_eq!(place.sql(speeds), "1", "{}", done.stdout);
+    assert_eq!(recorded_in(&place, "t_x").trim_matches('"'), "with 1,without 0");
+    let report = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    assert!(report.contains("CREATE INDEX t_x"), "what the arm did stands in the report");
+
+    assert!(!indexed(&place, "indexed"), "the index is gone");
+    place.run(["target", "destroy", "indexed"]).expect(0);
+}
+
+/// From when TCP is first asked for it has another port, and was taken for another server: nobody could undo it.
+#[test]
+fn what_was_left_on_a_private_server_is_undone_also_when_its_port_changed() {
+    let place = Place::new();
+    let file = index(&place, "managed = { name = \"moved\" }");
+    let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
+    for _ in 0..2 {
+        assert!(running.until("step: measure"), "{}", running.seen);
+    }
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(10));
+    place.run(["target", "status"]).expect(0).says(&["CREATE INDEX t_x", "pgdyno target restore moved"]);
+
+    let text = std::fs::read_to_string(&file).unwrap();
+    let by_tcp = place.write("tcp.toml", text.replace("clients = 2", "clients = 2\nconnection = \"tcp\""));
+    let done = place.run(["run", by_tcp.to_str().unwrap()]).expect(0);
+    assert!(!done.stderr.contains("not put back"), "{}", done.stderr);
+    assert!(!indexed(&place, "moved"), "{}", done.stderr);
+    place.run(["target", "destroy", "moved"]).expect(0);
+}
+
+/// A server of somebody else: nothing without leave, and nothing left when pgdyno is killed.
+#[test]
+fn an_index_on_a_server_by_url_is_undone_when_pgdyno_is_killed() {
+    let (place, server) = (Place::new(), Server::start());
+    let there = || server.psql("SELECT to_regclass('public.t_x') IS NOT NULL") == "t";
+    let file = index(&place, "url = \"$TEST_URL\"");
+    let refused = run_at(&place, &server, &["run", file.to_str().unwrap()]).expect(65);
+    let line = line_of(&file, "[change.index.with]");
+    refused.says(&[&line, "change_server = true"]);
+    assert_eq!(server.psql("SELECT to_regclass('public.t') IS NULL"), "t", "nothing was prepared");
+
+    let file = index(&place, "url = \"$TEST_URL\"\nchange_server = true");
+    let again = ["run", "--verbose", file.to_str().unwrap()];
+    let mut running = Watched::start(command_at(&place, &server, &again));
+    while !there() {
+        assert!(running.until("step: measure"), "{}", running.seen);
+    }
+    signal(running.child.id(), "KILL");
+    let killed = Instant::now();
+    running.end();
+    while there() {
+        assert!(killed.elapsed() < Duration::from_secs(10), "the index is still there");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    place.wait_until_quiet(Duration::from_secs(10));
+    let kept = place.sql("select count(*) from v_run where kind = 'client'").parse::<u32>().unwrap();
+    assert!(kept > 0 && kept < 8, "{kept} runs");
+
+    let done = run_at(&place, &server, &again);
+    assert_eq!(done.status.code(), Some(0), "{}", done.stderr);
+    let runs = "select count(*) || ' ' || count(distinct experiment_id) || ' ' || count(distinct invocation) \
+                from v_run where kind = 'client'";
+    assert_eq!(place.sql(runs), "8 1 2", "the same command went on");
+    assert_eq!(recorded_in(&place, "t_x").trim_matches('"'), "with 1,without 0");
+    assert!(!there());
+    place.wait_until_quiet(Duration::from_secs(10));
+}
+
+/// Two scripts as arms, on the server at TEST_URL.
+fn two_queries(place: &Place, [first, second]: [&str; 2]) -> PathBuf {
+    place.write("first.sql", first);
+    place.write("second.sql", second);
+    place.write(
+        "queries.toml",
+        r#"
+question = "Which query is faster?"
+[target]
+url = "$TEST_URL"
+[workload.first]
+pgbench = { files = ["first.sql"] }
+[workload.second]
+pgbench = { files = ["second.sql"] }
+[factors]
+workload = ["first", "second"]
+[compare]
+factor = "workload"
+base = "first"
+[measure]
+warmup = "50ms"
+duration = "300ms"
+rounds = 2
+"#,
+    )
+}
+
+#[test]
+fn scripts_that_answer_differently_are_told_wherever_speeds_are() {
+    let (place, server) = (Place::new(), Server::start());
+    let scripts = [
+        "\\set x random(1, 9)\nSELECT generate_series(1, 5 + :x);\n",
+        "\\set x random(1, 9)\nSELECT generate_series(1, 4 + :x);\n",
+    ];
+    let file = two_queries(&place, scripts);
+    let done = run_at(&place, &server, &["run", file.to_str().unwrap(), "--report", "report.html"]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let told = "returns 16 rows fewer than first";
+    let (warned, began) = (done.stderr.find(told), done.stderr.find("1/4"));
+    assert!(warned.is_some() && warned < began, "before any speed:\n{}", done.stderr);
+    let report = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    for (what, text) in [("summary", &done.stdout), ("report", &report)] {
+        assert!(
+            text.contains("The arms do not do the same") && text.contains(told),
+            "no word in the {what}:\n{text}"
+        );
+    }
+    let events = "select group_concat(distinct arm || ' ' || (detail like '%16 rows fewer%')) \
+                  from run join event using (run_id) where event.kind = 'other answers'";
+    assert_eq!(place.sql(events), "second 1");
+}
+
+#[test]
+fn equal_scripts_are_refused_unless_that_is_meant() {
+    let (place, server) = (Place::new(), Server::start());
+    let file = two_queries(&place, ["SELECT 1;\n"; 2]);
+    let run = ["run", file.to_str().unwrap()];
+    run_at(&place, &server, &run).expect(65).says(&[
+        "queries.toml",
+        "first and second are the same",
+        "--same",
+    ]);
+    run_at(&place, &server, &["run", "--dry-run", file.to_str().unwrap()]).expect(65).says(&["--same"]);
+    let done = run_at(&place, &server, &["run", "--same", file.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    assert!(!done.stdout.contains("do not do the same"), "{}", done.stdout);
+}
+
+/// Lookups by every way to connect.
+const CONNECTIONS: &str = r#"
+question = "What does the way to connect cost?"
+[target]
+managed = { name = "ways" }
+[prepare]
+pgbench = { scale = 1 }
+[workload.lookup]
+pgbench = { builtin = "select-only" }
+[factors]
+clients = 2
+connection = ["socket", "tcp", "tls", "bouncer"]
+[pooler.bouncer]
+pool_mode = "transaction"
+pool_size = 2
+[compare]
+factor = "connection"
+base = "socket"
+[measure]
+warmup = "50ms"
+duration = "300ms"
+rounds = 2
+"#;
+
+fn has_pgbouncer() -> bool {
+    let found = Command::new("pgbouncer").arg("--version").output().is_ok_and(|done| done.status.success());
+    if !found {
+        support::not_available("clients through PgBouncer", "pgbouncer is not installed");
+    }
+    found
+}
+
+#[test]
+fn clients_connect_by_socket_tcp_tls_and_pgbouncer() {
+    if !has_pgbouncer() {
+        return;
+    }
+    let place = Place::new();
+    let file = place.write("ways.toml", CONNECTIONS);
+    place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(0);
+    let done = place.run(["run", file.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let arms = "select group_concat(arm || ' ' || runs, ', ') from \
+                (select arm, count(*) as runs from v_run where kind = 'client' and ok > 0 and failed = 0 group by arm order by arm)";
+    assert_eq!(place.sql(arms).trim_matches('"'), "bouncer 2, socket 2, tcp 2, tls 2");
+    let through = "select group_concat(distinct arm || ' ' || substr(detail, 1, 12)) \
+                   from run join event using (run_id) where event.kind = 'version'";
+    assert_eq!(place.sql(through), "bouncer pgbouncer 1.", "version of what is between");
+    place.wait_until_quiet(Duration::from_secs(10));
+    place.run(["target", "destroy", "ways"]).expect(0);
+}
+
+/// What PgBouncer's version decides is known only where it is installed.
+#[test]
+fn prepared_statements_that_pgbouncer_loses_are_told_and_no_run_is_full_of_errors() {
+    if !has_pgbouncer() {
+        return;
+    }
+    let place = Place::new();
+    let text = CONNECTIONS.replace("\"select-only\"", "\"select-only\", mode = \"prepared\"");
+    let file = place.write("lost.toml", text.replace("\"ways\"", "\"lost\""));
+    let done = place.run(["run", file.to_str().unwrap()]);
+    if done.status.code() != Some(68) {
+        let kept = matches!(done.status.code(), Some(0..=2));
+        assert!(kept, "PgBouncer 1.24 and newer keep them by themselves:\n{}", done.stderr);
+    } else {
+        let done = done.says(&["prepared statements do not go through PgBouncer", "pool_mode = session"]);
+        assert!(!done.stderr.contains("does not exist"), "{}", done.stderr);
+    }
+    assert_eq!(place.sql("select count(*) from v_run where kind = 'client' and failed > 0"), "0");
+    place.wait_until_quiet(Duration::from_secs(10));
+    place.run(["target", "destroy", "lost"]).expect(0);
+}
+
+/// One thing wrong in a file that is right otherwise.
+struct Mistake {
+    right: &'static str,
+    wrong: &'static str,
+    /// Words of the line that the message names.
+    at: &'static str,
+    /// What it says.
+    says: &'static [&'static str],
+}
+
+#[test]
+fn mistakes_in_factors_are_one_message_with_their_line() {
+    let place = Place::new();
+    index(&place, "");
+    let text = INDEX
+        .replace("TARGET", "managed = {}")
+        .replace("[compare]", "[pooler.bouncer]\npool_mode = \"transaction\"\npool_size = 2\n[compare]");
+    for Mistake { right, wrong, at, says } in [
+        Mistake {
+            right: "undo = \"DROP INDEX IF EXISTS public.t_x\"\n",
+            wrong: "",
+            at: "[change.index.with]",
+            says: &["has no undo", "DROP INDEX IF EXISTS"],
+        },
+        Mistake {
+            right: "do = \"CREATE INDEX t_x ON public.t (x)\"\n",
+            wrong: "",
+            at: "[change.index.with]",
+            says: &["undo without a do"],
+        },
+        Mistake {
+            right: "base = \"without\"",
+            wrong: "base = \"wihtout\"",
+            at: "wihtout",
+            says: &["there is no [change.index.wihtout]", "did you mean `without`?"],
+        },
+        Mistake {
+            right: "[change.index.without]\ncheck",
+            wrong: "[change.clients.x]\n[change.index.without]\ncheck",
+            at: "[change.clients.x]",
+            says: &["a change cannot be called `clients`"],
+        },
+        Mistake {
+            right: "[change.index.without]\ncheck",
+            wrong: "[change.\"a.b\".x]\n[change.index.without]\ncheck",
+            at: "[change.\"a.b\".x]",
+            says: &["a change cannot be called `a.b`", "a point"],
+        },
+        Mistake {
+            right: "pool_size = 2",
+            wrong: "pool_size = 0",
+            at: "[pooler.bouncer]",
+            says: &["pool_size", "1 to 10000"],
+        },
+        Mistake {
+            right: "clients = 2",
+            wrong: "clients = 2\nconnection = [\"direct\", \"boucner\"]",
+            at: "boucner",
+            says: &["known here: direct, socket, tcp, tls, bouncer, and the name of a table [pooler.NAME]"],
+        },
+        Mistake {
+            right: "[pooler.bouncer]",
+            wrong: "[pooler.tcp]",
+            at: "[pooler.tcp]",
+            says: &["a pooler cannot be called `tcp`"],
+        },
+        Mistake {
+            right: "pool_mode = \"transaction\"",
+            wrong: "pool_mode = \"transactions\"",
+            at: "transactions",
+            says: &["cannot be \"transactions\"", "did you mean `transaction`?"],
+        },
+        Mistake {
+            right: "managed = {}\n[prepare]\nsql = [\"table.sql\"]\n[workload.lookup]\n\
+                    pgbench = { files = [\"lookup.sql\"] }\n[factors]",
+            wrong: "url = \"postgres://127.0.0.1:1/x\"\nchange_server = true\n[workload.lookup]\n\
+                    pgbench = { files = [\"lookup.sql\"] }\n[factors]\nconnection = \"tcp\"",
+            at: "connection =",
+            says: &["\"tcp\" is for managed servers", "\"direct\""],
+        },
+        Mistake {
+            right: "factor = \"index\"\nbase = \"without\"",
+            wrong: "factor = \"clients\"\nbase = 2",
+            at: "factor = \"clients\"",
+            says: &["at least two arms", "list its levels in [factors]"],
+        },
+        Mistake {
+            right: "factor = \"index\"",
+            wrong: "factor = \"indx\"",
+            at: "factor = \"indx\"",
+            says: &["`compare.factor` cannot be \"indx\"", "did you mean `index`?"],
+        },
+        Mistake {
+            right: "do = \"CREATE",
+            wrong: "dew = \"CREATE",
+            at: "dew",
+            says: &["unknown key", "known here: do, undo, check"],
+        },
+    ] {
+        let changed = text.replacen(right, wrong, 1);
+        assert_ne!(changed, text, "{right}");
+        let file = place.write("wrong.toml", changed);
+        let line = line_of(&file, at);
+        let done = place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(65);
+        assert!(done.stderr.contains(&line), "{wrong}: no {line} in:\n{}", done.stderr);
+        let done = done.says(says);
+        assert_eq!(done.stderr.matches("wrong.toml:").count(), 1, "{wrong}:\n{}", done.stderr);
+    }
+    assert!(!place.results().exists() && !place.home().exists());
+}
