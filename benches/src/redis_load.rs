@@ -48,6 +48,8 @@ fn plan(seconds: u64) -> Plan {
     const SECOND: Time = 1_000_000_000;
     Plan {
         threads: 1,
+        cpus: None,
+        spin: 0,
         driver: DriverChoice::Auto,
         load: Load::Closed,
         warmup: 0,

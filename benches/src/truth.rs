@@ -112,6 +112,8 @@ fn plan(load: Load, length: Duration) -> Plan {
     let patience = ns(Duration::from_secs(20));
     Plan {
         threads: 1,
+        cpus: None,
+        spin: 0,
         driver: DriverChoice::Auto,
         load,
         warmup: 0,

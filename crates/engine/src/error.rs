@@ -23,6 +23,17 @@ pub enum EngineError {
         /// Longest path allowed here, bytes.
         limit: usize,
     },
+    /// A load thread was to be kept on a CPU that this process may not use.
+    #[error(
+        "load threads cannot be kept on CPU {cpu}: this process may use {}; see taskset, or the container's cpuset",
+        numbers(allowed)
+    )]
+    Cpu {
+        /// The CPU.
+        cpu: usize,
+        /// Those that it may use.
+        allowed: Vec<usize>,
+    },
     /// More connections than the process may hold open.
     #[error(
         "{needed} open files are needed and the hard limit is {allowed}; raise it (ulimit -Hn) or use fewer clients"
@@ -57,6 +68,10 @@ pub enum EngineError {
         /// The system's answer.
         source: io::Error,
     },
+}
+
+fn numbers(cpus: &[usize]) -> String {
+    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl EngineError {

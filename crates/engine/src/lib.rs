@@ -25,6 +25,6 @@ pub use error::EngineError;
 pub use measured::{Measured, OwnCost, ScriptFigures, Second, StatementFigures};
 pub use observer::{Entry, EntryEnd, Message, Observer};
 pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};
-pub use run::run;
+pub use run::{LOAD_THREAD, run};
 pub use stop::Stop;
 pub use wake::Waker;

@@ -15,6 +15,7 @@ use target::child::{AccountError, ChildError};
 use target::control::ConnectError;
 use target::home::PlaceError;
 use target::managed::{FindError, ManagedError};
+use target::placement::PlacementError;
 use target::pooler::PoolerError;
 use target::redis::RedisError;
 use target::settings::SettingsError;
@@ -68,6 +69,7 @@ lab_error_from!(
     FindError,
     ManagedError,
     PlaceError,
+    PlacementError,
     PoolerError,
     RecoverError,
     RedisError,
@@ -279,6 +281,21 @@ impl Classified for PoolerError {
     }
 }
 
+impl Classified for PlacementError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Text(_) | Self::NotAllowed { .. } => Class::Usage,
+            Self::NotHere
+            | Self::Unknown(_)
+            | Self::Refused { .. }
+            | Self::Moved { .. }
+            | Self::Asleep(_) => Class::Missing,
+            Self::Gone(_) => Class::Unreachable,
+            Self::Keeper(_) => Class::Child,
+        }
+    }
+}
+
 impl Classified for RecoverError {
     fn class(&self) -> Class {
         match self {
@@ -342,7 +359,7 @@ impl Classified for WorkloadError {
 impl Classified for EngineError {
     fn class(&self) -> Class {
         match self {
-            Self::Plan(_) | Self::SocketPath { .. } => Class::Usage,
+            Self::Plan(_) | Self::Cpu { .. } | Self::SocketPath { .. } => Class::Usage,
             Self::OpenFiles { .. } | Self::Driver { .. } | Self::System { .. } => Class::Missing,
             Self::Setup(_) => Class::Refused,
             Self::SetupTimeout { .. } => Class::Unreachable,

@@ -8,6 +8,7 @@ use engine::{DriverChoice, Timeline, Until};
 use serde::{Deserialize, Serialize};
 use target::change::Change;
 use target::managed::Via;
+use target::placement::Cpus;
 use target::pooler;
 use target::settings::Wanted;
 use workloads::Clients;
@@ -45,6 +46,8 @@ pub struct Setup {
     pub transactions: bool,
     /// Which driver moves the bytes.
     pub driver: DriverChoice,
+    /// Where client threads and servers run.
+    pub placement: Placement,
     /// Seed of all randomness.
     pub seed: u64,
     /// What counts, and what is waited for.
@@ -131,6 +134,54 @@ pub enum Server {
     Target(At),
     /// A process of ours that answers at once: what is measured is the load generator.
     Sink,
+}
+
+/// Where client threads and a managed server run; by default wherever the system likes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Placement {
+    /// CPUs of client threads, one for each by turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Cpus>,
+    /// CPUs of the processes of managed servers, alike for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<Cpus>,
+    /// Whether nothing else uses the CPUs of client threads; so it is where the server is put on others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
+    /// Whether idle CPUs are kept from sleeping.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub awake: bool,
+}
+
+impl Placement {
+    /// How long a client thread that has nothing to do looks for news before it sleeps, where each has a CPU for itself.
+    const SPIN: Duration = Duration::from_micros(50);
+    /// Clients of a thread from which on it does: with 8 it cost speed where it was measured (docs/placement.md).
+    const CLIENTS_TO_SPIN: usize = 32;
+
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let clients = self.clients.as_ref().map(|cpus| format!("clients on CPU {cpus}"));
+        let server = self.server.as_ref().map(|cpus| format!("server on CPU {cpus}"));
+        let awake = self.awake.then(|| "idle CPUs kept awake".to_owned());
+        let parts: Vec<String> = [clients, server, awake].into_iter().flatten().collect();
+        if parts.is_empty() { "wherever the system likes".to_owned() } else { parts.join(", ") }
+    }
+
+    /// How long so many client threads look for news before they sleep: not at all unless each has a CPU for itself and
+    /// many clients, and the server has other CPUs.
+    #[must_use]
+    pub fn spin(&self, threads: usize, clients_in_all: usize) -> Duration {
+        let Some(clients) = &self.clients else { return Duration::ZERO };
+        let apart = match &self.server {
+            Some(server) => clients.is_apart_from(server),
+            None => self.alone,
+        };
+        let many = clients_in_all >= Self::CLIENTS_TO_SPIN * threads;
+        if apart && many && threads <= clients.count() { Self::SPIN } else { Duration::ZERO }
+    }
 }
 
 /// How transactions are asked for.

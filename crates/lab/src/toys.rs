@@ -15,7 +15,7 @@ use crate::factors::{Factor, Known};
 use crate::measure::{Keep, measure};
 use crate::plan::PlannedRun;
 use crate::runner::{Judged, judge_and_record, planned};
-use crate::setup::{At, Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Connection, Counting, Load, Placement, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::values::whole;
 
@@ -167,6 +167,7 @@ fn setup() -> Setup {
         statements: false,
         transactions: false,
         driver: DriverChoice::Auto,
+        placement: Placement::default(),
         seed: 1,
         counting: Counting::EXPERIMENT,
     }

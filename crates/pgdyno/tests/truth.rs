@@ -58,6 +58,8 @@ impl Bench {
     ) -> (Measured, Histogram) {
         let plan = Plan {
             threads: 1,
+            cpus: None,
+            spin: 0,
             driver,
             load,
             warmup: 0,
@@ -174,6 +176,7 @@ fn the_drop_in_measures_the_same() {
             statements: true,
             transactions: false,
             driver: DriverChoice::Auto,
+            placement: lab::setup::Placement::default(),
             seed: 1,
             counting: Counting::PGBENCH,
         };

@@ -152,6 +152,7 @@ impl<D: Driver> ClientLoop<D> {
         }
         if progress.cpu_at_start.is_none() && now >= progress.window.measured {
             progress.cpu_at_start = Some(driver.cpu());
+            progress.spun_at_start = driver.spun();
         }
         if thread.tally.all_over() && !std::mem::replace(&mut coordination.told_idle, true) {
             coordination.report(Report::Idle { at: thread.tally.over_since });
@@ -160,6 +161,7 @@ impl<D: Driver> ClientLoop<D> {
             progress.drain();
             let cost = &mut thread.recorder.figures.cost;
             cost.cpu = progress.cpu_at_start.map(|start| driver.cpu().since(start)).unwrap_or_default();
+            cost.spun = driver.spun().saturating_sub(progress.spun_at_start);
             cost.measured = progress.window.end.saturating_sub(progress.window.measured);
         }
     }

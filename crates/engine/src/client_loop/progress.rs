@@ -31,6 +31,8 @@ pub(super) struct Progress {
     pub(super) stopped: bool,
     /// What the thread had used when the measured part began.
     pub(super) cpu_at_start: Option<Cpu>,
+    /// How long it had looked for news by then, ns.
+    pub(super) spun_at_start: Time,
 }
 
 impl Progress {
@@ -41,6 +43,7 @@ impl Progress {
             connect_deadline: now.saturating_add(plan.connect_timeout),
             stopped: false,
             cpu_at_start: None,
+            spun_at_start: 0,
             plan,
         }
     }

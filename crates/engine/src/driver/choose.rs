@@ -1,6 +1,7 @@
 //! Which driver moves a thread's bytes.
 
 use super::{Epoch, Portable};
+use crate::client::Time;
 use crate::error::EngineError;
 use crate::plan::DriverChoice;
 
@@ -17,7 +18,7 @@ pub(crate) enum Chosen {
     Uring(super::Uring),
 }
 
-/// Makes the driver of the calling thread.
+/// Makes the driver of the calling thread, which looks for news for `spin` ns before it sleeps.
 ///
 /// # Errors
 /// When the one asked for, or any, cannot be had.
@@ -25,41 +26,44 @@ pub(crate) fn choose(
     wish: DriverChoice,
     clients: usize,
     connections: usize,
+    spin: Time,
     epoch: Epoch,
 ) -> Result<Chosen, EngineError> {
     let portable = |note| {
         let driver =
-            Portable::new(connections, epoch).map_err(EngineError::system("set up epoll or kqueue"))?;
+            Portable::new(connections, spin, epoch).map_err(EngineError::system("set up epoll or kqueue"))?;
         Ok(Chosen::Portable(driver, note))
     };
     match wish {
         DriverChoice::Portable => portable(None),
         DriverChoice::Auto if clients < MANY => portable(None),
-        DriverChoice::Auto => match uring(connections, epoch) {
+        DriverChoice::Auto => match uring(connections, spin, epoch) {
             Ok(driver) => Ok(driver),
             Err(why) => {
                 portable(Some(format!("io_uring cannot be had here ({why}); the portable driver is used")))
             }
         },
-        DriverChoice::IoUring => uring(connections, epoch).map_err(|why| EngineError::Driver { why }),
+        DriverChoice::IoUring => uring(connections, spin, epoch).map_err(|why| EngineError::Driver { why }),
     }
 }
 
 #[cfg(target_os = "linux")]
-fn uring(connections: usize, epoch: Epoch) -> Result<Chosen, String> {
-    super::Uring::new(connections, epoch).map(Chosen::Uring).map_err(|error| match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => {
-            "it is forbidden: see the sysctl kernel.io_uring_disabled, or the container's seccomp profile"
-                .to_owned()
+fn uring(connections: usize, spin: Time, epoch: Epoch) -> Result<Chosen, String> {
+    super::Uring::new(connections, spin, epoch).map(Chosen::Uring).map_err(|error| {
+        match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => {
+                "it is forbidden: see the sysctl kernel.io_uring_disabled, or the container's seccomp profile"
+                    .to_owned()
+            }
+            Some(libc::ENOSYS) => "the kernel does not have it".to_owned(),
+            Some(libc::EINVAL) => "the kernel is too old: 6.1 or later is needed".to_owned(),
+            Some(libc::ENOMEM) => "the limit of locked memory is too low (ulimit -l)".to_owned(),
+            _ => error.to_string(),
         }
-        Some(libc::ENOSYS) => "the kernel does not have it".to_owned(),
-        Some(libc::EINVAL) => "the kernel is too old: 6.1 or later is needed".to_owned(),
-        Some(libc::ENOMEM) => "the limit of locked memory is too low (ulimit -l)".to_owned(),
-        _ => error.to_string(),
     })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn uring(_connections: usize, _epoch: Epoch) -> Result<Chosen, String> {
+fn uring(_connections: usize, _spin: Time, _epoch: Epoch) -> Result<Chosen, String> {
     Err("only Linux has it".to_owned())
 }

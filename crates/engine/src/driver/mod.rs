@@ -70,6 +70,9 @@ pub(crate) trait Driver {
     /// Closes at once; no event of this connection follows.
     fn close(&mut self, conn: Conn);
 
+    /// Time it spent looking for news before it slept, ns.
+    fn spun(&self) -> Time;
+
     /// Sleeps until something happened or `until` has come; it is `now`.
     ///
     /// # Errors

@@ -91,7 +91,10 @@ pub struct OwnCost {
     pub user_ns: u64,
     /// System CPU of the engine's threads in the measured part, ns.
     pub system_ns: u64,
-    /// Largest share (0..=1) of the measured part that a single thread spent running.
+    /// Of the measured part, how long threads looked for news before they slept, over all of them, ns. It is among their
+    /// CPU time, unless the system took the CPU away.
+    pub spun_ns: u64,
+    /// Largest share (0..=1) of the measured part that a single thread spent running, not looking for news.
     pub busiest_thread: f64,
     /// How late timers fired.
     pub timer_lateness: Histogram,
@@ -108,6 +111,10 @@ pub struct Measured {
     pub driver: &'static str,
     /// Why it was not the better one, if so.
     pub driver_note: Option<String>,
+    /// CPUs its threads were kept on, by thread; empty where they were free.
+    pub cpus: Vec<usize>,
+    /// How long they looked for news before they slept, ns; 0 for not at all.
+    pub spin: Time,
     /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end.
     pub elapsed: Time,
     /// From the start of the run until all clients were ready, ns.

@@ -84,6 +84,8 @@ impl StatementTally {
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCost {
     pub(crate) cpu: Cpu,
+    /// How long it looked for news before it slept; most of that is CPU time.
+    pub(crate) spun: Time,
     /// Length of the measured part, ns.
     pub(crate) measured: Time,
     pub(crate) timer_lateness: Histogram,
@@ -96,8 +98,10 @@ impl ThreadCost {
     pub(crate) fn merge_into(&self, own: &mut OwnCost) {
         own.user_ns += self.cpu.user_ns;
         own.system_ns += self.cpu.system_ns;
+        own.spun_ns += self.spun;
         if self.measured > 0 {
-            let share = (self.cpu.user_ns + self.cpu.system_ns) as f64 / self.measured as f64;
+            let busy = (self.cpu.user_ns + self.cpu.system_ns).saturating_sub(self.spun);
+            let share = busy as f64 / self.measured as f64;
             own.busiest_thread = own.busiest_thread.max(share.min(1.0));
         }
         own.timer_lateness.add(&self.timer_lateness);

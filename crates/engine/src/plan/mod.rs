@@ -97,6 +97,11 @@ pub enum Until {
 pub struct Plan {
     /// OS threads; at least 1. No more are started than there are clients.
     pub threads: usize,
+    /// CPUs the load threads are kept on, one for each by turns; `None` leaves them to the system. Linux only.
+    pub cpus: Option<Vec<usize>>,
+    /// How long a thread that has nothing to do looks for news before it sleeps, ns; 0 for not at all. For threads that
+    /// have a CPU each, and that to themselves: at most [`Plan::LONGEST_SPIN`].
+    pub spin: Time,
     /// Preferred driver.
     pub driver: DriverChoice,
     /// How load is offered.
@@ -128,4 +133,9 @@ pub struct Plan {
     pub scripts: usize,
     /// Number of statements clients may report; 0 when statement latencies are not wanted.
     pub statements: usize,
+}
+
+impl Plan {
+    /// Longest [`Plan::spin`], ns.
+    pub const LONGEST_SPIN: Time = 1_000_000;
 }

@@ -42,6 +42,7 @@ pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Engi
     if plan.until == Until::PerClient(0) {
         return refuse("each client must have at least one transaction to do");
     }
+    super::cpus::check(plan, plan.threads.min(clients.len()))?;
     // A workload's own gaps may all be 0: what is asked for is then as much as the clients can.
     if plan.gaps.is_none()
         && let Load::Rate(rate) = plan.load

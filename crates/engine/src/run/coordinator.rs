@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use super::assign::Recycle;
+use super::cpus;
 use super::merge::Merge;
 use super::outages::Outages;
 use crate::client::Time;
@@ -78,7 +79,11 @@ impl<'a> Coordinator<'a> {
             lead,
             threads: Threads { count, notifiers, ready: 0, idle: 0, idle_since: 0, accounted: 0, gone: 0 },
             gathered: Gathered {
-                measured: Measured::default(),
+                measured: Measured {
+                    cpus: (0..count).filter_map(|thread| cpus::of_thread(plan, thread)).collect(),
+                    spin: plan.spin,
+                    ..Measured::default()
+                },
                 figures: Vec::with_capacity(count),
                 merge: Merge::new(plan.scripts, seconds),
                 outages: Outages::default(),

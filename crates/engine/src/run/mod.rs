@@ -2,6 +2,7 @@
 
 mod assign;
 mod coordinator;
+mod cpus;
 mod merge;
 mod outages;
 
@@ -23,6 +24,8 @@ use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::stop::Stop;
 
+/// What the names of load threads begin with; their number follows.
+pub const LOAD_THREAD: &str = "load-";
 /// Batches of a thread's outbox that may be under way.
 const BATCHES: usize = 64;
 /// How often a stop from outside is looked for.
@@ -61,7 +64,7 @@ pub fn run(
     thread::scope(|scope| {
         let mut refused = None;
         for assignment in assignments {
-            let name = format!("load-{}", assignment.thread);
+            let name = format!("{LOAD_THREAD}{}", assignment.thread);
             // Made here, so that a thread that could not be started counts as gone as well.
             let farewell = Farewell(assignment.reports.clone());
             let body = move || {
@@ -93,13 +96,15 @@ impl Drop for Farewell {
 /// The life of one load thread.
 fn drive(assignment: Assignment<'_>, epoch: Epoch, reports: &Sender<Report>) {
     let clients = assignment.clients.len();
-    let outcome =
-        choose(assignment.plan.driver, clients, assignment.connections(), epoch).and_then(|chosen| {
-            match chosen {
-                Chosen::Portable(driver, note) => turn_to_the_end(ClientLoop::new(driver, note, assignment)),
-                #[cfg(target_os = "linux")]
-                Chosen::Uring(driver) => turn_to_the_end(ClientLoop::new(driver, None, assignment)),
-            }
+    let plan = assignment.plan;
+    let outcome = cpus::of_thread(plan, assignment.thread)
+        .map_or(Ok(()), cpus::keep_on)
+        // Its memory after that, so that it is near.
+        .and_then(|()| choose(plan.driver, clients, assignment.connections(), plan.spin, epoch))
+        .and_then(|chosen| match chosen {
+            Chosen::Portable(driver, note) => turn_to_the_end(ClientLoop::new(driver, note, assignment)),
+            #[cfg(target_os = "linux")]
+            Chosen::Uring(driver) => turn_to_the_end(ClientLoop::new(driver, None, assignment)),
         });
     if let Err(error) = outcome {
         let _ = reports.send(Report::Failed { error });

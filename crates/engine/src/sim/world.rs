@@ -216,6 +216,10 @@ impl Driver for SimDriver<'_, '_> {
         }
     }
 
+    fn spun(&self) -> Time {
+        0
+    }
+
     fn wait(&mut self, _now: Time, _until: Time) -> io::Result<()> {
         Ok(())
     }

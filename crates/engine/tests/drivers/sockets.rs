@@ -38,6 +38,80 @@ fn threads_and_clients_do_their_transactions_over_unix_and_tcp() {
     }
 }
 
+/// CPUs this process may use.
+#[cfg(target_os = "linux")]
+fn allowed() -> Vec<usize> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let set = sched_getaffinity(None).unwrap();
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_stay_on_their_cpus_and_look_for_news_before_they_sleep() {
+    let server = Live::unix(Manners::default());
+    let cpus = allowed();
+    for (threads, spin) in [(1, 0), (1, 200_000), (cpus.len().min(2), 200_000)] {
+        let plan = Plan { threads, cpus: Some(cpus.clone()), spin, until: Until::PerClient(300), ..plan() };
+        let clients = askers(4, &server.address, b"some request");
+        let measured = run(&plan, clients, &mut (), &Stop::new()).unwrap();
+        assert_eq!((measured.totals().ok, &measured.cpus[..], measured.spin), (1200, &cpus[..threads], spin));
+        assert_eq!(measured.own.spun_ns > 0, spin > 0, "{}", measured.own.spun_ns);
+    }
+    // The caller's thread stays free.
+    assert_eq!(allowed(), cpus);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_that_look_for_news_keep_a_schedule_and_an_end() {
+    let server = Live::unix(Manners::default());
+    let rate = Rate { per_second: 500.0, arrivals: Arrivals::Uniform, timeline: Timeline::Global };
+    let plan = Plan {
+        cpus: Some(allowed()[..1].to_vec()),
+        spin: 100_000,
+        load: Load::Rate(rate),
+        until: Until::Elapsed(SECOND / 2),
+        ..plan()
+    };
+    let clients = askers(4, &server.address, b"some request");
+    let measured = run(&plan, clients, &mut (), &Stop::new()).unwrap();
+    let totals = measured.totals();
+    assert_eq!((totals.ok, totals.unfinished), (250, 0));
+    // It slept between arrivals.
+    assert!(measured.own.spun_ns < SECOND / 4, "{}", measured.own.spun_ns);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn large_messages_go_both_ways_while_news_are_looked_for() {
+    let server = Live::unix(Manners::default());
+    let spinning = Plan { cpus: Some(vec![allowed()[0]]), spin: 50_000, ..plan() };
+    let plan = Plan { until: Until::PerClient(5), ..spinning };
+    let clients = askers(3, &server.address, &numbered(3_000_000));
+    let measured = run(&plan, clients, &mut (), &Stop::new()).unwrap();
+    assert_eq!((measured.totals().ok, measured.totals().bytes), (15, 45_000_000));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn cpus_that_cannot_be_had_are_refused_before_anything_is_connected() {
+    let cpus = allowed();
+    let cases = [
+        (Some(vec![9_999]), 0, 1, "cannot be kept on CPU 9999: this process may use"),
+        (Some(Vec::new()), 0, 1, "its list of CPUs for load threads is empty"),
+        (None, 1_000, 1, "need CPUs of their own"),
+        (Some(vec![cpus[0]]), 1_000, 2, "need a CPU each, and have 1"),
+        (Some(vec![cpus[0]]), 2_000_000, 1, "for 1000000 ns at most"),
+    ];
+    for (cpus, spin, threads, wanted) in cases {
+        let plan = Plan { cpus, spin, threads, ..plan() };
+        let nowhere = Address::Unix("/nowhere/at/all".into());
+        let error = run(&plan, askers(2, &nowhere, b"x"), &mut (), &Stop::new()).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
 #[test]
 fn large_messages_go_both_ways() {
     let server = Live::unix(Manners::default());

@@ -212,6 +212,8 @@ pub fn askers(count: usize) -> Vec<Box<dyn Client>> {
 pub fn plan() -> Plan {
     Plan {
         threads: 1,
+        cpus: None,
+        spin: 0,
         driver: engine::DriverChoice::Auto,
         load: Load::Closed,
         warmup: 0,

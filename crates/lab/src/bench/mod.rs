@@ -25,7 +25,7 @@ use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity,
     try_results,
 };
-use crate::setup::{At, Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Connection, Counting, Load, Placement, Server, Setup};
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
@@ -168,6 +168,7 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
         statements: options.statements,
         transactions: false,
         driver: options.driver,
+        placement: Placement::default(),
         seed: options.seed,
         counting: Counting::BENCH,
     }

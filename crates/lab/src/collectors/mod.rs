@@ -5,6 +5,7 @@
 //! never reset: snapshots are subtracted.
 
 mod host;
+mod placement;
 mod postgres;
 
 pub(crate) use postgres::Counters;
@@ -56,6 +57,9 @@ pub struct Watched<'a> {
 pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
     // The host first: its counters run on while others ask.
     let mut list: Vec<Box<dyn Collector>> = vec![Box::new(host::Host::new(watched.server))];
+    if let Some(server) = watched.server {
+        list.push(Box::new(placement::Placement::new(server)));
+    }
     if let Some(sql) = watched.sql {
         list.push(Box::new(postgres::Postgres::new(sql)));
     }

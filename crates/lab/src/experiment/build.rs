@@ -21,6 +21,7 @@ use super::values::List;
 use super::variables;
 use super::written::{self, Length};
 use crate::factors::{self, Changes, Known, factor};
+use crate::setup::Placement;
 use crate::values::{described, text, whole};
 use target::change::Change;
 use target::pooler;
@@ -54,12 +55,13 @@ impl Builder<'_, '_> {
         let changes = self.changes(written.change);
         let servers = self.servers(written.server);
         let builds = self.builds(written.version);
+        let placements = self.placements(written.placement);
         let prepare = self.prepare(written.prepare);
         let known = Known {
             preparation: Some(&prepare),
             servers: servers.keys().cloned().collect(),
             builds: builds.keys().cloned().collect(),
-            ..known(&workloads, &poolers, &changes)
+            ..known(&workloads, &poolers, &changes, &placements)
         };
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
@@ -86,6 +88,7 @@ impl Builder<'_, '_> {
             compare: written.compare.map(|compare| self.compare(compare, &known)),
             poolers: poolers.clone(),
             changes: changes.clone(),
+            placements: placements.clone(),
             workloads,
             factors,
             beside,
@@ -312,6 +315,16 @@ impl Builder<'_, '_> {
         written
     }
 
+    fn placements(&mut self, written: BTreeMap<String, Placement>) -> BTreeMap<String, Placement> {
+        self.names_are_names("placement", "a placement");
+        for name in written.keys().filter(|name| factors::PLACES.contains(&name.as_str())) {
+            let message = format!("a placement cannot be called `{name}`");
+            let hint = "that is one of pgdyno's own; give yours another name";
+            self.document.wrong_key(&["placement", name], message, Some(hint));
+        }
+        written
+    }
+
     fn changes(&mut self, written: BTreeMap<String, BTreeMap<String, written::OwnChange>>) -> Changes {
         self.names_are_names("change", "a change");
         let mut changes = Changes::new();
@@ -437,7 +450,7 @@ impl Builder<'_, '_> {
 
     fn beside(&mut self, written: written::Beside, workloads: &[NamedWorkload]) -> Factors {
         let mut factors = Factors::of([]);
-        let known = known(workloads, &BTreeMap::new(), &Changes::new());
+        let known = known(workloads, &BTreeMap::new(), &Changes::new(), &BTreeMap::new());
         self.vary(&mut factors, &["beside", "workload"], &written.workload, &known);
         if let Some(clients) = &written.clients {
             self.vary(&mut factors, &["beside", "clients"], clients, &known);
@@ -615,8 +628,9 @@ pub(super) fn known<'w>(
     workloads: &'w [NamedWorkload],
     poolers: &BTreeMap<String, pooler::Options>,
     changes: &Changes,
+    placements: &BTreeMap<String, Placement>,
 ) -> Known<'w> {
     let workloads = workloads.iter().map(|workload| (workload.name.as_str(), &workload.spec));
-    let (poolers, changes) = (poolers.clone(), changes.clone());
-    Known { workloads: workloads.collect(), poolers, changes, ..Known::default() }
+    let (poolers, changes, placements) = (poolers.clone(), changes.clone(), placements.clone());
+    Known { workloads: workloads.collect(), poolers, changes, placements, ..Known::default() }
 }

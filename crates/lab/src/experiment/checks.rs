@@ -86,7 +86,7 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
         "settings" => settings,
         _ => file.factors.levels(key).iter().map(String::as_str).collect(),
     };
-    let known = known(&file.workloads, &file.poolers, &file.changes);
+    let known = known(&file.workloads, &file.poolers, &file.changes, &file.placements);
     if levels.is_empty() && key != "settings" && factor(key, &known).is_none() {
         let listed = file.factors.all().iter().filter(|(_, levels)| levels.len() > 1);
         let known: Vec<&str> = ["settings"].into_iter().chain(listed.map(|(key, _)| key.as_str())).collect();

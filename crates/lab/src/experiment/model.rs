@@ -10,6 +10,7 @@ use workloads::{Preparation, Spec};
 use super::factors::Factors;
 use super::target_spec::TargetSpec;
 use crate::factors::Changes;
+use crate::setup::Placement;
 use target::pooler;
 use target::settings::Wanted;
 
@@ -42,6 +43,8 @@ pub struct ExperimentFile {
     pub(crate) builds: BTreeMap<String, PathBuf>,
     /// Changes of one's own.
     pub(crate) changes: Changes,
+    /// Placements by name.
+    pub(crate) placements: BTreeMap<String, Placement>,
     /// Poolers by name.
     pub(crate) poolers: BTreeMap<String, pooler::Options>,
     /// Base first; empty when nothing is compared.

@@ -13,6 +13,7 @@ use workloads::{Preparation, Spec, fields};
 
 use super::model::CellOrder;
 use super::values::{List, Time, Whole, share, time};
+use crate::setup::Placement;
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
@@ -42,6 +43,7 @@ pub(super) struct File {
     pub(super) version: BTreeMap<String, Version>,
     pub(super) pooler: BTreeMap<String, pooler::Options>,
     pub(super) change: BTreeMap<String, BTreeMap<String, OwnChange>>,
+    pub(super) placement: BTreeMap<String, Placement>,
     pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
     pub(super) load: Load,
     pub(super) measure: Measure,
@@ -154,6 +156,7 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
         ("version.NAME", fields::<Version>()),
         ("pooler.NAME", fields::<pooler::Options>()),
         ("change.NAME.LEVEL", fields::<OwnChange>()),
+        ("placement.NAME", fields::<Placement>()),
         ("load", fields::<Load>()),
         ("load.users", fields::<Users>()),
         ("full", fields::<Full>()),

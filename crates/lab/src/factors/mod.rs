@@ -6,6 +6,7 @@ mod connection;
 mod data;
 mod mode;
 mod option;
+mod placement;
 mod rate;
 mod server;
 mod settings;
@@ -23,7 +24,8 @@ use workloads::{Preparation, Spec};
 pub(crate) use self::connection::ways;
 pub(crate) use self::data::with_data;
 pub(crate) use self::option::with_options;
-use crate::setup::{Arm, Setup};
+pub(crate) use self::placement::NAMES as PLACES;
+use crate::setup::{Arm, Placement, Setup};
 
 /// What the names of levels stand for.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +44,8 @@ pub struct Known<'a> {
     pub poolers: BTreeMap<String, pooler::Options>,
     /// Changes of one's own: by the factor's name and the level's.
     pub changes: Changes,
+    /// Placements by their names.
+    pub placements: BTreeMap<String, Placement>,
 }
 
 /// Changes of one's own: by the name of the factor, and of its level.
@@ -95,7 +99,7 @@ pub trait Factor: Sync {
 }
 
 /// The list. Levels are applied in its order.
-pub const FACTORS: [&dyn Factor; 12] = [
+pub const FACTORS: [&dyn Factor; 13] = [
     &server::OneOfServers,
     &version::Version,
     &workload::Workload,
@@ -107,6 +111,7 @@ pub const FACTORS: [&dyn Factor; 12] = [
     &threads::Threads,
     &rate::Rate,
     &connection::Way,
+    &placement::Places,
     &settings::Settings,
 ];
 

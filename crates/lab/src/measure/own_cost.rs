@@ -22,6 +22,10 @@ pub(super) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     add("client_cpu_pct", (available_us > 0.0).then(|| 100.0 * cpu_us / available_us));
     add("client_busiest_thread_pct", Some(own.busiest_thread * 100.0));
     let us = |histogram: &Histogram, q| histogram.quantile_ns(q).map(|ns| ns as f64 / 1e3);
+    if measured.spin > 0 {
+        add("client_spin_us", Some(measured.spin as f64 / 1e3));
+        add("client_spun_s", Some(own.spun_ns as f64 / 1e9));
+    }
     add("timer_lateness_p50_us", us(&own.timer_lateness, 0.5));
     add("timer_lateness_p99_us", us(&own.timer_lateness, 0.99));
     add("client_turn_p99_us", us(&own.turn, 0.99));

@@ -14,6 +14,8 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
     let gaps = setup.load.rate().filter(|_| counting.own_gaps).and_then(|rate| workload.gaps(rate, clients));
     Plan {
         threads: clients.threads,
+        cpus: setup.placement.clients.as_ref().map(|cpus| cpus.iter().collect()),
+        spin: nanoseconds(setup.placement.spin(clients.threads, clients.count)),
         driver: setup.driver,
         load: match setup.load {
             Load::Closed => engine::Load::Closed,

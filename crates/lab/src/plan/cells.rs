@@ -93,6 +93,7 @@ impl Content {
             arms: &self.arms,
             poolers: self.poolers.clone(),
             changes: self.changes.clone(),
+            placements: self.placements.clone(),
         }
     }
 

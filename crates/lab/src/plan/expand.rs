@@ -110,6 +110,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         builds: builds(file)?,
         poolers: file.poolers.clone(),
         changes: file.changes.clone(),
+        placements: file.placements.clone(),
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
             factor: compare.factor.clone(),
             base: compare.base.clone(),

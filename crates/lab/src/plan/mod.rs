@@ -30,7 +30,7 @@ pub use order::Scheme;
 
 use crate::experiment::{Build, CellOrder, TargetSpec};
 use crate::factors::{Changes, with_options};
-use crate::setup::{Arm, Setup};
+use crate::setup::{Arm, Placement, Setup};
 
 /// An experiment, expanded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +97,9 @@ pub struct Content {
     /// Changes of one's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: Changes,
+    /// Placements by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub placements: BTreeMap<String, Placement>,
     /// What is compared.
     pub compare: Option<PlannedComparison>,
     /// Kind of load.

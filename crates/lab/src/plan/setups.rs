@@ -12,7 +12,7 @@ use super::{Content, Plan, PlannedLoad, PlannedPreparation, PlannedRun};
 use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
 use crate::factors::{self, factor, with_options};
-use crate::setup::{Arm, At, Connection, Counting, Load, Server, Setup};
+use crate::setup::{Arm, At, Connection, Counting, Load, Placement, Server, Setup};
 
 impl Content {
     /// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
@@ -43,6 +43,7 @@ impl Content {
             statements: false,
             transactions: false,
             driver: DriverChoice::Auto,
+            placement: Placement::default(),
             seed: 0,
             counting: Counting::EXPERIMENT,
         };

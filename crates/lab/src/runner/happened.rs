@@ -38,6 +38,10 @@ pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
     if measured.outages_dropped > 0 {
         add("outage", not_kept(measured.outages_dropped, "outage"));
     }
+    if measured.spin > 0 {
+        let us = measured.spin / 1000;
+        add("placement", format!("client threads looked for news for up to {us} µs before they slept"));
+    }
     for abort in &measured.aborts {
         add("abort", format!("client {}: {abort}", abort.client));
     }

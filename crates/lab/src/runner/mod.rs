@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use ::record::{Doubt, Reason, Run, RunEvent, Validity};
 use engine::{Observer, Second, Time};
 use results::{Finished, Spool};
+use target::placement::Placed;
 use target::sink::Sink;
 use target::{Heeded, Stop};
 use workloads::Places;
@@ -34,7 +35,7 @@ use crate::collectors::{self, Watched};
 use crate::error::{Class, LabError};
 use crate::measure::{Keep, Measured, NotStarted, measure};
 use crate::plan::PlannedRun;
-use crate::setup::{At, Server, Setup};
+use crate::setup::{At, Placement, Server, Setup};
 use crate::strategies::Cause;
 
 /// Which steps are wanted around a measurement.
@@ -149,6 +150,9 @@ impl<'a> Runner<'a> {
         let mut record = planned(run, setup);
         self.switch_to(setup)?;
         self.connect_by(setup, &mut record)?;
+        if setup.placement != Placement::default() {
+            record.events.push(event("placement", setup.placement.words()));
+        }
         if care.settle {
             self.settle(setup, &mut record)?;
         }
@@ -304,6 +308,11 @@ impl<'a> Runner<'a> {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.target.postmaster()),
             _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "")),
+        };
+        // Let go again when the load is over.
+        let _placed = match (&setup.server, &stage) {
+            (Server::Target(_), Some(stage)) => stage.place(&setup.placement)?,
+            _ => Placed::default(),
         };
         let sql = match &mut stage {
             Some(stage) if care.counters => Some(stage.control()? as _),

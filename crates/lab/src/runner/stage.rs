@@ -10,7 +10,7 @@ use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
 use crate::experiment::TargetSpec;
-use crate::setup::{Arm, Connection};
+use crate::setup::{Arm, Connection, Placement};
 use target::Stop;
 use target::Target;
 use target::change::{self, Change};
@@ -18,6 +18,7 @@ use target::child::{Account, Watchdog};
 use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
 use target::managed::{Choice, Options as ManagedOptions, Via};
+use target::placement::Placed;
 use target::pooler::{self, Pooler};
 use target::redis::{self, Redis, RedisControl};
 use target::settings::journal::Recovered;
@@ -272,6 +273,24 @@ impl Stage {
             Some(redis) => Places::from(postgres).with(Places::REDIS, ServerPlace::Redis(redis.clone())),
             None => postgres.into(),
         }
+    }
+
+    /// Puts the servers where they are wanted, until what is given back is dropped.
+    pub(crate) fn place(&self, placement: &Placement) -> Result<Placed, LabError> {
+        if placement.server.is_some() && self.target.postmaster().is_none() {
+            return Err(LabError::failed(
+                Class::Usage,
+                "a server given by a connection string cannot be put on CPUs: pgdyno sees only its SQL",
+                "leave `server` out of the placement, or use a managed server",
+            ));
+        }
+        let members = [
+            self.target.postmaster(),
+            self.redis.as_ref().map(Redis::pid),
+            self.pooler.as_ref().map(|used| used.pooler.pid()),
+        ];
+        let roots: Vec<u32> = members.into_iter().flatten().collect();
+        Ok(Placed::begin(&self.watchdog, &roots, placement.server.as_ref(), placement.awake)?)
     }
 
     /// Brings the server to these settings, read back and verified.

@@ -19,6 +19,7 @@ use super::order::Order;
 use super::stopping::{Cause, Escalation};
 use super::{Program, StopWay};
 use crate::host::proc::processes;
+use crate::placement::{KEEPER_ARGUMENT, keeper_main};
 
 /// Exit code when the orders cannot be read or the program cannot be started, as a shell's "command not found".
 const NOT_STARTED: i32 = 127;
@@ -30,6 +31,11 @@ const MEMBERS_PAUSE: Duration = Duration::from_millis(20);
 /// Returns the exit code to end with: the child's own, or 128 + the signal that ended it.
 #[must_use]
 pub fn watchdog_main(args: &[OsString]) -> i32 {
+    if let [first, duties @ ..] = args
+        && first == KEEPER_ARGUMENT
+    {
+        return keeper_main(duties);
+    }
     let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return NOT_STARTED };
     let mut lifeline = File::from(lifeline);
     match Order::parse(args).and_then(|order| start(&order).map(|pid| (order, pid))) {

@@ -3,6 +3,7 @@
 
 mod change;
 mod managed;
+mod placement;
 mod pooler;
 mod programs;
 mod redis;

@@ -1,7 +1,7 @@
 //! What tests of this crate need a program for: a watchdog (as `pgdyno watchdog …` is one), and an owner of a server
 //! that can be killed (`owner FOLDER` makes a server at home there, says its pid, and waits; `redis-owner FOLDER` a
 //! Redis server, and says its socket; `pooler-owner FOLDER PLACE` a pooler before the server whose socket is PLACE;
-//! `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
+//! `placement-owner PID CPUS` keeps a process on CPUs, and says the pid of its keeper; `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
 //! connection string or, at home there, by name, says `made`, and waits; a line on its standard input stops it as Ctrl-C would).
 
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use protocol::postgres::{Login, Place};
 use target::child::{WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use target::home::Home;
 use target::managed::{Cluster, ManagedError, Options};
+use target::placement::{Placed, PlacementError};
 use target::pooler::{self, Load, PoolMode, Pooler, PoolerError, Upstream};
 use target::redis::{Redis, RedisError};
 use target::settings::journal::{GUARD_ARGUMENT, guard_main};
@@ -33,6 +34,7 @@ fn main() {
         Some((first, rest)) if first == "pooler-owner" && rest.len() == 2 => {
             i32::from(own_pooler(&rest[0], &rest[1]).is_err())
         }
+        Some((first, [pid, cpus])) if first == "placement-owner" => i32::from(own_place(pid, cpus).is_err()),
         Some((first, [home, server, changes @ ..])) if first == "changer" => {
             let made = change(home, &server.to_string_lossy(), changes);
             made.map_or_else(
@@ -97,6 +99,15 @@ fn own_pooler(home: &OsString, server: &OsString) -> Result<(), PoolerError> {
     if let protocol::Address::Unix(socket) = pooler.place("postgres").address {
         let _ = writeln!(std::io::stdout(), "{} {}", pooler.pid(), socket.display());
     }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
+}
+
+fn own_place(pid: &OsString, cpus: &OsString) -> Result<(), PlacementError> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let pid = pid.to_string_lossy().parse().unwrap_or(0);
+    let placed = Placed::begin(&watchdog, &[pid], Some(&cpus.to_string_lossy().parse()?), false)?;
+    let _ = writeln!(std::io::stdout(), "{}", placed.keeper().unwrap_or(0));
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())
 }

@@ -35,6 +35,8 @@ fn run(command: Command, reply: &str, piece: usize) -> (Measured, Vec<u8>) {
     let clients = workload.clients(&places, wanted).unwrap();
     let plan = Plan {
         threads: 1,
+        cpus: None,
+        spin: 0,
         driver: DriverChoice::Auto,
         load: Load::Closed,
         warmup: 0,

@@ -12,6 +12,8 @@ use protocol::postgres::Place;
 pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
     Plan {
         threads: 1,
+        cpus: None,
+        spin: 0,
         driver: DriverChoice::Auto,
         load: Load::Closed,
         warmup: 0,

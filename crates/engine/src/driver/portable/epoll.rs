@@ -76,8 +76,8 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, socket, EventData::new_u64(token), flags(interest))?)
     }
 
-    /// Waits, and gives every socket that became ready to `found`.
-    pub(super) fn wait(&mut self, wait: Wait, mut found: impl FnMut(Ready)) -> io::Result<()> {
+    /// Waits, and gives every socket that became ready to `found`; whether anything happened.
+    pub(super) fn wait(&mut self, wait: Wait, mut found: impl FnMut(Ready)) -> io::Result<bool> {
         const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = match wait {
             Wait::Not => Some(&AT_ONCE),
@@ -101,7 +101,7 @@ impl Poller {
                 token => found(ready(token, event.flags)),
             }
         }
-        Ok(())
+        Ok(!self.events.is_empty())
     }
 
     fn arm(&mut self, at: u64) -> io::Result<()> {

@@ -78,8 +78,8 @@ impl Poller {
         self.add(socket, token, interest)
     }
 
-    /// Waits, and gives every socket that became ready to `found`.
-    pub(super) fn wait(&mut self, wait: Wait, mut found: impl FnMut(Ready)) -> io::Result<()> {
+    /// Waits, and gives every socket that became ready to `found`; whether anything happened.
+    pub(super) fn wait(&mut self, wait: Wait, mut found: impl FnMut(Ready)) -> io::Result<bool> {
         let timeout = match wait {
             Wait::Not => Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
             Wait::Until(at) => Some(until(at)),
@@ -113,7 +113,7 @@ impl Poller {
                 reads: 0,
             });
         }
-        Ok(())
+        Ok(!self.events.is_empty())
     }
 
     fn change(&self, changes: &[Event]) -> io::Result<()> {

@@ -98,6 +98,9 @@ pub(crate) struct Portable {
     outcomes: VecDeque<(Conn, u32, Result<(), io::Error>)>,
     retries: Vec<Retry>,
     buffer: Box<[u8]>,
+    /// How long news are looked for before sleeping, and how long they were so far, ns.
+    spin: Time,
+    spun: Time,
 }
 
 impl Portable {
@@ -105,7 +108,7 @@ impl Portable {
     ///
     /// # Errors
     /// When the system refuses a poller.
-    pub(crate) fn new(connections: usize, epoch: Epoch) -> io::Result<Self> {
+    pub(crate) fn new(connections: usize, spin: Time, epoch: Epoch) -> io::Result<Self> {
         Ok(Self {
             poller: Poller::new()?,
             epoch,
@@ -115,6 +118,8 @@ impl Portable {
             outcomes: VecDeque::new(),
             retries: Vec::new(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
+            spin,
+            spun: 0,
         })
     }
 
@@ -191,6 +196,19 @@ impl Portable {
             let interest = if blocked { Interest::ReadWrite } else { Interest::Read };
             if let Err(error) = self.poller.modify(fd.as_fd(), token(conn, socket.generation), interest) {
                 self.outcomes.push_back((conn, socket.generation, Err(error)));
+            }
+        }
+    }
+
+    /// Looks for news without sleeping; whether there are some, or it is `until`.
+    fn look(&mut self, now: Time, until: Time) -> io::Result<bool> {
+        let end = until.min(now.saturating_add(self.spin));
+        loop {
+            let woken = self.poller.wait(Wait::Not, |ready| self.ready.push_back(ready))?;
+            let time = self.epoch.now();
+            if woken || time >= end {
+                self.spun += time - now;
+                return Ok(woken || time >= until);
             }
         }
     }
@@ -357,7 +375,11 @@ impl Driver for Portable {
         *socket = Socket { generation: socket.generation.wrapping_add(1), sending, ..Socket::default() };
     }
 
-    fn wait(&mut self, _now: Time, until: Time) -> io::Result<()> {
+    fn spun(&self) -> Time {
+        self.spun
+    }
+
+    fn wait(&mut self, now: Time, until: Time) -> io::Result<()> {
         self.ready.extend(self.carried.drain(..));
         let until = self.retries.iter().map(|retry| retry.at).fold(until, Time::min);
         let wait = if !self.ready.is_empty() || !self.outcomes.is_empty() || until == 0 {
@@ -367,7 +389,9 @@ impl Driver for Portable {
         } else {
             Wait::Until(self.epoch.monotonic(until))
         };
-        self.poller.wait(wait, |ready| self.ready.push_back(ready))?;
+        if wait == Wait::Not || self.spin == 0 || !self.look(now, until)? {
+            self.poller.wait(wait, |ready| self.ready.push_back(ready))?;
+        }
         if !self.retries.is_empty() {
             self.retry_connects();
         }

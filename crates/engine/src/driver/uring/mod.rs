@@ -77,21 +77,25 @@ pub(crate) struct Uring {
     /// Something is to be done as soon as a send has completed.
     prompt: bool,
     wake: Arc<WakeFd>,
+    /// How long news are looked for before sleeping, and how long they were so far, ns.
+    spin: Time,
+    spun: Time,
 }
 
 impl Uring {
-    /// A driver for the calling thread with `connections` connections, none of them open.
+    /// A driver for the calling thread with `connections` connections, none of them open; it looks for news for `spin` ns
+    /// before it sleeps.
     ///
     /// # Errors
     /// When the system refuses a ring, or one of the things it must be able to do.
-    pub(crate) fn new(connections: usize, epoch: Epoch) -> io::Result<Self> {
+    pub(crate) fn new(connections: usize, spin: Time, epoch: Epoch) -> io::Result<Self> {
         let entries = (2 * connections).next_power_of_two().clamp(64, 4096) as u32;
-        let ring = IoUring::builder()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .setup_clamp()
-            .setup_cqsize(4 * entries)
-            .build(entries)?;
+        let mut builder = IoUring::builder();
+        builder.setup_single_issuer().setup_defer_taskrun().setup_clamp().setup_cqsize(4 * entries);
+        if spin > 0 {
+            builder.setup_taskrun_flag();
+        }
+        let ring = builder.build(entries)?;
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -111,6 +115,8 @@ impl Uring {
             silent: 0,
             prompt: false,
             wake,
+            spin,
+            spun: 0,
         };
         this.watch_wake();
         Ok(this)
@@ -234,8 +240,7 @@ impl Uring {
 
     /// Submits what was ordered, and takes what completes from `now` to `until`.
     fn enter(&mut self, now: Time, until: Time) -> io::Result<()> {
-        let silent = if std::mem::take(&mut self.prompt) { 0 } else { self.silent };
-        self.silent = 0;
+        let silent = if self.prompt { 0 } else { self.silent };
         let until = if silent > 0 { until.min(now.saturating_add(HELD_BACK)) } else { until };
         let outcome = if until == 0 {
             let orders = self.ring.submission().len() as u32;
@@ -258,15 +263,53 @@ impl Uring {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => {}
             Err(error) => return Err(error),
         }
+        self.take_completions();
+        Ok(())
+    }
+
+    fn forget_served(&mut self) {
         self.done.clear();
         self.served = 0;
+    }
+
+    fn take_completions(&mut self) {
         let taken = self.ring.completion().map(|entry| Done {
             token: entry.user_data(),
             result: entry.result(),
             flags: entry.flags(),
         });
         self.done.extend(taken);
-        Ok(())
+    }
+
+    /// Submits what was ordered, and looks for news until `until` without sleeping; whether there are some, or it is that time.
+    fn look(&mut self, now: Time, until: Time) -> io::Result<bool> {
+        self.enter(now, 0)?;
+        let start = self.epoch.now();
+        let end = until.min(start.saturating_add(self.spin));
+        while !self.has_news() {
+            let time = self.epoch.now();
+            if time >= end {
+                self.spun += time - start;
+                self.silent = self.silent.saturating_sub(self.done.len() as u32);
+                return Ok(time >= until);
+            }
+            // The system says when there is work to be done in a call; nobody is woken for it.
+            if self.ring.submission().taskrun() {
+                self.enter(time, 0)?;
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        self.spun += self.epoch.now() - start;
+        Ok(true)
+    }
+
+    /// Whether something completed that is worth a turn.
+    fn has_news(&self) -> bool {
+        let is_send = |done: &Done| parts(done.token).0 == Kind::Send;
+        (self.prompt && !self.done.is_empty())
+            || self.done.len() > self.silent as usize
+            || !self.done.iter().all(is_send)
     }
 }
 
@@ -329,9 +372,18 @@ impl Driver for Uring {
         }
     }
 
+    fn spun(&self) -> Time {
+        self.spun
+    }
+
     fn wait(&mut self, now: Time, until: Time) -> io::Result<()> {
         let until = if self.failed.is_empty() { until } else { 0 };
-        self.enter(now, until)
+        self.forget_served();
+        if self.spin == 0 || until <= now || !self.look(now, until)? {
+            self.enter(now, until)?;
+        }
+        (self.silent, self.prompt) = (0, false);
+        Ok(())
     }
 
     fn next(&mut self) -> Option<(Conn, Happened<'_>)> {
@@ -368,6 +420,7 @@ impl Drop for Uring {
         let end = self.epoch.now() + FAREWELL.as_nanos() as Time;
         while !self.dying.is_empty() {
             while self.next().is_some() {}
+            self.forget_served();
             let now = self.epoch.now();
             if self.dying.is_empty() || now >= end || self.enter(now, end).is_err() {
                 break;

@@ -10,7 +10,7 @@ const SECOND: Time = 1_000_000_000;
 
 /// Two open connections and their peers; `None` where the system has no io_uring.
 fn two_connections() -> Option<(Uring, [UnixStream; 2])> {
-    let mut driver = Uring::new(2, Epoch::start()).ok()?;
+    let mut driver = Uring::new(2, 0, Epoch::start()).ok()?;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
@@ -78,7 +78,7 @@ fn a_send_that_has_to_wait_holds_back_the_others_only_for_moments() {
 
 #[test]
 fn tcp_keepalive_settings_reach_the_socket() {
-    let Ok(mut driver) = Uring::new(1, Epoch::start()) else { return };
+    let Ok(mut driver) = Uring::new(1, 0, Epoch::start()) else { return };
     let (_listener, endpoint) = endpoint_with_options();
     driver.connect(0, &endpoint);
     assert_eq!(take(&mut driver, SECOND), Some((0, Vec::new())));

@@ -15,7 +15,7 @@ pub use self::limit::{HOST_FACTOR, Limit};
 pub(crate) use self::operation::Operation;
 use super::{Block, Done, Next, Strategy, search};
 use crate::plan::PlannedRun;
-use crate::setup::{At, Connection, Counting, Load, Server, Setup};
+use crate::setup::{At, Connection, Counting, Load, Placement, Server, Setup};
 use crate::words::count;
 
 /// Arrivals per second at which the start lag is measured.
@@ -142,6 +142,7 @@ impl Calibration {
             statements: false,
             transactions: false,
             driver: self.driver,
+            placement: Placement::default(),
             seed: self.seed,
             counting: Counting::CALIBRATION,
         }

@@ -162,7 +162,7 @@ fn manner(settings: &RunSettings, talk: &Talk) -> Manner {
 
 fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
     let names: Vec<_> = workload.scripts().into_iter().map(|script| script.name).collect();
-    let load = settings.load;
+    let load = &settings.load;
     Setup {
         server: Server::Target(At::default()),
         connection: Connection::Direct,
@@ -182,6 +182,11 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
         statements: settings.output.per_command,
         transactions: settings.output.log.is_some(),
         driver: load.driver,
+        placement: setup::Placement {
+            alone: load.cpus.is_some(),
+            clients: load.cpus.clone(),
+            ..setup::Placement::default()
+        },
         seed: load.seed,
         counting: Counting::PGBENCH,
     }

@@ -80,6 +80,9 @@ Benchmarking options:
   --allow-changed-settings measure although a pgdyno that was killed left settings
                            of the server changed
   --aggregate-interval=NUM write a log line per NUM seconds instead
+  --client-cpus=LIST       keep the threads on these CPUs, which nothing else uses,
+                           such as 0,2-3: where each has one, it looks for news
+                           for a while before it sleeps
   --continue-on-error      count a transaction that gets any SQL error as failed
                            and go on
   --driver=auto|portable|io_uring

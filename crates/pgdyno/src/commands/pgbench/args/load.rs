@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use engine::DriverChoice;
+use target::placement::Cpus;
 use workloads::pgbench::Group;
 
 use super::env::Env;
@@ -15,7 +16,7 @@ const DEFAULT_TRANSACTIONS: u32 = 10;
 const FILES_BESIDE_CLIENTS: u64 = 3;
 
 /// The load of a run.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Load {
     /// `-c`, at least 1.
     pub(crate) clients: u32,
@@ -29,6 +30,8 @@ pub(crate) struct Load {
     /// `--warmup`; zero for none.
     pub(crate) warmup: Duration,
     pub(crate) driver: DriverChoice,
+    /// `--client-cpus`: what client threads are kept on, and nothing else uses.
+    pub(crate) cpus: Option<Cpus>,
     /// Seed of all randomness.
     pub(crate) seed: u64,
     /// End the run with its first aborted client.
@@ -55,6 +58,7 @@ pub(super) struct LoadOptions {
     pub(super) latency_limit_us: Option<u64>,
     pub(super) warmup: Duration,
     pub(super) driver: DriverChoice,
+    pub(super) cpus: Option<Cpus>,
     pub(super) seed: u64,
     pub(super) exit_on_abort: bool,
 }
@@ -91,6 +95,7 @@ impl LoadOptions {
             latency_limit_us: self.latency_limit_us,
             warmup: self.warmup,
             driver: self.driver,
+            cpus: self.cpus,
             seed: self.seed,
             exit_on_abort: self.exit_on_abort,
         })

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::report::pgbench::Percentile;
 use engine::DriverChoice;
+use target::placement::Cpus;
 use workloads::pgbench::HostPolicy;
 
 use super::fault::Fault;
@@ -108,6 +109,11 @@ pub(super) fn driver(text: &str) -> Result<DriverChoice, Fault> {
         "io_uring" => Ok(DriverChoice::IoUring),
         _ => Err(invalid(text, "--driver", "auto, portable or io_uring")),
     }
+}
+
+/// CPUs, such as `0,2-3`.
+pub(super) fn cpus(text: &str) -> Result<Cpus, Fault> {
+    text.parse().map_err(|_| invalid(text, "--client-cpus", "numbers of CPUs, such as 0,2-3"))
 }
 
 /// Numbers of scripts, from 1.

@@ -136,6 +136,7 @@ fn everything_a_run_can_be_asked_for() {
         latency_limit_us: Some(1_500),
         warmup: Duration::ZERO,
         driver: DriverChoice::Auto,
+        cpus: None,
         seed: 9,
         exit_on_abort: true,
     };

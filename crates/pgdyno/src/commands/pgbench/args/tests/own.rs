@@ -35,7 +35,11 @@ fn own_options() {
 
 #[test]
 fn own_options_refuse_what_cannot_be() {
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 23] = [
+        (
+            &["--client-cpus=x"],
+            "invalid value \"x\" for option --client-cpus: expected numbers of CPUs, such as 0,2-3",
+        ),
         (&["--percentiles", "50,101"], "invalid value \"50,101\" for option --percentiles: expected numbers"),
         (&["--percentiles="], "invalid value \"\" for option --percentiles"),
         (&["--format=xml"], "invalid value \"xml\" for option --format: expected text, json or lines"),

@@ -1,0 +1,74 @@
+//! Load threads on CPUs of their own.
+
+use std::io;
+
+use crate::error::EngineError;
+use crate::plan::Plan;
+
+/// Refuses CPUs that cannot be had, and spinning without them.
+pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), EngineError> {
+    let refuse = |why: String| Err(EngineError::Plan(why));
+    if plan.spin > Plan::LONGEST_SPIN {
+        return refuse(format!("a thread may look for news for {} ns at most", Plan::LONGEST_SPIN));
+    }
+    let Some(cpus) = &plan.cpus else {
+        return match plan.spin {
+            0 => Ok(()),
+            _ => refuse("threads that look for news before they sleep need CPUs of their own".to_owned()),
+        };
+    };
+    if cpus.is_empty() {
+        return refuse("its list of CPUs for load threads is empty".to_owned());
+    }
+    let mut different = cpus.clone();
+    different.sort_unstable();
+    different.dedup();
+    if plan.spin > 0 && different.len().min(cpus.len()) < threads {
+        return refuse(format!(
+            "{threads} threads that look for news before they sleep need a CPU each, and have {}",
+            different.len()
+        ));
+    }
+    let allowed = allowed()?;
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        Some(cpu) => Err(EngineError::Cpu { cpu: *cpu, allowed }),
+        None => Ok(()),
+    }
+}
+
+/// The CPU of a thread.
+pub(super) fn of_thread(plan: &Plan, thread: usize) -> Option<usize> {
+    let cpus = plan.cpus.as_ref()?;
+    cpus.get(thread % cpus.len().max(1)).copied()
+}
+
+/// Keeps the calling thread on a CPU.
+pub(super) fn keep_on(cpu: usize) -> Result<(), EngineError> {
+    set(cpu).map_err(EngineError::system("keep a load thread on its CPU"))
+}
+
+#[cfg(target_os = "linux")]
+fn set(cpu: usize) -> io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(cpu);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set(_cpu: usize) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// CPUs this process may use.
+#[cfg(target_os = "linux")]
+fn allowed() -> Result<Vec<usize>, EngineError> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let set = sched_getaffinity(None)
+        .map_err(|errno| EngineError::system("ask which CPUs may be used")(errno.into()))?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allowed() -> Result<Vec<usize>, EngineError> {
+    Err(EngineError::Plan("load threads can be kept on CPUs on Linux only".to_owned()))
+}

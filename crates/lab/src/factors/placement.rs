@@ -1,0 +1,99 @@
+//! Where client threads and a managed server run: by a name of pgdyno's own, or that of a table `[placement.NAME]`.
+
+use target::placement::{Cpus, allowed};
+use toml::Value;
+
+use super::{Factor, Known};
+use crate::setup::{Placement, Setup};
+use crate::values::text;
+
+/// Levels that need no table.
+pub(crate) const NAMES: [&str; 4] = [FREE, SAME, APART, AWAKE];
+/// Wherever the system likes.
+const FREE: &str = "free";
+/// Client and server on one CPU.
+const SAME: &str = "same";
+/// Clients on the last CPU, the server on the others.
+const APART: &str = "apart";
+/// As free, and idle CPUs are kept from sleeping.
+const AWAKE: &str = "awake";
+
+pub(super) struct Places;
+
+impl Factor for Places {
+    fn name(&self) -> &'static str {
+        "placement"
+    }
+
+    fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
+        let level = text(value)?;
+        if NAMES.contains(&level.as_str()) || known.placements.contains_key(&level) {
+            return Ok(level);
+        }
+        let names = NAMES.into_iter().chain(known.placements.keys().map(String::as_str));
+        let known = names.collect::<Vec<_>>().join(", ");
+        Err(format!("cannot be \"{level}\"\nknown here: {known}, and the name of a table [placement.NAME]"))
+    }
+
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        setup.placement = match known.placements.get(level) {
+            Some(placement) => placement.clone(),
+            None => named(level, || allowed().map_err(|error| error.to_string()))?,
+        };
+        Ok(())
+    }
+}
+
+/// What a name of pgdyno's own stands for on a machine of which these CPUs may be used.
+fn named(level: &str, allowed: impl FnOnce() -> Result<Cpus, String>) -> Result<Placement, String> {
+    match level {
+        FREE => return Ok(Placement::default()),
+        AWAKE => return Ok(Placement { awake: true, ..Placement::default() }),
+        SAME | APART => {}
+        _ => return Err(format!("there is no placement {level:?}")),
+    }
+    let allowed = allowed()?;
+    let Some(last) = allowed.iter().last() else { return Err("no CPU may be used".to_owned()) };
+    let clients = Cpus::from_iter([last]);
+    let server = match level {
+        SAME => clients.clone(),
+        _ if allowed.count() < 2 => {
+            return Err(format!("placement \"{APART}\" needs two CPUs, and pgdyno may use one"));
+        }
+        _ => allowed.iter().filter(|cpu| *cpu != last).collect(),
+    };
+    Ok(Placement { clients: Some(clients), server: Some(server), ..Placement::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_for_cpus_of_this_machine() {
+        let on = |level: &str, cpus: &str| {
+            named(level, || Ok(cpus.parse().unwrap())).map(|placement| placement.words())
+        };
+        for (level, cpus, words) in [
+            ("free", "0-3", "wherever the system likes"),
+            ("awake", "0-3", "idle CPUs kept awake"),
+            ("same", "0-3", "clients on CPU 3, server on CPU 3"),
+            ("same", "0", "clients on CPU 0, server on CPU 0"),
+            ("apart", "0-3", "clients on CPU 3, server on CPU 0-2"),
+            ("apart", "2,5", "clients on CPU 5, server on CPU 2"),
+        ] {
+            assert_eq!(on(level, cpus).as_deref(), Ok(words), "{level}");
+        }
+        assert!(on("apart", "0").unwrap_err().contains("two CPUs"));
+        assert!(on("here", "0").is_err());
+    }
+
+    #[test]
+    fn only_threads_that_have_their_cpu_alone_look_for_news() {
+        let apart = named(APART, || Ok("0-3".parse().unwrap())).unwrap();
+        let same = named(SAME, || Ok("0-3".parse().unwrap())).unwrap();
+        assert!(!apart.spin(1, 64).is_zero() && apart.spin(1, 8).is_zero());
+        assert!(apart.spin(2, 64).is_zero() && same.spin(1, 64).is_zero());
+        assert!(Placement::default().spin(1, 64).is_zero());
+    }
+}
