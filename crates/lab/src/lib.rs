@@ -13,10 +13,12 @@ pub mod experiment;
 pub mod factors;
 pub mod jobs;
 pub mod measure;
+pub mod named;
 pub mod plan;
 pub mod runner;
 pub mod setup;
 mod strategies;
+pub mod target_spec;
 #[cfg(test)]
 mod toys;
 pub mod validity;

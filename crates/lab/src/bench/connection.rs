@@ -3,7 +3,7 @@
 use protocol::postgres::Parameters;
 
 use crate::error::{Class, LabError};
-use crate::experiment::TargetSpec;
+use crate::target_spec::TargetSpec;
 
 /// The server described by a database name, connection string or URI, with host, port and user given apart; what
 /// is not given comes from the environment, as with libpq.

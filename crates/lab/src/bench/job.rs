@@ -8,10 +8,10 @@ use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
 use crate::error::{Class, LabError};
-use crate::experiment::TargetSpec;
 use crate::jobs::prepare;
 use crate::plan::PlannedPreparation;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
+use crate::target_spec::TargetSpec;
 use target::Stop;
 
 /// A job that was done.

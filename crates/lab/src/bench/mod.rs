@@ -18,7 +18,6 @@ pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
 use crate::error::{Class, LabError, explain};
-use crate::experiment::TargetSpec;
 use crate::measure::Keep;
 use crate::plan::PlannedRun;
 use crate::runner::{
@@ -26,6 +25,7 @@ use crate::runner::{
     try_results,
 };
 use crate::setup::{At, Connection, Counting, Load, Placement, Server, Setup};
+use crate::target_spec::TargetSpec;
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]

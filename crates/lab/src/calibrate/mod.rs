@@ -18,7 +18,6 @@ use target::host;
 use target::sink::{Delay, Sink};
 
 use crate::error::{Class, LabError, explain};
-use crate::experiment::TargetSpec;
 use crate::jobs::prepare;
 use crate::measure::Keep;
 use crate::plan::PlannedPreparation;
@@ -29,6 +28,7 @@ use crate::setup::At;
 use crate::strategies::calibration::{Calibration, Operation};
 pub use crate::strategies::calibration::{HOST_FACTOR, LAG_CLIENTS, LAG_RATE, Limit};
 use crate::strategies::{Done, Strategy};
+use crate::target_spec::TargetSpec;
 
 /// The private server that is measured; it stays for the next time.
 const SERVER: &str = "calibrate";

@@ -11,11 +11,11 @@ use workloads::pgbench::{self, Pgbench};
 
 use crate::collectors::{self, Collector, Watched};
 use crate::error::{Class, LabError};
-use crate::experiment::TargetSpec;
 use crate::measure::{Keep, Measured};
 use crate::plan::PlannedRun;
 use crate::runner::{Identity, Judged, Results, Stage, Surroundings, identity, judge_and_record, planned};
 use crate::setup::Setup;
+use crate::target_spec::TargetSpec;
 
 /// A results file, open for one run.
 #[derive(Debug)]

@@ -10,10 +10,11 @@ use target::managed::{Choice, Installation};
 use target::pooler::{self, Installed};
 
 use crate::error::{Class, LabError};
-use crate::experiment::{ExperimentFile, TargetSpec};
+use crate::experiment::ExperimentFile;
 use crate::plan::{NotRun, Plan, PlannedRun};
 use crate::runner::load_of;
 use crate::setup::{At, Connection, Setup};
+use crate::target_spec::TargetSpec;
 
 /// Leaves out of a plan what cannot be had here.
 ///

@@ -15,6 +15,7 @@ use super::{Options, Outcome, Stored, changes};
 use crate::classify::advice;
 use crate::error::{Class, LabError};
 use crate::experiment::{ExperimentFile, shown_value, without_secrets};
+use crate::factors::SETTINGS;
 use crate::jobs::prepare;
 use crate::measure::Keep;
 use crate::plan::{Plan, PlannedRun};
@@ -58,7 +59,7 @@ impl<'a> Experiment<'a> {
         let plan = &stored.plan;
         progress.step(Step::Target, "make, start or reach the servers");
         let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
-        let sets = sets || !plan.content.changes.is_empty();
+        let sets = sets || !plan.content.named.changes.is_empty();
         let mut stages = Vec::new();
         for at in plan.sites() {
             let spec = file.with_its_password(plan.content.target(&at));
@@ -412,7 +413,7 @@ fn record_of(
     let compare = plan.content.compare.as_ref();
     let content = &plan.content;
     let arm = |name: String| match content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name)) {
-        Some(arm) if content.compared() == "settings" => {
+        Some(arm) if content.compared() == SETTINGS => {
             let settings = arm.settings.iter();
             let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
             record::Arm {
@@ -423,7 +424,8 @@ fn record_of(
             }
         }
         _ => {
-            let of_its_own = content.changes.get(content.compared()).and_then(|levels| levels.get(&name));
+            let of_its_own =
+                content.named.changes.get(content.compared()).and_then(|levels| levels.get(&name));
             let does = of_its_own.map_or_else(|| name.clone(), Change::words);
             let settings = BTreeMap::from([(content.compared().to_owned(), does)]);
             let run = plan.runs.iter().find(|run| run.arm.as_ref() == Some(&name));

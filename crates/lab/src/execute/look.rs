@@ -7,8 +7,9 @@ use protocol::postgres::conninfo::Env;
 
 use super::arms::check_arms;
 use crate::error::LabError;
-use crate::experiment::{ExperimentFile, TargetSpec};
+use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
+use crate::target_spec::TargetSpec;
 use target::TargetError;
 use target::control::{Control, connect};
 use target::home::Home;

@@ -2,7 +2,7 @@
 //! something stands in its place, so that the rest is looked at too.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::Parameters;
@@ -16,12 +16,13 @@ use super::model::{
     ArmSpec, CellOrder, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
 };
 use super::problem::suggestion;
-use super::target_spec::TargetSpec;
 use super::values::List;
 use super::variables;
 use super::written::{self, Length};
-use crate::factors::{self, Changes, Known, factor};
+use crate::factors::{self, Known, factor};
+use crate::named::Named;
 use crate::setup::Placement;
+use crate::target_spec::{Build, TargetSpec};
 use crate::values::{described, text, whole};
 use target::change::Change;
 use target::pooler;
@@ -50,23 +51,20 @@ impl Builder<'_, '_> {
             self.document.missing(&[], "question");
         }
         let workloads = self.workloads(written.workload);
-        let beside = written.beside.map(|beside| self.beside(beside, &workloads));
-        let poolers = self.poolers(written.pooler);
-        let changes = self.changes(written.change);
-        let servers = self.servers(written.server);
-        let builds = self.builds(written.version);
-        let placements = self.placements(written.placement);
-        let prepare = self.prepare(written.prepare);
-        let known = Known {
-            preparation: Some(&prepare),
-            servers: servers.keys().cloned().collect(),
-            builds: builds.keys().cloned().collect(),
-            ..known(&workloads, &poolers, &changes, &placements)
+        let named = Named {
+            poolers: self.poolers(written.pooler),
+            changes: self.changes(written.change),
+            servers: self.servers(written.server),
+            builds: self.builds(written.version),
+            placements: self.placements(written.placement),
         };
+        let prepare = self.prepare(written.prepare);
+        let known = Known { preparation: Some(&prepare), ..known(&workloads, &named) };
+        let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
         // Where servers are named, the target is the first of them unless it is named too.
-        let target = match (written.target, servers.values().next()) {
+        let target = match (written.target, named.servers.values().next()) {
             (None, Some(first)) => first.clone(),
             (target, _) => self.target(&["target"], target),
         };
@@ -82,13 +80,9 @@ impl Builder<'_, '_> {
             taste: written.taste,
             seed: written.seed.map(|seed| seed.0),
             target,
-            servers,
-            builds,
-            prepare: prepare.clone(),
             compare: written.compare.map(|compare| self.compare(compare, &known)),
-            poolers: poolers.clone(),
-            changes: changes.clone(),
-            placements: placements.clone(),
+            prepare: prepare.clone(),
+            named: named.clone(),
             workloads,
             factors,
             beside,
@@ -144,7 +138,7 @@ impl Builder<'_, '_> {
     }
 
     /// Folders of builds, relative to the file.
-    fn builds(&mut self, written: BTreeMap<String, written::Version>) -> BTreeMap<String, PathBuf> {
+    fn builds(&mut self, written: BTreeMap<String, written::Version>) -> BTreeMap<String, Build> {
         self.names_are_names("version", "a version");
         let mut builds = BTreeMap::new();
         for (name, written) in written {
@@ -156,7 +150,7 @@ impl Builder<'_, '_> {
                 let message = format!("there is no initdb in {}", bin.display());
                 self.document.wrong(&place, message, Some(hint));
             }
-            builds.insert(name, bin);
+            builds.insert(name, Build { bin, hash: String::new() });
         }
         builds
     }
@@ -325,9 +319,12 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn changes(&mut self, written: BTreeMap<String, BTreeMap<String, written::OwnChange>>) -> Changes {
+    fn changes(
+        &mut self,
+        written: BTreeMap<String, BTreeMap<String, written::OwnChange>>,
+    ) -> BTreeMap<String, BTreeMap<String, Change>> {
         self.names_are_names("change", "a change");
-        let mut changes = Changes::new();
+        let mut changes = BTreeMap::new();
         for (name, levels) in written {
             let why = match factors::taken().contains(&name.as_str()) {
                 true => Some("that is the name of a factor already"),
@@ -432,12 +429,12 @@ impl Builder<'_, '_> {
             workloads.iter().map(|workload| &workload.name).filter(|name| !aside.contains(&name.as_str()));
         let mut factors = Factors::of(names.cloned());
         // Servers and one's own are varied by being there.
-        if !known.servers.is_empty() {
-            let mut servers: Vec<String> = known.servers.iter().cloned().collect();
+        if !known.named.servers.is_empty() {
+            let mut servers: Vec<String> = known.named.servers.keys().cloned().collect();
             servers.sort_by_key(|name| self.document.start(&["server", name]));
             factors.set("server", servers);
         }
-        for (name, levels) in &known.changes {
+        for (name, levels) in &known.named.changes {
             let mut levels: Vec<String> = levels.keys().cloned().collect();
             levels.sort_by_key(|level| self.document.start(&["change", name, level]));
             factors.set(name, levels);
@@ -448,12 +445,11 @@ impl Builder<'_, '_> {
         factors
     }
 
-    fn beside(&mut self, written: written::Beside, workloads: &[NamedWorkload]) -> Factors {
+    fn beside(&mut self, written: written::Beside, known: &Known<'_>) -> Factors {
         let mut factors = Factors::of([]);
-        let known = known(workloads, &BTreeMap::new(), &Changes::new(), &BTreeMap::new());
-        self.vary(&mut factors, &["beside", "workload"], &written.workload, &known);
+        self.vary(&mut factors, &["beside", "workload"], &written.workload, known);
         if let Some(clients) = &written.clients {
-            self.vary(&mut factors, &["beside", "clients"], clients, &known);
+            self.vary(&mut factors, &["beside", "clients"], clients, known);
         }
         factors
     }
@@ -624,13 +620,7 @@ impl Builder<'_, '_> {
 }
 
 /// What the file says that levels may stand for.
-pub(super) fn known<'w>(
-    workloads: &'w [NamedWorkload],
-    poolers: &BTreeMap<String, pooler::Options>,
-    changes: &Changes,
-    placements: &BTreeMap<String, Placement>,
-) -> Known<'w> {
+pub(super) fn known<'w>(workloads: &'w [NamedWorkload], named: &'w Named) -> Known<'w> {
     let workloads = workloads.iter().map(|workload| (workload.name.as_str(), &workload.spec));
-    let (poolers, changes, placements) = (poolers.clone(), changes.clone(), placements.clone());
-    Known { workloads: workloads.collect(), poolers, changes, placements, ..Known::default() }
+    Known { workloads: workloads.collect(), named, ..Known::default() }
 }

@@ -6,8 +6,8 @@ use super::build::known;
 use super::document::Document;
 use super::model::{Compare, ExperimentFile};
 use super::problem::suggestion;
-use super::target_spec::TargetSpec;
-use crate::factors::{factor, ways};
+use crate::factors::{SETTINGS, factor, ways};
+use crate::target_spec::TargetSpec;
 use crate::words::count;
 use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 
@@ -83,24 +83,24 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
     let key = compare.factor.as_str();
     let settings: Vec<&str> = file.arms.iter().map(|arm| arm.name.as_str()).collect();
     let levels: Vec<&str> = match key {
-        "settings" => settings,
+        SETTINGS => settings,
         _ => file.factors.levels(key).iter().map(String::as_str).collect(),
     };
-    let known = known(&file.workloads, &file.poolers, &file.changes, &file.placements);
-    if levels.is_empty() && key != "settings" && factor(key, &known).is_none() {
+    let known = known(&file.workloads, &file.named);
+    if levels.is_empty() && key != SETTINGS && factor(key, &known).is_none() {
         let listed = file.factors.all().iter().filter(|(_, levels)| levels.len() > 1);
-        let known: Vec<&str> = ["settings"].into_iter().chain(listed.map(|(key, _)| key.as_str())).collect();
+        let known: Vec<&str> = [SETTINGS].into_iter().chain(listed.map(|(key, _)| key.as_str())).collect();
         return one_of(document, "factor", key, &known);
     }
     let place: Vec<&str> = match key {
-        "settings" => vec!["settings"],
-        _ if file.changes.contains_key(key) => vec!["change", key],
+        SETTINGS => vec![SETTINGS],
+        _ if file.named.changes.contains_key(key) => vec!["change", key],
         _ => ["factors"].into_iter().chain(key.split('.')).collect(),
     };
     if levels.len() < 2 {
         if !document.is_wrong(&place) {
             let message = "a comparison needs at least two arms".to_owned();
-            if key == "settings" {
+            if key == SETTINGS {
                 let hint = "add tables [settings.NAME], one for each arm; the base may be empty";
                 document.wrong_key(&["compare"], message, Some(hint));
             } else {
@@ -168,7 +168,7 @@ fn is_share(value: &str) -> bool {
 /// Only managed servers can stand beside each other with other data, or as other versions.
 fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let by_url =
-        file.servers.values().chain([&file.target]).any(|spec| matches!(spec, TargetSpec::Url { .. }));
+        file.named.servers.values().chain([&file.target]).any(|spec| matches!(spec, TargetSpec::Url { .. }));
     let levels = file.factors.all().keys().filter(|key| *key == "version" || key.starts_with("prepare."));
     for key in levels.filter(|_| by_url) {
         let place: Vec<&str> = ["factors"].into_iter().chain(key.split('.')).collect();
@@ -183,7 +183,7 @@ fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     if !file.targets().any(|spec| matches!(spec, TargetSpec::Url { change_server: false, .. })) {
         return;
     }
-    for (name, levels) in &file.changes {
+    for (name, levels) in &file.named.changes {
         for (level, _) in levels.iter().filter(|(_, change)| change.do_.is_some()) {
             let message = format!("[change.{name}.{level}] changes a server that is not pgdyno's own");
             let hint = "write change_server = true into [target] to allow it";

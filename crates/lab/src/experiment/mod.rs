@@ -9,7 +9,6 @@ mod factors;
 mod hidden;
 mod model;
 mod problem;
-mod target_spec;
 mod values;
 mod variables;
 mod wording;
@@ -26,7 +25,8 @@ pub(crate) use hidden::{shown_value, without_secrets};
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{CellOrder, ExperimentFile};
 pub use problem::{FileProblems, Problem};
-pub use target_spec::{Build, TargetSpec};
+
+use crate::target_spec::TargetSpec;
 
 /// Why there is no experiment to be had from a file.
 #[derive(Debug, thiserror::Error)]
@@ -163,13 +163,13 @@ impl ExperimentFile {
 
     /// The servers that it measures.
     pub(crate) fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
-        let own = Some(&self.target).filter(|_| self.servers.is_empty());
-        self.servers.values().chain(own)
+        let own = Some(&self.target).filter(|_| self.named.servers.is_empty());
+        self.named.servers.values().chain(own)
     }
 
     /// A server of the plan with what was never stored of it, where it is given by URL.
     pub(crate) fn with_its_password(&self, planned: TargetSpec) -> TargetSpec {
-        let read = self.servers.values().chain([&self.target]);
+        let read = self.named.servers.values().chain([&self.target]);
         let same = |read: &&TargetSpec| read.identity() == planned.identity();
         read.into_iter().find(same).cloned().unwrap_or(planned)
     }

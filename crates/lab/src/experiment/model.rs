@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 use workloads::{Preparation, Spec};
 
 use super::factors::Factors;
-use super::target_spec::TargetSpec;
-use crate::factors::Changes;
-use crate::setup::Placement;
-use target::pooler;
+use crate::named::Named;
+use crate::target_spec::TargetSpec;
 use target::settings::Wanted;
 
 /// What an experiment file asks for.
@@ -37,16 +35,8 @@ pub struct ExperimentFile {
     /// What runs once a round outside the grid: workloads and clients.
     pub(crate) beside: Option<Factors>,
     pub(crate) compare: Option<Compare>,
-    /// Servers by name, beside the target.
-    pub(crate) servers: BTreeMap<String, TargetSpec>,
-    /// Folders with PostgreSQL's programs by the names of builds.
-    pub(crate) builds: BTreeMap<String, PathBuf>,
-    /// Changes of one's own.
-    pub(crate) changes: Changes,
-    /// Placements by name.
-    pub(crate) placements: BTreeMap<String, Placement>,
-    /// Poolers by name.
-    pub(crate) poolers: BTreeMap<String, pooler::Options>,
+    /// What the names of levels stand for.
+    pub(crate) named: Named,
     /// Base first; empty when nothing is compared.
     pub(crate) arms: Vec<ArmSpec>,
     pub(crate) load: LoadSpec,

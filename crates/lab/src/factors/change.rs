@@ -16,7 +16,7 @@ impl Factor for OwnChange {
     }
 
     fn is(&self, key: &str, known: &Known<'_>) -> bool {
-        known.changes.contains_key(key)
+        known.named.changes.contains_key(key)
     }
 
     fn is_dear(&self) -> bool {
@@ -25,7 +25,8 @@ impl Factor for OwnChange {
 
     fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
         let level = text(value)?;
-        let levels = known.changes.get(key).into_iter().flat_map(|levels| levels.keys()).map(String::as_str);
+        let levels =
+            known.named.changes.get(key).into_iter().flat_map(|levels| levels.keys()).map(String::as_str);
         if levels.clone().any(|known| known == level) {
             return Ok(level);
         }
@@ -37,7 +38,7 @@ impl Factor for OwnChange {
     }
 
     fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
-        let change = known.changes.get(key).and_then(|levels| levels.get(level));
+        let change = known.named.changes.get(key).and_then(|levels| levels.get(level));
         let change = change.ok_or_else(|| format!("there is no [change.{key}.{level}]"))?;
         setup.changes.get_or_insert_default().insert(key.to_owned(), change.clone());
         Ok(())

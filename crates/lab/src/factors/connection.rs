@@ -3,9 +3,8 @@
 use target::managed::Via;
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, Known, name_of};
 use crate::setup::{Connection, Setup};
-use crate::values::text;
 
 /// Levels that need no table.
 const WAYS: [(&str, Connection); 4] = [
@@ -28,17 +27,7 @@ impl Factor for Way {
     }
 
     fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
-        let level = text(value)?;
-        match connection(&level, known) {
-            Some(_) => Ok(level),
-            None => {
-                let ways = ways().chain(known.poolers.keys().map(String::as_str));
-                let known = ways.collect::<Vec<_>>().join(", ");
-                Err(format!(
-                    "cannot be \"{level}\"\nknown here: {known}, and the name of a table [pooler.NAME]"
-                ))
-            }
-        }
+        name_of(value, &WAYS.map(|(name, _)| name), "pooler", known.named.poolers.keys())
     }
 
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
@@ -50,5 +39,5 @@ impl Factor for Way {
 
 fn connection(level: &str, known: &Known<'_>) -> Option<Connection> {
     let way = WAYS.into_iter().find(|(name, _)| *name == level).map(|(_, way)| way);
-    way.or_else(|| known.poolers.get(level).cloned().map(Connection::Pooler))
+    way.or_else(|| known.named.poolers.get(level).cloned().map(Connection::Pooler))
 }

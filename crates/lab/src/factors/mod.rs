@@ -14,10 +14,8 @@ mod threads;
 mod version;
 mod workload;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use target::change::Change;
-use target::pooler;
 use toml::Value;
 use workloads::{Preparation, Spec};
 
@@ -25,10 +23,13 @@ pub(crate) use self::connection::ways;
 pub(crate) use self::data::with_data;
 pub(crate) use self::option::with_options;
 pub(crate) use self::placement::NAMES as PLACES;
-use crate::setup::{Arm, Placement, Setup};
+pub(crate) use self::settings::NAME as SETTINGS;
+use crate::named::Named;
+use crate::setup::{Arm, Setup};
+use crate::values::text;
 
 /// What the names of levels stand for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Known<'a> {
     /// Workloads by their names.
     pub workloads: BTreeMap<&'a str, &'a Spec>,
@@ -36,20 +37,39 @@ pub struct Known<'a> {
     pub preparation: Option<&'a Preparation>,
     /// Settings by their names.
     pub arms: &'a [Arm],
-    /// Names of servers.
-    pub servers: BTreeSet<String>,
-    /// Names of builds.
-    pub builds: BTreeSet<String>,
-    /// Poolers by their names.
-    pub poolers: BTreeMap<String, pooler::Options>,
-    /// Changes of one's own: by the factor's name and the level's.
-    pub changes: Changes,
-    /// Placements by their names.
-    pub placements: BTreeMap<String, Placement>,
+    /// What else has a name.
+    pub named: &'a Named,
 }
 
-/// Changes of one's own: by the name of the factor, and of its level.
-pub type Changes = BTreeMap<String, BTreeMap<String, Change>>;
+impl Default for Known<'_> {
+    /// Nothing.
+    fn default() -> Self {
+        static NOTHING: Named = Named {
+            servers: BTreeMap::new(),
+            builds: BTreeMap::new(),
+            poolers: BTreeMap::new(),
+            changes: BTreeMap::new(),
+            placements: BTreeMap::new(),
+        };
+        Self { workloads: BTreeMap::new(), preparation: None, arms: &[], named: &NOTHING }
+    }
+}
+
+/// A level that is one of these names, or that of a table `[TABLE.NAME]`.
+fn name_of<'n>(
+    value: &Value,
+    names: &[&'n str],
+    table: &str,
+    tables: impl Iterator<Item = &'n String>,
+) -> Result<String, String> {
+    let level = text(value)?;
+    let known: Vec<&str> = names.iter().copied().chain(tables.map(String::as_str)).collect();
+    if known.contains(&&*level) {
+        return Ok(level);
+    }
+    let known = if known.is_empty() { String::new() } else { format!("{}, and ", known.join(", ")) };
+    Err(format!("cannot be \"{level}\"\nknown here: {known}the name of a table [{table}.NAME]"))
+}
 
 /// Something varied or compared. Its key is what experiment files and results call it: one name for most factors, many for
 /// those that stand for all of a kind.

@@ -3,9 +3,8 @@
 use target::placement::{Cpus, allowed};
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, Known, name_of};
 use crate::setup::{Placement, Setup};
-use crate::values::text;
 
 /// Levels that need no table.
 pub(crate) const NAMES: [&str; 4] = [FREE, SAME, APART, AWAKE];
@@ -26,17 +25,11 @@ impl Factor for Places {
     }
 
     fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
-        let level = text(value)?;
-        if NAMES.contains(&level.as_str()) || known.placements.contains_key(&level) {
-            return Ok(level);
-        }
-        let names = NAMES.into_iter().chain(known.placements.keys().map(String::as_str));
-        let known = names.collect::<Vec<_>>().join(", ");
-        Err(format!("cannot be \"{level}\"\nknown here: {known}, and the name of a table [placement.NAME]"))
+        name_of(value, &NAMES, "placement", known.named.placements.keys())
     }
 
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
-        setup.placement = match known.placements.get(level) {
+        setup.placement = match known.named.placements.get(level) {
             Some(placement) => placement.clone(),
             None => named(level, || allowed().map_err(|error| error.to_string()))?,
         };

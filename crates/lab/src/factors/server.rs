@@ -2,9 +2,8 @@
 
 use toml::Value;
 
-use super::{Factor, Known};
+use super::{Factor, Known, name_of};
 use crate::setup::{Server, Setup};
-use crate::values::text;
 
 pub(super) struct OneOfServers;
 
@@ -14,15 +13,11 @@ impl Factor for OneOfServers {
     }
 
     fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
-        let level = text(value)?;
-        match known.servers.contains(&level) {
-            true => Ok(level),
-            false => Err(format!("cannot be \"{level}\": there is no [server.{level}]")),
-        }
+        name_of(value, &[], "server", known.named.servers.keys())
     }
 
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
-        if !known.servers.contains(level) {
+        if !known.named.servers.contains_key(level) {
             return Err(format!("there is no [server.{level}]"));
         }
         if let Server::Target(at) = &mut setup.server {

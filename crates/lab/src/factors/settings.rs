@@ -6,11 +6,14 @@ use super::{Factor, Known};
 use crate::setup::Setup;
 use crate::values::text;
 
+/// Its key. Its levels are the arms where nothing says otherwise.
+pub(crate) const NAME: &str = "settings";
+
 pub(super) struct Settings;
 
 impl Factor for Settings {
     fn name(&self) -> &'static str {
-        "settings"
+        NAME
     }
 
     fn in_grid(&self) -> bool {

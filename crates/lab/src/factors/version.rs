@@ -39,5 +39,6 @@ impl Factor for Version {
 }
 
 fn is_version(level: &str, known: &Known<'_>) -> bool {
-    known.builds.contains(level) || level.parse::<u32>().is_ok_and(|major| (9..=99).contains(&major))
+    known.named.builds.contains_key(level)
+        || level.parse::<u32>().is_ok_and(|major| (9..=99).contains(&major))
 }

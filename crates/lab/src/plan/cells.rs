@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::restarts::arms_need_restart;
 use super::{Content, PlannedRun};
-use crate::factors::{self, Known, factor};
+use crate::factors::{self, Known, SETTINGS, factor};
 
 /// One cell of the grid: levels by the keys of their factors.
 pub(super) type Cell = BTreeMap<String, String>;
@@ -13,9 +13,6 @@ pub(super) fn label(cell: &Cell) -> String {
     let parts: Vec<_> = cell.iter().map(|(name, level)| format!("{name}={level}")).collect();
     parts.join(" ")
 }
-
-/// The factor whose levels are arms where nothing says otherwise.
-pub(super) const SETTINGS: &str = "settings";
 
 impl Content {
     /// Key of the factor whose levels are the arms.
@@ -74,8 +71,8 @@ impl Content {
     }
 
     pub(super) fn cells_beside(&self) -> Vec<Cell> {
-        let clients = &self.beside_clients;
-        let cells = self.beside_workloads.iter();
+        let clients = &self.beside.clients;
+        let cells = self.beside.workloads.iter();
         let of = |workload: &String, clients: &u32| {
             with(&with(&Cell::new(), "workload", workload), "clients", &clients.to_string())
         };
@@ -87,13 +84,9 @@ impl Content {
         let workloads = self.workloads.iter().map(|(name, planned)| (name.as_str(), &planned.spec));
         Known {
             preparation: Some(&self.prepare.jobs),
-            servers: self.servers.keys().cloned().collect(),
-            builds: self.builds.keys().cloned().collect(),
             workloads: workloads.collect(),
             arms: &self.arms,
-            poolers: self.poolers.clone(),
-            changes: self.changes.clone(),
-            placements: self.placements.clone(),
+            named: &self.named,
         }
     }
 
@@ -109,7 +102,7 @@ impl Content {
 
     /// Whether the levels of this factor are states that the server is brought to.
     pub(super) fn is_state(&self, key: &str) -> bool {
-        key == SETTINGS || self.changes.contains_key(key)
+        key == SETTINGS || self.named.changes.contains_key(key)
     }
 
     /// The state that a run needs the server in: levels, in words; empty where any will do.

@@ -25,7 +25,7 @@ impl Plan {
     /// How long all runs take.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        let per_run = self.content.warmup_s + self.content.duration_s + AROUND_RUN_S;
+        let per_run = self.content.measure.warmup_s + self.content.measure.duration_s + AROUND_RUN_S;
         let restarts = if self.content.restarts() { self.switches() } else { 0 };
         let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S;
         Estimate {

@@ -1,7 +1,6 @@
 //! From an experiment file to a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use record::RunKey;
@@ -11,10 +10,14 @@ use super::cost::sized;
 use super::inputs::fingerprint;
 use super::order::{Scheme, derive, runs};
 use super::restarts::arms_need_restart;
-use super::{Content, Plan, PlannedComparison, PlannedLoad, PlannedPreparation, PlannedRun, PlannedWorkload};
+use super::{
+    Beside, Content, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun,
+    PlannedWorkload,
+};
 use crate::error::{Class, LabError};
-use crate::experiment::{Build, DurationSpec, ExperimentFile, LoadKind};
-use crate::factors::with_data;
+use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
+use crate::factors::{SETTINGS, with_data};
+use crate::named::Named;
 use crate::setup::{Arm, At};
 use target::settings::{Machine, resolve_all, weakens};
 
@@ -33,9 +36,9 @@ impl Plan {
             let all = runs(&content, 0, rounds).map_err(wrong)?.len();
             let arms = content.arms.len().saturating_sub(1);
             let restarts = if content.restarts() { rounds as usize * arms + 1 } else { 0 };
-            content.duration_s = sized(
+            content.measure.duration_s = sized(
                 budget.as_secs_f64(),
-                content.warmup_s,
+                content.measure.warmup_s,
                 all,
                 restarts,
                 from.as_secs_f64(),
@@ -91,8 +94,8 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
     let arms = arms(file, machine)?;
     let scheme = match &file.compare {
         None => Scheme::Single,
-        Some(compare) if compare.factor == "settings" && arms_need_restart(&arms) => Scheme::HalfRounds,
-        Some(compare) if file.changes.contains_key(&compare.factor) => Scheme::HalfRounds,
+        Some(compare) if compare.factor == SETTINGS && arms_need_restart(&arms) => Scheme::HalfRounds,
+        Some(compare) if file.named.changes.contains_key(&compare.factor) => Scheme::HalfRounds,
         Some(_) => Scheme::Pairs,
     };
     let beside = file.beside.clone().unwrap_or_default();
@@ -103,19 +106,25 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
         data: data(file)?,
         workloads: workloads(file)?,
         factors: file.factors.all().clone(),
-        beside_workloads: beside.workloads().map(str::to_owned).collect(),
-        beside_clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
+        beside: Beside {
+            workloads: beside.workloads().map(str::to_owned).collect(),
+            clients: beside.levels("clients").iter().filter_map(|level| level.parse().ok()).collect(),
+        },
         arms,
-        servers: file.servers.clone(),
-        builds: builds(file)?,
-        poolers: file.poolers.clone(),
-        changes: file.changes.clone(),
-        placements: file.placements.clone(),
+        named: named(file)?,
         compare: file.compare.as_ref().map(|compare| PlannedComparison {
             factor: compare.factor.clone(),
             base: compare.base.clone(),
             margin: compare.margin,
         }),
+        measure: measure(file),
+        order: file.measure.order,
+        scheme,
+    })
+}
+
+fn measure(file: &ExperimentFile) -> PlannedMeasure {
+    PlannedMeasure {
         load: match file.load.kind {
             LoadKind::Closed => PlannedLoad::Closed,
             LoadKind::Rate => PlannedLoad::Rate,
@@ -130,9 +139,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
             DurationSpec::Sized { from, .. } => from.as_secs_f64(),
         },
         threads: file.measure.threads,
-        order: file.measure.order,
-        scheme,
-    })
+    }
 }
 
 /// The preparations of all combinations of levels of their options, with the content of their files.
@@ -159,12 +166,13 @@ fn data(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedPreparation>, L
     with_files.collect()
 }
 
-fn builds(file: &ExperimentFile) -> Result<BTreeMap<String, Build>, LabError> {
-    let build = |(name, bin): (&String, &PathBuf)| {
-        let hash = fingerprint(&bin.join("postgres"))?;
-        Ok((name.clone(), Build { bin: bin.clone(), hash }))
-    };
-    file.builds.iter().map(build).collect()
+/// What the names stand for, with the content of the builds.
+fn named(file: &ExperimentFile) -> Result<Named, LabError> {
+    let mut named = file.named.clone();
+    for build in named.builds.values_mut() {
+        build.hash = fingerprint(&build.bin.join("postgres"))?;
+    }
+    Ok(named)
 }
 
 fn arms(file: &ExperimentFile, machine: Machine) -> Result<Vec<Arm>, LabError> {

@@ -47,11 +47,11 @@ impl Content {
             value["data"][levels] = prepare.identity();
         }
         value["target"] = self.target.identity();
-        for (name, server) in &self.servers {
+        for (name, server) in &self.named.servers {
             value["servers"][name] = server.identity();
         }
         // Where a build lies is no part of what it is.
-        for name in self.builds.keys() {
+        for name in self.named.builds.keys() {
             value["builds"][name]["bin"] = Value::Null;
         }
         value

@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 use record::RunKey;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use target::pooler;
 use workloads::jobs::Inputs;
 use workloads::{Preparation, Spec};
 
@@ -28,9 +27,11 @@ pub(crate) use cost::RESTART_S;
 pub use difference::diff;
 pub use order::Scheme;
 
-use crate::experiment::{Build, CellOrder, TargetSpec};
-use crate::factors::{Changes, with_options};
-use crate::setup::{Arm, Placement, Setup};
+use crate::experiment::CellOrder;
+use crate::factors::with_options;
+use crate::named::Named;
+use crate::setup::{Arm, Setup};
+use crate::target_spec::TargetSpec;
 
 /// An experiment, expanded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,29 +80,39 @@ pub struct Content {
     pub workloads: BTreeMap<String, PlannedWorkload>,
     /// Levels of each factor, as written.
     pub factors: BTreeMap<String, Vec<String>>,
-    /// Workloads beside the grid.
-    pub beside_workloads: Vec<String>,
-    /// Their numbers of clients.
-    pub beside_clients: Vec<u32>,
+    /// What runs beside the grid.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// The arms, base first; one without a name when there are no settings.
     pub arms: Vec<Arm>,
-    /// Servers beside that of the target, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub servers: BTreeMap<String, TargetSpec>,
-    /// Builds of PostgreSQL by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub builds: BTreeMap<String, Build>,
-    /// Poolers by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub poolers: BTreeMap<String, pooler::Options>,
-    /// Changes of one's own.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub changes: Changes,
-    /// Placements by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub placements: BTreeMap<String, Placement>,
+    /// What the names of levels stand for.
+    #[serde(flatten)]
+    pub named: Named,
     /// What is compared.
     pub compare: Option<PlannedComparison>,
+    /// How each run is measured.
+    #[serde(flatten)]
+    pub measure: PlannedMeasure,
+    /// How cells are ordered in a round.
+    pub order: CellOrder,
+    /// How arms are interleaved.
+    pub scheme: Scheme,
+}
+
+/// Workloads that run once a round outside the grid.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Their names.
+    #[serde(rename = "beside_workloads")]
+    pub workloads: Vec<String>,
+    /// Their numbers of clients.
+    #[serde(rename = "beside_clients")]
+    pub clients: Vec<u32>,
+}
+
+/// What all runs have in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedMeasure {
     /// Kind of load.
     pub load: PlannedLoad,
     /// Slower transactions are late, seconds. (Known by its former name in the identity.)
@@ -113,10 +124,6 @@ pub struct Content {
     pub duration_s: f64,
     /// Threads of the load generator; never more than clients.
     pub threads: u32,
-    /// How cells are ordered in a round.
-    pub order: CellOrder,
-    /// How arms are interleaved.
-    pub scheme: Scheme,
 }
 
 /// What is put on the target first.

@@ -10,9 +10,9 @@ use workloads::Spec;
 use super::cells::Cell;
 use super::{Content, Plan, PlannedLoad, PlannedPreparation, PlannedRun};
 use crate::error::{Class, LabError};
-use crate::experiment::TargetSpec;
 use crate::factors::{self, factor, with_options};
 use crate::setup::{Arm, At, Connection, Counting, Load, Placement, Server, Setup};
+use crate::target_spec::TargetSpec;
 
 impl Content {
     /// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
@@ -28,7 +28,7 @@ impl Content {
             arm: only.ok(),
             workload: String::new(),
             options: BTreeMap::new(),
-            load: match self.load {
+            load: match self.measure.load {
                 PlannedLoad::Users { think_s, ramp_s } => Load::Users {
                     think: Duration::from_secs_f64(think_s),
                     ramp: Duration::from_secs_f64(ramp_s),
@@ -36,10 +36,10 @@ impl Content {
                 PlannedLoad::Closed | PlannedLoad::Rate => Load::Closed,
             },
             clients: 1,
-            threads: self.threads,
-            promise: self.promise_s.map(Duration::from_secs_f64),
-            warmup: Duration::from_secs_f64(self.warmup_s),
-            until: Until::Elapsed(Duration::from_secs_f64(self.duration_s).as_nanos() as u64),
+            threads: self.measure.threads,
+            promise: self.measure.promise_s.map(Duration::from_secs_f64),
+            warmup: Duration::from_secs_f64(self.measure.warmup_s),
+            until: Until::Elapsed(Duration::from_secs_f64(self.measure.duration_s).as_nanos() as u64),
             statements: false,
             transactions: false,
             driver: DriverChoice::Auto,
@@ -62,9 +62,9 @@ impl Content {
     /// The server of these levels.
     #[must_use]
     pub(crate) fn target(&self, at: &At) -> TargetSpec {
-        let server = at.server.as_ref().and_then(|name| self.servers.get(name)).unwrap_or(&self.target);
+        let server = at.server.as_ref().and_then(|name| self.named.servers.get(name)).unwrap_or(&self.target);
         let server = match &at.version {
-            Some(level) => server.with_version(level, self.builds.get(level)),
+            Some(level) => server.with_version(level, self.named.builds.get(level)),
             None => server.clone(),
         };
         at.data.iter().fold(server, |server, (key, level)| server.with_data(key, level))
@@ -152,7 +152,7 @@ impl Plan {
             .expect("its levels were applied when it was planned");
         // Beside the grid any settings will do.
         let arm = setup.arm.filter(|_| !run.beside);
-        let none = || (!self.content.changes.is_empty()).then(BTreeMap::new);
+        let none = || (!self.content.named.changes.is_empty()).then(BTreeMap::new);
         let changes = setup.changes.or_else(none).filter(|_| !run.beside);
         Setup { seed: run.seed, arm, changes, ..setup }
     }

@@ -7,6 +7,7 @@ use results::{Table, Value};
 use super::restarts::arms_need_restart;
 use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme};
 use crate::experiment::shown_value;
+use crate::factors::SETTINGS;
 
 /// Columns before those of further factors, and behind them.
 const FIRST: [&str; 5] = ["step", "round", "workload", "clients", "rate_per_s"];
@@ -45,8 +46,8 @@ impl Plan {
             let levels = further.iter().map(|key| Value::from(run.factors.get(*key).cloned()));
             let last = [
                 run.arm.clone().into(),
-                self.content.warmup_s.into(),
-                self.content.duration_s.into(),
+                self.content.measure.warmup_s.into(),
+                self.content.measure.duration_s.into(),
                 run.seed.into(),
             ];
             table.push(first.into_iter().chain(levels).chain(last).collect());
@@ -99,15 +100,15 @@ impl Plan {
         lines.push(format!(
             "{} of {} s (warm-up {} s), about {} in all, preparation not counted",
             crate::words::count(self.runs.len(), "run"),
-            self.content.duration_s,
-            self.content.warmup_s,
+            self.content.measure.duration_s,
+            self.content.measure.warmup_s,
             crate::words::duration(estimate.total),
         ));
         lines
     }
 
     fn target_words(&self) -> String {
-        use crate::experiment::TargetSpec;
+        use crate::target_spec::TargetSpec;
         match &self.content.target {
             TargetSpec::Managed { name, version, extensions, redis, .. } => {
                 let mut words = format!("managed server {name:?}");
@@ -135,14 +136,14 @@ impl Plan {
 
     /// What the arms are, and what the settings are that are varied beside them.
     fn arms_words(&self) -> Vec<String> {
-        let settings = self.content.compared() == "settings";
+        let settings = self.content.compared() == SETTINGS;
         let of_settings = if settings { "arm" } else { "settings" };
         let named = self.content.arms.iter().filter(|arm| arm.name.is_some());
         let compared = (!settings).then(|| {
             let arms: Vec<String> = self.content.arm_names().into_iter().flatten().collect();
             format!("compared: {} = {}, the first is the base", self.content.compared(), arms.join(", "))
         });
-        let changes = self.content.changes.iter().flat_map(|(name, levels)| {
+        let changes = self.content.named.changes.iter().flat_map(|(name, levels)| {
             levels.iter().map(move |(level, change)| format!("{name} {level}: {}", change.words()))
         });
         named.map(|arm| arm_words(of_settings, arm)).chain(changes).chain(compared).collect()
@@ -164,7 +165,7 @@ impl Plan {
             }
             Scheme::HalfRounds => {
                 let why = match self.content.compared() {
-                    "settings" => "takes a restart",
+                    SETTINGS => "takes a restart",
                     _ => "is a change of the server",
                 };
                 format!(

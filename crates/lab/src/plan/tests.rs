@@ -192,11 +192,11 @@ fn runs_are_sized_by_the_budget() {
         plan(&base.replace("duration = \"2s\"", &measure))
     };
     let plan = sized("3min");
-    assert!(plan.content.duration_s > 1.0 && plan.content.duration_s < 10.0);
+    assert!(plan.content.measure.duration_s > 1.0 && plan.content.measure.duration_s < 10.0);
     let total = plan.estimate().total.as_secs_f64();
     assert!((170.0..=180.0).contains(&total), "{total}");
-    assert_eq!(sized("1s").content.duration_s, 1.0);
-    assert_eq!(sized("10h").content.duration_s, 10.0);
+    assert_eq!(sized("1s").content.measure.duration_s, 1.0);
+    assert_eq!(sized("10h").content.measure.duration_s, 10.0);
 }
 
 #[test]
@@ -482,7 +482,7 @@ fn servers_versions_and_data_stand_beside_each_other() {
             .sites()
             .iter()
             .map(|at| match plan.content.target(at) {
-                crate::experiment::TargetSpec::Managed { name, .. } => name,
+                crate::target_spec::TargetSpec::Managed { name, .. } => name,
                 url => panic!("{url:?}"),
             })
             .collect();

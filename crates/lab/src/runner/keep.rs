@@ -13,8 +13,9 @@ use workloads::{ScriptInfo, pgbench};
 use super::event::{Progress, Step, Tell};
 use super::stage::Stage;
 use crate::error::LabError;
-use crate::experiment::{TargetSpec, without_secrets};
+use crate::experiment::without_secrets;
 use crate::setup::Setup;
+use crate::target_spec::TargetSpec;
 
 /// Sees whether something can be stored: better known before the work than behind it.
 pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), LabError> {

@@ -148,28 +148,7 @@ impl<'a> Runner<'a> {
         keep: Keep<'_>,
     ) -> Result<Done, LabError> {
         let mut record = planned(run, setup);
-        self.switch_to(setup)?;
-        self.connect_by(setup, &mut record)?;
-        if setup.placement != Placement::default() {
-            record.events.push(event("placement", setup.placement.words()));
-        }
-        if care.settle {
-            self.settle(setup, &mut record)?;
-        }
-        if let Server::Target(at) = &setup.server {
-            let stage = self.stage(at)?;
-            if stage.in_force.settings.is_empty() {
-                stage.in_force.settings = stage.recorded()?;
-            }
-            record.settings.clone_from(&stage.in_force.settings);
-            if setup.changes.is_some() {
-                // An index is there in one arm, and not in the other.
-                record.relations = relation_sizes(stage.control()?)?;
-            }
-            if *at != At::default() {
-                record.events.push(event("server", format!("{at}: {}", stage.target.redacted())));
-            }
-        }
+        self.bring_about(setup, care, &mut record)?;
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
             // That is known from the guard, costs no time, and each run says it.
@@ -177,15 +156,49 @@ impl<'a> Runner<'a> {
             return Ok(Done { finished, cause: None, measured: engine::Measured::default(), lost: None });
         }
         let (mut measured, lost, changed) = self.measure(setup, &record.uuid, care, keep)?;
+        self.judge(setup, &mut record, &mut measured, changed.as_deref());
+        let cause = Cause::of(&record, &measured.engine.aborts);
+        let finished = Finished { run: record, seconds: measured.seconds };
+        Ok(Done { finished, cause, measured: measured.engine, lost })
+    }
+
+    /// What a run needs of its server, recorded with it.
+    fn bring_about(&mut self, setup: &Setup, care: Care, record: &mut Run) -> Result<(), LabError> {
+        self.switch_to(setup)?;
+        self.connect_by(setup, record)?;
+        if setup.placement != Placement::default() {
+            record.events.push(event("placement", setup.placement.words()));
+        }
+        if care.settle {
+            self.settle(setup, record)?;
+        }
+        let Server::Target(at) = &setup.server else { return Ok(()) };
+        let stage = self.stage(at)?;
+        if stage.in_force.settings.is_empty() {
+            stage.in_force.settings = stage.recorded()?;
+        }
+        record.settings.clone_from(&stage.in_force.settings);
+        if setup.changes.is_some() {
+            // An index is there in one arm, and not in the other.
+            record.relations = relation_sizes(stage.control()?)?;
+        }
+        if *at != At::default() {
+            record.events.push(event("server", format!("{at}: {}", stage.target.redacted())));
+        }
+        Ok(())
+    }
+
+    /// Whether a measured run is to be believed; what somebody changed meanwhile is read anew before the next.
+    fn judge(&mut self, setup: &Setup, record: &mut Run, measured: &mut Measured, changed: Option<&str>) {
         let probe = record.figures.get("probe_ms").copied();
         let ready = &self.workloads[&setup.asked()];
         let judged = Judged {
-            changed: changed.as_deref(),
+            changed,
             probe_ms: probe.zip(median(&self.probes)),
             scripts: &ready.scripts,
             may_be_empty: ready.workload.may_be_empty(),
         };
-        judge_and_record(&mut record, setup, &mut measured, &judged);
+        judge_and_record(record, setup, measured, &judged);
         self.probes.extend(probe);
         if changed.is_some()
             && let Ok(stage) = self.stage(&setup.at())
@@ -194,9 +207,6 @@ impl<'a> Runner<'a> {
             stage.in_force.arm = None;
             stage.in_force.settings.clear();
         }
-        let cause = Cause::of(&record, &measured.engine.aborts);
-        let finished = Finished { run: record, seconds: measured.seconds };
-        Ok(Done { finished, cause, measured: measured.engine, lost })
     }
 
     /// Brings the server to the state that a run needs; tells whether it was in another one.

@@ -38,7 +38,7 @@ impl Mean {
 impl Pace {
     pub(crate) fn of(plan: &Plan) -> Self {
         let estimate = plan.estimate();
-        let (warmup_s, duration_s) = (plan.content.warmup_s, plan.content.duration_s);
+        let (warmup_s, duration_s) = (plan.content.measure.warmup_s, plan.content.measure.duration_s);
         Self {
             warmup_s,
             duration_s,

@@ -9,8 +9,8 @@ use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
 use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
-use crate::experiment::TargetSpec;
 use crate::setup::{Arm, Connection, Placement};
+use crate::target_spec::TargetSpec;
 use target::Stop;
 use target::Target;
 use target::change::{self, Change};

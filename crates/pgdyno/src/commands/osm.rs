@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lab::bench;
-use lab::experiment::TargetSpec;
+use lab::target_spec::TargetSpec;
 
 use super::bench::{phases, stored};
 use super::{print, signals};

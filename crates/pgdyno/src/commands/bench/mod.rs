@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::Until;
 use lab::LabError;
 use lab::bench;
-use lab::experiment::TargetSpec;
+use lab::target_spec::TargetSpec;
 use record::Reason;
 use results::ExperimentId;
 use script::Weighted;

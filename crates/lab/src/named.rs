@@ -1,0 +1,32 @@
+//! What the names of levels stand for: an experiment file's tables `[server.NAME]`, `[version.NAME]`, `[pooler.NAME]`,
+//! `[change.NAME.LEVEL]` and `[placement.NAME]`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use target::change::Change;
+use target::pooler;
+
+use crate::setup::Placement;
+use crate::target_spec::{Build, TargetSpec};
+
+/// Each kind by its names.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Named {
+    /// Servers beside that of the target.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, TargetSpec>,
+    /// Builds of PostgreSQL.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub builds: BTreeMap<String, Build>,
+    /// Poolers between clients and server.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub poolers: BTreeMap<String, pooler::Options>,
+    /// Changes of one's own, by the name of the factor and of the level.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: BTreeMap<String, BTreeMap<String, Change>>,
+    /// Placements of client threads and servers.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub placements: BTreeMap<String, Placement>,
+}
