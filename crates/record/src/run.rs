@@ -218,4 +218,6 @@ pub struct RunEvent {
 impl RunEvent {
     /// Kind of the event that says what an arm answers otherwise than the base.
     pub const OTHER_ANSWERS: &'static str = "other answers";
+    /// Kind of the event that says that an arm did not ask for what was chosen from the base's data.
+    pub const OWN_CHOICE: &'static str = "own choice";
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use record::{Experiment, Host, Run, RunKind, Target};
+use record::{Experiment, Host, Run, RunEvent, RunKind, Target};
 use results::comparison::{Cell, Comparison, Grouped, Metric, two_groups};
 use results::{ExperimentId, Store, StoreError};
+use serde::{Deserialize, Serialize};
 
 use crate::arrivals::InTime;
 use crate::cells::CellFigures;
@@ -134,12 +135,50 @@ impl ReportData {
         self.grid.iter().find(is_it).map_or_else(InTime::default, |own| own.in_time)
     }
 
+    /// What is to be known of arms before their figures, by kind of event: each sentence once.
+    pub(crate) fn remarks(&self, kind: &str) -> BTreeSet<&str> {
+        said(self.client_runs(), kind).collect()
+    }
+
+    /// The same of a cell and arm, in words; `None` where there is nothing to be said.
+    pub(crate) fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
+        let runs =
+            || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
+        let kinds = [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE];
+        let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| said(runs(), kind)).collect();
+        (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join("; "))
+    }
+
+    /// What the experiment could not run where it ran, as its plan keeps it.
+    pub(crate) fn not_run(&self) -> Vec<NotRun> {
+        #[derive(Deserialize)]
+        struct Plan {
+            #[serde(default)]
+            not_run: Vec<NotRun>,
+        }
+        serde_json::from_str(&self.experiment.plan_json)
+            .map_or_else(|_| Vec::new(), |plan: Plan| plan.not_run)
+    }
+
     /// The promise that was asked for, ms: from the plan, for files in which runs do not name it.
     pub(crate) fn promise_ms(&self) -> Option<f64> {
         let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
         let limit = plan.pointer("/content/limit_s").or_else(|| plan.get("limit_s"))?;
         limit.as_f64().map(|seconds| seconds * 1e3)
     }
+}
+
+/// Levels that could not be had, and why.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NotRun {
+    pub(crate) what: String,
+    pub(crate) why: String,
+}
+
+fn said<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<Item = &'r str> {
+    runs.flat_map(|run| &run.events)
+        .filter(move |event| event.kind == kind)
+        .map(|event| event.detail.as_str())
 }
 
 /// Names of the factors that vary within some cells; those with one level only are left out.

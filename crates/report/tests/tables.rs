@@ -2,8 +2,10 @@
 
 mod fixture;
 
+use std::collections::BTreeMap;
+
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use record::{Load, Reason, Validity};
+use record::{Load, Reason, RunEvent, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
@@ -32,6 +34,32 @@ fn sample() -> ReportData {
     let mut data = data(&Shape { extras: true, ..Shape::small() });
     doubt(&mut data.runs[4], Validity::Invalid, Reason::EmptyResults, "0 rows in 174 transactions");
     remade(data)
+}
+
+/// `compare --format json` told neither: a program that reads it took other answers for a fair comparison.
+#[test]
+fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
+    let mut data = data(&Shape::small());
+    let arm = data.experiment.arms[1].name.clone();
+    let (kind, detail) = (RunEvent::OTHER_ANSWERS.to_owned(), "tpcb: 12 rows fewer".to_owned());
+    for run in data.runs.iter_mut().filter(|run| run.arm.as_ref() == Some(&arm)) {
+        run.events.push(RunEvent { time_us: 0, kind: kind.clone(), detail: detail.clone() });
+    }
+    let not_run = [("what", "version 19"), ("why", "it is not installed")];
+    let plan = BTreeMap::from([("not_run", [BTreeMap::from(not_run)])]);
+    data.experiment.plan_json = serde_json::to_string(&plan).unwrap();
+    let data = remade(data);
+    let table = compared(&data);
+    let told = column(&table, "remarks");
+    assert_eq!(told[0], &Value::from(detail.clone()));
+    assert_eq!(told.last(), Some(&&Value::from("it is not installed")));
+    assert_eq!(column(&table, "verdict").last(), Some(&&Value::from("not run")));
+    assert_eq!(column(&table, "cell").last(), Some(&&Value::from("version 19")));
+    let words = csv(&tables::compared_in_words(&data, data.throughput.as_ref().unwrap()));
+    assert!(
+        words.contains(&format!("; {detail}")) && words.contains("not run; it is not installed"),
+        "{words}"
+    );
 }
 
 #[test]

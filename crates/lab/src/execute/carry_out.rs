@@ -39,8 +39,8 @@ pub(super) struct Experiment<'a> {
     before: usize,
     /// Stored runs that are to be measured again.
     marked: BTreeSet<i64>,
-    /// What an arm answers otherwise than the base: by workload and arm.
-    other_answers: BTreeMap<(String, String), String>,
+    /// What is to be known of an arm before its figures: by what it asks for, and its name.
+    remarks: BTreeMap<(String, String), Vec<RunEvent>>,
     /// Why what waits does, in words, and what to do about the first of it.
     waiting: Vec<String>,
     advice: &'static str,
@@ -94,7 +94,7 @@ impl<'a> Experiment<'a> {
             results,
             done,
             marked: BTreeSet::new(),
-            other_answers: BTreeMap::new(),
+            remarks: BTreeMap::new(),
             waiting: Vec::new(),
             advice: "",
         })
@@ -191,7 +191,7 @@ impl<'a> Experiment<'a> {
             for (setup, of) in base.iter().map(|base| (base, None)).chain([(&own, base.as_ref())]) {
                 if opened.insert(setup.asked()) {
                     self.in_its_state(setup)?;
-                    self.open_workload(setup, of)?;
+                    self.open_workload(setup, of, run.arm.as_deref())?;
                 }
             }
             // Settings of the server do not change what it answers, and other data are meant to.
@@ -215,15 +215,20 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    fn open_workload(&mut self, setup: &Setup, base: Option<&Setup>) -> Result<(), LabError> {
+    fn open_workload(
+        &mut self,
+        setup: &Setup,
+        base: Option<&Setup>,
+        arm: Option<&str>,
+    ) -> Result<(), LabError> {
         let name = setup.asked();
         let spec = self.plan.content.spec(setup)?;
-        let alike = match base {
-            Some(base) => Some(base.asked())
-                .filter(|_| self.plan.content.spec(base).is_ok_and(|of| of.chooses_like(&spec))),
-            None => None,
-        };
-        let chosen = alike.and_then(|base| Some(self.runner.ready(&base)?.prepared.clone()));
+        let chosen = base.filter(|base| {
+            let by_one_rule = self.plan.content.spec(base).is_ok_and(|of| of.chooses_like(&spec));
+            // What is there to be asked for in other data nobody knows but they.
+            by_one_rule && base.at().data == setup.at().data
+        });
+        let chosen = chosen.and_then(|base| Some(self.runner.ready(&base.asked())?.prepared.clone()));
         let workload = spec.open(self.file.folder())?;
         let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
         let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
@@ -233,6 +238,12 @@ impl<'a> Experiment<'a> {
                 return Err(changed_data(&name));
             }
             ready.artifacts.clear();
+        }
+        if let (Some(_), None, Some(arm)) = (base, &chosen, arm)
+            && spec.chooses_like(&spec)
+        {
+            let told = format!("{}: {arm} asks for {}", setup.workload, ready.prepared.summary);
+            self.remark(&name, arm, RunEvent::OWN_CHOICE, told);
         }
         self.runner.add(&name, ready);
         Ok(())
@@ -252,8 +263,14 @@ impl<'a> Experiment<'a> {
         let Some(difference) = ours.difference(&theirs, of) else { return Ok(()) };
         let told = format!("{}: {arm} {difference}", own.workload);
         self.runner.progress.warn(told.clone());
-        self.other_answers.insert((own.asked(), arm.to_owned()), told);
+        self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
         Ok(())
+    }
+
+    /// Keeps what is to be said with every run of an arm that asks for this.
+    fn remark(&mut self, asked: &str, arm: &str, kind: &str, detail: String) {
+        let event = RunEvent { time_us: 0, kind: kind.to_owned(), detail };
+        self.remarks.entry((asked.to_owned(), arm.to_owned())).or_default().push(event);
     }
 
     fn sample(&mut self, setup: &Setup) -> Result<Sampled, LabError> {
@@ -263,13 +280,6 @@ impl<'a> Experiment<'a> {
             (self.plan.seed, || LabError::failed(Class::Internal, format!("no workload {name}"), ""));
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         stage.with_site(|site| ready.workload.sample(site, seed))
-    }
-
-    /// What is to be said of a run beside what was measured in it.
-    fn remark(&self, next: &Next) -> Option<RunEvent> {
-        let arm = next.run.arm.clone()?;
-        let told = self.other_answers.get(&(next.setup.asked(), arm))?;
-        Some(RunEvent { time_us: 0, kind: RunEvent::OTHER_ANSWERS.to_owned(), detail: told.clone() })
     }
 
     /// The runs of a block, then all of them into the results file; false when it was given up.
@@ -288,7 +298,9 @@ impl<'a> Experiment<'a> {
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
             let mut done = self.runner.run(&next.run, &next.setup, Care::FULL, keep)?;
-            done.finished.run.events.extend(self.remark(next));
+            let arm = next.run.arm.clone().unwrap_or_default();
+            let remarks = self.remarks.get(&(next.setup.asked(), arm));
+            done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
             if let Some(lost) = done.lost {
                 return Err(lost);
             }

@@ -12,7 +12,7 @@ use crate::chart::forest::{Forest, Row};
 use crate::compared::{
     Part, Tone, change, groups_of_pair, lacks, strong, tally, value, verdict, verdict_with_advice,
 };
-use crate::data::{ReportData, cell_text, levels};
+use crate::data::{NotRun, ReportData, cell_text, levels};
 use crate::numbers::{self, real};
 use crate::sheet::{Cell, Sheet};
 
@@ -177,7 +177,8 @@ fn excluded(arm: &ArmComparison) -> Markup {
 /// of the arrivals of both arms where a load is open, and how their promise was kept.
 ///
 /// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
-/// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them.
+/// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
+/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
@@ -185,11 +186,11 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
         [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
     };
-    let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict", "groups"];
+    let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict", "groups", "remarks"];
     let mut table = table(data, found, &columns, pct, |line| {
-        vec![line.verdict.clone().into(), line.groups.clone().into()]
+        vec![line.verdict.clone().into(), line.groups.clone().into(), line.remarks.clone().into()]
     });
-    table.optional.push("groups".to_owned());
+    table.optional.extend(["groups", "remarks"].map(str::to_owned));
     table
 }
 
@@ -201,8 +202,8 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
         vec![change.map(text).into()]
     };
     table(data, found, &["change, 95 %", "p_holm", "n", "verdict"], words, |line| {
-        let groups = line.groups.as_ref().map(|groups| format!("; {groups}")).unwrap_or_default();
-        vec![format!("{}{groups}", line.verdict).into()]
+        let parts = [Some(&line.verdict), line.groups.as_ref(), line.remarks.as_ref()];
+        vec![parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ").into()]
     })
 }
 
@@ -218,6 +219,7 @@ struct Line<'a> {
     holm_p: Option<f64>,
     verdict: String,
     groups: Option<String>,
+    remarks: Option<String>,
     in_time: [InTime; 2],
 }
 
@@ -234,7 +236,14 @@ fn table(
         Metric::P95 => "p95_us",
         Metric::P99 => "p99_us",
     };
-    let lines: Vec<Line<'_>> = found.arms.iter().flat_map(|arm| lines(data, found, arm)).collect();
+    let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm));
+    let not_run = data.not_run().into_iter().map(|NotRun { what, why }| Line {
+        cell: what,
+        verdict: "not run".to_owned(),
+        remarks: Some(why),
+        ..Line::default()
+    });
+    let lines: Vec<Line<'_>> = measured.chain(not_run).collect();
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
     let mut table = Table::new(&["arm", "workload", "cell", &format!("base_{unit}"), unit]);
     table.columns.extend(columns.iter().map(|name| (*name).to_owned()));
@@ -265,6 +274,7 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         holm_p: cell.holm_p,
         verdict: verdict(cell.verdict, of.margin),
         groups: groups_of_pair(&data.groups, &cell.cell, [&of.base, &arm.arm]),
+        remarks: data.remarks_of(&cell.cell, &arm.arm),
         in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
     };
     let parts = Part::workloads(arm).into_iter().chain([Part::whole(arm)]);

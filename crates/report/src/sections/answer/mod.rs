@@ -5,14 +5,14 @@ mod page;
 pub mod summary;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use record::{Reason, RunEvent, Validity};
 use results::comparison::{Cell, Comparison, Grouped, Metric};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::arrivals::InTime;
-use crate::data::ReportData;
+use crate::data::{NotRun, ReportData};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
@@ -33,6 +33,8 @@ pub(crate) struct Answer {
     runs: usize,
     /// What arms answer otherwise than the base: said before any speed.
     different: Vec<String>,
+    /// What arms with other data ask for, which is not what the base asks for.
+    own_choice: Vec<String>,
     /// What could not be had where it ran: levels, and why.
     not_run: Vec<NotRun>,
     suspect: Doubtful,
@@ -83,6 +85,7 @@ impl Answer {
             arm: figures.arm.clone(),
             in_time: figures.in_time,
         });
+        let sentences = |kind| data.remarks(kind).into_iter().map(str::to_owned).collect();
         Self {
             question: question.unwrap_or("A measurement").to_owned(),
             latency: latency.cloned(),
@@ -93,35 +96,14 @@ impl Answer {
             in_time: in_time.collect(),
             taste: data.experiment.taste.clone(),
             runs: data.client_runs().count(),
-            different: different(data),
-            not_run: not_run(data),
+            different: sentences(RunEvent::OTHER_ANSWERS),
+            own_choice: sentences(RunEvent::OWN_CHOICE),
+            not_run: data.not_run(),
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),
             groups: data.groups.clone(),
         }
     }
-}
-
-/// What an experiment could not run, as its plan keeps it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct NotRun {
-    what: String,
-    why: String,
-}
-
-fn not_run(data: &ReportData) -> Vec<NotRun> {
-    #[derive(Deserialize)]
-    struct Plan {
-        #[serde(default)]
-        not_run: Vec<NotRun>,
-    }
-    serde_json::from_str(&data.experiment.plan_json).map_or_else(|_| Vec::new(), |plan: Plan| plan.not_run)
-}
-
-fn different(data: &ReportData) -> Vec<String> {
-    let events = data.client_runs().flat_map(|run| &run.events);
-    let said = events.filter(|event| event.kind == RunEvent::OTHER_ANSWERS).map(|event| event.detail.clone());
-    said.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 impl Instead {

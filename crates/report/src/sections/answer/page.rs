@@ -14,6 +14,7 @@ impl Answer {
         let doubt = self.suspect.runs + self.invalid.runs > 0;
         html! {
             @for different in &self.different { p.notice { strong { "The arms do not do the same: " } (different) "." } }
+            @for own in &self.own_choice { p.notice { strong { "Chosen from its own data, by the same rule: " } (own) "." } }
             @if let Some(instead) = self.instead() { div.answer { p.lead { (instead) } } }
             @for (of, arm, said) in self.arms() {
                 div.{ "answer " (box_class(said.tone)) } { (self.draw_arm(of, arm, &said)) }

@@ -18,6 +18,8 @@ pub fn text(data: &ReportData) -> String {
     let answer = Answer::of(data);
     let mut lines = vec![answer.question.clone()];
     lines.extend(answer.different.iter().map(|said| format!("  The arms do not do the same: {said}.")));
+    let own_choice = answer.own_choice.iter();
+    lines.extend(own_choice.map(|own| format!("  Chosen from its own data, by the same rule: {own}.")));
     lines.extend(answer.instead().map(|instead| format!("  {instead}")));
     for (of, arm, said) in answer.arms() {
         let parts = Part::workloads(arm);
