@@ -71,10 +71,18 @@ fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Markup)]) -> 
     }
 }
 
-/// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`.
+/// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms, where they have servers of their own.
 fn kicker(data: &ReportData) -> String {
-    let version = data.target.server_version.split(' ').next().unwrap_or_default();
-    let server = if version.is_empty() { String::new() } else { format!("PostgreSQL {version}") };
+    let of_arms = data.experiment.arms.iter().filter_map(|arm| arm.target.as_ref());
+    let mut versions: Vec<&str> = Vec::new();
+    for target in std::iter::once(&data.target).chain(of_arms) {
+        let version = target.server_version.split(' ').next().unwrap_or_default();
+        if !version.is_empty() && !versions.contains(&version) {
+            versions.push(version);
+        }
+    }
+    let versions = versions.join(", ");
+    let server = if versions.is_empty() { String::new() } else { format!("PostgreSQL {versions}") };
     let parts = [data.experiment.name.clone(), when(&data.experiment.created_at), server];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }

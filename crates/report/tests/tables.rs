@@ -5,7 +5,7 @@ mod fixture;
 use std::collections::BTreeMap;
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use record::{Load, Reason, RunEvent, Validity};
+use record::{Load, Reason, Relation, RelationKind, RunEvent, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
@@ -34,6 +34,36 @@ fn sample() -> ReportData {
     let mut data = data(&Shape { extras: true, ..Shape::small() });
     doubt(&mut data.runs[4], Validity::Invalid, Reason::EmptyResults, "0 rows in 174 transactions");
     remade(data)
+}
+
+/// An index that was there in one arm only was shown as if all had it.
+#[test]
+fn sizes_are_told_per_arm_where_runs_recorded_them() {
+    let mut data = data(&Shape::small());
+    let of = |name: &str, kind, bytes| Relation {
+        name: name.into(),
+        kind,
+        table: "orders".into(),
+        bytes,
+        rows: 7,
+    };
+    let base = data.experiment.arms[0].name.clone();
+    for run in data.runs.iter_mut().filter(|run| run.arm.is_some()) {
+        run.relations = vec![of("orders", RelationKind::Table, 1 << 20)];
+        if run.arm.as_ref() != Some(&base) {
+            run.relations.push(of("orders_customer", RelationKind::Index, 1 << 16));
+        }
+    }
+    let data = remade(data);
+    let sizes = tables::sizes(&data);
+    let other = &data.experiment.arms[1].name;
+    assert_eq!(
+        column(&sizes, "arm"),
+        [&base, other, other].map(|arm| Value::from(arm.as_str())).iter().collect::<Vec<_>>()
+    );
+    let page = html::page(&data);
+    let row = page.split("<tr>").find(|row| row.contains("orders_customer")).expect("a row of the index");
+    assert!(row.contains(">n/a<"), "nothing in the base: {row}");
 }
 
 /// `compare --format json` told neither: a program that reads it took other answers for a fair comparison.

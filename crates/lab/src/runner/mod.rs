@@ -178,8 +178,8 @@ impl<'a> Runner<'a> {
             stage.in_force.settings = stage.recorded()?;
         }
         record.settings.clone_from(&stage.in_force.settings);
-        if setup.changes.is_some() {
-            // An index is there in one arm, and not in the other.
+        if setup.changes.is_some() || *at != At::default() {
+            // An index is there in one arm, and not in the other; a table is larger on one server than on another.
             record.relations = relation_sizes(stage.control()?)?;
         }
         if *at != At::default() {

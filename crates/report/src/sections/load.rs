@@ -1,7 +1,7 @@
 //! Jobs: phases as chart and table, and the sizes they left.
 
 use maud::{Markup, html};
-use record::{Phase, Relation, RelationKind};
+use record::{Phase, Relation, RelationKind, Run};
 use results::Table;
 use serde::Serialize;
 
@@ -14,8 +14,7 @@ use crate::sheet::{Cell, Sheet};
 #[derive(Debug, Serialize)]
 pub(super) struct Load {
     jobs: Vec<Job>,
-    /// Tables first, then by name.
-    relations: Vec<Relation>,
+    sizes: Vec<Sizes>,
 }
 
 #[derive(Debug, Serialize)]
@@ -29,15 +28,55 @@ struct Job {
     phases: Vec<Phase>,
 }
 
-/// Tables and indexes as the last run that recorded each left them; tables first, then by name.
-fn relations(data: &ReportData) -> Vec<Relation> {
-    let mut last: Vec<&Relation> = Vec::new();
-    for relation in data.runs.iter().flat_map(|run| &run.relations) {
-        last.retain(|known| known.name != relation.name);
-        last.push(relation);
+/// What takes how much of a disk: of one server or arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Sizes {
+    /// Arm, or server of levels that are not compared; empty where all runs had the same relations before them.
+    of: String,
+    /// Tables first, then by name.
+    relations: Vec<Relation>,
+}
+
+impl Sizes {
+    /// Relations as the last of these runs that recorded each left them.
+    fn new<'r>(of: String, runs: impl Iterator<Item = &'r Run>) -> Self {
+        let mut last: Vec<&Relation> = Vec::new();
+        for relation in runs.flat_map(|run| &run.relations) {
+            last.retain(|known| known.name != relation.name);
+            last.push(relation);
+        }
+        last.sort_by_key(|relation| (is_index(relation), &relation.table, &relation.name));
+        Self { of, relations: last.into_iter().cloned().collect() }
     }
-    last.sort_by_key(|relation| (is_index(relation), &relation.table, &relation.name));
-    last.into_iter().cloned().collect()
+
+    /// Of each arm where its runs recorded them: an index may be there in one arm only. Else as the jobs left them.
+    fn all(data: &ReportData) -> Vec<Self> {
+        let runs = || data.client_runs().filter(|run| !run.relations.is_empty());
+        let mut owners: Vec<String> = Vec::new();
+        for run in runs().map(owner) {
+            if !owners.contains(&run) {
+                owners.push(run);
+            }
+        }
+        let base = data.base().unwrap_or_default();
+        owners.sort_by_key(|owner| owner != base);
+        let mut all: Vec<Self> = owners
+            .into_iter()
+            .map(|of| Self::new(of.clone(), runs().filter(|run| owner(run) == of).last().into_iter()))
+            .collect();
+        if all.is_empty() {
+            all.push(Self::new(String::new(), data.runs.iter()));
+        }
+        all.retain(|sizes| !sizes.relations.is_empty());
+        all
+    }
+}
+
+/// Whose relations a run saw: its arm's; its server's, where nothing is compared.
+fn owner(run: &Run) -> String {
+    let server = || run.events.iter().find(|event| event.kind == "server");
+    let server = || server().and_then(|event| Some(event.detail.split_once(": ")?.0.to_owned()));
+    run.arm.clone().or_else(server).unwrap_or_default()
 }
 
 fn is_index(relation: &Relation) -> bool {
@@ -61,25 +100,22 @@ impl View for Load {
             server_cpu_s: job.figures.get("server_cpu_s").copied(),
             phases: job.phases.clone(),
         });
-        let load = Self { jobs: jobs.collect(), relations: relations(data) };
-        (!load.jobs.is_empty() || !load.relations.is_empty()).then_some(load)
+        let load = Self { jobs: jobs.collect(), sizes: Sizes::all(data) };
+        (!load.jobs.is_empty() || !load.sizes.is_empty()).then_some(load)
     }
 
     fn draw(&self) -> Markup {
-        let (indexes, tables): (Vec<&Relation>, Vec<&Relation>) =
-            self.relations.iter().partition(|relation| is_index(relation));
         html! {
             @for job in &self.jobs {
                 h3 { (job.workload) }
                 p { (took(job)) }
                 (Bars { title: format!("{}: phases", job.workload), phases: job.phases.clone(), data: phase_sheet(job) })
             }
-            @if !self.relations.is_empty() {
-                h3 { "Sizes" }
-                div.pair {
-                    @if !tables.is_empty() { (table_sizes(&tables, &indexes)) }
-                    @if !indexes.is_empty() { (index_sizes(&indexes)) }
-                }
+            @if !self.sizes.is_empty() { h3 { "Sizes" } }
+            @match &self.sizes[..] {
+                [] => {}
+                [only] => (only.draw())
+                several => (sizes_of_arms(several))
             }
         }
     }
@@ -113,6 +149,47 @@ fn phase_sheet(job: &Job) -> Sheet {
             phase.source.name().into(),
         ]);
     }
+    sheet
+}
+
+impl Sizes {
+    fn draw(&self) -> Markup {
+        let (indexes, tables): (Vec<&Relation>, Vec<&Relation>) =
+            self.relations.iter().partition(|relation| is_index(relation));
+        html! {
+            div.pair {
+                @if !tables.is_empty() { (table_sizes(&tables, &indexes)) }
+                @if !indexes.is_empty() { (index_sizes(&indexes)) }
+            }
+        }
+    }
+
+    fn bytes(&self, name: &str) -> Option<u64> {
+        self.relations.iter().find(|relation| relation.name == name).map(|relation| relation.bytes)
+    }
+}
+
+/// The sizes of several arms beside each other: a relation may be there in some of them only.
+fn sizes_of_arms(arms: &[Sizes]) -> Sheet {
+    let mut sheet = Sheet::new("Tables and indexes per arm: bytes on disk, an index beside its table")
+        .text(["name", "kind", "of table"])
+        .numbers(arms.iter().map(|arm| &arm.of));
+    let mut known: Vec<&Relation> = Vec::new();
+    for relation in arms.iter().flat_map(|arm| &arm.relations) {
+        if !known.iter().any(|other| other.name == relation.name) {
+            known.push(relation);
+        }
+    }
+    known.sort_by_key(|relation| (is_index(relation), &relation.table, &relation.name));
+    let cell = |bytes: Option<u64>| Cell::from(bytes.map_or(numbers::ABSENT.to_owned(), numbers::bytes));
+    for relation in known {
+        let named = [&relation.name, relation.kind.name(), &relation.table].map(Cell::from);
+        sheet.row(named.into_iter().chain(arms.iter().map(|arm| cell(arm.bytes(&relation.name)))));
+    }
+    let all = |arm: &Sizes| arm.relations.iter().fold(0, |sum: u64, own| sum.saturating_add(own.bytes));
+    let blank = Cell::default;
+    sheet
+        .row(["all".into(), blank(), blank()].into_iter().chain(arms.iter().map(|arm| cell(Some(all(arm))))));
     sheet
 }
 
@@ -167,13 +244,17 @@ pub fn phases(data: &ReportData) -> Table {
     table
 }
 
-/// Sizes of tables and indexes in bytes, with estimated rows.
+/// Sizes of tables and indexes in bytes, with estimated rows; of each arm, where they may differ.
 #[must_use]
 pub fn sizes(data: &ReportData) -> Table {
-    let mut table = Table::new(&["name", "kind", "table", "size_bytes", "rows"]);
-    for relation in relations(data) {
-        let Relation { name, kind, table: of, bytes, rows } = relation;
-        table.push(vec![name.into(), kind.name().into(), of.into(), bytes.into(), rows.into()]);
+    let mut table = Table::new(&["arm", "name", "kind", "table", "size_bytes", "rows"]);
+    table.optional.push("arm".to_owned());
+    for Sizes { of: arm, relations } in Sizes::all(data) {
+        let arm = (!arm.is_empty()).then_some(arm);
+        for Relation { name, kind, table: of, bytes, rows } in relations {
+            let own = [name.into(), kind.name().into(), of.into(), bytes.into(), rows.into()];
+            table.push([arm.clone().into()].into_iter().chain(own).collect());
+        }
     }
     table
 }

@@ -18,6 +18,8 @@ use crate::data::{NotRun, ReportData};
 pub(crate) struct Answer {
     /// The question, or the name of an experiment that asks none.
     pub(crate) question: String,
+    /// What the arms are levels of.
+    factor: Option<String>,
     pub(crate) compared: Option<Comparison>,
     /// Response times, where it is throughput that answers.
     latency: Option<Comparison>,
@@ -88,6 +90,7 @@ impl Answer {
         let sentences = |kind| data.remarks(kind).into_iter().map(str::to_owned).collect();
         Self {
             question: question.unwrap_or("A measurement").to_owned(),
+            factor: data.experiment.compare_factor.clone(),
             latency: latency.cloned(),
             scheduled: scheduled.collect(),
             compared: found.cloned(),

@@ -40,7 +40,7 @@ impl Answer {
         let is_unsafe = !said.unsafe_settings.is_empty();
         html! {
             p.lead {
-                strong { (arm.arm) } ": " (said.verdict)
+                strong { (said.arm) } ": " (said.verdict)
                 @if is_unsafe { ", and " strong.unsafe { "not crash-safe" } }
             }
             p.figures {

@@ -24,9 +24,9 @@ pub fn text(data: &ReportData) -> String {
     for (of, arm, said) in answer.arms() {
         let parts = Part::workloads(arm);
         lines.extend(parts.iter().filter(|_| parts.len() > 1).map(|part| workload(of, part)));
-        lines.push(format!("  {}: {}: {}", arm.arm, said.verdict, said.figures));
+        lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
         if !said.unsafe_settings.is_empty() {
-            lines.push(format!("  {} is not crash-safe: {}", arm.arm, said.unsafe_settings));
+            lines.push(format!("  {} is not crash-safe: {}", said.arm, said.unsafe_settings));
         }
         lines.push(format!("  cells: {}", tally(arm)));
         lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));

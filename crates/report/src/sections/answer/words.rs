@@ -15,6 +15,8 @@ const NAMED_GROUPS: usize = 5;
 
 /// What is said of one arm.
 pub(super) struct Said {
+    /// What it is called: a level that is only a number says nothing without its factor.
+    pub(super) arm: String,
     pub(super) verdict: String,
     pub(super) tone: Tone,
     /// Change, interval and what they are taken over.
@@ -30,6 +32,13 @@ impl Answer {
     pub(super) fn arms(&self) -> impl Iterator<Item = (&Comparison, &ArmComparison, Said)> {
         let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));
         arms.zip(&self.scheduled).map(|((of, arm), scheduled)| (of, arm, self.said(of, arm, *scheduled)))
+    }
+
+    fn name_of(&self, arm: &str) -> String {
+        match &self.factor {
+            Some(factor) if arm.starts_with(|c: char| c.is_ascii_digit()) => format!("{factor} {arm}"),
+            _ => arm.to_owned(),
+        }
     }
 
     fn said(&self, of: &Comparison, arm: &ArmComparison, scheduled: (usize, usize)) -> Said {
@@ -55,6 +64,7 @@ impl Answer {
         let interleaved = (!self.interleaved).then(|| NOT_INTERLEAVED.to_owned());
         let remarks = interleaved.into_iter().chain(remarks(arm)).chain(averages_leave_out(scheduled));
         Said {
+            arm: self.name_of(&arm.arm),
             verdict,
             tone,
             figures,
