@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Content, Plan, Scheme};
+use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// Connecting, counters, a checkpoint and storing, before and after a run, in seconds; measured on two cores and an
 /// ordinary disk. Only an estimate hangs on it, and the length of runs that are sized by a budget.
@@ -33,6 +34,18 @@ impl Plan {
             per_run: Duration::from_secs_f64(per_run),
             restarts,
         }
+    }
+
+    /// What is said where even the shortest runs take more time than the file allows; `None` where they fit.
+    #[must_use]
+    pub fn over_budget(&self, file: &ExperimentFile) -> Option<String> {
+        let DurationSpec::Sized { budget, .. } = file.measure.duration else { return None };
+        let total = self.estimate().total;
+        // The estimate is no promise either.
+        (total.as_secs_f64() > 1.05 * budget.as_secs_f64()).then(|| {
+            let [total, budget] = [total, budget].map(crate::words::duration);
+            format!("measure.budget is {budget}, but with the shortest runs allowed it takes about {total}: fewer rounds or levels, or a shorter duration.from")
+        })
     }
 
     /// How often the server is brought to another state.

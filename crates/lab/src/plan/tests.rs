@@ -11,9 +11,11 @@ use target::settings::Machine;
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 
 pub(crate) fn plan(text: &str) -> Plan {
-    let file =
-        ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
-    Plan::expand(&file, MACHINE).unwrap()
+    Plan::expand(&file(text), MACHINE).unwrap()
+}
+
+fn file(text: &str) -> ExperimentFile {
+    ExperimentFile::parse(Path::new("e.toml"), text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// An experiment with so many workloads, levels, arms and rounds.
@@ -185,18 +187,22 @@ fn a_plan_survives_its_json() {
 #[test]
 fn runs_are_sized_by_the_budget() {
     let base = text(2, &[1, 4], 2, true, 6);
-    let sized = |budget: &str| {
+    let written = |budget: &str| {
         let measure = format!(
             "duration = {{ from = \"1s\", to = \"10s\" }}\nwarmup = \"500ms\"\nbudget = \"{budget}\""
         );
-        plan(&base.replace("duration = \"2s\"", &measure))
+        base.replace("duration = \"2s\"", &measure)
     };
+    let sized = |budget: &str| plan(&written(budget));
     let plan = sized("3min");
     assert!(plan.content.measure.duration_s > 1.0 && plan.content.measure.duration_s < 10.0);
     let total = plan.estimate().total.as_secs_f64();
     assert!((170.0..=180.0).contains(&total), "{total}");
     assert_eq!(sized("1s").content.measure.duration_s, 1.0);
     assert_eq!(sized("10h").content.measure.duration_s, 10.0);
+    let over = |budget: &str| sized(budget).over_budget(&file(&written(budget)));
+    assert_eq!([over("3min"), over("10h")], [None, None]);
+    assert!(over("1s").is_some_and(|told| told.contains("measure.budget is 1 s")), "{:?}", over("1s"));
 }
 
 #[test]

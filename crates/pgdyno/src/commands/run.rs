@@ -66,6 +66,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for line in plan.words() {
         talk(&line);
     }
+    if let Some(over) = plan.over_budget(&file) {
+        warning(&over);
+    }
     if args.dry_run {
         match execute::look(&file, &plan)? {
             Looked::Nothing => {}
