@@ -9,6 +9,7 @@ use lab::plan::Plan;
 use lab::{Class, LabError};
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
+use target::Stop;
 use target::settings::Machine;
 
 use super::{print, report as page, signals};
@@ -56,33 +57,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for note in &file.notes {
         warning(note);
     }
-    let mut plan = Plan::expand(&file, Machine::here())?;
-    if let Some([one, other]) = plan.equal_arms().filter(|_| !args.same) {
-        let what = format!("{}: arms {one} and {other} are the same", args.file.display());
-        return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant").into());
-    }
     let stop = signals::listen()?;
-    execute::leave_out(&mut plan, &file, args.programs.pg_bin.as_deref(), &stop)?;
-    for line in plan.words() {
-        talk(&line);
-    }
-    if let Some(over) = plan.over_budget(&file) {
-        warning(&over);
-    }
+    let plan = planned(args, &file, &stop)?;
     if args.dry_run {
-        match execute::look(&file, &plan)? {
-            Looked::Nothing => {}
-            Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
-            Looked::NotChecked(why) => warning(&format!(
-                "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
-            )),
-        }
-        let table = match args.output.format.format {
-            Format::Text | Format::Md => plan.short_table(),
-            Format::Json | Format::Csv => plan.table(),
-        };
-        print(&table, args.output.format.format)?;
-        return Ok(SAME_OR_BETTER);
+        return dry_run(args, &file, &plan);
     }
     let options = execute::Options {
         results: args.output.results.path(),
@@ -104,6 +82,40 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Err(error.into())
         }
     }
+}
+
+/// What of the file can be run here, told before anything is done.
+fn planned(args: &Args, file: &ExperimentFile, stop: &Stop) -> Result<Plan, LabError> {
+    let mut plan = Plan::expand(file, Machine::here())?;
+    if let Some([one, other]) = plan.equal_arms().filter(|_| !args.same) {
+        let what = format!("{}: arms {one} and {other} are the same", args.file.display());
+        return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
+    }
+    execute::leave_out(&mut plan, file, args.programs.pg_bin.as_deref(), stop)?;
+    for line in plan.words() {
+        talk(&line);
+    }
+    if let Some(over) = plan.over_budget(file) {
+        warning(&over);
+    }
+    Ok(plan)
+}
+
+/// Prints the plan, run by run; the server is looked at, and nothing else is done.
+fn dry_run(args: &Args, file: &ExperimentFile, plan: &Plan) -> Outcome {
+    match execute::look(file, plan)? {
+        Looked::Nothing => {}
+        Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
+        Looked::NotChecked(why) => warning(&format!(
+            "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
+        )),
+    }
+    let table = match args.output.format.format {
+        Format::Text | Format::Md => plan.short_table(),
+        Format::Json | Format::Csv => plan.table(),
+    };
+    print(&table, args.output.format.format)?;
+    Ok(SAME_OR_BETTER)
 }
 
 /// Compares, prints the summary, writes the report.
