@@ -23,6 +23,7 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     arms_can_be(document, file);
     changes_can_be(document, file);
     connections_can_be(document, file);
+    clients_fit(document, file);
     data_can_be(document, file);
     runs_can_be_counted(document, file);
 }
@@ -202,6 +203,50 @@ fn connections_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
         let message = format!("\"{level}\" is for managed servers: one given by URL is reached as that says");
         let hint = "\"direct\" and the names of poolers can be had";
         document.wrong(&["factors", "connection"], message, Some(hint));
+    }
+}
+
+/// What a server has where nothing is set, in PostgreSQL since 8.0.
+const MAX_CONNECTIONS: u64 = 100;
+/// What is not there for clients: three that are reserved for superusers, and pgdyno's own two.
+const NOT_FOR_CLIENTS: u64 = 5;
+
+/// Every client has a connection of its own to a managed server, unless it goes through a pooler.
+fn clients_fit(document: &mut Document<'_>, file: &ExperimentFile) {
+    let asked = file.factors.workloads().filter_map(|name| file.workload(name));
+    let asks = asked.into_iter().any(|workload| workload.spec.needs_postgres());
+    if !asks || !file.targets().any(|spec| matches!(spec, TargetSpec::Managed { .. })) {
+        return;
+    }
+    let ways = file.factors.levels("connection");
+    if !ways.is_empty() && ways.iter().all(|way| file.named.poolers.contains_key(way)) {
+        return;
+    }
+    let Some(clients) =
+        file.factors.levels("clients").iter().filter_map(|level| level.parse::<u64>().ok()).max()
+    else {
+        return;
+    };
+    let needed = clients + NOT_FOR_CLIENTS;
+    let too_few = |own: &u64| *own < needed;
+    let what = format!("{} and pgdyno's own connections need {needed}", count(clients as usize, "client"));
+    let mut all_set = !file.arms.is_empty();
+    for arm in &file.arms {
+        let Some(value) = arm.settings.get("max_connections") else {
+            all_set = false;
+            continue;
+        };
+        if let Some(own) = value.parse().ok().filter(too_few) {
+            let message = format!("{what}, but max_connections is {own} here");
+            document.wrong(&["settings", &arm.name, "max_connections"], message, None);
+        }
+    }
+    if !all_set && too_few(&MAX_CONNECTIONS) {
+        let message = format!("{what} connections, but a private server has {MAX_CONNECTIONS}");
+        let hint = format!(
+            "write max_connections = {needed} into each table [settings.NAME]; one is enough, it need not be compared"
+        );
+        document.wrong(&["factors", "clients"], message, Some(&hint));
     }
 }
 

@@ -166,6 +166,8 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("jit = false", "sql = \"create index\"", "«sql = \"c", "`sql` is not a setting", "`prepare.sql` is a key of this file"),
         change("jit = false", "Shared_Buffers = \"1GB\"", "«Shared_B", "`Shared_Buffers` is set twice", "any case"),
         change("jit = false", "application_name = \"x\"", "«application_name", "cannot be a factor: pgdyno knows its own", ""),
+        change("clients = [1, 4]\n", "clients = [1, 96]\n", "clients = «[1, 96]", "need 101 connections", "max_connections = 101"),
+        change("jit = false", "max_connections = 8", "max_connections = «8", "4 clients and pgdyno's own connections need 9", ""),
         change("[beside]", "[load]\npromise = \"1s\"\nlimit = \"1s\"\n[beside]", "limit = «", "`promise` and `limit` cannot stand together", ""),
         change("[beside]", "[load]\npromise = \"1h\"\n[beside]", "«promise", "a promise of an hour or more is always kept", ""),
     ];

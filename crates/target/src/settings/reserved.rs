@@ -4,7 +4,7 @@ use super::Wanted;
 use super::compare::seconds;
 
 /// Name, and what pgdyno needs it for; in order of names.
-const RESERVED: [(&str, &str); 13] = [
+const RESERVED: [(&str, &str); 16] = [
     ("application_name", "pgdyno knows its own connections by it"),
     ("client_encoding", "pgdyno and its scripts speak UTF-8"),
     ("config_file", FILES),
@@ -16,10 +16,14 @@ const RESERVED: [(&str, &str); 13] = [
     ("port", REACHED),
     ("role", "the load works as the user that it logs in as"),
     ("session_authorization", "the load works as the user that it logs in as"),
+    ("ssl", CONNECTION),
+    ("ssl_cert_file", CONNECTION),
+    ("ssl_key_file", CONNECTION),
     ("unix_socket_directories", REACHED),
     ("unix_socket_permissions", REACHED),
 ];
 const FILES: &str = "the server is found by where its files lie";
+const CONNECTION: &str = "how clients connect is a factor of its own, `connection`";
 const REACHED: &str = "pgdyno reaches the server by it";
 
 /// Time limits that end whatever runs into them, ms each: they are for the load, and pgdyno's own connections go without.
@@ -65,6 +69,8 @@ mod tests {
             ("application_name", "x", true),
             ("Application_Name", "x", true),
             ("port", "1", true),
+            ("ssl", "off", true),
+            ("ssl_ciphers", "HIGH", false),
             ("work_mem", "1MB", false),
             ("statement_timeout", "0", false),
             ("statement_timeout", "5", true),
