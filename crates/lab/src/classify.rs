@@ -36,7 +36,7 @@ trait Classified: std::error::Error {
 pub(crate) fn advice(sqlstate: &str) -> &'static str {
     match sqlstate {
         "42501" => {
-            "let the role do that: GRANT … ON … TO … by the owner of the object, or connect as another role"
+            "connect as a role that may do it: the owner of the object, or one that the owner lets (GRANT)"
         }
         "42P01" | "3F000" => "make it, or see who dropped it; the search_path may also be another one",
         "42703" | "42883" | "42704" => "see whether the script and the database belong together",

@@ -93,6 +93,8 @@ pub enum LabError {
         kept: usize,
         /// Runs of the whole plan.
         planned: usize,
+        /// Whether a finished experiment was being measured anew: what goes on with it does not begin it anew.
+        again: bool,
     },
 }
 
@@ -167,7 +169,7 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Finished { .. } => {
-                Some("add --again to measure it anew, or raise `rounds` to extend it".into())
+                Some("see it with pgdyno compare or pgdyno report; add --again to measure it anew, or raise `rounds` to extend it".into())
             }
             Self::SetAside { advice, .. } => {
                 let mend = if advice.is_empty() { "mend the cause" } else { advice };
@@ -181,8 +183,9 @@ impl LabError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("free some space; finished runs are kept, the same command goes on".into())
             }
-            Self::Interrupted { kept, planned } if kept < planned => {
-                Some("the same command goes on where it stopped".into())
+            Self::Interrupted { kept, planned, again } if kept < planned => {
+                let without = if *again { " without --again" } else { "" };
+                Some(format!("the same command{without} goes on where it stopped"))
             }
             _ => None,
         }
@@ -197,7 +200,7 @@ impl LabError {
 pub(crate) fn explain<T>(stop: &target::Stop, result: Result<T, LabError>) -> Result<T, LabError> {
     match result {
         Err(error) if stop.ends_waits() && is_of_others(error.class()) => {
-            Err(LabError::Interrupted { kept: 0, planned: 0 })
+            Err(LabError::Interrupted { kept: 0, planned: 0, again: false })
         }
         other => other,
     }

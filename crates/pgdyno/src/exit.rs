@@ -235,6 +235,7 @@ mod tests {
                 new: None,
                 scheduled: scheduled > 0,
                 differences: BTreeMap::new(),
+                least_error: 0.0,
                 estimate,
                 holm_p: None,
                 verdict: Verdict::Invalid,

@@ -50,6 +50,14 @@ impl Estimate {
         self.interval(0.95).map(|(low, high)| (percent(low), percent(high)))
     }
 
+    /// The same with a standard error of at least this, in logs: what was measured may be coarser than it is scattered.
+    /// A single value has none all the same.
+    #[must_use]
+    pub fn at_least(mut self, error: f64) -> Self {
+        self.standard_error = self.standard_error.map(|own| own.max(error));
+        self
+    }
+
     /// Two-sided p of "no change"; `None` with a single value.
     #[must_use]
     pub fn p(&self) -> Option<f64> {

@@ -11,7 +11,7 @@ use target::settings::journal::ServerId;
 use workloads::Sampled;
 
 use super::arms::check_arms;
-use super::{Options, Outcome, Stored, changes};
+use super::{Options, Outcome, Stored, changes, other_name};
 use crate::classify::advice;
 use crate::error::{Class, LabError};
 use crate::experiment::{ExperimentFile, shown_value, without_secrets};
@@ -41,6 +41,8 @@ pub(super) struct Experiment<'a> {
     marked: BTreeSet<i64>,
     /// What is to be known of an arm before its figures: by what it asks for, and its name.
     remarks: BTreeMap<(String, String), Vec<RunEvent>>,
+    /// Whether a finished experiment is measured anew.
+    again: bool,
     /// Why what waits does, in words, and what to do about the first of it.
     waiting: Vec<String>,
     advice: &'static str,
@@ -76,6 +78,11 @@ impl<'a> Experiment<'a> {
         if let Some((last, changes)) = changes(&store, plan) {
             progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
         }
+        if let Some(name) = other_name(&store, stored)? {
+            progress.note(format!(
+                "the same experiment as {name}: it goes on, under that name and with that question"
+            ));
+        }
         let at = (record_of(file, plan, &targets), surroundings);
         let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
         let planned: BTreeSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
@@ -95,6 +102,7 @@ impl<'a> Experiment<'a> {
             done,
             marked: BTreeSet::new(),
             remarks: BTreeMap::new(),
+            again: options.again,
             waiting: Vec::new(),
             advice: "",
         })
@@ -105,7 +113,11 @@ impl<'a> Experiment<'a> {
         let list = List::new(self.plan);
         let result = self.all(&list).map_err(|error| self.runner.explain(error));
         if self.runner.stop().soon() && (result.is_err() || !list.left(&self.done).is_empty()) {
-            return Err(LabError::Interrupted { kept: self.kept(), planned: self.plan.runs.len() });
+            return Err(LabError::Interrupted {
+                kept: self.kept(),
+                planned: self.plan.runs.len(),
+                again: self.again,
+            });
         }
         result?;
         let experiment =

@@ -102,6 +102,13 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
     Ok(Stored { plan, known: Some(id), finished })
 }
 
+/// Name and number of the experiment that goes on, where it was begun under another name.
+fn other_name(store: &Store, stored: &Stored) -> Result<Option<String>, LabError> {
+    let Some(id) = stored.known else { return Ok(None) };
+    let name = store.experiment(id)?.experiment.name;
+    Ok((name != stored.plan.name).then(|| format!("{name}, number {}", id.0)))
+}
+
 /// What the newest experiment of the same name was, where this one is another.
 fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
     let hash = plan.hash();

@@ -124,7 +124,7 @@ struct Jobs<'a> {
 impl Jobs<'_> {
     fn job(&mut self, job: &dyn Job) -> Result<(), LabError> {
         if self.stop.soon() {
-            return Err(LabError::Interrupted { kept: 0, planned: 0 });
+            return Err(LabError::Interrupted { kept: 0, planned: 0, again: false });
         }
         let print = fingerprint(&job.made_from(&self.plan.inputs));
         let stale = !self.reuse || self.changed && job.builds_on_earlier();
@@ -194,7 +194,7 @@ impl Jobs<'_> {
     /// A job's own words, unless the server died or its disk is full: that says more.
     fn explain(&mut self, error: LabError) -> LabError {
         if self.stop.at_once() {
-            return LabError::Interrupted { kept: 0, planned: 0 };
+            return LabError::Interrupted { kept: 0, planned: 0, again: false };
         }
         self.stage.close_control();
         self.stage.explain(error)

@@ -26,7 +26,7 @@ pub(crate) fn is_factor(percent: f64) -> bool {
 
 /// An interval of changes in percent without the unit, e.g. `[-0.4, +2.0]`, or of factors, e.g. `[38, 71] times`; where
 /// the ends are of both kinds, each with its unit.
-pub(crate) fn change_interval(low: f64, high: f64) -> String {
+fn change_interval(low: f64, high: f64) -> String {
     match (low.is_nan() || high.is_nan() || low == f64::NEG_INFINITY, is_factor(low), is_factor(high)) {
         (true, ..) => format!("[{ABSENT}]"),
         (_, true, true) => format!("{} times", factors(low, high)),

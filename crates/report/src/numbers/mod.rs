@@ -8,9 +8,7 @@ mod time;
 use std::fmt::Write;
 
 pub use change::change;
-pub(crate) use change::{
-    change_and_interval, change_end, change_interval, change_tick, change_with_interval, is_factor,
-};
+pub(crate) use change::{change_and_interval, change_end, change_tick, change_with_interval, is_factor};
 pub use time::latency_us;
 pub(crate) use time::{duration, latency_ns, latency_tick, milliseconds};
 

@@ -77,10 +77,10 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
         .text(["verdict"]);
     let mut rows = Vec::new();
     for (row, judged) in cells.chain(whole) {
-        let interval = row.interval.map(|(low, high)| numbers::change_interval(low, high));
+        let (change, interval) = numbers::change_and_interval(row.change, row.interval);
         data.row([
             (&row.label).into(),
-            numbers::change(row.change).into(),
+            change.into(),
             interval.unwrap_or(numbers::ABSENT.to_owned()).into(),
             verdict(judged, of.margin).into(),
         ]);

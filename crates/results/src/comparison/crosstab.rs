@@ -212,7 +212,11 @@ fn over(runs: &[&Run], usable: &[&Run], factor: &str) -> String {
     } else {
         format!("; incomplete: {} of {}", cells.len() - lacking, count(cells.len() as u64, "cell"))
     };
-    format!("{}{incomplete}", parts.join(" and "))
+    let left_out = match runs.len() - usable.len() {
+        0 => String::new(),
+        invalid => format!("; {invalid} invalid"),
+    };
+    format!("{}{incomplete}{left_out}", parts.join(" and "))
 }
 
 /// Cells of which an arm has invalid runs only.

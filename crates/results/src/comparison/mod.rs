@@ -15,7 +15,7 @@ use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, Verdict};
 pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
 pub use groups::{Grouped, two_groups};
 pub use pairs::{Cell, Excluded, Level};
-use pairs::{CellRuns, cells_of};
+use pairs::{CellRuns, cells_of, least_error};
 
 use record::{Experiment, Run};
 
@@ -107,6 +107,8 @@ pub struct CellComparison {
     pub scheduled: bool,
     /// ln(new / base) of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
+    /// What the standard error of `estimate` is at least, in logs: transactions are whole.
+    pub least_error: f64,
     /// The estimate; `None` without a pair.
     pub estimate: Option<Estimate>,
     /// p after Holm's adjustment over the cells of this comparison.
@@ -386,10 +388,11 @@ fn compare_cell(
     metric: Metric,
 ) -> CellComparison {
     let (pairs, excluded) = runs.pairs(base, arm);
-    let differences: BTreeMap<u32, f64> =
-        pairs.iter().map(|pair| (pair.round, (pair.new / pair.base).ln())).collect();
+    let differences: BTreeMap<u32, f64> = pairs.iter().map(|pair| (pair.round, pair.difference())).collect();
     let values: Vec<f64> = differences.values().copied().collect();
-    let estimate = stats::paired(&values);
+    let least_error = least_error(pairs.iter().map(|pair| &pair.base))
+        .hypot(least_error(pairs.iter().map(|pair| &pair.new)));
+    let estimate = stats::paired(&values).map(|estimate| estimate.at_least(least_error));
     let verdict =
         estimate.map_or(Verdict::Invalid, |estimate| stats::verdict(&estimate, margin, metric.better()));
     CellComparison {
@@ -399,6 +402,7 @@ fn compare_cell(
         scheduled: metric == Metric::Tps && runs.open,
         second_opinion: estimate.and_then(|estimate| second_opinion(&values, &estimate)),
         differences,
+        least_error,
         estimate,
         holm_p: None,
         verdict,
@@ -437,7 +441,9 @@ fn figure(cells: &[&CellComparison], margin: f64, better: Better) -> Option<Figu
         .iter()
         .map(|cell| rounds.iter().map(|round| cell.differences.get(round).copied()).collect())
         .collect();
-    let grid = stats::grid(&values)?;
+    let mut grid = stats::grid(&values)?;
+    let squares: f64 = cells.iter().map(|cell| cell.least_error.powi(2)).sum();
+    grid.estimate = grid.estimate.at_least(squares.sqrt() / grid.cells as f64);
     Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better), cells: cells.len() })
 }
 

@@ -63,18 +63,50 @@ pub struct Excluded {
     pub why: String,
 }
 
+/// The value of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Value {
+    pub(super) value: f64,
+    /// Variance of its logarithm that comes from counting whole transactions: at either end of a run each client is
+    /// somewhere in one, so that a count is as likely one too low as right.
+    pub(super) counting: f64,
+}
+
+impl Value {
+    fn of(run: &Run, metric: Metric, value: f64) -> Self {
+        let done = run.count("ok") + run.count("late");
+        let counts = metric == Metric::Tps && done > 0;
+        // The part that is cut off is even between 0 and 1, at both ends.
+        let variance = f64::from(run.clients.max(1)) / 6.0;
+        Self { value, counting: if counts { variance / (done as f64).powi(2) } else { 0.0 } }
+    }
+}
+
 /// Two values of one cell and round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pair {
     pub(super) round: u32,
-    pub(super) base: f64,
-    pub(super) new: f64,
+    pub(super) base: Value,
+    pub(super) new: Value,
+}
+
+impl Pair {
+    /// ln(new / base).
+    pub(super) fn difference(&self) -> f64 {
+        (self.new.value / self.base.value).ln()
+    }
+}
+
+/// The standard error, in logs, that these values of one arm have at least: whole transactions tell no more.
+pub(super) fn least_error<'v>(values: impl Iterator<Item = &'v Value>) -> f64 {
+    let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value.counting));
+    if n > 0.0 { f64::sqrt(sum) / n } else { 0.0 }
 }
 
 /// Values of one cell, by arm and round; `Err` says why a run has none.
 #[derive(Debug, Default)]
 pub(super) struct CellRuns {
-    values: BTreeMap<(String, u32), Result<f64, String>>,
+    values: BTreeMap<(String, u32), Result<Value, String>>,
     /// The cell's figure in each arm.
     figures: BTreeMap<String, f64>,
     /// Whether the rate is offered on a schedule.
@@ -112,12 +144,13 @@ pub(super) fn by_cell_and_arm(runs: &[Run]) -> BTreeMap<(Cell, Option<String>), 
     groups
 }
 
-fn usable(run: &Run, metric: Metric) -> Result<f64, String> {
+fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
     if run.validity == Validity::Invalid {
         let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
         return Err(format!("{}: {}", run.arm.as_deref().unwrap_or_default(), reasons.join(", ")));
     }
-    metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| NOTHING.to_owned())
+    let value = metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| NOTHING.to_owned())?;
+    Ok(Value::of(run, metric, value))
 }
 
 impl CellRuns {
@@ -127,7 +160,7 @@ impl CellRuns {
     }
 
     /// Usable values of an arm by round, and the invalid runs that were left out.
-    pub(super) fn of(&self, arm: &str) -> (BTreeMap<u32, f64>, Vec<Excluded>) {
+    pub(super) fn of(&self, arm: &str) -> (BTreeMap<u32, Value>, Vec<Excluded>) {
         let (mut values, mut excluded) = (BTreeMap::new(), Vec::new());
         for ((_, round), value) in self.values.iter().filter(|((own, _), _)| own == arm) {
             match value {

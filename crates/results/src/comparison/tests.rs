@@ -33,6 +33,29 @@ fn drift_does_not_hide_or_fake_a_change() {
     assert_eq!(same.rounds, 8);
 }
 
+/// Four transactions in each run differed by nothing, in pairs of which each was the same: "same within 3 %, [0, 0]".
+#[test]
+fn a_handful_of_whole_transactions_decides_nothing() {
+    for (new, rounds, wanted) in [
+        (5.0, 2, None),
+        (4.0, 4, None),
+        (1.0, 2, None),
+        (5000.0, 4, Some(Verdict::Same)),
+        (4000.0, 4, Some(Verdict::Slower)),
+    ] {
+        let base = if new < 100.0 { 5.0 } else { 5000.0 };
+        let pair = |round| [("A", base), ("B", new)].map(|(arm, tps)| run("reads", 2, Some(arm), round, tps));
+        let runs: Vec<Run> = (1..=rounds).flat_map(pair).collect();
+        for scheme in [OrderScheme::Pairs, OrderScheme::Imported] {
+            let experiment = Experiment { order_scheme: scheme, ..experiment(&["A", "B"]) };
+            let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
+            let (cell, grid) = (&compared.arms[0].cells[0], compared.arms[0].grid.unwrap());
+            let decided = |of: Verdict| Some(of).filter(|of| !matches!(of, Verdict::Inconclusive { .. }));
+            assert_eq!([cell.verdict, grid.verdict].map(decided), [wanted; 2], "{new} {scheme:?}");
+        }
+    }
+}
+
 #[test]
 fn cells_sort_by_number_and_say_what_they_are() {
     let compared = Comparison::of(&experiment(&["A", "B"]), &rounds(0.0), Metric::Tps).unwrap();
@@ -252,7 +275,7 @@ fn a_cell_without_a_valid_pair_is_invalid_and_missing_in_the_figure() {
     assert_eq!((grid.grid.cells, grid.cells, grid.is_incomplete()), (1, 2, true));
     assert!(!arm.is_invalid());
     let tab = &crosstabs(&experiment(&["A", "B"]), &runs, Metric::Tps)[0];
-    assert_eq!((tab.rows.len(), tab.over.as_str()), (2, "8 rounds; incomplete: 1 of 2 cells"));
+    assert_eq!((tab.rows.len(), tab.over.as_str()), (2, "8 rounds; incomplete: 1 of 2 cells; 16 invalid"));
     assert_eq!(tab.rows[1].cells, [None, None]);
     assert_eq!(tab.geometric_means(|of| of.mean), Some(vec![None, None]));
     // Nothing valid at all, also in sets that have no pairs.

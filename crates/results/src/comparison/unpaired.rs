@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::{Better, Estimate, Verdict};
 
-use super::pairs::{Cell, CellRuns};
+use super::pairs::{Cell, CellRuns, least_error};
 use super::{CellComparison, Figure, Metric, SecondOpinion};
 
 /// Runs a side from which the rank test can reach 0.05.
@@ -21,14 +21,15 @@ pub(super) fn compare_cell(
 ) -> CellComparison {
     let ((of_base, mut excluded), (of_arm, also)) = (runs.of(base), runs.of(arm));
     excluded.extend(also);
-    let (old, new): (Vec<f64>, Vec<f64>) =
-        (of_base.values().copied().collect(), of_arm.values().copied().collect());
-    let estimate = stats::welch(&old, &new);
+    let [old, new] = [&of_base, &of_arm].map(|arm| arm.values().map(|of| of.value).collect::<Vec<f64>>());
+    let least_error = least_error(of_base.values()).hypot(least_error(of_arm.values()));
+    let estimate = stats::welch(&old, &new).map(|estimate| estimate.at_least(least_error));
     let verdict =
         estimate.map_or(Verdict::Invalid, |estimate| stats::verdict(&estimate, margin, metric.better()));
     // Shown beside the estimate, which does not rest on them.
+    let ratio = |round: &u32, old: f64| Some((*round, (of_arm.get(round)?.value / old).ln()));
     let differences: BTreeMap<u32, f64> =
-        of_base.iter().filter_map(|(round, old)| Some((*round, (of_arm.get(round)? / old).ln()))).collect();
+        of_base.iter().filter_map(|(round, old)| ratio(round, old.value)).collect();
     CellComparison {
         cell,
         second_opinion: estimate.and_then(|estimate| second_opinion(&old, &new, &estimate)),
@@ -36,6 +37,7 @@ pub(super) fn compare_cell(
         new: runs.figure(arm),
         scheduled: metric == Metric::Tps && runs.open,
         differences,
+        least_error,
         estimate,
         holm_p: None,
         verdict,
