@@ -15,6 +15,7 @@ use target::child::{AccountError, ChildError};
 use target::control::ConnectError;
 use target::home::PlaceError;
 use target::managed::{FindError, ManagedError};
+use target::page_cache::PageCacheError;
 use target::placement::PlacementError;
 use target::pooler::PoolerError;
 use target::redis::RedisError;
@@ -49,6 +50,11 @@ pub(crate) fn advice(sqlstate: &str) -> &'static str {
     }
 }
 
+/// Which kind of error one of settings or changes is.
+pub(crate) fn class_of(error: &SettingsError) -> Class {
+    error.class()
+}
+
 macro_rules! lab_error_from {
     ($($error:ty),*) => {
         $(impl From<$error> for LabError {
@@ -68,6 +74,7 @@ lab_error_from!(
     EngineError,
     FindError,
     ManagedError,
+    PageCacheError,
     PlaceError,
     PlacementError,
     PoolerError,
@@ -292,6 +299,16 @@ impl Classified for PlacementError {
             | Self::Asleep(_) => Class::Missing,
             Self::Gone(_) => Class::Unreachable,
             Self::Keeper(_) => Class::Child,
+        }
+    }
+}
+
+impl Classified for PageCacheError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Kept(_) => Class::Missing,
+            Self::File { source, .. } => of_io(source),
+            Self::Stopped => Class::Interrupted,
         }
     }
 }

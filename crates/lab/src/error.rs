@@ -7,6 +7,7 @@ use results::ExperimentId;
 
 use crate::experiment::{FileProblems, ReadError};
 use crate::words;
+use target::settings::SettingsError;
 
 /// Kind of an error, from which the program chooses its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,6 +78,9 @@ pub enum LabError {
         /// What it came from, where another part said it.
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// A change of one's own could not be made or undone, or its check does not hold.
+    #[error(transparent)]
+    OwnChange(Box<OwnChangeError>),
     /// A file could not be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -112,6 +116,29 @@ fn set_aside(kept: usize, again: usize, planned: usize) -> String {
 
 fn kept_runs(kept: usize, planned: usize) -> String {
     if planned == 0 { String::new() } else { format!("; {kept} of {}", words::count_kept(planned)) }
+}
+
+/// Why a change of one's own could not be made or undone, and which.
+#[derive(Debug, thiserror::Error)]
+#[error("{}[change.{name}.{level}] {source}{}", at.as_deref().unwrap_or_default(), still(left.as_deref()))]
+pub struct OwnChangeError {
+    /// File and line, as `x.toml:7: `, once they are known.
+    pub(crate) at: Option<String>,
+    /// Its factor.
+    pub(crate) name: String,
+    pub(crate) level: String,
+    pub(crate) class: Class,
+    /// What to try; empty when there is nothing to advise.
+    pub(crate) hint: &'static str,
+    /// What of it is on the server still.
+    pub(crate) left: Option<String>,
+    pub(crate) source: SettingsError,
+}
+
+/// That what a change did is there still, where it is.
+fn still(left: Option<&str>) -> String {
+    let told = |left| format!("\nwhat {left} did is still there, so nothing more is measured on that server");
+    left.map(told).unwrap_or_default()
 }
 
 impl From<ReadError> for LabError {
@@ -158,6 +185,7 @@ impl LabError {
             Self::Finished { .. } => Class::Usage,
             Self::SetAside { .. } => Class::Guard,
             Self::Failed { class, .. } => *class,
+            Self::OwnChange(error) => error.class,
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Class::BadInput,
             Self::Io { .. } => Class::Io,
             Self::Interrupted { .. } => Class::Interrupted,
@@ -175,6 +203,7 @@ impl LabError {
                 let mend = if advice.is_empty() { "mend the cause" } else { advice };
                 Some(format!("{mend}; then the same command measures those runs again and goes on"))
             }
+            Self::OwnChange(error) => Some(error.hint.to_owned()).filter(|hint| !hint.is_empty()),
             Self::Failed { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
             Self::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 let tried = std::path::absolute(path).unwrap_or_else(|_| path.clone());

@@ -25,4 +25,4 @@ pub mod validity;
 mod values;
 pub mod words;
 
-pub use error::{Class, LabError};
+pub use error::{Class, LabError, OwnChangeError};

@@ -23,7 +23,9 @@ pub struct Setup {
     /// Settings in force; `None` where any will do.
     pub arm: Option<Arm>,
     /// What one's own factors do to the server, by their names; `None` where any state will do.
-    pub changes: Option<BTreeMap<String, Change>>,
+    pub changes: Option<BTreeMap<String, OwnLevel>>,
+    /// What is in memory of the data when the run begins.
+    pub cache: Cache,
     /// Name of the workload.
     pub workload: String,
     /// Options of the workload that are others than it says itself: levels by the option's name.
@@ -93,6 +95,27 @@ pub struct Arm {
     pub settings: Wanted,
     /// What in them weakens crash safety or upkeep, in words.
     pub weakens: Vec<String>,
+}
+
+/// A level of a factor of one's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnLevel {
+    /// Its name.
+    pub level: String,
+    /// What it does.
+    pub change: Change,
+}
+
+/// What is in memory of the data when a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cache {
+    /// Whatever earlier runs left there; the server goes on.
+    #[default]
+    AsLeft,
+    /// The server is started anew, its files stand in the page cache as far as memory goes, and there is a warm-up.
+    Warm,
+    /// The server is started anew, its files are in no cache of the machine, and there is no warm-up.
+    Cold,
 }
 
 /// How clients connect.

@@ -104,6 +104,13 @@ impl TargetSpec {
     }
 }
 
+/// Whether what a change of one's own does on a server must be undone: on each that is not thrown away afterwards.
+pub(crate) fn needs_undo(target: &TargetSpec) -> bool {
+    match target {
+        TargetSpec::Managed { .. } | TargetSpec::Url { .. } => true,
+    }
+}
+
 /// PostgreSQL's programs in a folder of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {

@@ -15,7 +15,7 @@ use crate::factors::{Factor, Known};
 use crate::measure::{Keep, measure};
 use crate::plan::PlannedRun;
 use crate::runner::{Judged, judge_and_record, planned};
-use crate::setup::{At, Connection, Counting, Load, Placement, Server, Setup};
+use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 use crate::values::whole;
 
@@ -155,6 +155,7 @@ fn setup() -> Setup {
         server: Server::Target(At::default()),
         connection: Connection::Direct,
         changes: None,
+        cache: Cache::AsLeft,
         arm: None,
         workload: "pauses".into(),
         options: BTreeMap::new(),

@@ -21,6 +21,8 @@ pub const STEADY_SECONDS: usize = 10;
 pub const SLOW_PROBE: f64 = 0.05;
 /// How late 1 % of the arrivals may start, by the generator's fault, µs.
 pub const LAG_US: f64 = 100.0;
+/// How much of the server's files may be in the page cache when a cold run begins, percent.
+pub const COLD_PCT: f64 = 5.0;
 /// As a share of what it is measured for: of the promise, or of the median service time where there is none. The more
 /// generous of both bounds counts.
 pub const LAG_SHARE: f64 = 0.1;
@@ -57,13 +59,15 @@ pub struct Evidence<'a> {
     pub scripts: &'a [ScriptInfo],
     /// Whether it was said that nothing may come back.
     pub may_be_empty: bool,
+    /// How much of the server's files was in the page cache, percent, where the run was to begin cold.
+    pub cold_pct: Option<f64>,
 }
 
 /// The verdict with its reasons; the gravest counts.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks = [too_short, errors, settings, empty, overloaded, saturated, late, steal, unsteady];
+    let checks = [too_short, errors, settings, empty, overloaded, saturated, late, steal, unsteady, not_cold];
     for check in checks {
         found.extend(check(evidence).map(|(validity, reason, detail)| (validity, Doubt { reason, detail })));
     }
@@ -217,8 +221,19 @@ fn steal(evidence: &Evidence<'_>) -> Finding {
     Some((Validity::Suspect, Reason::Steal, detail))
 }
 
-/// A change between the halves of the run; with a slower processor or steal it is throttling.
+/// A run that was to begin cold, and whose files were not all out of the page cache.
+fn not_cold(evidence: &Evidence<'_>) -> Finding {
+    let cached = evidence.cold_pct.filter(|cached| *cached > COLD_PCT)?;
+    let detail = format!("{cached:.0} % of the server's files stayed in the page cache before a cold run");
+    Some((Validity::Suspect, Reason::CacheState, detail))
+}
+
+/// A change between the halves of the run; with a slower processor or steal it is throttling. A cold run heats: that is
+/// what it shows.
 fn unsteady(evidence: &Evidence<'_>) -> Finding {
+    if evidence.cold_pct.is_some() {
+        return None;
+    }
     let (first, second) = halves(evidence.series)?;
     let change = second / first - 1.0;
     if change.abs() <= UNSTEADY {
@@ -278,6 +293,7 @@ mod tests {
             changed: None,
             scripts: &[],
             may_be_empty: false,
+            cold_pct: None,
         }
     }
 
@@ -317,6 +333,22 @@ mod tests {
         for (counts, validity, wanted) in cases {
             let measured = measured(counts);
             assert_eq!(reasons(&evidence(&measured, &[])), (validity, wanted), "{counts:?}");
+        }
+    }
+
+    /// A cold run heats: that its halves differ is what it shows. It was not cold where its files stayed in memory.
+    #[test]
+    fn a_cold_run_is_judged_by_how_cold_it_was() {
+        let measured = measured(good());
+        let heats = series(&[100, 100, 100, 100, 100, 900, 900, 900, 900, 900]);
+        for (cold_pct, wanted) in [
+            (None, vec![Reason::Unsteady]),
+            (Some(0.0), vec![]),
+            (Some(5.0), vec![]),
+            (Some(6.0), vec![Reason::CacheState]),
+        ] {
+            let evidence = Evidence { cold_pct, ..evidence(&measured, &heats) };
+            assert_eq!(reasons(&evidence).1, wanted, "{cold_pct:?}");
         }
     }
 

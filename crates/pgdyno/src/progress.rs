@@ -51,7 +51,13 @@ impl Screen {
     fn step(&self, step: Step, what: &str) {
         let of_a_run = matches!(
             step,
-            Step::Settings | Step::Reset | Step::WarmUp | Step::Measure | Step::Collect | Step::Store
+            Step::Settings
+                | Step::Reset
+                | Step::Cache
+                | Step::WarmUp
+                | Step::Measure
+                | Step::Collect
+                | Step::Store
         );
         if self.verbose {
             self.line(&format!("step: {step}: {what}"));

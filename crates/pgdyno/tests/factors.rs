@@ -270,6 +270,13 @@ fn clients_connect_by_socket_tcp_tls_and_pgbouncer() {
     let through = "select group_concat(distinct arm || ' ' || substr(detail, 1, 12)) \
                    from run join event using (run_id) where event.kind = 'version'";
     assert_eq!(place.sql(through), "bouncer pgbouncer 1.", "version of what is between");
+    let encrypted = "select group_concat(distinct arm || ' ' || substr(detail, 1, 18)) \
+                     from run join event using (run_id) where event.kind = 'connection'";
+    assert_eq!(place.sql(encrypted), "tls 2 connections: TLS", "the server's own word");
+    let arm = "select json_extract(arm.value, '$.settings.pool_mode') || ' ' || json_extract(arm.value, '$.settings.pool_size') \
+               || ' ' || substr(json_extract(arm.value, '$.settings.pooler'), 1, 12) \
+               from experiment, json_each(experiment.arms) arm where json_extract(arm.value, '$.name') = 'bouncer'";
+    assert_eq!(place.sql(arm), "transaction 2 PgBouncer 1.", "a stored arm of a pooler says what it is");
     place.wait_until_quiet(Duration::from_secs(10));
     place.run(["target", "destroy", "ways"]).expect(0);
 }
@@ -312,6 +319,7 @@ fn mistakes_in_factors_are_one_message_with_their_line() {
     index(&place, "");
     let text = INDEX
         .replace("TARGET", "managed = {}")
+        .replace("clients = 2", "connection = [\"direct\", \"bouncer\"]\nclients = 2")
         .replace("[compare]", "[pooler.bouncer]\npool_mode = \"transaction\"\npool_size = 2\n[compare]");
     for Mistake { right, wrong, at, says } in [
         Mistake {
@@ -351,14 +359,14 @@ fn mistakes_in_factors_are_one_message_with_their_line() {
             says: &["pool_size", "1 to 10000"],
         },
         Mistake {
-            right: "clients = 2",
-            wrong: "clients = 2\nconnection = [\"direct\", \"boucner\"]",
+            right: "[\"direct\", \"bouncer\"]",
+            wrong: "[\"direct\", \"boucner\"]",
             at: "boucner",
             says: &["known here: direct, socket, tcp, tls, bouncer, and the name of a table [pooler.NAME]"],
         },
         Mistake {
-            right: "[pooler.bouncer]",
-            wrong: "[pooler.tcp]",
+            right: "\"bouncer\"]\nclients = 2\n",
+            wrong: "\"bouncer\", \"tcp\"]\nclients = 2\n[pooler.tcp]\npool_mode = \"session\"\npool_size = 1\n",
             at: "[pooler.tcp]",
             says: &["a pooler cannot be called `tcp`"],
         },
@@ -370,9 +378,9 @@ fn mistakes_in_factors_are_one_message_with_their_line() {
         },
         Mistake {
             right: "managed = {}\n[prepare]\nsql = [\"table.sql\"]\n[workload.lookup]\n\
-                    pgbench = { files = [\"lookup.sql\"] }\n[factors]",
+                    pgbench = { files = [\"lookup.sql\"] }\n[factors]\nconnection = [\"direct\",",
             wrong: "url = \"postgres://127.0.0.1:1/x\"\nchange_server = true\n[workload.lookup]\n\
-                    pgbench = { files = [\"lookup.sql\"] }\n[factors]\nconnection = \"tcp\"",
+                    pgbench = { files = [\"lookup.sql\"] }\n[factors]\nconnection = [\"tcp\",",
             at: "connection =",
             says: &["\"tcp\" is for managed servers", "\"direct\""],
         },

@@ -164,6 +164,7 @@ fn the_drop_in_measures_the_same() {
             server: Server::Sink,
             connection: Connection::Direct,
             changes: None,
+            cache: lab::setup::Cache::AsLeft,
             arm: None,
             workload: String::new(),
             options: std::collections::BTreeMap::new(),

@@ -36,6 +36,8 @@ pub enum Reason {
     EmptyResults,
     /// The server did not take the asked settings.
     SettingsNotApplied,
+    /// What was to be in memory, or not, was not so.
+    CacheState,
     /// Too short to mean anything.
     TooShort,
     /// Measured by another program, and brought in.
@@ -56,6 +58,7 @@ impl Reason {
             Self::Errors => "errors",
             Self::EmptyResults => "empty results",
             Self::SettingsNotApplied => "settings not applied",
+            Self::CacheState => "cache state differs",
             Self::TooShort => "too short",
             Self::Imported => "imported",
         }

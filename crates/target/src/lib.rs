@@ -9,6 +9,7 @@ pub mod control;
 pub mod home;
 pub mod host;
 pub mod managed;
+pub mod page_cache;
 pub mod placement;
 pub mod pooler;
 pub mod redis;

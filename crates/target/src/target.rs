@@ -303,7 +303,7 @@ impl Target {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
             return Ok(seen.transpose().map(|_| Outcome::default())?);
         }
-        let environment = self.command_environment();
+        let environment = self.command_environment(options.folder.clone());
         let Some(journal) = &mut self.journal else {
             return Err(ChangeError::NotAllowed { what: change.words() }.into());
         };
@@ -325,18 +325,28 @@ impl Target {
         self.journal.as_mut().map_or(Ok(Vec::new()), |journal| journal.undo_changes(&place))
     }
 
+    /// Undoes one of them, and no other; nothing where it was not made.
+    ///
+    /// # Errors
+    /// When it cannot be undone now; it stays written down.
+    pub fn undo_one(&mut self, change: &Change) -> Result<(), SettingsError> {
+        let _concluding = Stop::of_process().concluding();
+        let place = self.plain_place();
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.undo_change(&place, change))
+    }
+
     /// Changes of one's own that are made now, by their do.
     #[must_use]
     pub fn changes(&self) -> Vec<String> {
         self.journal.as_ref().map(Journal::changes).unwrap_or_default()
     }
 
-    fn command_environment(&self) -> Environment {
+    fn command_environment(&self, folder: Option<PathBuf>) -> Environment {
         let more = match &self.server {
             Server::Managed(_) => Vec::new(),
             Server::Url(server) => server.command_environment(),
         };
-        Environment::of(&self.for_programs(), more)
+        Environment::of(&self.for_programs(), more).starting_in(folder)
     }
 
     /// Undoes changes of one's own, and puts the server's own settings back.

@@ -24,7 +24,7 @@ use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity,
     try_results,
 };
-use crate::setup::{At, Connection, Counting, Load, Placement, Server, Setup};
+use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::target_spec::TargetSpec;
 
 /// One run of pgbench scripts.
@@ -156,6 +156,7 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
         server: Server::Target(At::default()),
         connection: Connection::Direct,
         changes: None,
+        cache: Cache::AsLeft,
         arm: None,
         workload: names.join(", "),
         options: std::collections::BTreeMap::new(),

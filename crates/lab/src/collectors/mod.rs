@@ -4,10 +4,12 @@
 //! Between two steps it may leave samples (`record::Sample`), in the end figures of the whole. Shared statistics are
 //! never reset: snapshots are subtracted.
 
+mod encryption;
 mod host;
 mod placement;
 mod postgres;
 
+pub use encryption::{Encryption, Look};
 pub(crate) use postgres::Counters;
 
 use std::collections::BTreeMap;
@@ -50,6 +52,8 @@ pub struct Watched<'a> {
     pub sql: Option<&'a mut dyn Sql>,
     /// Process id of the server, where it is on this machine and ours.
     pub server: Option<u32>,
+    /// Where clients were to connect by TLS: a connection to see whether they did, and what was seen.
+    pub encryption: Option<Look<'a>>,
 }
 
 /// The list: every collector for what is there.
@@ -59,6 +63,9 @@ pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
     let mut list: Vec<Box<dyn Collector>> = vec![Box::new(host::Host::new(watched.server))];
     if let Some(server) = watched.server {
         list.push(Box::new(placement::Placement::new(server)));
+    }
+    if let Some(look) = watched.encryption {
+        list.push(Box::new(look));
     }
     if let Some(sql) = watched.sql {
         list.push(Box::new(postgres::Postgres::new(sql)));

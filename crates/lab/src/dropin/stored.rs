@@ -48,7 +48,10 @@ impl Recorder {
     /// When the server is gone.
     pub fn watch(&mut self) -> Result<(Keep<'_>, Vec<Box<dyn Collector + '_>>), LabError> {
         let sql = self.stage.control()?;
-        Ok((Keep::Distributions(&self.path), collectors::all(Watched { sql: Some(sql), server: None })))
+        Ok((
+            Keep::Distributions(&self.path),
+            collectors::all(Watched { sql: Some(sql), ..Watched::default() }),
+        ))
     }
 
     /// Stores the run; gives its experiment, and why it may not be believed.

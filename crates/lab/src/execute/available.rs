@@ -6,14 +6,16 @@ use std::path::Path;
 
 use target::Stop;
 use target::child::Watchdog;
+use target::home::Home;
 use target::managed::{Choice, Installation};
+use target::page_cache;
 use target::pooler::{self, Installed};
 
 use crate::error::{Class, LabError};
 use crate::experiment::ExperimentFile;
 use crate::plan::{NotRun, Plan, PlannedRun};
 use crate::runner::load_of;
-use crate::setup::{At, Connection, Setup};
+use crate::setup::{At, Cache, Connection, Setup};
 use crate::target_spec::TargetSpec;
 
 /// Leaves out of a plan what cannot be had here.
@@ -78,7 +80,7 @@ impl Looked<'_> {
         if let Some(why) = self.without_server(&at) {
             return Some(NotRun { what: at.to_string(), why });
         }
-        let why = self.without_pooler(&setup)?;
+        let why = self.without_pooler(&setup).or_else(|| self.without_cache(&setup))?;
         let arm = run.arm.iter().map(|arm| format!("{} {arm}", self.plan.content.compared()));
         let cell = run.factors.iter().filter(|(key, _)| *key != "clients");
         let levels = cell.map(|(key, level)| format!("{key} {level}"));
@@ -119,6 +121,26 @@ impl Looked<'_> {
         let session = setup.arm.as_ref().map_or(&none, |arm| &arm.settings);
         let load = load_of(setup.clients, carried, session);
         pooler::carries(version, options, &[], &load).err().map(|error| error.to_string())
+    }
+}
+
+impl Looked<'_> {
+    /// Why its server cannot be started anew with its files in memory or not.
+    fn without_cache(&self, setup: &Setup) -> Option<String> {
+        if setup.cache == Cache::AsLeft {
+            return None;
+        }
+        match self.plan.content.target(&setup.at()) {
+            TargetSpec::Url { .. } => Some(
+                "a server given by a connection string is not restarted, and the page cache of its machine is not pgdyno's"
+                    .to_owned(),
+            ),
+            TargetSpec::Managed { .. } if setup.cache == Cache::Warm => None,
+            TargetSpec::Managed { .. } => {
+                let home = Home::locate().ok()?;
+                page_cache::can_drop(&home.clusters()).err().map(|kept| kept.to_string())
+            }
+        }
     }
 }
 

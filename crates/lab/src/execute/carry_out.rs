@@ -6,25 +6,27 @@ use std::time::{Duration, Instant};
 use record::{Run, RunEvent, RunKey, RunKind, Validity};
 use results::{Finished, Store};
 use target::Stop;
-use target::change::Change;
 use target::settings::journal::ServerId;
 use workloads::Sampled;
 
 use super::arms::check_arms;
+use super::placed::placed;
+use super::stored_arms::arms;
 use super::{Options, Outcome, Stored, changes, other_name};
 use crate::classify::advice;
 use crate::error::{Class, LabError};
-use crate::experiment::{ExperimentFile, shown_value, without_secrets};
-use crate::factors::SETTINGS;
+use crate::experiment::{ExperimentFile, without_secrets};
 use crate::jobs::prepare;
 use crate::measure::Keep;
 use crate::plan::{Plan, PlannedRun};
 use crate::runner::{
     Care, LabEvent, Pace, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, changed_data,
+    is_as_it_was,
 };
 use crate::setup::{At, Setup};
 use crate::strategies::list::List;
 use crate::strategies::{Aside, Block, Done, Next, Strategy};
+use crate::target_spec::needs_undo;
 
 /// An experiment under way.
 pub(super) struct Experiment<'a> {
@@ -67,6 +69,8 @@ impl<'a> Experiment<'a> {
             let spec = file.with_its_password(plan.content.target(&at));
             let programs = (options.pg_bin.clone(), plan.widest_way());
             let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop)?;
+            is_as_it_was(&stage)?;
+            stage.makes_changes(file.folder(), needs_undo(&spec));
             progress.note(stage.target.redacted());
             are_two_servers(&mut stages, &at, &mut stage)?;
             stages.push((at, stage));
@@ -83,7 +87,7 @@ impl<'a> Experiment<'a> {
                 "the same experiment as {name}: it goes on, under that name and with that question"
             ));
         }
-        let at = (record_of(file, plan, &targets), surroundings);
+        let at = (record_of(file, plan, arms(plan, &targets, stop)?), surroundings);
         let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
         let planned: BTreeSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
         let done = stored.finished.iter().filter(|key| planned.contains(key)).map(|key| Done {
@@ -111,7 +115,7 @@ impl<'a> Experiment<'a> {
     /// Prepares, guards, and does every run that is not stored.
     pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
         let list = List::new(self.plan);
-        let result = self.all(&list).map_err(|error| self.runner.explain(error));
+        let result = self.all(&list).map_err(|error| self.runner.explain(placed(self.file, error)));
         if self.runner.stop().soon() && (result.is_err() || !list.left(&self.done).is_empty()) {
             return Err(LabError::Interrupted {
                 kept: self.kept(),
@@ -264,16 +268,19 @@ impl<'a> Experiment<'a> {
     /// Asks both arms for the same sample. What differs is told before any speed, and with each run of the arm.
     fn compare_answers(&mut self, base: &Setup, own: &Setup, arm: &str) -> Result<(), LabError> {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base);
-        self.runner.progress.step(Step::Guard, format!("{}: does {arm} answer as {of} does?", own.asked()));
+        let called = self.plan.content.arm_words(arm);
+        self.runner
+            .progress
+            .step(Step::Guard, format!("{}: does {called} answer as {of} does?", own.workload));
         let [theirs, ours] = [self.sample(base)?, self.sample(own)?];
         for not_taken in [&theirs, &ours] {
             if let Sampled::NotTaken(why) = not_taken {
-                self.runner.progress.note(format!("answers of {of} and {arm} are not compared: {why}"));
+                self.runner.progress.note(format!("answers of {of} and {called} are not compared: {why}"));
                 return Ok(());
             }
         }
         let Some(difference) = ours.difference(&theirs, of) else { return Ok(()) };
-        let told = format!("{}: {arm} {difference}", own.workload);
+        let told = format!("{}: {called} {difference}", own.workload);
         self.runner.progress.warn(told.clone());
         self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
         Ok(())
@@ -395,7 +402,8 @@ impl<'a> Experiment<'a> {
 
     /// Puts settings back and stops what was started.
     pub(super) fn close(self) -> Result<(), LabError> {
-        self.runner.close()
+        let file = self.file;
+        self.runner.close().map_err(|error| placed(file, error))
     }
 }
 
@@ -429,36 +437,8 @@ fn light(mut run: Run) -> Run {
 }
 
 /// The experiment as it is stored.
-fn record_of(
-    file: &ExperimentFile,
-    plan: &Plan,
-    targets: &BTreeMap<At, record::Target>,
-) -> record::Experiment {
+fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<record::Arm>) -> record::Experiment {
     let compare = plan.content.compare.as_ref();
-    let content = &plan.content;
-    let arm = |name: String| match content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name)) {
-        Some(arm) if content.compared() == SETTINGS => {
-            let settings = arm.settings.iter();
-            let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
-            record::Arm {
-                settings: settings.map(shown).collect(),
-                target: None,
-                unsafe_settings: arm.weakens.clone(),
-                name,
-            }
-        }
-        _ => {
-            let of_its_own =
-                content.named.changes.get(content.compared()).and_then(|levels| levels.get(&name));
-            let does = of_its_own.map_or_else(|| name.clone(), Change::words);
-            let settings = BTreeMap::from([(content.compared().to_owned(), does)]);
-            let run = plan.runs.iter().find(|run| run.arm.as_ref() == Some(&name));
-            let at = run.map(|run| plan.setup(run).at()).filter(|at| *at != At::default());
-            let target = at.and_then(|at| targets.get(&at).cloned());
-            record::Arm { settings, unsafe_settings: Vec::new(), target, name }
-        }
-    };
-    let arms = content.arm_names().into_iter().flatten().map(arm);
     record::Experiment {
         hash: plan.hash(),
         name: plan.name.clone(),
@@ -470,7 +450,7 @@ fn record_of(
         rounds: plan.rounds,
         compare_factor: compare.map(|compare| compare.factor.clone()),
         base: compare.map(|compare| compare.base.clone()),
-        arms: arms.collect(),
+        arms,
         margin: compare.map_or(0.03, |compare| compare.margin),
         taste: plan.taste.clone(),
         created_at: jiff::Timestamp::now().to_string(),

@@ -7,6 +7,8 @@ mod arms;
 mod available;
 mod carry_out;
 mod look;
+mod placed;
+mod stored_arms;
 
 use std::path::PathBuf;
 

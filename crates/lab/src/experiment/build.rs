@@ -16,6 +16,7 @@ use super::model::{
     ArmSpec, CellOrder, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
 };
 use super::problem::suggestion;
+use super::unused::is_of_a_mistake;
 use super::values::List;
 use super::variables;
 use super::written::{self, Length};
@@ -81,6 +82,7 @@ impl Builder<'_, '_> {
             seed: written.seed.map(|seed| seed.0),
             target,
             compare: written.compare.map(|compare| self.compare(compare, &known)),
+            change_lines: self.lines_of_changes(&named.changes),
             prepare: prepare.clone(),
             named: named.clone(),
             workloads,
@@ -339,7 +341,8 @@ impl Builder<'_, '_> {
             let levels = levels.into_iter().map(|(level, written)| {
                 let change = Change::from(written);
                 let place = ["change", &name, &level];
-                if let (false, Err(error)) = (self.document.is_wrong(&place), change.validate(false)) {
+                // Whether it needs an undo is a question of where it is made.
+                if let (false, Err(error)) = (self.document.is_wrong(&place), change.validate(true)) {
                     self.document.wrong_key(&place, error.to_string(), None);
                 }
                 (level, change)
@@ -348,6 +351,21 @@ impl Builder<'_, '_> {
             changes.insert(name, levels);
         }
         changes
+    }
+
+    fn lines_of_changes(
+        &self,
+        changes: &BTreeMap<String, BTreeMap<String, Change>>,
+    ) -> BTreeMap<String, usize> {
+        let tables = changes.iter().flat_map(|(name, levels)| levels.keys().map(move |level| (name, level)));
+        let places = tables.flat_map(|(name, level)| {
+            let table = vec!["change", name, level];
+            let keys = ["do", "undo", "check"].map(|key| [&table[..], &[key]].concat());
+            keys.into_iter().chain([table])
+        });
+        let line =
+            |place: Vec<&str>| Some((place.join("."), self.document.line(self.document.start(&place)?)));
+        places.filter_map(line).collect()
     }
 
     fn arms(&mut self, written: BTreeMap<String, BTreeMap<String, Value>>) -> Vec<ArmSpec> {
@@ -487,7 +505,10 @@ impl Builder<'_, '_> {
         let defined = self.document.names(&["workload"]);
         let mut levels = Vec::new();
         let read = self.each(place, list, |this, place, value| {
-            let level = factor.read(&key, value, known)?;
+            let level = match value.as_str() {
+                Some(level) if is_of_a_mistake(this.document, factor.name(), level) => level.to_owned(),
+                _ => factor.read(&key, value, known)?,
+            };
             if levels.contains(&level) {
                 return Err(format!("lists {level} twice"));
             }

@@ -1,5 +1,7 @@
 //! What cannot be true together, found when the whole file is read.
 
+use std::collections::BTreeMap;
+
 use toml::de::DeValue;
 
 use super::build::known;
@@ -7,7 +9,7 @@ use super::document::Document;
 use super::model::{Compare, ExperimentFile};
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, factor, ways};
-use crate::target_spec::TargetSpec;
+use crate::target_spec::{TargetSpec, needs_undo};
 use crate::words::count;
 use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 
@@ -15,6 +17,7 @@ use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     names_of_workloads(document, file);
     every_workload_is_used(document, file);
+    super::unused::every_description_is_used(document, file);
     arms_and_comparison(document, file);
     rounds_balance(document, file);
     servers_are_there(document, file);
@@ -174,13 +177,24 @@ fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     for key in levels.filter(|_| by_url) {
         let place: Vec<&str> = ["factors"].into_iter().chain(key.split('.')).collect();
         let message = format!("`{key}` can only be varied on managed servers");
-        let hint = "compare servers given by URL as [server.NAME], each with what it has";
+        let hint =
+            "give two servers, each with its own, as [server.NAME] with url = \"…\", and compare \"server\"";
         document.wrong_key(&place, message, Some(hint));
     }
 }
 
-/// Changes of a server that is not ours are allowed.
+/// Changes can be undone, and those of a server that is not ours are allowed.
 fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
+    if file.targets().any(needs_undo) {
+        let levels =
+            |(name, levels)| BTreeMap::iter(levels).map(move |(level, change)| (name, level, change));
+        for (name, level, change) in file.named.changes.iter().flat_map(levels) {
+            let place = ["change", name, level];
+            if let (false, Err(error)) = (document.is_wrong(&place), change.validate(false)) {
+                document.wrong_key(&place, error.to_string(), None);
+            }
+        }
+    }
     if !file.targets().any(|spec| matches!(spec, TargetSpec::Url { change_server: false, .. })) {
         return;
     }

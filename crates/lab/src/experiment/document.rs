@@ -152,6 +152,19 @@ impl<'a> Document<'a> {
         keys.iter().map(|key| key.get_ref().to_string()).collect()
     }
 
+    /// The texts in a list, or the one that stands for a list, as written; those of `[full]` too.
+    pub(super) fn texts_in_all(&self, path: &[&str]) -> Vec<String> {
+        let in_full = [&["full"], path].concat();
+        let lists = [path, &in_full].map(|path| find(&self.written, path).map(|(_, value)| value.get_ref()));
+        let texts = |list: &DeValue<'_>| match list {
+            DeValue::Array(list) => {
+                list.iter().filter_map(|one| one.get_ref().as_str().map(str::to_owned)).collect()
+            }
+            one => one.as_str().map(str::to_owned).into_iter().collect::<Vec<_>>(),
+        };
+        lists.into_iter().flatten().flat_map(texts).collect()
+    }
+
     /// Byte at which a key stands.
     pub(super) fn start(&self, path: &[&str]) -> Option<usize> {
         find(&self.left, path).map(|(key, _)| key.start)

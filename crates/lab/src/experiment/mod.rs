@@ -9,6 +9,7 @@ mod factors;
 mod hidden;
 mod model;
 mod problem;
+mod unused;
 mod values;
 mod variables;
 mod wording;
@@ -17,7 +18,10 @@ mod written;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use target::change::Part;
+
 use build::Builder;
+
 use document::Document;
 pub use factors::Factors;
 use hidden::Hidden;
@@ -159,6 +163,13 @@ impl ExperimentFile {
     pub(crate) fn line_of(&self, arm: &str, setting: Option<&str>) -> Option<usize> {
         let arm = self.arms.iter().find(|known| known.name == arm)?;
         arm.lines.get(&setting?.to_ascii_lowercase()).copied()
+    }
+
+    /// Line of the file that a part of a change of one's own stands in, or its table, from 1.
+    pub(crate) fn line_of_change(&self, name: &str, level: &str, part: Option<Part>) -> Option<usize> {
+        let table = format!("change.{name}.{level}");
+        let key = part.map(|part| format!("{table}.{part}"));
+        key.and_then(|key| self.change_lines.get(&key)).or_else(|| self.change_lines.get(&table)).copied()
     }
 
     /// The servers that it measures.

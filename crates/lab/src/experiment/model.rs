@@ -35,6 +35,8 @@ pub struct ExperimentFile {
     /// What runs once a round outside the grid: workloads and clients.
     pub(crate) beside: Option<Factors>,
     pub(crate) compare: Option<Compare>,
+    /// Lines of tables and keys of changes, from 1: `change.index.with`, `change.index.with.do`.
+    pub(crate) change_lines: BTreeMap<String, usize>,
     /// What the names of levels stand for.
     pub(crate) named: Named,
     /// Base first; empty when nothing is compared.

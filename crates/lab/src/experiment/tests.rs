@@ -454,6 +454,88 @@ proptest! {
     }
 }
 
+/// What is described in tables, with lists of levels and what is wrong with it.
+const DESCRIBED: &str = r#"
+question = "?"
+[target]
+TARGET
+[prepare]
+pgbench = { scale = 1 }
+[workload.a]
+pgbench = { builtin = "select-only" }
+[factors]
+FACTORS
+[pooler.bouncer]
+pool_mode = "session"
+pool_size = 2
+[placement.here]
+clients = [0]
+[change.index.without]
+[change.index.with]
+do = "CREATE INDEX i ON t (x)"
+undo = "DROP INDEX IF EXISTS i"
+[full.factors]
+FULL
+"#;
+
+/// Poolers and the like that nothing named were read, and forgotten.
+#[test]
+fn what_is_described_and_not_used_is_told_with_its_line() {
+    let all = "connection = [\"direct\", \"bouncer\"]\nplacement = \"here\"";
+    let cases = [
+        (all, "", &[][..]),
+        ("placement = \"here\"", "connection = \"bouncer\"", &[]),
+        ("placement = \"here\"", "", &["[pooler.«bouncer] pooler bouncer is described but never used"]),
+        ("connection = \"bouncer\"", "", &["[placement.«here] placement here is described but never used"]),
+        (
+            "connection = \"bouncer\"\nplacement = \"here\"\nindex = \"with\"",
+            "",
+            &["[change.index.«without] change index without is described but never used"],
+        ),
+        // The level is missing from its list, and no second mistake.
+        (
+            "connection = \"boucner\"\nplacement = \"here\"",
+            "",
+            &["connection = «\"boucner\" `factors.connection` cannot be"],
+        ),
+    ];
+    for (factors, full, wanted) in cases {
+        let text =
+            DESCRIBED.replace("TARGET", "managed = {}").replace("FACTORS", factors).replace("FULL", full);
+        for full in [false, true] {
+            let read = ExperimentFile::parse(Path::new("e.toml"), &text, full, &variables);
+            let problems = read.map_or_else(|found| found.problems, |_| Vec::new());
+            assert_eq!(problems.len(), wanted.len(), "{factors}: {problems:#?}");
+            for (problem, wanted) in problems.iter().zip(wanted) {
+                let (at, says) = wanted.split_once(if wanted.contains(']') { "] " } else { "\" " }).unwrap();
+                assert_eq!((problem.line, problem.column), place(&text, at), "{problem:?}");
+                assert!(problem.message.starts_with(says), "{problem:?}");
+            }
+        }
+    }
+}
+
+/// A server by URL holds the data that it holds.
+#[test]
+fn data_and_versions_of_a_server_by_url_are_no_levels() {
+    let url = "url = \"postgres://h/x\"\nchange_server = true";
+    let all = "connection = \"bouncer\"\nplacement = \"here\"";
+    for (level, at) in [
+        ("prepare.pgbench.scale = [1, 10]", "prepare.pgbench.«scale"),
+        ("prepare.osm.extract = [\"a.osm.pbf\", \"b.osm.pbf\"]", "prepare.osm.«extract"),
+        ("version = [15, 17]", "«version"),
+    ] {
+        let text = DESCRIBED.replace("TARGET", url).replace("FACTORS", &format!("{level}\n{all}"));
+        let text =
+            text.replace("FULL", "").replace("[prepare]", "[prepare]\nosm = { extract = \"a.osm.pbf\" }");
+        let problems = read(&text).expect_err(level).problems;
+        let [problem] = &problems[..] else { panic!("{problems:#?}") };
+        assert_eq!((problem.line, problem.column), place(&text, at));
+        assert!(problem.message.contains("only be varied on managed servers"), "{problem:?}");
+        assert!(problem.hint.as_ref().is_some_and(|hint| hint.contains("two servers")), "{problem:?}");
+    }
+}
+
 /// A workload with a mistake in it was also told to be unused.
 #[test]
 fn a_mistake_in_a_workload_is_told_once() {

@@ -1,5 +1,6 @@
 //! What can be varied or compared: a file for each factor, and the list. A level of a factor is a change of a [`Setup`].
 
+mod cache;
 mod change;
 mod clients;
 mod connection;
@@ -119,7 +120,7 @@ pub trait Factor: Sync {
 }
 
 /// The list. Levels are applied in its order.
-pub const FACTORS: [&dyn Factor; 13] = [
+pub const FACTORS: [&dyn Factor; 14] = [
     &server::OneOfServers,
     &version::Version,
     &workload::Workload,
@@ -131,6 +132,7 @@ pub const FACTORS: [&dyn Factor; 13] = [
     &threads::Threads,
     &rate::Rate,
     &connection::Way,
+    &cache::Caches,
     &placement::Places,
     &settings::Settings,
 ];

@@ -32,6 +32,14 @@ impl Content {
         }
     }
 
+    /// An arm in words: a name says by itself what it is, `4` does not, nor does `with`.
+    pub(crate) fn arm_words(&self, arm: &str) -> String {
+        match self.compared() {
+            SETTINGS | "workload" => arm.to_owned(),
+            factor => format!("{factor} {arm}"),
+        }
+    }
+
     /// What the arms are called together where they are workloads: `exists / join`.
     pub(super) fn compared_workloads(&self) -> String {
         self.arm_names().into_iter().flatten().collect::<Vec<_>>().join(" / ")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Content, Plan, Scheme};
+use super::{Content, Plan, PlannedRun, Scheme};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
 /// Connecting, counters, a checkpoint and storing, before and after a run, in seconds; measured on two cores and an
@@ -10,6 +10,9 @@ use crate::experiment::{DurationSpec, ExperimentFile};
 pub(super) const AROUND_RUN_S: f64 = 0.35;
 /// A restart with what it writes and reads, seconds.
 pub(crate) const RESTART_S: f64 = 1.0;
+
+/// The factor that has the server started anew before each run.
+pub(super) const CACHE: &str = "cache";
 
 /// How long a plan takes, preparation not counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,9 +29,12 @@ impl Plan {
     /// How long all runs take.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        let per_run = self.content.measure.warmup_s + self.content.measure.duration_s + AROUND_RUN_S;
+        let per_run =
+            self.content.measure.warmup_s + self.content.measure.duration_s + self.content.around_run_s();
         let restarts = if self.content.restarts() { self.switches() } else { 0 };
-        let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S;
+        let no_warmup =
+            self.runs.iter().map(|run| self.content.measure.warmup_s - self.content.warmup_of(run));
+        let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S - no_warmup.sum::<f64>();
         Estimate {
             total: Duration::from_secs_f64(total),
             per_run: Duration::from_secs_f64(per_run),
@@ -57,6 +63,25 @@ impl Plan {
 }
 
 impl Content {
+    /// What happens before and after each run, seconds.
+    pub(super) fn around_run_s(&self) -> f64 {
+        AROUND_RUN_S + if self.factors.contains_key(CACHE) { RESTART_S } else { 0.0 }
+    }
+
+    /// Whether there are runs that begin cold.
+    pub(super) fn starts_cold(&self) -> bool {
+        self.factors.get(CACHE).is_some_and(|levels| levels.iter().any(|level| level == "cold"))
+    }
+
+    /// Load before a run counts, seconds: a warm-up would heat a cold one unseen.
+    pub(crate) fn warmup_of(&self, run: &PlannedRun) -> f64 {
+        let level = match self.compared() {
+            CACHE => run.arm.as_ref(),
+            _ => run.factors.get(CACHE),
+        };
+        if level.is_some_and(|level| level == "cold") { 0.0 } else { self.measure.warmup_s }
+    }
+
     /// Whether going on from one run to the next may take a restart.
     pub(super) fn restarts(&self) -> bool {
         self.scheme == Scheme::HalfRounds || self.blocked()
@@ -66,14 +91,14 @@ impl Content {
 /// The length of runs that fills a budget: a tenth of a second exact, within the bounds.
 pub(super) fn sized(
     budget_s: f64,
-    warmup_s: f64,
+    (warmup_s, around_s): (f64, f64),
     runs: usize,
     restarts: usize,
     from_s: f64,
     to_s: f64,
 ) -> f64 {
     let free = budget_s - restarts as f64 * RESTART_S;
-    let each = free / runs.max(1) as f64 - warmup_s - AROUND_RUN_S;
+    let each = free / runs.max(1) as f64 - warmup_s - around_s;
     ((each * 10.0 + 1e-6).floor() / 10.0).clamp(from_s, to_s)
 }
 
@@ -83,9 +108,9 @@ mod tests {
 
     #[test]
     fn a_budget_is_shared_out() {
-        assert_eq!(sized(100.0, 0.65, 20, 0, 1.0, 10.0), 4.0);
-        assert_eq!(sized(102.0, 0.65, 20, 2, 1.0, 10.0), 4.0);
-        assert_eq!(sized(10.0, 0.65, 20, 0, 1.0, 10.0), 1.0);
-        assert_eq!(sized(1000.0, 0.65, 20, 0, 1.0, 10.0), 10.0);
+        assert_eq!(sized(100.0, (0.65, AROUND_RUN_S), 20, 0, 1.0, 10.0), 4.0);
+        assert_eq!(sized(102.0, (0.65, AROUND_RUN_S), 20, 2, 1.0, 10.0), 4.0);
+        assert_eq!(sized(10.0, (0.65, AROUND_RUN_S), 20, 0, 1.0, 10.0), 1.0);
+        assert_eq!(sized(1000.0, (0.65, AROUND_RUN_S), 20, 0, 1.0, 10.0), 10.0);
     }
 }

@@ -38,7 +38,7 @@ impl Plan {
             let restarts = if content.restarts() { rounds as usize * arms + 1 } else { 0 };
             content.measure.duration_s = sized(
                 budget.as_secs_f64(),
-                content.measure.warmup_s,
+                (content.measure.warmup_s, content.around_run_s()),
                 all,
                 restarts,
                 from.as_secs_f64(),

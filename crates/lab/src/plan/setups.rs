@@ -11,7 +11,7 @@ use super::cells::Cell;
 use super::{Content, Plan, PlannedLoad, PlannedPreparation, PlannedRun};
 use crate::error::{Class, LabError};
 use crate::factors::{self, factor, with_options};
-use crate::setup::{Arm, At, Connection, Counting, Load, Placement, Server, Setup};
+use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::target_spec::TargetSpec;
 
 impl Content {
@@ -25,6 +25,7 @@ impl Content {
             server: Server::Target(At::default()),
             connection: Connection::Direct,
             changes: None,
+            cache: Cache::AsLeft,
             arm: only.ok(),
             workload: String::new(),
             options: BTreeMap::new(),
@@ -82,6 +83,10 @@ impl Content {
         let mut setup = self.setup(cell, Some(arm))?;
         let asked = self.workloads.get(&setup.workload).map(|planned| planned.effect(&setup.options));
         setup.arm.iter_mut().for_each(|arm| arm.name = None);
+        for own in setup.changes.iter_mut().flat_map(BTreeMap::values_mut) {
+            // A check looks, and does nothing.
+            (own.level, own.change.check) = Default::default();
+        }
         (setup.workload, setup.options) = Default::default();
         Ok((setup, asked))
     }

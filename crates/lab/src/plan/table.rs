@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use results::{Table, Value};
 
+use super::cost::CACHE;
 use super::restarts::arms_need_restart;
 use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme};
 use crate::experiment::shown_value;
@@ -46,7 +47,7 @@ impl Plan {
             let levels = further.iter().map(|key| Value::from(run.factors.get(*key).cloned()));
             let last = [
                 run.arm.clone().into(),
-                self.content.measure.warmup_s.into(),
+                self.content.warmup_of(run).into(),
                 self.content.measure.duration_s.into(),
                 run.seed.into(),
             ];
@@ -98,10 +99,11 @@ impl Plan {
         lines.push(format!("seed {}; each run's own is made from it", self.seed));
         let estimate = self.estimate();
         lines.push(format!(
-            "{} of {} s (warm-up {} s), about {} in all, preparation not counted",
+            "{} of {} s (warm-up {} s{}), about {} in all, preparation not counted",
             crate::words::count(self.runs.len(), "run"),
             self.content.measure.duration_s,
             self.content.measure.warmup_s,
+            if self.content.starts_cold() { ", none where cold" } else { "" },
             crate::words::duration(estimate.total),
         ));
         lines
@@ -144,9 +146,30 @@ impl Plan {
             format!("compared: {} = {}, the first is the base", self.content.compared(), arms.join(", "))
         });
         let changes = self.content.named.changes.iter().flat_map(|(name, levels)| {
-            levels.iter().map(move |(level, change)| format!("{name} {level}: {}", change.words()))
+            levels.iter().map(move |(level, change)| format!("{name} {level}: {}", change.all_words()))
         });
-        named.map(|arm| arm_words(of_settings, arm)).chain(changes).chain(compared).collect()
+        let poolers = self.content.named.poolers.iter();
+        let poolers =
+            poolers.map(|(name, options)| format!("connection {name}: PgBouncer, {}", options.words()));
+        let described = changes.chain(poolers).chain(self.cache_words());
+        named.map(|arm| arm_words(of_settings, arm)).chain(described).chain(compared).collect()
+    }
+
+    /// What the levels of the cache are.
+    fn cache_words(&self) -> Vec<String> {
+        let levels = self.content.factors.get(CACHE).into_iter().flatten();
+        let words = |level: &String| match level.as_str() {
+            "cold" => {
+                "with its files dropped from the page cache (as root that of the whole machine is); no warm-up, so the run begins \
+                 cold and heats as it goes"
+            }
+            _ => "with its files read into the page cache; then the warm-up",
+        };
+        levels
+            .map(|level| {
+                format!("{CACHE} {level}: the server is started anew before each run, {}", words(level))
+            })
+            .collect()
     }
 
     fn order_words(&self) -> String {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
+use crate::setup::Cache;
 use target::settings::Machine;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
@@ -401,6 +402,14 @@ fn an_arm_is_what_its_level_says() {
     assert_eq!(setup("mode", "\"prepared\"").options["mode"], "prepared");
     assert_eq!(setup("a.max_tries", "5").options["max_tries"], "5");
     assert_eq!(setup("settings", "\"y\"").arm.unwrap().name.as_deref(), Some("y"));
+    // "4 returns other values than 0" said of nothing what it was.
+    for (factor, base, arm, words) in [
+        ("workload", "\"b\"", "a", "a"),
+        ("settings", "\"y\"", "x", "x"),
+        ("a.max_tries", "5", "1", "a.max_tries 1"),
+    ] {
+        assert_eq!(comparing(factor, base).content.arm_words(arm), words);
+    }
     let both = comparing("workload", "\"b\"");
     assert_eq!(both.runs[0].workload, "b / a");
     assert!(both.runs[0].words().contains("settings "), "{}", both.runs[0].words());
@@ -448,9 +457,70 @@ fn arms_that_are_the_same_are_seen() {
             same: None,
         },
         Case { what: "equal workloads", text: two(only, only), same: Some(["a", "b"]) },
+        Case {
+            what: "changes",
+            text: changing("do = \"CREATE INDEX i ON t (x)\"\nundo = \"x\""),
+            same: None,
+        },
+        Case {
+            what: "changes that differ in their check",
+            text: changing("check = \"SELECT 2 > 1\""),
+            same: Some(["without", "with"]),
+        },
     ];
     for Case { what, text, same } in cases {
         assert_eq!(plan(&text).equal_arms(), same.map(|pair| pair.map(str::to_owned)), "{what}");
+    }
+}
+
+/// A factor of one's own with two levels, of which the second is this.
+fn changing(with: &str) -> String {
+    format!(
+        "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.a]\npgbench = {{ builtin = \"select-only\" }}\n\
+         [change.index.without]\ncheck = \"SELECT true\"\n[change.index.with]\n{with}\n\
+         [compare]\nfactor = \"index\"\nbase = \"without\"\n"
+    )
+}
+
+/// The plan named the do alone, and nothing of a pooler.
+#[test]
+fn the_plan_says_all_of_changes_and_poolers() {
+    let with =
+        "do = \"CREATE INDEX i ON t (x)\"\nundo = \"DROP INDEX IF EXISTS i\"\ncheck = \"SELECT 1 = 1\"";
+    let pooler = "[factors]\nconnection = [\"direct\", \"bouncer\"]\n[pooler.bouncer]\npool_mode = \"transaction\"\n\
+                  pool_size = 2\nsettings = { server_lifetime = \"60\" }\n[compare]";
+    let words = plan(&changing(with).replace("[compare]", pooler)).words();
+    for wanted in [
+        "index without: check \"SELECT true\"",
+        "index with: do \"CREATE INDEX i ON t (x)\", undo \"DROP INDEX IF EXISTS i\", check \"SELECT 1 = 1\"",
+        "connection bouncer: PgBouncer, transaction pooling, 2 connections to the server, server_lifetime = 60",
+    ] {
+        assert!(words.iter().any(|line| line == wanted), "{wanted}: {words:#?}");
+    }
+}
+
+/// Heated by a warm-up, nobody could say how much of a run was cold.
+#[test]
+fn a_cold_run_has_no_warm_up() {
+    let base = text(1, &[1], 1, false, 2);
+    let compared = "[compare]\nfactor = \"cache\"\nbase = \"warm\"\n[measure]";
+    let varied = base.replace("clients = [1]", "clients = [1]\ncache = [\"warm\", \"cold\"]");
+    for text in [varied.clone(), varied.replace("[measure]", compared)] {
+        let plan = plan(&text);
+        assert_ne!(plan.content.scheme, Scheme::HalfRounds, "each run starts the server anyway");
+        let warmups: Vec<(Cache, f64)> = plan
+            .runs
+            .iter()
+            .filter(|run| !run.beside)
+            .map(|run| (plan.setup(run), plan.content.warmup_of(run)))
+            .map(|(setup, planned)| (setup.cache, setup.warmup.as_secs_f64().max(planned)))
+            .collect();
+        assert_eq!(warmups.iter().filter(|run| **run == (Cache::Cold, 0.0)).count(), 2, "{warmups:?}");
+        assert_eq!(warmups.iter().filter(|run| **run == (Cache::Warm, 2.0)).count(), 2, "{warmups:?}");
+        // Two rounds: a run beside, one warm and one cold, each of 2 s; the warm one and that beside have 2 s before.
+        let seconds = 2.0 * (3.0 * (2.0 + 0.35 + 1.0) + 2.0 * 2.0);
+        assert!((plan.estimate().total.as_secs_f64() - seconds).abs() < 0.01, "{:?}", plan.estimate());
+        assert!(plan.words().iter().any(|line| line.starts_with("cache cold: ")));
     }
 }
 

@@ -8,8 +8,8 @@ use record::{Arrivals, Doubt, Promise, Run, Validity};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stats::Histogram;
 
-/// A named step of an experiment. The first four come once (a guard for each workload), the next six for each run
-/// (settings only when the arm changes), the last two at the end.
+/// A named step of an experiment. The first four come once (a guard for each workload), the next eight for each run
+/// (settings and changes only when these change, cache only where it is a factor), the last two at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -27,6 +27,8 @@ pub enum Step {
     Change,
     /// Bring data, checkpoints and autovacuum into the state every run starts from.
     Reset,
+    /// Start the server anew with its data in memory or not, where a factor says so.
+    Cache,
     /// Load that does not count.
     WarmUp,
     /// Load that counts.
@@ -43,7 +45,7 @@ pub enum Step {
 
 impl Step {
     /// All steps in the order they come.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Target,
         Self::Results,
         Self::Prepare,
@@ -51,6 +53,7 @@ impl Step {
         Self::Settings,
         Self::Change,
         Self::Reset,
+        Self::Cache,
         Self::WarmUp,
         Self::Measure,
         Self::Collect,
@@ -70,6 +73,7 @@ impl Step {
             Self::Settings => "settings",
             Self::Change => "change",
             Self::Reset => "reset",
+            Self::Cache => "cache",
             Self::WarmUp => "warm-up",
             Self::Measure => "measure",
             Self::Collect => "collect",

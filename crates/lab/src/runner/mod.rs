@@ -2,9 +2,11 @@
 //!
 //! Which of these steps a caller wants is part of the call (`Care`); nobody but the drop-in measures without it.
 
+mod cache;
 mod event;
 mod happened;
 mod keep;
+mod own;
 mod pace;
 mod probe;
 mod ready;
@@ -17,6 +19,7 @@ use std::collections::BTreeMap;
 use ::record::{Doubt, Reason, Run, RunEvent, Validity};
 use engine::{Observer, Second, Time};
 use results::{Finished, Spool};
+use target::managed::Via;
 use target::placement::Placed;
 use target::sink::Sink;
 use target::{Heeded, Stop};
@@ -26,16 +29,17 @@ use workloads::jobs::relation_sizes;
 pub(crate) use self::event::Tell;
 pub use self::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
 pub(crate) use self::keep::{Identity, Results, Surroundings, identity, try_results};
+pub(crate) use self::own::is_as_it_was;
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
 pub(crate) use self::stage::{Stage, load_of};
-use crate::collectors::{self, Watched};
+use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::{Class, LabError};
 use crate::measure::{Keep, Measured, NotStarted, measure};
 use crate::plan::PlannedRun;
-use crate::setup::{At, Placement, Server, Setup};
+use crate::setup::{At, Cache, Connection, Placement, Server, Setup};
 use crate::strategies::Cause;
 
 /// Which steps are wanted around a measurement.
@@ -155,7 +159,13 @@ impl<'a> Runner<'a> {
             let finished = Finished { run: record, seconds: Spool::default() };
             return Ok(Done { finished, cause: None, measured: engine::Measured::default(), lost: None });
         }
-        let (mut measured, lost, changed) = self.measure(setup, &record.uuid, care, keep)?;
+        self.bring_cache(setup, &mut record)?;
+        let mut encryption = Encryption::default();
+        let (mut measured, lost, changed) =
+            self.measure(setup, &record.uuid, (care, keep), &mut encryption)?;
+        if by_tls(setup) && lost.is_none() && measured.engine.totals().processed() > 0 {
+            record.events.push(event("connection", encryption.words().map_err(not_by_tls)?));
+        }
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
@@ -165,7 +175,8 @@ impl<'a> Runner<'a> {
     /// What a run needs of its server, recorded with it.
     fn bring_about(&mut self, setup: &Setup, care: Care, record: &mut Run) -> Result<(), LabError> {
         self.switch_to(setup)?;
-        self.connect_by(setup, record)?;
+        let version = self.connect_by(setup)?;
+        record.events.extend(version.map(|version| event("version", format!("pgbouncer {version}"))));
         if setup.placement != Placement::default() {
             record.events.push(event("placement", setup.placement.words()));
         }
@@ -237,28 +248,30 @@ impl<'a> Runner<'a> {
     /// What one's own factors do for a run.
     fn change(&mut self, setup: &Setup) -> Result<bool, LabError> {
         let Some(changes) = &setup.changes else { return Ok(false) };
-        let (stage, mut progress, _) = self.on_stage(&setup.at())?;
-        if stage.in_force.changes.as_ref() == Some(changes) {
-            return Ok(false);
-        }
-        for change in changes.values() {
-            progress.step(Step::Change, change.words());
-        }
-        stage.in_force.changes = None;
-        stage.make(changes)?;
-        stage.in_force.changes = Some(changes.clone());
-        Ok(true)
+        let (stage, progress, _) = self.on_stage(&setup.at())?;
+        own::bring(stage, changes, progress)
     }
 
-    /// Brings about how the run's clients connect.
-    fn connect_by(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
+    /// Brings about how the run's clients connect; tells the version of a pooler.
+    fn connect_by(&mut self, setup: &Setup) -> Result<Option<String>, LabError> {
         let Self { stages, workloads, .. } = self;
-        let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(()) };
+        let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(None) };
         let carried = workloads.get(&setup.asked()).map(|ready| ready.workload.carried()).unwrap_or_default();
         stage.connect_by(&setup.connection, setup.clients, carried)?;
-        let version = stage.pooler_version();
-        record.events.extend(version.map(|version| event("version", format!("pgbouncer {version}"))));
-        Ok(())
+        Ok(stage.pooler_version())
+    }
+
+    /// Where a factor says what is in memory of the data: the last step before the load, so that nothing else heats it.
+    fn bring_cache(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
+        if setup.cache == Cache::AsLeft {
+            return Ok(());
+        }
+        self.progress.step(Step::Cache, "the server is started anew");
+        let stop = self.stop;
+        let (told, resident) = cache::bring(self.stage(&setup.at())?, setup.cache, stop)?;
+        record.figures.insert("page_cache_pct".to_owned(), resident.pct());
+        record.events.push(event("cache", told));
+        self.connect_by(setup).map(drop)
     }
 
     /// The state every run starts from, recorded with it.
@@ -306,8 +319,8 @@ impl<'a> Runner<'a> {
         &mut self,
         setup: &Setup,
         run: &str,
-        care: Care,
-        keep: Keep<'_>,
+        (care, keep): (Care, Keep<'_>),
+        encryption: &mut Encryption,
     ) -> Result<(Measured, Option<LabError>, Option<String>), LabError> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
         let Self { stages, sink, workloads, progress, stop, .. } = self;
@@ -324,11 +337,16 @@ impl<'a> Runner<'a> {
             (Server::Target(_), Some(stage)) => stage.place(&setup.placement)?,
             _ => Placed::default(),
         };
+        let mut look = match &stage {
+            Some(stage) if by_tls(setup) => Some(stage.target.control()?),
+            _ => None,
+        };
+        let look = look.as_mut().map(|sql| Look { sql, seen: encryption });
         let sql = match &mut stage {
             Some(stage) if care.counters => Some(stage.control()? as _),
             _ => None,
         };
-        let mut collectors = collectors::all(Watched { sql, server });
+        let mut collectors = collectors::all(Watched { sql, server, encryption: look });
         let measured = measure(workload, &places, setup, keep, &mut telling, &mut collectors, stop);
         drop(collectors);
         let _concluding = stop.concluding();
@@ -372,10 +390,11 @@ impl<'a> Runner<'a> {
     pub(crate) fn close(mut self) -> Result<(), LabError> {
         self.progress.step(Step::Restore, "the server's own settings");
         // Each of them, also when one fails.
+        let undone: Vec<_> = self.stages.values_mut().map(own::undo_all).collect();
         let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
         self.progress.step(Step::Stop, "what was started");
         self.stages.clear();
-        restored.into_iter().collect()
+        undone.into_iter().chain(restored).collect()
     }
 }
 
@@ -385,6 +404,15 @@ fn not_opened() -> LabError {
 
 fn event(kind: &str, detail: String) -> RunEvent {
     RunEvent { time_us: 0, kind: kind.to_owned(), detail }
+}
+
+fn by_tls(setup: &Setup) -> bool {
+    setup.connection == Connection::Via(Via::Tls)
+}
+
+fn not_by_tls(why: String) -> LabError {
+    let what = format!("clients were to connect by TLS, and {why}: that is no figure of TLS");
+    LabError::failed(Class::Guard, what, "look at `ssl` among the server's settings, and at its log")
 }
 
 /// The middle value, the upper one of two.

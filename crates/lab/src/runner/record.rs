@@ -6,7 +6,7 @@ use workloads::ScriptInfo;
 use super::happened::events;
 use crate::measure::Measured;
 use crate::plan::PlannedRun;
-use crate::setup::Setup;
+use crate::setup::{Cache, Setup};
 use crate::validity::counts;
 use crate::validity::{Evidence, judge};
 
@@ -56,6 +56,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         probe_ms: judged.probe_ms,
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
+        cold_pct: run.figures.get("page_cache_pct").copied().filter(|_| setup.cache == Cache::Cold),
     });
     run.started_at.clone_from(&measured.started_at);
     run.driver = measured.engine.driver.to_owned();

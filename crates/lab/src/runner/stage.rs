@@ -1,7 +1,7 @@
 //! The servers of an experiment, open and ready: PostgreSQL, perhaps a Redis, and a control connection.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use protocol::Address;
 use protocol::redis::ControlError;
@@ -9,11 +9,11 @@ use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
 use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
-use crate::setup::{Arm, Connection, Placement};
+use crate::setup::{Arm, Connection, OwnLevel, Placement};
 use crate::target_spec::TargetSpec;
 use target::Stop;
 use target::Target;
-use target::change::{self, Change};
+use target::change;
 use target::child::{Account, Watchdog};
 use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
@@ -38,6 +38,8 @@ pub(crate) struct Stage {
     pooler: Option<InUse>,
     /// What the runner brought it to.
     pub(super) in_force: InForce,
+    /// How one's own changes are made.
+    pub(super) making: change::Options,
     control: Option<Control>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
@@ -51,7 +53,7 @@ pub(super) struct InForce {
     /// The arm, once one is.
     pub(super) arm: Option<Arm>,
     /// What one's own factors did, once they did anything.
-    pub(super) changes: Option<BTreeMap<String, Change>>,
+    pub(super) changes: Option<BTreeMap<String, OwnLevel>>,
     /// All settings, as they are recorded.
     pub(super) settings: Vec<record::Setting>,
 }
@@ -91,8 +93,10 @@ impl Stage {
     ) -> Result<Self, LabError> {
         let mut stage = Self::reach(spec, pg_bin, via, Rights::Mend, stop)?;
         let alone = stage.target.be_alone(sets);
-        // Who is at work there now stands in the refusal.
-        let told = |recovered: &&Recovered| !matches!(recovered, Recovered::InUse(_));
+        // Who is at work there now, and what is still made there, stands in the refusal.
+        let told = |recovered: &&Recovered| {
+            !matches!(recovered, Recovered::InUse(_)) && recovered.still_changed().is_none()
+        };
         for recovered in stage.target.recovered().iter().filter(told) {
             progress.warn(recovered.words());
         }
@@ -137,6 +141,7 @@ impl Stage {
                     redis_place,
                     pooler: None,
                     in_force: InForce::default(),
+                    making: change::Options::default(),
                     control: None,
                     recorded: Vec::new(),
                     watchdog,
@@ -153,6 +158,7 @@ impl Stage {
                     redis_place,
                     pooler: None,
                     in_force: InForce::default(),
+                    making: change::Options::default(),
                     control: None,
                     recorded: Vec::new(),
                     watchdog,
@@ -302,14 +308,16 @@ impl Stage {
         Ok(self.target.apply(settings)?.clone())
     }
 
-    /// Undoes what one's own factors did so far, and makes these changes.
-    pub(crate) fn make(&mut self, changes: &BTreeMap<String, Change>) -> Result<(), LabError> {
+    /// How changes of one's own are made there: commands start in this folder, and an undo may be asked for.
+    pub(crate) fn makes_changes(&mut self, folder: &Path, undone: bool) {
+        let folder = std::path::absolute(folder).ok();
+        self.making = change::Options { folder, thrown_away: !undone, ..change::Options::default() };
+    }
+
+    /// Ends everybody who is connected to the server through us, before that is stopped.
+    pub(super) fn let_go(&mut self) {
         self.close_control();
-        self.target.undo()?;
-        for change in changes.values() {
-            self.target.make(change, &change::Options::default())?;
-        }
-        Ok(())
+        self.pooler = None;
     }
 
     /// Puts the server's own settings back.

@@ -31,7 +31,7 @@ impl<'a> List<'a> {
             setup: self.plan.setup(run),
             what: run.words(),
             number: run.sequence as usize + 1,
-            takes: Duration::from_secs_f64(content.measure.warmup_s + content.measure.duration_s),
+            takes: Duration::from_secs_f64(content.warmup_of(run) + content.measure.duration_s),
             run: run.clone(),
         }
     }

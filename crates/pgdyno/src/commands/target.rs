@@ -317,7 +317,7 @@ fn problem(recovered: Recovered) -> Option<LabError> {
                 format!("{} of {} are in use: a run under way has changed them", left.kind(), left.dsn);
             Some(LabError::failed(Class::Refused, what, "wait for its end; it puts them back itself"))
         }
-        Recovered::Pending { left, error } => {
+        Recovered::Pending { left, error, .. } => {
             let what = match &left.by {
                 LeftBy::Unknown(_) => error.to_string(),
                 _ => format!("{} of {} are not put back: {error}", left.kind(), left.dsn),

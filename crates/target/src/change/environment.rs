@@ -40,6 +40,12 @@ impl Environment {
         }
     }
 
+    /// The same with commands that start in another folder, where one is given.
+    #[must_use]
+    pub fn starting_in(self, folder: Option<PathBuf>) -> Self {
+        Self { folder: folder.unwrap_or(self.folder), ..self }
+    }
+
     /// `/bin/sh -c command`; its processes carry `mark`.
     pub(super) fn shell(&self, command: &str, mark: &str) -> Program {
         let mut program = Program::new("/bin/sh").arg("-c").arg(command).env(MARK, mark);

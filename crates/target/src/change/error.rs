@@ -110,6 +110,26 @@ pub enum ChangeError {
     },
 }
 
+impl ChangeError {
+    /// Which part it is about, where that can be said.
+    #[must_use]
+    pub fn part(&self) -> Option<Part> {
+        match self {
+            Self::NotAllowed { .. } => Some(Part::Do),
+            Self::NoDo | Self::Busy { .. } | Self::Alive { .. } => Some(Part::Undo),
+            Self::ManyChecks | Self::NotTrue { .. } => Some(Part::Check),
+            Self::Empty(part)
+            | Self::Sql { part, .. }
+            | Self::OpenTransaction { part, .. }
+            | Self::Failed { part, .. }
+            | Self::TooLong { part, .. }
+            | Self::Stopped { part, .. } => Some(*part),
+            Self::NotUndone { error, .. } => error.part(),
+            Self::NoUndo { .. } | Self::Connect(_) | Self::Child(_) => None,
+        }
+    }
+}
+
 /// Lines of a command's output that a message shows.
 const LINES: usize = 6;
 

@@ -8,6 +8,7 @@ mod error;
 mod executor;
 mod statements;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -53,11 +54,13 @@ pub struct Options {
     pub bound: Duration,
     /// The server is a copy that is removed afterwards: no undo is needed.
     pub thrown_away: bool,
+    /// Folder that commands start in, an absolute path; the one we are in where there is none.
+    pub folder: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { bound: BOUND, thrown_away: false }
+        Self { bound: BOUND, thrown_away: false, folder: None }
     }
 }
 
@@ -82,6 +85,17 @@ impl Change {
             Some(2..) => Err(ChangeError::ManyChecks),
             _ => Ok(()),
         }
+    }
+
+    /// All that it says: `do "CREATE INDEX i ON t (x)", undo "DROP INDEX IF EXISTS i", check "SELECT …"`.
+    #[must_use]
+    pub fn all_words(&self) -> String {
+        let step =
+            |part: Part, step: &Option<Step>| step.as_ref().map(|step| format!("{part} {}", step.words()));
+        let check = self.check.as_ref().map(|check| format!("{} {}", Part::Check, shown(check)));
+        let parts = [step(Part::Do, &self.do_), step(Part::Undo, &self.undo), check];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { self.words() } else { parts.join(", ") }
     }
 
     /// What it does, in short: `"CREATE INDEX i ON t (x)"`.

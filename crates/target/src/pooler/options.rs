@@ -84,6 +84,15 @@ const LOG: &str = "pgdyno reads the pooler's log";
 const RUN: &str = "pgdyno runs the pooler";
 
 impl Options {
+    /// In words: `transaction pooling, 2 connections to the server, server_lifetime = 60`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let connections = if self.pool_size == 1 { "connection" } else { "connections" };
+        let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
+        let settings: String = settings.collect();
+        format!("{} pooling, {} {connections} to the server{settings}", self.pool_mode, self.pool_size)
+    }
+
     /// Looks for what cannot be, before anything is started.
     ///
     /// # Errors

@@ -243,6 +243,38 @@ fn what_cannot_be_undone_is_refused_before_anything_is_done() {
     assert!(is_there(&server, "u") && left(&place.home).is_empty());
 }
 
+/// Going to another level of one factor undid and redid the others.
+#[test]
+fn one_change_is_undone_and_the_others_stay() {
+    let place = Place::new();
+    let server = cluster(&place);
+    let mut target = by_url(&server, &place, Rights::Change);
+    let [one, two] = ["u", "v"].map(|name| {
+        let change = sql(&format!("CREATE TABLE {name} ()"), &format!("DROP TABLE IF EXISTS {name}"));
+        make(&mut target, &change).unwrap();
+        change
+    });
+    target.undo_one(&one).unwrap();
+    assert!(!is_there(&server, "u") && is_there(&server, "v"));
+    assert_eq!(target.changes(), ["\"CREATE TABLE v ()\""], "what stands is written down");
+    target.undo_one(&one).unwrap();
+    target.undo_one(&two).unwrap();
+    assert!(!is_there(&server, "v") && target.changes().is_empty());
+}
+
+#[test]
+fn commands_start_in_the_folder_that_is_asked_for_also_when_they_are_undone() {
+    let place = Place::new();
+    let server = cluster(&place);
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { folder: Some(folder.path().to_owned()), ..Options::default() };
+    let mut target = by_url(&server, &place, Rights::Change);
+    target.make(&command("echo made > here", "rm here"), &options).unwrap();
+    assert!(folder.path().join("here").exists());
+    target.undo().unwrap();
+    assert!(!folder.path().join("here").exists());
+}
+
 #[test]
 fn a_command_reaches_the_server_and_its_last_words_are_kept() {
     let place = Place::new();

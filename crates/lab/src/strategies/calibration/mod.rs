@@ -15,7 +15,7 @@ pub use self::limit::{HOST_FACTOR, Limit};
 pub(crate) use self::operation::Operation;
 use super::{Block, Done, Next, Strategy, search};
 use crate::plan::PlannedRun;
-use crate::setup::{At, Connection, Counting, Load, Placement, Server, Setup};
+use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::words::count;
 
 /// Arrivals per second at which the start lag is measured.
@@ -130,6 +130,7 @@ impl Calibration {
             server: if operation.is_server() { Server::Target(At::default()) } else { Server::Sink },
             connection: Connection::Direct,
             changes: None,
+            cache: Cache::AsLeft,
             arm: None,
             workload: operation.name().to_owned(),
             options: std::collections::BTreeMap::new(),

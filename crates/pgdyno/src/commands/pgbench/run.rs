@@ -167,6 +167,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
         server: Server::Target(At::default()),
         connection: Connection::Direct,
         changes: None,
+        cache: setup::Cache::AsLeft,
         arm: None,
         workload: names.join(", "),
         options: std::collections::BTreeMap::new(),

@@ -42,7 +42,18 @@ impl<'a> Undoing<'a> {
         self.undo_each(entry, |made, undo| Some(self.executor(made, place).undo(undo, made.done)))
     }
 
-    /// The same without a server, as far as that goes: only what is done and undone by commands.
+    /// Undoes one change that stands in `entry`, the one made last where it was made twice, and takes it out of there.
+    fn undo_one(&self, place: &Place, entry: &mut Entry, change: &Change) -> Result<(), ChangeError> {
+        let Some(at) = entry.changes.iter().rposition(|made| made.change == *change) else { return Ok(()) };
+        let made = &entry.changes[at];
+        if let Some(undo) = &made.change.undo {
+            self.executor(made, place).undo(undo, made.done)?;
+        }
+        entry.changes.remove(at);
+        Ok(())
+    }
+
+    /// All of them without a server, as far as that goes: only what is done and undone by commands.
     pub(super) fn undo_commands(&self, place: &Place, entry: &mut Entry) -> Vec<String> {
         let only_commands = |made: &MadeChange, undo: &Step| match (&made.change.do_, undo) {
             (Some(Step::Command(_)), Step::Command(undo)) => {
@@ -142,6 +153,17 @@ impl Journal {
         let (undone, failed) = Undoing::usual(&watchdog).undo(place, &mut self.entry);
         self.rewrite();
         failed.map_or(Ok(undone), |error| Err(error.into()))
+    }
+
+    /// Undoes one of them; nothing where it was not made.
+    ///
+    /// # Errors
+    /// When it cannot be undone now: it stays in the journal.
+    pub(crate) fn undo_change(&mut self, place: &Place, change: &Change) -> Result<(), SettingsError> {
+        let watchdog = self.watchdog.clone();
+        let undone = Undoing::usual(&watchdog).undo_one(place, &mut self.entry, change);
+        self.rewrite();
+        Ok(undone?)
     }
 
     /// Changes that are made now, by their do.

@@ -70,6 +70,8 @@ pub enum Recovered {
         left: Left,
         /// Why it was not possible now.
         error: RecoverError,
+        /// Whether it is known to be about the server that is connected to.
+        here: bool,
     },
     /// Another pgdyno is at work on this server, and will put it back.
     InUse(Left),
@@ -84,10 +86,10 @@ impl Recovered {
                 let kind = if undone.changes.is_empty() { "settings of " } else { "" };
                 format!("a pgdyno that was killed had left {kind}{dsn} changed; {}", undone.words())
             }
-            Self::Pending { left: Left { by: LeftBy::Unknown(_), .. }, error } => {
+            Self::Pending { left: Left { by: LeftBy::Unknown(_), .. }, error, .. } => {
                 format!("settings of a server may be changed: {error}; look at that file, then remove it")
             }
-            Self::Pending { left, error } => format!(
+            Self::Pending { left, error, .. } => format!(
                 "{} of {} are still as a pgdyno that was killed left them: {}; not put back: {}; \
                  try: pgdyno target restore",
                 left.kind(),
@@ -103,6 +105,17 @@ impl Recovered {
                     left.list()
                 )
             }
+        }
+    }
+}
+
+impl Recovered {
+    /// Changes of one's own that are still made on the server that is connected to, and why they could not be undone.
+    #[must_use]
+    pub fn still_changed(&self) -> Option<(&Left, &RecoverError)> {
+        match self {
+            Self::Pending { left, error, here: true } if !left.changes.is_empty() => Some((left, error)),
+            _ => None,
         }
     }
 }
@@ -196,7 +209,11 @@ pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option
 
 fn unreadable(path: &Path, reason: String) -> Recovered {
     let left = Left::unreadable(path, &reason);
-    Recovered::Pending { left, error: RecoverError::Unreadable { path: path.to_owned(), reason } }
+    Recovered::Pending {
+        left,
+        error: RecoverError::Unreadable { path: path.to_owned(), reason },
+        here: false,
+    }
 }
 
 /// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to tell.
@@ -233,13 +250,14 @@ fn recover_one(
     };
     let left = Left::of(&claim.entry, LeftBy::Killed);
     let undoing = Undoing::usual(watchdog);
+    let connected = here.is_some();
     let undone = match here {
         Some(control) => undo_over(control, *claim, &undoing),
         None => reach(&dsn).and_then(|mut control| undo_over(&mut control, *claim, &undoing)),
     };
     Some(match undone {
         Ok(undone) => Recovered::Undone { dsn, undone },
-        Err(error) => Recovered::Pending { left, error },
+        Err(error) => Recovered::Pending { left, error, here: connected },
     })
 }
 
@@ -312,7 +330,7 @@ mod tests {
                 "put back: a, b; left alone, because changed again since: c",
             ),
             (
-                Recovered::Pending { left: killed, error: refused("line\n two") },
+                Recovered::Pending { left: killed, error: refused("line\n two"), here: true },
                 "not put back: the server does not say who it is: line two; try: pgdyno target restore",
             ),
             (
@@ -323,6 +341,7 @@ mod tests {
                 Recovered::Pending {
                     left: Left::unreadable(Path::new("/j.json"), "cut off"),
                     error: unreadable,
+                    here: false,
                 },
                 "the journal /j.json cannot be read: cut off; look at that file, then remove it",
             ),

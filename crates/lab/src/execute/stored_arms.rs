@@ -1,0 +1,69 @@
+//! What the arms of an experiment are, as it is stored.
+
+use std::collections::BTreeMap;
+
+use target::Stop;
+use target::change::Change;
+use target::child::Watchdog;
+use target::pooler::Installed;
+
+use crate::error::{Class, LabError};
+use crate::experiment::shown_value;
+use crate::factors::SETTINGS;
+use crate::plan::Plan;
+use crate::setup::{At, Connection};
+
+/// The arms, base first; `targets` are the servers of those that have one of their own.
+pub(super) fn arms(
+    plan: &Plan,
+    targets: &BTreeMap<At, record::Target>,
+    stop: &Stop,
+) -> Result<Vec<record::Arm>, LabError> {
+    let names = plan.content.arm_names().into_iter().flatten();
+    names.map(|name| arm(plan, targets, name, stop)).collect()
+}
+
+fn arm(
+    plan: &Plan,
+    targets: &BTreeMap<At, record::Target>,
+    name: String,
+    stop: &Stop,
+) -> Result<record::Arm, LabError> {
+    let content = &plan.content;
+    let settings = content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name));
+    if let Some(arm) = settings.filter(|_| content.compared() == SETTINGS) {
+        let settings = arm.settings.iter();
+        let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
+        let unsafe_settings = arm.weakens.clone();
+        return Ok(record::Arm {
+            settings: settings.map(shown).collect(),
+            target: None,
+            unsafe_settings,
+            name,
+        });
+    }
+    let of_its_own = content.named.changes.get(content.compared()).and_then(|levels| levels.get(&name));
+    let does = of_its_own.map_or_else(|| name.clone(), Change::words);
+    let mut settings = BTreeMap::from([(content.compared().to_owned(), does)]);
+    let run = plan.runs.iter().find(|run| run.arm.as_ref() == Some(&name));
+    let setup = run.map(|run| plan.setup(run));
+    if let Some(Connection::Pooler(options)) = setup.as_ref().map(|setup| &setup.connection)
+        && content.named.poolers.contains_key(&name)
+    {
+        settings.insert("pooler".to_owned(), format!("PgBouncer {}", pgbouncer(stop)?));
+        settings.insert("pool_mode".to_owned(), options.pool_mode.name().to_owned());
+        settings.insert("pool_size".to_owned(), options.pool_size.to_string());
+        settings.extend(options.settings.clone());
+    }
+    let at = setup.map(|setup| setup.at()).filter(|at| *at != At::default());
+    let target = at.and_then(|at| targets.get(&at).cloned());
+    Ok(record::Arm { settings, unsafe_settings: Vec::new(), target, name })
+}
+
+/// Version of the one that is installed.
+fn pgbouncer(stop: &Stop) -> Result<String, LabError> {
+    let watchdog = Watchdog::current().map_err(|source| {
+        LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
+    })?;
+    Ok(Installed::find(&watchdog, stop)?.version.to_string())
+}

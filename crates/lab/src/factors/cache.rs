@@ -1,0 +1,55 @@
+//! What is in memory of the data when a run begins. Levels of it start the server anew before each run, so that they differ in
+//! that alone; a cold run has no warm-up, which would heat it unseen.
+
+use std::time::Duration;
+
+use toml::Value;
+
+use super::{Factor, Known};
+use crate::setup::{Cache, Setup};
+use crate::values::text;
+
+const WARM: &str = "warm";
+const COLD: &str = "cold";
+
+pub(super) struct Caches;
+
+impl Factor for Caches {
+    fn name(&self) -> &'static str {
+        "cache"
+    }
+
+    fn exists(&self, key: &str, known: &Known<'_>) -> Result<(), String> {
+        match known.workloads.keys().any(|workload| self.concerns(key, workload, known)) {
+            true => Ok(()),
+            false => {
+                Err("no workload of this file asks a PostgreSQL\nthe cache is that of its server".to_owned())
+            }
+        }
+    }
+
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+        let level = text(value)?;
+        match level.as_str() {
+            WARM | COLD => Ok(level),
+            _ => Err(format!("cannot be \"{level}\"\nknown here: {WARM}, {COLD}")),
+        }
+    }
+
+    /// It is PostgreSQL's.
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        known.workloads.get(workload).is_none_or(|spec| !spec.needs_redis())
+    }
+
+    fn apply(&self, key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
+        if !self.concerns(key, &setup.workload, known) {
+            return Ok(());
+        }
+        match level {
+            WARM => setup.cache = Cache::Warm,
+            COLD => (setup.cache, setup.warmup) = (Cache::Cold, Duration::ZERO),
+            _ => return Err(format!("there is no cache {level:?}")),
+        }
+        Ok(())
+    }
+}

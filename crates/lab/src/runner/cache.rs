@@ -1,0 +1,41 @@
+//! What is in memory of the data when a run begins, where a factor says so: the server is started anew, and its files stand
+//! in the machine's page cache or do not.
+
+use target::Stop;
+use target::page_cache::{PageCacheError, Resident, drop_files, read_files};
+
+use super::stage::Stage;
+use crate::error::LabError;
+use crate::setup::Cache;
+
+/// Stops the server, brings its files out of the page cache or into it, and starts it again; tells in words what was done,
+/// and how much of the files is in memory.
+pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(String, Resident), LabError> {
+    stage.let_go();
+    let cluster = stage.target.cluster().map_err(target::TargetError::from)?;
+    cluster.stop()?;
+    let done = with_files(cache, &cluster.data(), stop);
+    // It goes on whatever came of that.
+    cluster.start()?;
+    Ok(done?)
+}
+
+fn with_files(
+    cache: Cache,
+    data: &std::path::Path,
+    stop: &Stop,
+) -> Result<(String, Resident), PageCacheError> {
+    let (what, resident) = match cache {
+        Cache::Cold => {
+            let (way, left) = drop_files(data, stop)?;
+            (format!("cold: {}", way.words()), left)
+        }
+        _ => ("warm: the server's files were read".to_owned(), read_files(data, stop)?),
+    };
+    let megabytes = resident.all as f64 / 1e6;
+    let told = format!(
+        "{what} while the server was stopped; {:.1} % of {megabytes:.0} MB were in the page cache when it was started",
+        resident.pct()
+    );
+    Ok((told, resident))
+}

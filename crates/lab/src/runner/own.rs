@@ -1,0 +1,123 @@
+//! One's own changes on a server: the ones of a run made, those of others undone, and what could not be.
+
+use std::collections::BTreeMap;
+
+use target::change::{Change, ChangeError, Part};
+use target::settings::SettingsError;
+
+use super::event::{Progress, Step, Tell};
+use super::stage::Stage;
+use crate::classify::{advice, class_of};
+use crate::error::{Class, LabError, OwnChangeError};
+use crate::setup::OwnLevel;
+
+/// Brings a server to these levels, by the names of their factors: what differs is undone, the last one first, and then
+/// made; what stands already stays. Tells whether anything was done.
+pub(super) fn bring(
+    stage: &mut Stage,
+    wanted: &BTreeMap<String, OwnLevel>,
+    mut progress: &mut dyn Progress,
+) -> Result<bool, LabError> {
+    let standing = stage.in_force.changes.clone();
+    if standing.as_ref() == Some(wanted) {
+        return Ok(false);
+    }
+    let standing = standing.unwrap_or_default();
+    stage.close_control();
+    for (name, own) in standing.iter().rev().filter(|(name, own)| wanted.get(*name) != Some(own)) {
+        if own.change.do_.is_some() {
+            progress.step(Step::Change, format!("{name} {}: undo", own.level));
+        }
+        undo(stage, name, own)?;
+    }
+    for (name, own) in wanted.iter().filter(|(name, own)| standing.get(*name) != Some(own)) {
+        progress.step(Step::Change, format!("{name} {}: {}", own.level, own.change.words()));
+        make(stage, name, own, &own.change)?;
+        stage.in_force.changes.get_or_insert_default().insert(name.clone(), own.clone());
+    }
+    // What one did may have undone another.
+    for (name, own) in wanted.iter().filter(|(name, own)| standing.get(*name) == Some(own)) {
+        let check = Change { check: own.change.check.clone(), ..Change::default() };
+        make(stage, name, own, &check)?;
+    }
+    stage.in_force.changes.get_or_insert_default();
+    Ok(true)
+}
+
+/// Undoes all of them, the last one first; the first that cannot be undone is told, and the others are undone all the same.
+pub(super) fn undo_all(stage: &mut Stage) -> Result<(), LabError> {
+    let standing = stage.in_force.changes.clone().unwrap_or_default();
+    let undone: Vec<_> = standing.iter().rev().map(|(name, own)| undo(stage, name, own)).collect();
+    undone.into_iter().collect()
+}
+
+fn make(stage: &mut Stage, name: &str, own: &OwnLevel, change: &Change) -> Result<(), LabError> {
+    let made = stage.target.make(change, &stage.making);
+    made.map(drop).map_err(|error| failed(name, own, error))
+}
+
+fn undo(stage: &mut Stage, name: &str, own: &OwnLevel) -> Result<(), LabError> {
+    let undone = stage.target.undo_one(&own.change);
+    undone.map_err(|error| failed(name, own, error))?;
+    if let Some(standing) = &mut stage.in_force.changes {
+        standing.remove(name);
+    }
+    Ok(())
+}
+
+fn failed(name: &str, own: &OwnLevel, error: SettingsError) -> LabError {
+    let left = is_still_there(&error).then(|| own.change.words());
+    let class = match class_of(&error) {
+        Class::Interrupted => Class::Interrupted,
+        class => {
+            if left.is_some() {
+                Class::Guard
+            } else {
+                class
+            }
+        }
+    };
+    let hint = advice_on(&error);
+    let (name, level) = (name.to_owned(), own.level.clone());
+    LabError::OwnChange(Box::new(OwnChangeError { at: None, name, level, class, hint, left, source: error }))
+}
+
+/// Whether what a change did is there still, or may be.
+fn is_still_there(error: &SettingsError) -> bool {
+    let SettingsError::Change(error) = error else { return false };
+    matches!(error, ChangeError::NotUndone { .. }) || error.part() == Some(Part::Undo)
+}
+
+/// What to try.
+fn advice_on(error: &SettingsError) -> &'static str {
+    let SettingsError::Change(change) = error else { return "" };
+    match change {
+        _ if is_still_there(error) => {
+            "mend what keeps it from being undone, then: pgdyno target restore; what was measured is kept"
+        }
+        ChangeError::NotTrue { .. } => {
+            "what the do did is undone: look at the check, and whether somebody else changes the server"
+        }
+        ChangeError::Failed { .. } => "what it did is undone; commands start in the folder of the file",
+        ChangeError::TooLong { .. } | ChangeError::Stopped { .. } => "what it did by then is undone",
+        ChangeError::Sql { error, .. } => match error.sqlstate.as_deref().map(advice) {
+            None | Some("") => "it is sent as one text, in a connection of its own: try it with psql",
+            Some(known) => known,
+        },
+        _ => "",
+    }
+}
+
+/// Refuses a server on which an earlier pgdyno's change of one's own is still made.
+pub(crate) fn is_as_it_was(stage: &Stage) -> Result<(), LabError> {
+    let still = stage.target.recovered().iter().find_map(|recovered| recovered.still_changed());
+    let Some((left, error)) = still else { return Ok(()) };
+    let what = format!(
+        "{} is not as it was, so nothing is measured there; still made: {}; not undone: {error}",
+        left.dsn,
+        left.list(),
+    );
+    let hint =
+        "mend what keeps it from being undone, then: pgdyno target restore; then give the same command again";
+    Err(LabError::failed(Class::Guard, what, hint))
+}
