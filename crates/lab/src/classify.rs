@@ -220,7 +220,10 @@ impl Classified for SettingsError {
             | Self::Impossible { .. }
             | Self::Contradiction { .. } => Class::BadInput,
             Self::Refused { .. } | Self::NotApplied(_) => Class::Guard,
-            Self::NeedsServerChange(_) | Self::NeedsRestart(_) | Self::FormerUnknown(_) => Class::Missing,
+            Self::NeedsServerChange(_)
+            | Self::NeedsRestart(_)
+            | Self::FormerUnknown(_)
+            | Self::NoRight { .. } => Class::Missing,
             Self::Journal { .. } => Class::Io,
             Self::NoGuard(_) => Class::Child,
             Self::AlreadyChanged(_) => Class::Refused,

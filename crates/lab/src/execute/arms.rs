@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
 use target::control::Control;
-use target::settings::{Means, catalog, check};
+use target::settings::{Means, catalog, check, without_right};
 
 /// Reads what the server knows and tells every setting of every arm that it cannot be brought to, each with its line.
 pub(super) fn check_arms(
@@ -20,7 +20,9 @@ pub(super) fn check_arms(
     let mut problems = Vec::new();
     for arm in &plan.content.arms {
         let name = arm.name.as_deref().unwrap_or_default();
-        problems.extend(check(&known, &arm.settings, means).into_iter().map(|error| (name, error)));
+        let without_right = without_right(control, &known, &arm.settings, means)?;
+        let found = check(&known, &arm.settings, means).into_iter().chain(without_right);
+        problems.extend(found.map(|error| (name, error)));
     }
     problems.sort_by_key(|(arm, error)| file.line_of(arm, error.setting()));
     let told = problems.iter().map(|(arm, error)| {

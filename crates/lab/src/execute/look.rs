@@ -39,11 +39,13 @@ pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
     if file.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(Looked::Nothing);
     }
-    let (mut control, means) = match at_hand(&file.target)? {
-        Ok(found) => found,
-        Err(why) => return Ok(Looked::NotChecked(why)),
-    };
-    check_arms(file, plan, &mut control, means)?;
+    for target in file.targets() {
+        let (mut control, means) = match at_hand(target)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Looked::NotChecked(why)),
+        };
+        check_arms(file, plan, &mut control, means)?;
+    }
     Ok(Looked::Checked)
 }
 

@@ -88,6 +88,13 @@ pub enum SettingsError {
          allow it (what was there before is put back)", .0.join(", ")
     )]
     NeedsServerChange(Vec<String>),
+    /// They would change a server whose role may not do that.
+    #[error("{name} can only be set for the whole server, and this role may not do that: it lacks {lacks}")]
+    NoRight {
+        name: String,
+        /// The rights, as GRANT has them.
+        lacks: String,
+    },
     /// They would need a restart of a server that is not ours.
     #[error("{}: changing it takes a restart, which is not available on a server that is not pgdyno's; set it there by hand", .0.join(", "))]
     NeedsRestart(Vec<String>),
@@ -171,6 +178,7 @@ impl SettingsError {
             | Self::Unknown { name, .. }
             | Self::Fixed { name }
             | Self::Reserved { name, .. }
+            | Self::NoRight { name, .. }
             | Self::Impossible { name, .. } => Some(name),
             Self::NeedsServerChange(names) | Self::NeedsRestart(names) => names.first().map(String::as_str),
             _ => None,

@@ -16,6 +16,7 @@ mod left;
 mod private;
 mod read;
 mod reserved;
+mod rights;
 mod safety;
 mod statements;
 
@@ -32,6 +33,7 @@ pub use expression::{ExpressionError, Machine, resolve};
 pub use left::{left_behind, left_behind_at};
 pub use read::{catalog, changed, differences, recorded};
 pub use reserved::{reserved, without_timeouts};
+pub use rights::without_right;
 pub use safety::weakens;
 
 /// What an arm asks for: setting to value as written.

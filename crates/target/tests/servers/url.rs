@@ -4,7 +4,7 @@ use protocol::postgres::sql::{Sql, Supply};
 use target::control::ConnectError;
 use target::managed::Cluster;
 use target::settings::journal::{LeftBy, Recovered, left};
-use target::settings::{Effort, SettingsError, Wanted};
+use target::settings::{Effort, SettingsError, Wanted, catalog, without_right};
 use target::url::Rights;
 use target::{Target, TargetError};
 
@@ -43,6 +43,41 @@ fn nothing_of_a_foreign_server_changes_unasked() {
     assert!(target.cluster().is_err() && target.machine().is_err());
     let error = target.ensure_extension("hstore").unwrap_err();
     assert!(matches!(error, TargetError::NoExtension { .. }), "{error}");
+}
+
+/// That a role may not read the former values was found after the first runs.
+#[test]
+fn rights_to_change_a_server_are_asked_before_it_is_tried() {
+    let place = Place::new();
+    let server = cluster(&place);
+    let mut owner = server.connect("postgres").unwrap();
+    owner.execute("CREATE ROLE app LOGIN").unwrap();
+    let told = || {
+        let dsn = dsn(&server, "").replace("user=postgres", "user=app");
+        let target = open(&dsn, Rights::Change, &place).unwrap();
+        let mut control = target.control().unwrap();
+        let (known, means) = (catalog(&mut control).unwrap(), target.means(&control));
+        let arm = wanted(&[("autovacuum_naptime", "9min"), ("work_mem", "64MB"), ("fsync", "on")]);
+        let found = without_right(&mut control, &known, &arm, means).unwrap();
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let found = told();
+    assert_eq!(found.len(), 1, "{found:?}");
+    for right in ["autovacuum_naptime", "pg_file_settings", "pg_reload_conf()", "ALTER SYSTEM ON PARAMETER"] {
+        assert!(found[0].contains(right), "no {right}: {found:?}");
+    }
+    owner
+        .execute(
+            "GRANT SELECT ON pg_file_settings TO app; \
+             GRANT EXECUTE ON FUNCTION pg_show_all_file_settings(), pg_reload_conf() TO app",
+        )
+        .unwrap();
+    if owner.scalar("SELECT current_setting('server_version_num')::int >= 150000").unwrap().as_deref()
+        == Some("t")
+    {
+        owner.execute("GRANT ALTER SYSTEM ON PARAMETER autovacuum_naptime TO app").unwrap();
+        assert_eq!(told(), [] as [&str; 0]);
+    }
 }
 
 #[test]
