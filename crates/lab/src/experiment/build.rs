@@ -26,7 +26,7 @@ use crate::setup::Placement;
 use crate::target_spec::{Build, TargetSpec};
 use crate::values::{described, text, whole};
 use target::change::Change;
-use target::pooler;
+use target::pooler::{self, PoolMode};
 use target::settings::{Machine, reserved, resolve};
 
 const WARMUP: Duration = Duration::from_secs(2);
@@ -296,7 +296,10 @@ impl Builder<'_, '_> {
         self.document.wrong(place.as_deref().unwrap_or(table), first, lines.next());
     }
 
-    fn poolers(&mut self, written: BTreeMap<String, pooler::Options>) -> BTreeMap<String, pooler::Options> {
+    fn poolers(
+        &mut self,
+        mut written: BTreeMap<String, pooler::Options>,
+    ) -> BTreeMap<String, pooler::Options> {
         self.names_are_names("pooler", "a pooler");
         for (name, options) in &written {
             if factors::ways().any(|way| way == name) {
@@ -307,6 +310,11 @@ impl Builder<'_, '_> {
             if let Err(error) = options.check() {
                 self.document.wrong_key(&["pooler", name], error.to_string(), None);
             }
+        }
+        // One that could not be read is there all the same: levels that name it are no second mistake.
+        let any = pooler::Options { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
+        for name in self.document.names(&["pooler"]) {
+            written.entry(name).or_insert_with(|| any.clone());
         }
         written
     }
