@@ -58,7 +58,7 @@ impl Manner {
     /// Client and server on CPUs of their own.
     pub(crate) fn pinned() -> Self {
         let title = "Unix socket, one thread, server and client on different CPUs";
-        Self { what: What::Pinned, title, apart: true, ..Self::usual() }
+        Self { what: What::Pinned, title, clients: &[8, 64], apart: true, ..Self::usual() }
     }
 
     /// Over the loopback network.
@@ -124,7 +124,7 @@ pub(crate) fn by_clients(options: &Args, manner: &Manner) -> anyhow::Result<()> 
 
 fn row(options: &Args, load: &Load<'_>) -> anyhow::Result<()> {
     let compared = compare(
-        options.pairs,
+        options.pairs(load.manner.what),
         options.patience(),
         || load.sample(&options.pgdyno, true, options.seconds),
         || load.sample(&load.server.pgbench, false, options.seconds),
@@ -165,6 +165,10 @@ impl Load<'_> {
             if let Some(driver) = self.driver {
                 arguments.extend(["--driver".into(), driver.into()]);
             }
+        }
+        if let Some(cpus) = self.cpus.filter(|_| ours) {
+            // pgbench has no such option; both are pinned alike.
+            arguments.extend(["--client-cpus".into(), cpus.into()]);
         }
         arguments.extend(select_only(self.mode, self.clients));
         if let Some(rate) = self.manner.rate.filter(|_| length[0] == "-T") {

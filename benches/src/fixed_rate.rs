@@ -33,7 +33,7 @@ pub(crate) fn table(options: &Args, crowd: &Crowd<'_>) -> anyhow::Result<()> {
     limits::need_open_files(crowd.many)?;
     println!("{}", page::MANY_HEAD);
     let compared = compare(
-        options.pairs,
+        options.pairs(crate::What::Many),
         options.patience(),
         || crowd.sample(options, crowd.many),
         || crowd.sample(options, crowd.few),

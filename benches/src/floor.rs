@@ -44,7 +44,7 @@ fn row(options: &Args, server: &Server, mode: &str, clients: u32) -> anyhow::Res
         })
     };
     let taken = rounds(
-        options.pairs,
+        options.pairs(crate::What::Floor),
         options.patience(),
         &mut [
             &mut || theirs(&options.pgdyno, true),

@@ -30,7 +30,7 @@ pub(crate) fn tables(options: &Args) -> anyhow::Result<()> {
             Ok(Sample { cost: ran.wall_s, speed: ran.cpu_s() })
         };
         let compared = compare(
-            options.pairs,
+            options.pairs(crate::What::Init),
             options.patience(),
             || measure(&options.pgdyno, true),
             || measure(&server.pgbench, false),

@@ -52,13 +52,13 @@ struct Args {
     /// The real pgbench [default: that of the server]
     #[arg(long)]
     pgbench: Option<PathBuf>,
-    /// Pairs per row
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pairs: u32,
+    /// Pairs per row [default: 5; 9 for pinned]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pairs: Option<u32>,
     /// Seconds of each run; at least 20 where connecting many clients is subtracted
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 8,64 for floor; 16 for open]
+    /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 8,64 for pinned and floor; 16 for open]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
     /// Minutes of each run whose memory is watched
@@ -75,6 +75,11 @@ impl Args {
         if self.clients.is_empty() { usual.to_vec() } else { self.clients.clone() }
     }
 
+    /// The number of pairs asked for, or else the usual one of this measurement.
+    fn pairs(&self, what: What) -> u32 {
+        self.pairs.unwrap_or(if what == What::Pinned { 9 } else { 5 })
+    }
+
     fn patience(&self) -> Duration {
         Duration::from_secs(self.patience)
     }
@@ -87,7 +92,7 @@ enum What {
     Cost,
     /// The same with epoll only
     Epoll,
-    /// Client and server on different CPUs
+    /// Client and server on different CPUs, pgdyno told that its CPU is its own
     Pinned,
     /// Over TCP on 127.0.0.1, prepared
     Tcp,

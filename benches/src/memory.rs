@@ -28,7 +28,11 @@ pub(crate) fn per_client(options: &Args) -> anyhow::Result<()> {
         let ran = child::run(&options.pgdyno, &words, &[], None)?;
         Ok(Sample { cost: ran.peak_kib as f64, speed: tps(&ran)? })
     };
-    let taken = rounds(options.pairs, options.patience(), &mut [&mut || peak(MANY), &mut || peak(FEW)])?;
+    let taken = rounds(
+        options.pairs(crate::What::Memory),
+        options.patience(),
+        &mut [&mut || peak(MANY), &mut || peak(FEW)],
+    )?;
     let (many, few) = (taken.median(0), taken.median(1));
     // What a child begins with is what its parent had.
     if few.cost <= own_peak_kib() {

@@ -14,7 +14,7 @@ pub(crate) fn head(options: &Args) -> anyhow::Result<String> {
     let version = Command::new(&options.pgdyno).arg("--version").output()?;
     let _ = write!(text, "\n{}", String::from_utf8_lossy(&version.stdout));
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    let _ = write!(text, "{cpus} CPUs, {}, {} pairs of {} s", kernel(), options.pairs, options.seconds);
+    let _ = write!(text, "{cpus} CPUs, {}, runs of {} s", kernel(), options.seconds);
     Ok(text)
 }
 
@@ -26,7 +26,7 @@ fn kernel() -> String {
 /// Heading of a table, and the command that makes it; `more` are options that only this table knows.
 pub(crate) fn title(options: &Args, what: What, title: &str, more: &str) -> String {
     let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-    let Args { pairs, seconds, .. } = options;
+    let (pairs, seconds) = (options.pairs(what), options.seconds);
     format!("\n## {title}\n\n`make bench BENCH='{name} --pairs {pairs} --seconds {seconds}{more}'`\n")
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
     println!("{}", page::COST_HEAD.replace("pgbench", "redis-benchmark"));
     for command in ["GET", "SET"] {
         let compared = compare(
-            options.pairs,
+            options.pairs(crate::What::Redis),
             options.patience(),
             || ours(options, &server, command),
             || theirs(&server, command),

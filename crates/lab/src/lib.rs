@@ -12,6 +12,8 @@ pub mod execute;
 pub mod experiment;
 pub mod factors;
 pub mod jobs;
+mod known_host;
+mod lateness;
 pub mod measure;
 pub mod named;
 pub mod plan;

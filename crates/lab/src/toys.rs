@@ -192,7 +192,13 @@ fn what_is_new_needs_nothing_but_the_seams() {
             let (places, stop) = (Places::default(), Stop::new());
             let measured = measure(&Pauses, &places, &setup, Keep::Counters, &mut (), &mut steps, &stop);
             let scripts = Pauses.scripts();
-            let judged = Judged { changed: None, probe_ms: None, scripts: &scripts, may_be_empty: true };
+            let judged = Judged {
+                changed: None,
+                probe_ms: None,
+                host_lag_us: None,
+                scripts: &scripts,
+                may_be_empty: true,
+            };
             judge_and_record(&mut run, &setup, &mut measured.expect("measured"), &judged);
             done.push(Done { run, cause: None, number: 0 });
         }

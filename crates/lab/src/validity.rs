@@ -26,6 +26,9 @@ pub const COLD_PCT: f64 = 5.0;
 /// As a share of what it is measured for: of the promise, or of the median service time where there is none. The more
 /// generous of both bounds counts.
 pub const LAG_SHARE: f64 = 0.1;
+/// Where arrivals start late with nothing to do, that many times as late is the host's own: below it the two cannot be
+/// told apart.
+pub const HOST_FACTOR: f64 = 2.0;
 /// In an overload most arrivals wait for a client, and how late the few others start follows from it. Where at least this
 /// share of all arrivals found a free client, their lag speaks of the generator.
 pub const FREE_SHARE: f64 = 0.5;
@@ -53,6 +56,8 @@ pub struct Evidence<'a> {
     pub steal_pct: Option<f64>,
     /// Idle probe before this run, and the median of those before it, ms.
     pub probe_ms: Option<(f64, f64)>,
+    /// How late 1 % of the arrivals start on this host with nothing to do, µs; `None` where nobody looked.
+    pub host_lag_us: Option<f64>,
     /// Which settings somebody changed under the run, in words.
     pub changed: Option<&'a str>,
     /// Names of what was counted apart, in the order of `measured.scripts`.
@@ -197,8 +202,11 @@ fn late(evidence: &Evidence<'_>) -> Finding {
     let lag_us = lag.quantile_ns(0.99)? as f64 / 1e3;
     let bound_us = lag_bound_us(evidence);
     (lag_us > bound_us).then(|| {
+        let host = evidence.host_lag_us.map_or(String::new(), |host| {
+            format!("; with nothing to do they start {host:.0} µs late on this host")
+        });
         let detail = format!(
-            "1 % of the arrivals with a free client started more than {lag_us:.0} µs late ({bound_us:.0} µs are in order)"
+            "1 % of the arrivals with a free client started more than {lag_us:.0} µs late ({bound_us:.0} µs are in order{host})"
         );
         (Validity::Suspect, Reason::ScheduleLate, detail)
     })
@@ -212,7 +220,8 @@ fn lag_bound_us(evidence: &Evidence<'_>) -> f64 {
         service.quantile_ns(0.5).map_or(0.0, |ns| ns as f64 / 1e3)
     };
     let measured_for_us = evidence.limit_s.map_or_else(usual_us, |limit| limit * 1e6);
-    LAG_US.max(measured_for_us * LAG_SHARE)
+    let of_host_us = evidence.host_lag_us.unwrap_or(0.0) * HOST_FACTOR;
+    LAG_US.max(measured_for_us * LAG_SHARE).max(of_host_us)
 }
 
 fn steal(evidence: &Evidence<'_>) -> Finding {
@@ -290,6 +299,7 @@ mod tests {
             limit_s: None,
             steal_pct: None,
             probe_ms: None,
+            host_lag_us: None,
             changed: None,
             scripts: &[],
             may_be_empty: false,
@@ -502,6 +512,29 @@ mod tests {
         }
     }
 
+    /// On a host that wakes up late by itself every run in open load was suspect.
+    #[test]
+    fn a_schedule_is_late_beyond_what_the_host_is_late_by_itself() {
+        let cases = [
+            (110, None, true),
+            (110, Some(40.0), true),
+            (110, Some(60.0), false),
+            (290, Some(150.0), false),
+            (310, Some(150.0), true),
+        ];
+        for (lag_us, host_lag_us, late) in cases {
+            let mut run = counted(Counts { due: 10, ok: 10, ..good() });
+            (0..10).for_each(|_| run.own.start_lag.record(lag_us * 1000));
+            run.scripts[0].service.record(50_000);
+            let (_, doubts) = judge(&Evidence { rate: Some(2.5), limit_s: None, host_lag_us, ..open(&run) });
+            let found = doubts.iter().find(|doubt| doubt.reason == Reason::ScheduleLate);
+            assert_eq!(found.is_some(), late, "lag {lag_us} µs, the host's {host_lag_us:?} µs");
+            let told =
+                found.is_none_or(|doubt| doubt.detail.contains("on this host") == host_lag_us.is_some());
+            assert!(told, "{found:?}");
+        }
+    }
+
     #[test]
     fn steps_within_a_run_are_seen() {
         let measured = measured(good());
@@ -532,6 +565,7 @@ mod tests {
             format!("less than {} of the arrivals found a free client", percent(FREE_SHARE)),
             format!("more than {LAG_US} µs late"),
             format!("more than {} of the promise", percent(LAG_SHARE)),
+            format!("{HOST_FACTOR} times what is this host's own"),
         ] {
             assert!(page.contains(&limit), "docs/run-verdicts.md does not say {limit:?}");
         }

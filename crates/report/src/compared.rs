@@ -151,6 +151,21 @@ pub(crate) fn value(metric: Metric, value: Option<f64>) -> String {
     value.map_or(numbers::ABSENT.to_owned(), written)
 }
 
+/// What runs may fall into two groups by, and what to do about it.
+fn cause(found: &Grouped) -> String {
+    if let Some(round) = found.since_round {
+        return format!("a change for good, from round {round} on?");
+    }
+    let Some(same) = found.same_cpu else { return "placement?".to_owned() };
+    let (low, high) = (numbers::percent(same.low_pct / 100.0), numbers::percent(same.high_pct / 100.0));
+    let seen =
+        format!("client and server on one CPU at {low} of the looks in the slower, {high} in the faster");
+    match same.explains {
+        true => format!("placement, {seen}; pin them: factors.placement = [\"apart\"]"),
+        false => format!("not told apart by placement ({seen})"),
+    }
+}
+
 /// Two groups among the runs of a cell: `5 runs about 6,900, one 32,149: placement?`
 pub(crate) fn groups(found: &Grouped) -> String {
     let (low, high) = (found.groups.low, found.groups.high);
@@ -160,10 +175,7 @@ pub(crate) fn groups(found: &Grouped) -> String {
     };
     // The first has two runs at least.
     let (first, second) = if high.n > low.n { (high, low) } else { (low, high) };
-    let cause = match found.since_round {
-        Some(round) => format!("a change for good, from round {round} on?"),
-        None => "placement?".to_owned(),
-    };
+    let cause = cause(found);
     format!("{}, {}: {cause}", group(first, " runs"), group(second, ""))
 }
 

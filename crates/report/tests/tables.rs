@@ -124,6 +124,15 @@ fn every_output_tells_of_runs_in_two_groups() {
         // In text the words stand in a narrow column.
         assert!(flat(&print(&table, Format::Text)).contains("placement?"));
     }
+    // With what was seen of placement it is no question, and something can be done.
+    let mut seen = data.clone();
+    seen.runs.iter_mut().for_each(|run| {
+        let same_cpu = if run.tps() > Some(20_000.0) { 97.0 } else { 3.0 };
+        run.figures.insert("same_cpu_pct".to_owned(), same_cpu);
+    });
+    let told = flat(&summary::text(&remade(seen)));
+    let why = "placement, client and server on one CPU at 3 % of the looks in the slower, 97 % in the faster";
+    assert!(told.contains(why) && told.contains("factors.placement = [\"apart\"]"), "{told}");
     let summary = summary::text(&data);
     assert!(summary.contains("Runs of 1 cell fall into two groups"), "{summary}");
     assert!(summary.contains(&format!("select-only, 1 client, stock: {words}")), "{summary}");

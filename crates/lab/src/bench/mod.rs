@@ -18,6 +18,7 @@ pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
 use crate::error::{Class, LabError, explain};
+use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::PlannedRun;
 use crate::runner::{
@@ -107,6 +108,9 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
 
     let mut runner = Runner::new([(At::default(), stage)], progress, stop);
     runner.add(&setup.asked(), Ready::as_it_is(Box::new(workload)));
+    if setup.load.rate().is_some() {
+        judge_by_host(&mut runner, options.seed);
+    }
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
     let Done { finished, measured, lost, .. } =
         runner.run(&PlannedRun::single(&setup), &setup, Care::FULL, keep)?;

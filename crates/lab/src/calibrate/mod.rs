@@ -1,8 +1,11 @@
 //! What this host can do as a load generator: `pgdyno calibrate`.
 //!
 //! The cost of an operation and the lateness of wake-ups against a [`Sink`](target::sink) and a private server, how late
-//! scheduled arrivals start, with nothing to do and with something, and up to which rate all of that is in order. Every
+//! scheduled arrivals start, with nothing to do and with something, and up to which rate all of that is in order; before
+//! all that, what the placement of client and server does. Every
 //! measurement is an ordinary run, judged by the rules of all runs, and stored.
+
+mod placements;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,23 +15,22 @@ use engine::DriverChoice;
 use record::{Doubt, Run, Target, Validity};
 use results::ExperimentId;
 use target::Stop;
-use target::child::Watchdog;
-use target::home::Home;
 use target::host;
-use target::sink::{Delay, Sink};
 
 use crate::error::{Class, LabError, explain};
 use crate::jobs::prepare;
+use crate::known_host::{Advice, KnownHost, Lag};
 use crate::measure::Keep;
 use crate::plan::PlannedPreparation;
 use crate::runner::{
     Care, Identity, LabEvent, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
 };
 use crate::setup::At;
-use crate::strategies::calibration::{Calibration, Operation};
-pub use crate::strategies::calibration::{HOST_FACTOR, LAG_CLIENTS, LAG_RATE, Limit};
+pub use crate::strategies::calibration::{Advised, LAG_CLIENTS, LAG_RATE, Limit, Placed};
+use crate::strategies::calibration::{Calibration, Operation, WithPlacements, advised, disturbed, lag_us};
 use crate::strategies::{Done, Strategy};
 use crate::target_spec::TargetSpec;
+pub use crate::validity::HOST_FACTOR;
 
 /// The private server that is measured; it stays for the next time.
 const SERVER: &str = "calibrate";
@@ -93,6 +95,12 @@ pub struct Row {
 pub struct Calibrated {
     /// Cost and lateness, by what was asked and clients.
     pub rows: Vec<Row>,
+    /// What placement does.
+    pub placements: Vec<Placed>,
+    /// Placements that were not measured, each with why.
+    pub not_placed: Vec<(&'static str, String)>,
+    /// Which placement is advised; `None` where none was measured.
+    pub advised: Option<Advised>,
     /// Start lag at [`LAG_RATE`] of arrivals with nothing to do, the better of two tries: this host's own.
     pub idle: Row,
     /// Start lag at [`LAG_RATE`].
@@ -123,18 +131,22 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
         let control = stage.control()?;
         crate::runner::settle(control, &|| stop.soon())?;
     }
-    let strategy = Calibration {
-        time: options.time,
-        clients: options.clients.clone(),
-        server: stage.is_some(),
-        driver: options.driver,
-        seed: options.seed,
+    let (placements, not_placed) = placements::available(stage.as_ref());
+    let strategy = WithPlacements {
+        placements,
+        calibration: Calibration {
+            time: options.time,
+            clients: options.clients.clone(),
+            server: stage.is_some(),
+            driver: options.driver,
+            seed: options.seed,
+        },
     };
     let results = results(options, stage.as_ref())?;
     let mut runner = Runner::new(stage.map(|stage| (At::default(), stage)), progress, stop);
-    get_ready(&mut runner, strategy.server)?;
+    get_ready(&mut runner, strategy.calibration.server)?;
     let mut session =
-        Calibrating { options, strategy: &strategy, results, done: Vec::new(), not_stored: None };
+        Calibrating { options, strategy: &strategy, results, done: Vec::new(), not_placed, not_stored: None };
     session.carry_out(&mut runner)?;
     session.conclude(remarks)
 }
@@ -142,9 +154,11 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
 /// A calibration under way.
 struct Calibrating<'a> {
     options: &'a Options,
-    strategy: &'a Calibration,
+    strategy: &'a WithPlacements,
     results: Results,
     done: Vec<Done>,
+    /// Placements that cannot be had, each with why.
+    not_placed: Vec<(&'static str, String)>,
     /// Why no more runs are stored: what is measured is told all the same.
     not_stored: Option<LabError>,
 }
@@ -192,7 +206,8 @@ impl Calibrating<'_> {
                     // One press lets the others of its group come to their end.
                     begun.get_or_insert_with(|| runner.stop().measuring());
                 }
-                if let Some(words) = self.strategy.trial_words(&self.done) {
+                if let Some(words) = self.strategy.calibration.trial_words(self.strategy.parts(&self.done).1)
+                {
                     runner.progress.step(Step::Measure, words);
                 }
             }
@@ -222,7 +237,7 @@ impl Calibrating<'_> {
     fn tell_finished(&self, runner: &mut Runner<'_>, group: &(usize, String, usize), left: Duration) {
         let (number, what, first) = group;
         let planned = self.strategy.planned();
-        let limit = self.strategy.limit(&self.done, host::cores());
+        let limit = self.strategy.calibration.limit(self.strategy.parts(&self.done).1, host::cores());
         let shown = match *number == planned {
             true => limit.clean.as_ref().or(limit.kept.as_ref()),
             false => self.done.get(*first).map(|done| &done.run),
@@ -234,7 +249,27 @@ impl Calibrating<'_> {
 
     fn conclude(self, remarks: Vec<String>) -> Result<Calibrated, LabError> {
         let missing = || LabError::failed(Class::Internal, "a measurement is missing", "");
-        let found = self.strategy.found(&self.done);
+        let (placed, calibrated) = self.strategy.parts(&self.done);
+        let placements = self.strategy.placements.found(placed);
+        let mut advised = advised(&placements);
+        let busy = disturbed(placed.iter().map(|done| &done.run), host::cores());
+        if let Some((advised, busy)) = advised.as_mut().zip(busy) {
+            advised.why += &format!(" ({busy}: calibrate again when it is quiet)");
+        }
+        let found = self.strategy.calibration.found(calibrated);
+        let mut remarks = remarks;
+        let quiet = found.idle.filter(|idle| match disturbed([*idle], host::cores()) {
+            Some(busy) => {
+                remarks.push(format!("how late this host wakes up by itself is not kept: {busy}"));
+                false
+            }
+            None => true,
+        });
+        remarks.extend(
+            keep(advised.as_ref(), quiet)
+                .err()
+                .map(|error| format!("what was found is not kept for experiments to come: {error}")),
+        );
         let lag = |what, run: &Run| Row { what, rate: Some(LAG_RATE), ..row(what, run, run) };
         let cells = found.cells.iter();
         Ok(Calibrated {
@@ -246,7 +281,10 @@ impl Calibrating<'_> {
                 .collect(),
             idle: lag("nothing to do", found.idle.ok_or_else(missing)?),
             start_lag: lag("start lag", found.lag.ok_or_else(missing)?),
-            limit: self.strategy.limit(&self.done, host::cores()),
+            placements,
+            not_placed: self.not_placed,
+            advised,
+            limit: self.strategy.calibration.limit(calibrated, host::cores()),
             stored: self.results.id().ok_or_else(missing)?,
             not_stored: self.not_stored,
             remarks,
@@ -254,12 +292,19 @@ impl Calibrating<'_> {
     }
 }
 
+/// Keeps what the runs to come go by: the advice, and how late this host is by itself.
+fn keep(advised: Option<&Advised>, idle: Option<&Run>) -> Result<(), LabError> {
+    let advice = advised.map(|Advised { level, why }| Advice::now(level, why));
+    let lag = idle.and_then(lag_us).map(Lag::now);
+    KnownHost::update(|known| {
+        known.lag = lag.or(known.lag.take());
+        known.placement = advice.or(known.placement.take());
+    })
+}
+
 /// Starts the sink, and makes every operation ready.
 fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
-    let watchdog = Watchdog::current().map_err(|source| {
-        LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
-    })?;
-    runner.set_sink(Sink::start(&Home::locate()?, &watchdog.exe, &watchdog, Delay::None)?);
+    runner.start_sink()?;
     for operation in Operation::costly(server).chain([Operation::Nothing]) {
         let mut workload = operation.workload()?;
         if operation.is_server() {

@@ -11,6 +11,7 @@ use workloads::pgbench::{self, Pgbench};
 
 use crate::collectors::{self, Collector, Watched};
 use crate::error::{Class, LabError};
+use crate::known_host::KnownHost;
 use crate::measure::{Keep, Measured};
 use crate::plan::PlannedRun;
 use crate::runner::{Identity, Judged, Results, Stage, Surroundings, identity, judge_and_record, planned};
@@ -75,7 +76,9 @@ impl Recorder {
         run.settings = self.settings;
         let scripts = workload.scripts();
         // It is pgbench's own load, whatever comes of it.
-        let judged = Judged { changed: None, probe_ms: None, scripts: &scripts, may_be_empty: true };
+        let host_lag_us = KnownHost::here().0.lag.map(|lag| lag.p99_us);
+        let judged =
+            Judged { changed: None, probe_ms: None, host_lag_us, scripts: &scripts, may_be_empty: true };
         judge_and_record(&mut run, setup, &mut measured, &judged);
         let doubts = run.doubts.clone();
         let clients = crate::words::count(setup.clients as usize, "client");

@@ -17,6 +17,7 @@ use crate::classify::advice;
 use crate::error::{Class, LabError};
 use crate::experiment::{ExperimentFile, without_secrets};
 use crate::jobs::prepare;
+use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::{Plan, PlannedRun};
 use crate::runner::{
@@ -78,6 +79,9 @@ impl<'a> Experiment<'a> {
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
         let surroundings = Surroundings::of(first)?;
         let targets = targets(&stages)?;
+        if let Some(chosen) = &plan.placement {
+            progress.note(format!("{}; {}", chosen.words(), chosen.why));
+        }
         progress.step(Step::Results, format!("{}", options.results.display()));
         if let Some((last, changes)) = changes(&store, plan) {
             progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
@@ -164,6 +168,9 @@ impl<'a> Experiment<'a> {
             self.prepare(at)?;
         }
         self.guard(list)?;
+        if list.left(&self.done).iter().any(|run| run.rate.is_some()) {
+            judge_by_host(&mut self.runner, self.plan.seed);
+        }
         self.runner.progress.event(LabEvent::Begin {
             planned: list.planned(),
             stored: self.before,

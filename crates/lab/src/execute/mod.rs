@@ -8,6 +8,7 @@ mod available;
 mod carry_out;
 mod look;
 mod placed;
+mod placement;
 mod stored_arms;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use target::Stop;
 pub use self::available::leave_out;
 use self::carry_out::Experiment;
 pub use self::look::{Looked, look};
+pub use self::placement::choose_placement;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, diff};

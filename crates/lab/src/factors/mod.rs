@@ -23,7 +23,7 @@ use workloads::{Preparation, Spec};
 pub(crate) use self::connection::ways;
 pub(crate) use self::data::with_data;
 pub(crate) use self::option::with_options;
-pub(crate) use self::placement::NAMES as PLACES;
+pub(crate) use self::placement::{FREE, KEY as PLACEMENT, NAMES as PLACES, own as own_placement};
 pub(crate) use self::settings::NAME as SETTINGS;
 use crate::named::Named;
 use crate::setup::{Arm, Setup};

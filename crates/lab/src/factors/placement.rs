@@ -6,10 +6,12 @@ use toml::Value;
 use super::{Factor, Known, name_of};
 use crate::setup::{Placement, Setup};
 
+/// The factor's key.
+pub(crate) const KEY: &str = "placement";
 /// Levels that need no table.
 pub(crate) const NAMES: [&str; 4] = [FREE, SAME, APART, AWAKE];
 /// Wherever the system likes.
-const FREE: &str = "free";
+pub(crate) const FREE: &str = "free";
 /// Client and server on one CPU.
 const SAME: &str = "same";
 /// Clients on the last CPU, the server on the others.
@@ -21,7 +23,7 @@ pub(super) struct Places;
 
 impl Factor for Places {
     fn name(&self) -> &'static str {
-        "placement"
+        KEY
     }
 
     fn read(&self, _key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
@@ -31,10 +33,18 @@ impl Factor for Places {
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
         setup.placement = match known.named.placements.get(level) {
             Some(placement) => placement.clone(),
-            None => named(level, || allowed().map_err(|error| error.to_string()))?,
+            None => own(level)?,
         };
         Ok(())
     }
+}
+
+/// What a name of pgdyno's own stands for here.
+///
+/// # Errors
+/// In words, when it cannot be had.
+pub(crate) fn own(level: &str) -> Result<Placement, String> {
+    named(level, || allowed().map_err(|error| error.to_string()))
 }
 
 /// What a name of pgdyno's own stands for on a machine of which these CPUs may be used.

@@ -54,6 +54,7 @@ impl Plan {
             seed,
             runs: runs(&content, seed, rounds).map_err(wrong)?,
             not_run: Vec::new(),
+            placement: None,
             content,
         })
     }

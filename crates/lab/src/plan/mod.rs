@@ -30,7 +30,7 @@ pub use order::Scheme;
 use crate::experiment::CellOrder;
 use crate::factors::with_options;
 use crate::named::Named;
-use crate::setup::{Arm, Setup};
+use crate::setup::{Arm, Placement, Setup};
 use crate::target_spec::TargetSpec;
 
 /// An experiment, expanded.
@@ -53,6 +53,28 @@ pub struct Plan {
     /// What cannot be had here, and so is not run; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
+    /// Where clients and servers run, where no level says it; not part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<ChosenPlacement>,
+}
+
+/// A placement that pgdyno chose for all runs of an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChosenPlacement {
+    /// One of pgdyno's own names.
+    pub level: String,
+    /// What that was when it was chosen.
+    pub placement: Placement,
+    /// Why that one, in words.
+    pub why: String,
+}
+
+impl ChosenPlacement {
+    /// In words, without why.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("placement {} ({})", self.level, self.placement.words())
+    }
 }
 
 /// Runs that cannot be had.

@@ -10,7 +10,7 @@ use workloads::Spec;
 use super::cells::Cell;
 use super::{Content, Plan, PlannedLoad, PlannedPreparation, PlannedRun};
 use crate::error::{Class, LabError};
-use crate::factors::{self, factor, with_options};
+use crate::factors::{self, PLACEMENT, factor, with_options};
 use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::target_spec::TargetSpec;
 
@@ -104,6 +104,11 @@ impl Content {
 }
 
 impl Plan {
+    /// Whether its own levels say where clients and servers run.
+    pub(crate) fn chooses_placement(&self) -> bool {
+        self.content.compared() == PLACEMENT || self.content.factors.contains_key(PLACEMENT)
+    }
+
     /// The most that clients need to reach a managed server: what it is started with, so that it is not restarted.
     pub(crate) fn widest_way(&self) -> Via {
         let ways = self.runs.iter().map(|run| match self.setup(run).connection {
@@ -159,6 +164,8 @@ impl Plan {
         let arm = setup.arm.filter(|_| !run.beside);
         let none = || (!self.content.named.changes.is_empty()).then(BTreeMap::new);
         let changes = setup.changes.or_else(none).filter(|_| !run.beside);
-        Setup { seed: run.seed, arm, changes, ..setup }
+        let chosen = self.placement.as_ref().map(|chosen| chosen.placement.clone());
+        let placement = chosen.unwrap_or(setup.placement);
+        Setup { seed: run.seed, arm, changes, placement, ..setup }
     }
 }

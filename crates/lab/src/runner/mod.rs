@@ -19,9 +19,11 @@ use std::collections::BTreeMap;
 use ::record::{Doubt, Reason, Run, RunEvent, Validity};
 use engine::{Observer, Second, Time};
 use results::{Finished, Spool};
+use target::child::Watchdog;
+use target::home::Home;
 use target::managed::Via;
 use target::placement::Placed;
-use target::sink::Sink;
+use target::sink::{Delay, Sink};
 use target::{Heeded, Stop};
 use workloads::Places;
 use workloads::jobs::relation_sizes;
@@ -81,6 +83,8 @@ pub(crate) struct Runner<'a> {
     workloads: BTreeMap<String, Ready>,
     /// Idle probes so far, ms.
     probes: Vec<f64>,
+    /// How late 1 % of the arrivals start on this host with nothing to do, µs, where schedules are judged by it.
+    host_lag_us: Option<f64>,
 }
 
 impl<'a> Runner<'a> {
@@ -96,6 +100,7 @@ impl<'a> Runner<'a> {
             stop,
             workloads: BTreeMap::new(),
             probes: Vec::new(),
+            host_lag_us: None,
         }
     }
 
@@ -112,9 +117,23 @@ impl<'a> Runner<'a> {
         Ok((self.stages.get_mut(at).ok_or_else(not_opened)?, &mut *self.progress, self.stop))
     }
 
-    /// A process of ours that can be asked instead of the target.
-    pub(crate) fn set_sink(&mut self, sink: Sink) {
-        self.sink = Some(sink);
+    /// Starts a process of ours that can be asked instead of the target.
+    pub(crate) fn start_sink(&mut self) -> Result<(), LabError> {
+        let watchdog = Watchdog::current().map_err(|source| {
+            LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
+        })?;
+        self.sink = Some(Sink::start(&Home::locate()?, &watchdog.exe, &watchdog, Delay::None)?);
+        Ok(())
+    }
+
+    /// Ends it, where there is one.
+    pub(crate) fn end_sink(&mut self) {
+        self.sink = None;
+    }
+
+    /// From now on schedules are late beyond what this host is late by itself.
+    pub(crate) fn set_host_lag(&mut self, p99_us: f64) {
+        self.host_lag_us = Some(p99_us);
     }
 
     /// The switch that ends it all.
@@ -206,6 +225,7 @@ impl<'a> Runner<'a> {
         let judged = Judged {
             changed,
             probe_ms: probe.zip(median(&self.probes)),
+            host_lag_us: self.host_lag_us,
             scripts: &ready.scripts,
             may_be_empty: ready.workload.may_be_empty(),
         };

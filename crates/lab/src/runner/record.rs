@@ -37,6 +37,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) changed: Option<&'a str>,
     /// Idle probe before this run, and the median of those before it, ms.
     pub(crate) probe_ms: Option<(f64, f64)>,
+    /// How late 1 % of the arrivals start on this host with nothing to do, µs.
+    pub(crate) host_lag_us: Option<f64>,
     /// What was counted apart.
     pub(crate) scripts: &'a [ScriptInfo],
     /// Whether it was said that nothing may come back.
@@ -54,6 +56,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         changed: judged.changed,
         steal_pct: measured.figures.get("steal_pct").copied(),
         probe_ms: judged.probe_ms,
+        host_lag_us: judged.host_lag_us,
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
         cold_pct: run.figures.get("page_cache_pct").copied().filter(|_| setup.cache == Cache::Cold),
@@ -64,6 +67,8 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
     run.counts = counts(&measured.engine, run.offered_rate.is_some());
     run.events.extend(events(&measured.engine, &measured.figures));
     run.figures.append(&mut measured.figures);
+    let host_lag = judged.host_lag_us.filter(|_| run.offered_rate.is_some());
+    run.figures.extend(host_lag.map(|us| ("host_lag_p99_us".to_owned(), us)));
     run.series = std::mem::take(&mut measured.series);
     run.samples = std::mem::take(&mut measured.samples);
     let figures = measured.engine.scripts.iter().zip(judged.scripts);

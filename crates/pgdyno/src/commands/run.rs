@@ -92,6 +92,11 @@ fn planned(args: &Args, file: &ExperimentFile, stop: &Stop) -> Result<Plan, LabE
         return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
     }
     execute::leave_out(&mut plan, file, args.programs.pg_bin.as_deref(), stop)?;
+    match execute::choose_placement(&mut plan, &args.output.results.path(), args.again) {
+        // Who only looks needs no results.
+        Err(error) if args.dry_run => warning(&format!("whether it has begun already is not known: {error}")),
+        chosen => chosen?,
+    }
     for line in plan.words() {
         talk(&line);
     }

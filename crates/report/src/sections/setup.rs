@@ -19,6 +19,8 @@ pub(super) struct Setup {
     base: Option<String>,
     /// Lengths of the grid's runs, ascending.
     lengths_s: Vec<f64>,
+    /// Where clients and servers ran as pgdyno chose, and why; empty where it did not choose.
+    placement: String,
     invocations: usize,
     /// What the server reported for each arm: value and source by name.
     in_force: Vec<(Option<String>, BTreeMap<String, Setting>)>,
@@ -39,6 +41,7 @@ impl View for Setup {
             experiment: data.experiment.clone(),
             base: data.base().map(str::to_owned),
             lengths_s,
+            placement: chosen_placement(&data.experiment),
             invocations: data.runs.iter().map(|run| run.invocation).collect::<BTreeSet<_>>().len(),
             in_force: data.arms().into_iter().filter_map(in_force).collect(),
         })
@@ -55,6 +58,21 @@ impl View for Setup {
             (self.in_force())
         }
     }
+}
+
+/// What the plan says of the placement that pgdyno chose.
+fn chosen_placement(experiment: &Experiment) -> String {
+    #[derive(serde::Deserialize)]
+    struct Plan {
+        placement: Chosen,
+    }
+    #[derive(serde::Deserialize)]
+    struct Chosen {
+        level: String,
+        why: String,
+    }
+    let plan: Option<Plan> = serde_json::from_str(&experiment.plan_json).ok();
+    plan.map_or_else(String::new, |Plan { placement: Chosen { level, why } }| format!("{level}: {why}"))
 }
 
 /// Named facts, then those that were stored with their names; empty ones are left out.
@@ -115,7 +133,7 @@ fn lengths(seconds: &[f64]) -> String {
 
 impl Setup {
     /// How the experiment was laid out.
-    fn layout(&self) -> [(&'static str, String); 11] {
+    fn layout(&self) -> [(&'static str, String); 12] {
         let experiment = &self.experiment;
         let order = match experiment.order_scheme {
             OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
@@ -135,6 +153,7 @@ impl Setup {
             ("base", or_none(&self.base)),
             ("margin", numbers::percent(experiment.margin)),
             ("run length", lengths(&self.lengths_s)),
+            ("placement", self.placement.clone()),
             ("invocations", self.invocations.to_string()),
             ("seed", experiment.seed.to_string()),
             ("plan", experiment.hash.chars().take(16).collect()),

@@ -14,7 +14,23 @@ pub struct Grouped {
     /// Where all runs of one group came before all of the other, and neither is a single run: the round from which on it
     /// was so. Then something changed for good, instead of from run to run.
     pub since_round: Option<u32>,
+    /// Where clients and backends were in both; `None` where that was not seen in every run.
+    pub same_cpu: Option<SameCpu>,
 }
+
+/// How often a client thread and a busy backend had the same CPU in the runs of two groups, percent of the looks.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct SameCpu {
+    /// Mean of the slower runs.
+    pub low_pct: f64,
+    /// Mean of the faster runs.
+    pub high_pct: f64,
+    /// Whether it tells the groups apart: every run of one had more of it than any of the other, and much more.
+    pub explains: bool,
+}
+
+/// From this difference on, in points of a percentage, placement tells groups apart.
+const APART_PCT: f64 = 20.0;
 
 /// Cells and arms whose runs fall into two groups ([`stats::two_groups`]). Where a schedule offers the rate, throughput
 /// follows it, and nothing is said.
@@ -31,7 +47,8 @@ pub fn two_groups(runs: &[Run]) -> Vec<Grouped> {
             let values: Vec<f64> = runs.iter().map(|(_, tps)| *tps).collect();
             let groups = stats::two_groups(&values)?;
             let since_round = since(&runs, &groups);
-            Some(Grouped { cell, arm, groups, since_round })
+            let same_cpu = same_cpu(&runs, &groups);
+            Some(Grouped { cell, arm, groups, since_round, same_cpu })
         })
         .collect()
 }
@@ -43,4 +60,18 @@ fn since(runs: &[(&Run, f64)], groups: &TwoGroups) -> Option<u32> {
     let first = changes.next()?;
     let lasting = changes.next().is_none() && groups.low.n > 1 && groups.high.n > 1;
     lasting.then_some(first[1].0.round)
+}
+
+fn same_cpu(runs: &[(&Run, f64)], groups: &TwoGroups) -> Option<SameCpu> {
+    let (mut low, mut high) = (Vec::new(), Vec::new());
+    for (run, tps) in runs {
+        let group = if *tps > groups.boundary { &mut high } else { &mut low };
+        group.push(*run.figures.get("same_cpu_pct")?);
+    }
+    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+    let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low_pct, high_pct) = (mean(&low), mean(&high));
+    let overlap = least(&low) <= most(&high) && least(&high) <= most(&low);
+    Some(SameCpu { low_pct, high_pct, explains: !overlap && (high_pct - low_pct).abs() >= APART_PCT })
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, Verdict};
 
 pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
-pub use groups::{Grouped, two_groups};
+pub use groups::{Grouped, SameCpu, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};
 

@@ -234,6 +234,29 @@ fn a_cell_whose_runs_fall_into_two_groups_is_found() {
     assert!(two_groups(&open).is_empty());
 }
 
+/// What was called "placement?" is told from groups that where they were does not tell apart.
+#[test]
+fn placement_explains_groups_only_where_it_tells_them_apart() {
+    let tps = [6674.0, 7592.0, 7393.0, 32_149.0, 6459.0, 31_020.0];
+    for (same_cpu, explains) in [
+        ([0.0, 10.0, 0.0, 95.0, 5.0, 100.0], Some(true)),
+        // Too little difference; overlapping; many backends share the CPU of a client whatever happens.
+        ([0.0, 10.0, 0.0, 15.0, 5.0, 20.0], Some(false)),
+        ([0.0, 10.0, 96.0, 95.0, 5.0, 100.0], Some(false)),
+        ([100.0; 6], Some(false)),
+        ([f64::NAN; 6], None),
+    ] {
+        let seen = tps.iter().zip(same_cpu).zip(1..).map(|((tps, same_cpu), round)| {
+            let mut run = run("reads", 1, None, round, *tps);
+            let figure = (!f64::is_nan(same_cpu)).then(|| ("same_cpu_pct".to_owned(), same_cpu));
+            run.figures.extend(figure);
+            run
+        });
+        let found = two_groups(&seen.collect::<Vec<_>>());
+        assert_eq!(found[0].same_cpu.map(|same| same.explains), explains, "{same_cpu:?}");
+    }
+}
+
 /// The product's own acceptance: A against A under drift gives few false alarms when interleaved ABBA.
 #[test]
 fn false_alarms_stay_rare_under_drift() {

@@ -1,6 +1,7 @@
 //! Linux: affinities by the scheduler's calls, places by `/proc`.
 
 use std::fs::{read_dir, read_to_string};
+use std::io::Read;
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -94,9 +95,16 @@ pub(super) fn children(pid: u32) -> Vec<i32> {
     }
 }
 
+/// As much of one of the kernel's files as one call gives: these are read again and again beside a load.
+fn beginning(path: &str) -> Option<String> {
+    let mut buffer = [0; 4096];
+    let length = std::fs::File::open(path).ok()?.read(&mut buffer).ok()?;
+    Some(String::from_utf8_lossy(&buffer[..length]).into_owned())
+}
+
 /// A thread's name.
 pub(super) fn name(thread: i32) -> Option<String> {
-    Some(read_to_string(format!("/proc/{thread}/comm")).ok()?.trim_end().to_owned())
+    Some(beginning(&format!("/proc/{thread}/comm"))?.trim_end().to_owned())
 }
 
 /// What a process calls itself.
@@ -107,7 +115,7 @@ pub(super) fn title(pid: i32) -> String {
 
 /// Where a thread ran last, and its CPU time, ticks.
 pub(super) fn last_seen(thread: i32) -> Option<(u64, u64)> {
-    last_of(&read_to_string(format!("/proc/{thread}/task/{thread}/stat")).ok()?)
+    last_of(&beginning(&format!("/proc/{thread}/task/{thread}/stat"))?)
 }
 
 fn last_of(stat: &str) -> Option<(u64, u64)> {
@@ -119,7 +127,7 @@ fn last_of(stat: &str) -> Option<(u64, u64)> {
 
 /// How often the kernel moved a thread to another CPU, where it counts that.
 pub(super) fn moves(thread: i32) -> Option<u64> {
-    moves_of(&read_to_string(format!("/proc/{thread}/task/{thread}/sched")).ok()?)
+    moves_of(&beginning(&format!("/proc/{thread}/task/{thread}/sched"))?)
 }
 
 fn moves_of(sched: &str) -> Option<u64> {

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::system;
 
-/// Between two looks: a look at 64 backends takes about a millisecond.
-const PAUSE: Duration = Duration::from_millis(400);
-/// Backends, and client threads, that are looked at; more would cost what is measured.
-const MOST: usize = 64;
+/// Between two looks: one at as many backends as are looked at takes about a quarter of a millisecond.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Between the first two: the pause doubles from there, so that short runs are looked at, too.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// Backends, and client threads, that are looked at, of however many there are; more would cost what is measured.
+const MOST: usize = 16;
 /// The kernel's own counters of moves are dearer to read: every so many looks.
-const COUNTED_EVERY: u32 = 4;
+const COUNTED_EVERY: u32 = 8;
 
 /// What was seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -43,11 +45,13 @@ impl Watch {
         let (end, ended) = mpsc::channel::<()>();
         let look = move || {
             let mut looks = Looks::new(postmaster, clients);
+            let mut pause = FIRST_PAUSE;
             loop {
                 looks.look();
-                if ended.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {
+                if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
                     return looks.seen();
                 }
+                pause = (2 * pause).min(PAUSE);
             }
         };
         let looking = std::thread::Builder::new().name("placement".to_owned()).spawn(look).ok()?;
@@ -73,7 +77,8 @@ struct Looks {
     together: u32,
     clients: Group,
     backends: Group,
-    /// Processes of the server that serve no client.
+    /// Processes of the server whose titles were read, and those of them that serve no client.
+    met: HashSet<i32>,
     auxiliary: HashSet<i32>,
 }
 
@@ -85,6 +90,8 @@ struct Group {
     /// Moves that were seen from look to look, and that the kernel counted.
     seen: u64,
     counted: Option<u64>,
+    /// How many there are, looked at or not.
+    count: usize,
 }
 
 /// A thread as it was seen last.
@@ -114,8 +121,11 @@ impl Group {
         (ticks > before.ticks).then_some(cpu)
     }
 
-    fn moves(&self) -> u64 {
-        self.counted.unwrap_or(self.seen)
+    /// Moves of all, if the others move as those do that were looked at.
+    fn moves(&self) -> f64 {
+        let looked_at = self.known.len();
+        let each = self.counted.unwrap_or(self.seen) as f64 / looked_at.max(1) as f64;
+        each * self.count.max(looked_at) as f64
     }
 }
 
@@ -132,6 +142,7 @@ impl Looks {
             together: 0,
             clients: Group::default(),
             backends: Group::default(),
+            met: HashSet::new(),
             auxiliary: HashSet::new(),
         }
     }
@@ -143,40 +154,45 @@ impl Looks {
             self.clients.look(*thread, counts);
         }
         let mut busy = Vec::new();
-        let mut looked = 0;
+        let mut backends = 0;
         for pid in system::children(self.postmaster) {
-            let is_new = !self.backends.known.contains_key(&pid) && !self.auxiliary.contains(&pid);
-            if is_new && is_auxiliary(&system::title(pid)) {
+            if self.met.insert(pid) && is_auxiliary(&system::title(pid)) {
                 self.auxiliary.insert(pid);
             }
-            if looked < MOST && !self.auxiliary.contains(&pid) {
-                looked += 1;
-                busy.extend(self.backends.look(pid, counts));
+            if !self.auxiliary.contains(&pid) {
+                backends += 1;
+                if backends <= MOST {
+                    busy.extend(self.backends.look(pid, counts));
+                }
             }
         }
+        self.backends.count = self.backends.count.max(backends);
         self.count += 1;
         self.last = Instant::now();
-        if !busy.is_empty() {
-            let on = |thread: &i32| self.clients.known.get(thread).map(|last| last.cpu);
+        let on = |thread: &i32| self.clients.known.get(thread).map(|last| last.cpu);
+        let clients: Vec<u64> = threads.iter().filter_map(on).collect();
+        // Client threads that have ended are nowhere: backends may still be ending.
+        if !busy.is_empty() && !clients.is_empty() {
             self.busy += 1;
-            self.together += u32::from(threads.iter().filter_map(on).any(|cpu| busy.contains(&cpu)));
+            self.together += u32::from(clients.iter().any(|cpu| busy.contains(cpu)));
         }
     }
 
-    fn client_threads(&self) -> Vec<i32> {
+    fn client_threads(&mut self) -> Vec<i32> {
         let known = &self.clients.known;
         let is_client = |thread: &i32| {
             known.contains_key(thread)
                 || system::name(*thread).is_some_and(|name| name.starts_with(self.prefix))
         };
-        system::threads(std::process::id()).into_iter().filter(is_client).take(MOST).collect()
+        let all: Vec<i32> = system::threads(std::process::id()).into_iter().filter(is_client).collect();
+        self.clients.count = self.clients.count.max(all.len());
+        all.into_iter().take(MOST).collect()
     }
 
     fn seen(&self) -> Seen {
         let seconds = self.last.duration_since(self.began).as_secs_f64();
-        let per_second = |group: &Group| {
-            (seconds > 0.0 && !group.known.is_empty()).then(|| group.moves() as f64 / seconds)
-        };
+        let per_second =
+            |group: &Group| (seconds > 0.0 && !group.known.is_empty()).then(|| group.moves() / seconds);
         Seen {
             same_cpu_pct: (self.busy > 0).then(|| 100.0 * f64::from(self.together) / f64::from(self.busy)),
             client_moves_per_s: per_second(&self.clients),
@@ -219,6 +235,19 @@ mod tests {
         for title in ["postgres: bench db [local] SELECT", "postgres: main: startuper db [local] idle"] {
             assert_eq!(is_auxiliary(title), title.contains(": startup"), "{title}");
         }
+    }
+
+    /// With client and server pinned to one CPU, they were said to be apart as the load ended.
+    #[test]
+    fn a_look_without_client_threads_says_nothing() {
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut looks = Looks::new(std::process::id(), "there-is-no-such-thread");
+        looks.look();
+        std::thread::sleep(Duration::from_millis(200));
+        looks.look();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((looks.busy, looks.seen().same_cpu_pct), (0, None));
     }
 
     #[test]

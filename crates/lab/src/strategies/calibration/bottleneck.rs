@@ -5,13 +5,30 @@ use record::Run;
 /// A thread busier than this is all but saturated; the machine's CPUs likewise. Percent.
 const FULL_PCT: f64 = 85.0;
 
+/// Other programs that take more of the CPUs than this disturb what is found out about a host. Percent.
+const DISTURBING_PCT: f64 = 10.0;
+
+/// Share of `cores` CPUs, percent, that neither the load thread nor its server took in a run.
+fn others_pct(run: &Run, cores: u32) -> f64 {
+    let figure = |name: &str| run.figures.get(name).copied().unwrap_or(0.0);
+    let server = if run.measured_s > 0.0 { 100.0 * figure("server_cpu_s") / run.measured_s } else { 0.0 };
+    figure("cpu_busy_pct") - (figure("client_busiest_thread_pct") + server) / f64::from(cores.max(1))
+}
+
+/// Whether other programs disturbed these runs, in words.
+pub(crate) fn disturbed<'a>(runs: impl IntoIterator<Item = &'a Run>, cores: u32) -> Option<String> {
+    let others: Vec<f64> = runs.into_iter().map(|run| others_pct(run, cores)).collect();
+    let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
+    (mean > DISTURBING_PCT).then(|| format!("other programs took {mean:.0} % of the CPUs meanwhile"))
+}
+
 /// What did at the rate of `run`, in words: by who had no time left on `cores` CPUs.
 pub(super) fn limited_by(run: &Run, cores: u32) -> String {
     let figure = |name: &str| run.figures.get(name).copied().unwrap_or(0.0);
     let thread = figure("client_busiest_thread_pct");
     let sink = if run.measured_s > 0.0 { 100.0 * figure("server_cpu_s") / run.measured_s } else { 0.0 };
     let machine = figure("cpu_busy_pct");
-    let others = machine - (thread + sink) / f64::from(cores.max(1));
+    let others = others_pct(run, cores);
     if thread > FULL_PCT {
         format!("the load thread, busy {thread:.0} % of the time: more threads (-j) can do more")
     } else if sink > FULL_PCT {
@@ -48,5 +65,21 @@ mod tests {
         assert!(with(&both).starts_with("the 2 CPUs"));
         assert!(with(&[("cpu_busy_pct", 99.0)]).starts_with("what else runs here"));
         assert!(with(&[]).starts_with("how soon the kernel"));
+    }
+
+    /// How late a host wakes up was kept as it was found beside a compiler.
+    #[test]
+    fn what_others_take_is_no_finding_about_the_host() {
+        for (thread, server, machine, wanted) in
+            [(60.0, 0.3, 50.0, None), (60.0, 0.3, 90.0, Some("took 45 %")), (0.0, 0.0, 9.0, None)]
+        {
+            let mut run = run(1.0);
+            let figures =
+                [("client_busiest_thread_pct", thread), ("server_cpu_s", server), ("cpu_busy_pct", machine)];
+            run.figures.extend(figures.map(|(name, value)| (name.to_owned(), value)));
+            let told = disturbed([&run, &run], 2);
+            assert_eq!(told.is_some(), wanted.is_some(), "{machine}: {told:?}");
+            assert!(told.unwrap_or_default().contains(wanted.unwrap_or_default()));
+        }
     }
 }

@@ -8,7 +8,7 @@ use record::{Reason, Run};
 use super::LAG_RATE;
 use super::bottleneck::limited_by;
 use crate::strategies::search::Search;
-use crate::validity::LAG_US;
+use crate::validity::{HOST_FACTOR, LAG_US};
 
 /// How many trials the time is cut for; most searches need fewer.
 const TRIALS: f64 = 18.0;
@@ -17,9 +17,6 @@ const AROUND: Duration = Duration::from_millis(150);
 /// Shortest and longest trial.
 const SHORTEST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(10);
-/// A schedule is kept as well as the host can while 1 % of its arrivals start at most so many times as late as with
-/// nothing to do: below that the two cannot be told apart.
-pub const HOST_FACTOR: f64 = 2.0;
 
 /// Where this host ends.
 #[derive(Debug, Clone)]

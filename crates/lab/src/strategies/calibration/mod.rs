@@ -4,15 +4,19 @@
 mod bottleneck;
 mod limit;
 mod operation;
+mod placements;
 
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
 use record::Run;
 
+pub(crate) use self::bottleneck::disturbed;
+pub use self::limit::Limit;
 use self::limit::Trials;
-pub use self::limit::{HOST_FACTOR, Limit};
 pub(crate) use self::operation::Operation;
+pub use self::placements::{Advised, Placed};
+pub(crate) use self::placements::{Level, Placements, WithPlacements, advised};
 use super::{Block, Done, Next, Strategy, search};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
@@ -193,8 +197,16 @@ impl Strategy for Calibration {
     }
 }
 
+/// Arrivals at [`LAG_RATE`] with nothing to do, for so long.
+pub(crate) fn nothing_to_do(seed: u64, length: Duration) -> (PlannedRun, Setup) {
+    let calibration =
+        Calibration { time: length, clients: Vec::new(), server: false, driver: DriverChoice::Auto, seed };
+    let setup = calibration.setup(Operation::Nothing, LAG_CLIENTS, Some(LAG_RATE), length);
+    (PlannedRun::single(&setup), setup)
+}
+
 /// How late 1 % of the arrivals of a run started, µs.
-fn lag_us(run: &Run) -> Option<f64> {
+pub(crate) fn lag_us(run: &Run) -> Option<f64> {
     run.figures.get("start_lag_p99_us").copied()
 }
 

@@ -1,5 +1,7 @@
 //! `pgdyno calibrate`: what this host can do as a load generator.
 
+mod placement;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -56,6 +58,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Format::Text => {
             print(&narrow(&table(&done)), Format::Text)?;
             data(&words(&done))?;
+            data("\n")?;
+            if !done.placements.is_empty() {
+                print(&placement::table(&done.placements), Format::Text)?;
+            }
+            data(&placement::words(&done))?;
         }
         format => print(&table(&done), format)?,
     }
@@ -65,7 +72,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// A row for each kind of operation and number of clients, then for the start lag and for the highest rates.
+/// A row for each kind of operation and number of clients, then for the start lag and for the highest rates, then for
+/// placements and the advice.
 fn table(done: &Calibrated) -> Table {
     let mut table = Table::new(&[
         "what",
@@ -81,11 +89,17 @@ fn table(done: &Calibrated) -> Table {
         "lag_p99_us",
         "verdict",
     ]);
+    table.columns.extend(placement::COLUMNS.map(str::to_owned));
+    let mut push = |mut line: Vec<Value>| {
+        line.resize(table.columns.len(), Value::Null);
+        table.push(line);
+    };
     for row in done.rows.iter().chain([&done.idle, &done.start_lag]) {
-        table.push(line(row));
+        push(line(row));
     }
-    table.push(highest("highest clean rate", done.limit.clean.as_ref()));
-    table.push(highest("highest kept rate", done.limit.kept.as_ref()));
+    push(highest("highest clean rate", done.limit.clean.as_ref()));
+    push(highest("highest kept rate", done.limit.kept.as_ref()));
+    placement::rows(done, &table.columns).into_iter().for_each(|row| table.push(row));
     table
 }
 
@@ -111,16 +125,24 @@ fn line(row: &Row) -> Vec<Value> {
 /// What fits a terminal: verdicts without their reasons, which are told below.
 fn narrow(table: &Table) -> Table {
     let left_out = ["driver", "busy_pct", "at_rate", "lag_p50_us"];
+    let left_out = left_out.iter().chain(&placement::COLUMNS).collect::<Vec<_>>();
     let kept: Vec<usize> = (0..table.columns.len())
-        .filter(|&column| !left_out.contains(&table.columns[column].as_str()))
+        .filter(|&column| !left_out.contains(&&table.columns[column].as_str()))
         .collect();
+    let at = table.columns.iter().position(|column| column == placement::COLUMNS[0]);
+    let is_of_placement = |row: &[Value]| at.is_some_and(|at| row[at] != Value::Null);
     let cell = |value: &Value| match value {
         Value::Text(text) => Value::from(text.split(':').next().unwrap_or_default()),
         other => other.clone(),
     };
     Table {
         columns: kept.iter().map(|&column| table.columns[column].clone()).collect(),
-        rows: table.rows.iter().map(|row| kept.iter().map(|&column| cell(&row[column])).collect()).collect(),
+        rows: table
+            .rows
+            .iter()
+            .filter(|row| !is_of_placement(row))
+            .map(|row| kept.iter().map(|&column| cell(&row[column])).collect())
+            .collect(),
         ..Table::default()
     }
 }

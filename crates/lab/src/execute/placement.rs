@@ -1,0 +1,175 @@
+//! Which placement the runs of an experiment have whose file says nothing about it: chosen once, as it begins.
+
+use std::path::Path;
+
+use results::{Store, StoreError};
+use serde::Deserialize;
+
+use crate::error::{Class, LabError};
+use crate::factors::{FREE, own_placement};
+use crate::known_host::KnownHost;
+use crate::plan::{ChosenPlacement, Plan};
+use crate::setup::Placement;
+use crate::target_spec::TargetSpec;
+
+/// Chooses where clients and managed servers run, alike for all arms, unless the file varies or compares that: as it was
+/// chosen when this experiment began, else as the last calibration of this host advises. Servers by URL stay where they
+/// are, and so do the clients beside them.
+///
+/// # Errors
+/// When the results file cannot be read, or the experiment began with a placement that cannot be had any more.
+pub fn choose_placement(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {
+    plan.placement = None;
+    let managed = |plan: &Plan| {
+        plan.sites().iter().all(|at| matches!(plan.content.target(at), TargetSpec::Managed { .. }))
+    };
+    if plan.chooses_placement() || !managed(plan) {
+        return Ok(());
+    }
+    let before = if again { None } else { begun(plan, results)? };
+    plan.placement = match before {
+        Some(before) => before.map(still_to_be_had).transpose()?,
+        None => Some(advised(plan)),
+    };
+    Ok(())
+}
+
+/// What of a stored plan matters here.
+#[derive(Deserialize)]
+struct Begun {
+    placement: Option<ChosenPlacement>,
+}
+
+/// What was chosen when the experiment began: nothing, where an earlier build began it. `None` when none has begun.
+fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>, LabError> {
+    let store = match Store::open_read_only(results) {
+        Ok(store) => store,
+        // It is made when the first run is stored.
+        Err(StoreError::Absent { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let hashes = std::iter::once(plan.hash()).chain(plan.former_hashes());
+    for hash in hashes {
+        if let Some(id) = store.newest_with_hash(&hash)? {
+            let stored = store.experiment(id)?.experiment.plan_json;
+            let begun: Option<Begun> = serde_json::from_str(&stored).ok();
+            return Ok(Some(begun.and_then(|begun| begun.placement)));
+        }
+    }
+    Ok(None)
+}
+
+fn still_to_be_had(chosen: ChosenPlacement) -> Result<ChosenPlacement, LabError> {
+    let cpus = [&chosen.placement.clients, &chosen.placement.server];
+    let checked = cpus.into_iter().flatten().try_for_each(target::placement::check);
+    match checked {
+        Ok(()) => Ok(chosen),
+        Err(error) => Err(LabError::failed(
+            Class::Usage,
+            format!(
+                "this experiment began with {}, and that cannot be had any more: {error}",
+                chosen.words()
+            ),
+            "let pgdyno use those CPUs again, or begin anew with --again",
+        )),
+    }
+}
+
+/// What the last calibration of this host advises.
+fn advised(plan: &Plan) -> ChosenPlacement {
+    let free = |why: String| ChosenPlacement { level: FREE.to_owned(), placement: Placement::default(), why };
+    let (known, other) = KnownHost::here();
+    let Some(advice) = known.placement else {
+        return free(match other {
+            Some(other) => {
+                format!("no advice: it was another host that was calibrated ({other}); see pgdyno calibrate")
+            }
+            None => "no advice: this host was not calibrated; see pgdyno calibrate".to_owned(),
+        });
+    };
+    let day = advice.found_at.get(..10).unwrap_or_default();
+    if plan.runs.iter().any(|run| run.threads > 1) && advice.level != FREE {
+        let level = &advice.level;
+        return free(format!("calibrate advised {level} on {day} for one client thread, and here are more"));
+    }
+    match own_placement(&advice.level) {
+        Ok(placement) => ChosenPlacement {
+            placement,
+            why: format!("calibrate advised it for this host on {day}: {}", advice.why),
+            level: advice.level,
+        },
+        Err(why) => free(format!("calibrate advised {} on {day}, and it cannot be had: {why}", advice.level)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan::tests::plan;
+
+    fn text(target: &str, more: &str) -> String {
+        format!(
+            "question = \"?\"\n[target]\n{target}\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n{more}\n\
+             [measure]\nrounds = 2\nduration = \"2s\"\n"
+        )
+    }
+
+    #[test]
+    fn only_what_runs_on_private_servers_and_says_nothing_is_placed() {
+        let url = "url = \"postgres://here\"";
+        for (target, more, chosen) in [
+            ("managed = {}", "", true),
+            ("managed = {}", "[factors]\nplacement = \"free\"", false),
+            ("managed = {}", "[factors]\nplacement = [\"free\", \"awake\"]", false),
+            (
+                "managed = {}",
+                "[factors]\nplacement = [\"free\", \"awake\"]\n[compare]\nfactor = \"placement\"\nbase = \"free\"",
+                false,
+            ),
+            (url, "", false),
+            (
+                "managed = {}",
+                "[server.there]\nurl = \"postgres://there\"\n[server.here]\nmanaged = {}\n[factors]\nserver = [\"here\", \"there\"]",
+                false,
+            ),
+        ] {
+            let mut planned = plan(&text(target, more));
+            choose_placement(&mut planned, Path::new("/nowhere/at/all.sqlite"), false).unwrap();
+            assert_eq!(planned.placement.is_some(), chosen, "{target} {more}");
+        }
+    }
+
+    /// Where clients and server are is part of what a run was, and not of which experiment it belongs to.
+    #[test]
+    fn a_chosen_placement_is_in_every_run_and_not_in_the_identity() {
+        let plain = plan(&text("managed = {}", "[factors]\nclients = [1, 2]"));
+        let placement = Placement { clients: Some([0].into_iter().collect()), ..Placement::default() };
+        let chosen = ChosenPlacement {
+            level: "apart".into(),
+            placement: placement.clone(),
+            why: "it is steady".into(),
+        };
+        let placed = Plan { placement: Some(chosen.clone()), ..plain.clone() };
+        assert_eq!(placed.hash(), plain.hash());
+        assert!(placed.runs.iter().all(|run| placed.setup(run).placement == placement));
+        let said = "placement apart (clients on CPU 0); it is steady";
+        assert!(placed.words().iter().any(|line| line == said), "{:?}", placed.words());
+        let stored: Begun = serde_json::from_str(&serde_json::to_string(&placed).unwrap()).unwrap();
+        assert_eq!(stored.placement, Some(chosen));
+        let earlier: Begun = serde_json::from_str(&serde_json::to_string(&plain).unwrap()).unwrap();
+        assert_eq!(earlier.placement, None);
+    }
+
+    #[test]
+    fn what_it_began_with_and_cannot_be_had_any_more_is_refused() {
+        let placement = Placement { clients: Some([1000].into_iter().collect()), ..Placement::default() };
+        let chosen = ChosenPlacement { level: "apart".into(), placement, why: String::new() };
+        let error = still_to_be_had(chosen).unwrap_err();
+        assert!(
+            error.to_string().contains("clients on CPU 1000") && error.hint().unwrap().contains("--again"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! What was found out about this host once, kept in pgdyno's own folder for the runs that follow: how late it wakes up by
+//! itself, and which placement is advised.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use target::child::Account;
+use target::home::Home;
+use target::host;
+use target::placement::allowed;
+
+use crate::error::LabError;
+use crate::validity::HOST_FACTOR;
+
+/// Name of the file in pgdyno's folder.
+const FILE: &str = "host.json";
+
+/// All that is known of one host.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct KnownHost {
+    /// Which host that is.
+    machine: Machine,
+    /// How late arrivals start with nothing to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lag: Option<Lag>,
+    /// Which placement is advised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) placement: Option<Advice>,
+}
+
+/// What makes a host this one: another kernel or other CPUs place and wake up otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Machine {
+    uuid: String,
+    cpu: String,
+    kernel: String,
+    /// CPUs that pgdyno may use; empty where the system does not tell.
+    cpus: String,
+}
+
+/// How late 1 % of the arrivals start on this host with nothing to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Lag {
+    pub(crate) p99_us: f64,
+    /// UTC, RFC 3339.
+    pub(crate) found_at: String,
+}
+
+impl Lag {
+    /// Found now.
+    pub(crate) fn now(p99_us: f64) -> Self {
+        Self { p99_us, found_at: jiff::Timestamp::now().to_string() }
+    }
+
+    /// In words, with what follows from it.
+    pub(crate) fn words(&self) -> String {
+        let from = crate::validity::LAG_US.max(HOST_FACTOR * self.p99_us);
+        format!(
+            "with nothing to do 1 % of the arrivals start {:.0} µs late on this host; a schedule is late from {from:.0} µs on",
+            self.p99_us
+        )
+    }
+}
+
+/// The placement that a calibration advises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Advice {
+    /// One of pgdyno's own names.
+    pub(crate) level: String,
+    /// In words.
+    pub(crate) why: String,
+    /// UTC, RFC 3339.
+    pub(crate) found_at: String,
+}
+
+impl Advice {
+    /// Found now.
+    pub(crate) fn now(level: &str, why: &str) -> Self {
+        let found_at = jiff::Timestamp::now().to_string();
+        Self { level: level.to_owned(), why: why.to_owned(), found_at }
+    }
+}
+
+impl Machine {
+    fn here() -> Self {
+        let record::Host { uuid, cpu, facts, .. } = host::describe(None);
+        let kernel = facts.get("kernel").cloned().unwrap_or_default();
+        let cpus = allowed().map(|cpus| cpus.to_string()).unwrap_or_default();
+        Self { uuid, cpu, kernel, cpus }
+    }
+
+    fn words(&self) -> String {
+        format!("{}, CPUs {}, kernel {}", self.cpu, self.cpus, self.kernel)
+    }
+}
+
+impl KnownHost {
+    /// What is known of this host; nothing, where it was never looked at or is another one by now. Gives the other one's
+    /// description too.
+    pub(crate) fn here() -> (Self, Option<String>) {
+        Self::read(Machine::here(), path().and_then(|path| fs::read(path).ok()))
+    }
+
+    fn read(machine: Machine, kept: Option<Vec<u8>>) -> (Self, Option<String>) {
+        let kept: Option<Self> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        match kept {
+            Some(kept) if kept.machine == machine => (kept, None),
+            kept => (Self { machine, ..Self::default() }, kept.map(|kept| kept.machine.words())),
+        }
+    }
+
+    /// Adds to what is known.
+    ///
+    /// # Errors
+    /// When pgdyno's folder cannot be used.
+    pub(crate) fn update(add: impl FnOnce(&mut Self)) -> Result<(), LabError> {
+        let (mut known, _) = Self::here();
+        add(&mut known);
+        known.keep()
+    }
+
+    fn keep(&self) -> Result<(), LabError> {
+        let home = Home::locate()?;
+        home.prepare(Account::unprivileged()?.as_ref())?;
+        let path = home.folder().join(FILE);
+        let beside = home.folder().join(format!("{FILE}.{}", std::process::id()));
+        let text = serde_json::to_vec_pretty(self).expect("plain data");
+        // Whole or not at all, also beside another pgdyno.
+        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
+        written.map_err(|source: io::Error| target::home::PlaceError::Folder { folder: path, source }.into())
+    }
+}
+
+fn path() -> Option<PathBuf> {
+    Some(Home::locate().ok()?.folder().join(FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(cpus: &str) -> Machine {
+        let (uuid, cpu, kernel) = ("u".to_owned(), "a CPU".to_owned(), "Linux 6".to_owned());
+        Machine { uuid, cpu, kernel, cpus: cpus.to_owned() }
+    }
+
+    #[test]
+    fn what_was_found_is_known_of_the_same_host_only() {
+        let found = KnownHost {
+            machine: machine("0-3"),
+            lag: Some(Lag::now(140.0)),
+            placement: Some(Advice::now("apart", "it is steady")),
+        };
+        let kept = Some(serde_json::to_vec(&found).unwrap());
+        assert_eq!(KnownHost::read(machine("0-3"), kept.clone()), (found, None));
+        let (other, told) = KnownHost::read(machine("0"), kept);
+        assert_eq!((other.lag, other.placement), (None, None));
+        assert_eq!(told.as_deref(), Some("a CPU, CPUs 0-3, kernel Linux 6"));
+        let nothing = KnownHost { machine: machine("0"), ..KnownHost::default() };
+        for kept in [None, Some(b"{".to_vec())] {
+            assert_eq!(KnownHost::read(machine("0"), kept), (nothing.clone(), None));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How late this host wakes up by itself: known from a calibration, else looked at for a second before the first run whose
+//! load is on a schedule.
+
+use std::time::Duration;
+
+use record::Run;
+use target::host;
+
+use crate::error::LabError;
+use crate::known_host::{KnownHost, Lag};
+use crate::measure::Keep;
+use crate::runner::{Care, Ready, Runner, Tell};
+use crate::strategies::calibration::{Operation, disturbed, lag_us, nothing_to_do};
+
+/// Tries with nothing to do; the better one counts, since what disturbed the other is not what the host can do.
+const TRIES: u32 = 2;
+/// All of them.
+const TIME: Duration = Duration::from_secs(1);
+
+/// Has schedules judged by what this host is late by itself. That is found out and kept, if it is not known yet; where it
+/// cannot be, the rules' own limits count.
+pub(crate) fn judge_by_host(runner: &mut Runner<'_>, seed: u64) {
+    let (known, _) = KnownHost::here();
+    let lag = match known.lag {
+        Some(lag) => Some(lag),
+        None => find_out(runner, seed),
+    };
+    if let Some(lag) = lag {
+        runner.progress.note(lag.words());
+        runner.set_host_lag(lag.p99_us);
+    }
+}
+
+fn find_out(runner: &mut Runner<'_>, seed: u64) -> Option<Lag> {
+    runner
+        .progress
+        .note("how late this host wakes up by itself is not known yet: a second with nothing to do");
+    let looked = look(runner, seed);
+    runner.end_sink();
+    match looked {
+        Ok(p99_us) => {
+            let lag = Lag::now(p99_us?);
+            let kept = KnownHost::update(|known| known.lag = Some(lag.clone()));
+            kept.unwrap_or_else(|error| {
+                runner.progress.warn(format!("the next run looks at it again: {error}"))
+            });
+            Some(lag)
+        }
+        Err(error) => {
+            runner
+                .progress
+                .warn(format!("how late this host wakes up by itself could not be found out: {error}"));
+            None
+        }
+    }
+}
+
+/// How late 1 % of the arrivals with nothing to do start, µs; `None` when the user stopped it, or others were at work.
+fn look(runner: &mut Runner<'_>, seed: u64) -> Result<Option<f64>, LabError> {
+    runner.start_sink()?;
+    let idle = Operation::Nothing;
+    runner.add(idle.name(), Ready::as_it_is(Box::new(idle.workload()?)));
+    let mut tried: Vec<Run> = Vec::new();
+    for _ in 0..TRIES {
+        let (run, setup) = nothing_to_do(seed, TIME / TRIES);
+        let done = runner.run(&run, &setup, Care::NONE, Keep::Counters)?;
+        if done.measured.interrupted || runner.stop().soon() {
+            return Ok(None);
+        }
+        tried.push(done.finished.run);
+    }
+    if let Some(busy) = disturbed(&tried, host::cores()) {
+        runner.progress.note(format!("{busy}: schedules are judged as if this host woke up in time"));
+        return Ok(None);
+    }
+    Ok(tried.iter().filter_map(lag_us).min_by(f64::total_cmp))
+}

@@ -1,0 +1,298 @@
+//! What placement does on this host: the same reads in each placement by turns, again and again, and which one is advised.
+
+use std::time::Duration;
+
+use record::Run;
+
+use super::{Calibration, Operation};
+use crate::setup::{Placement, Setup};
+use crate::strategies::{Block, Done, Next, Strategy};
+
+/// About the time for all of them, as a share of that for the rest, and the most that it ever is.
+const SHARE: f64 = 0.6;
+const MOST: Duration = Duration::from_secs(18);
+/// What a run takes beside its measured part.
+const AROUND: Duration = Duration::from_millis(200);
+/// Shortest measured part.
+const SHORTEST: Duration = Duration::from_millis(150);
+/// Turns: each connects anew, which is when the scheduler chooses.
+const FEWEST_TURNS: usize = 3;
+const MOST_TURNS: usize = 5;
+
+/// The fastest of a placement's runs is at most so many times as fast as the slowest where nothing need be done.
+const STEADY: f64 = 1.25;
+/// One placement is steadier than another when its runs differ by less than this share of how the other's differ.
+const CLEARLY: f64 = 0.5;
+/// What is slower than this share of what is had without placement limits something: that would be measured instead.
+const FAST_ENOUGH: f64 = 0.7;
+
+/// One of pgdyno's own placements.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Level {
+    pub(crate) name: &'static str,
+    pub(crate) placement: Placement,
+}
+
+/// The placements that can be had, each at each number of clients.
+#[derive(Debug, Clone)]
+pub(crate) struct Placements {
+    /// None where there is nothing to be compared.
+    pub(crate) levels: Vec<Level>,
+    pub(crate) clients: Vec<u32>,
+}
+
+/// What was found for a placement and a number of clients.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// One of pgdyno's own names.
+    pub level: &'static str,
+    pub clients: u32,
+    /// Transactions per second; the median of the runs.
+    pub tps: f64,
+    /// Median response time, µs; the median of the runs.
+    pub p50_us: Option<f64>,
+    /// Share of looks at which a client thread and a busy backend had the same CPU, percent; the mean of the runs.
+    pub same_cpu_pct: Option<f64>,
+    /// Moves of client threads and backends to another CPU, per second; the mean of the runs.
+    pub moves_per_s: Option<f64>,
+    /// How many times as fast as the slowest the fastest run was.
+    pub spread: f64,
+}
+
+/// Which placement is advised, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advised {
+    pub level: &'static str,
+    /// In words.
+    pub why: String,
+}
+
+impl Placements {
+    /// Cells of a turn, in the order of one that is not turned round.
+    fn cells(&self) -> Vec<(&Level, u32)> {
+        let with = |clients: &u32| self.levels.iter().map(move |level| (level, *clients)).collect::<Vec<_>>();
+        self.clients.iter().flat_map(with).collect()
+    }
+
+    /// About how long all of them take beside a calibration of this length.
+    pub(crate) fn time(&self, calibration: Duration) -> Duration {
+        if self.cells().is_empty() { Duration::ZERO } else { calibration.mul_f64(SHARE).min(MOST) }
+    }
+
+    fn turns(&self, calibration: Duration) -> usize {
+        let turn = (AROUND + SHORTEST).as_secs_f64() * self.cells().len() as f64;
+        ((self.time(calibration).as_secs_f64() / turn) as usize).clamp(FEWEST_TURNS, MOST_TURNS)
+    }
+
+    /// Runs in all.
+    pub(crate) fn runs(&self, calibration: Duration) -> usize {
+        self.cells().len() * self.turns(calibration)
+    }
+
+    fn length(&self, calibration: Duration) -> Duration {
+        let each = self.time(calibration).div_f64(self.runs(calibration).max(1) as f64);
+        each.saturating_sub(AROUND).max(SHORTEST)
+    }
+
+    /// The cell of a run; every other turn goes backwards, so that no placement always comes first.
+    fn cell(&self, run: usize) -> (&Level, u32) {
+        let mut cells = self.cells();
+        let (turn, at) = (run / cells.len(), run % cells.len());
+        if turn % 2 == 1 {
+            cells.reverse();
+        }
+        cells[at]
+    }
+
+    fn next(&self, calibration: &Calibration, done: usize) -> Next {
+        let (level, clients) = self.cell(done);
+        let length = self.length(calibration.time);
+        let plain = calibration.setup(Operation::PointRead, clients, None, length);
+        let setup = Setup { placement: level.placement.clone(), ..plain };
+        let mut next = calibration.step(1, "placement of clients and server".to_owned(), "placement", setup);
+        next.run.factors.insert("placement".to_owned(), level.name.to_owned());
+        next.takes = self.time(calibration.time);
+        next
+    }
+
+    /// What these runs say.
+    pub(crate) fn found(&self, done: &[Done]) -> Vec<Placed> {
+        let of = |cell: (&Level, u32)| {
+            let own = done.iter().enumerate().filter(|(at, _)| self.cell(*at) == cell);
+            placed(cell.0.name, cell.1, &own.map(|(_, done)| &done.run).collect::<Vec<_>>())
+        };
+        self.cells().into_iter().filter_map(of).collect()
+    }
+}
+
+fn placed(level: &'static str, clients: u32, runs: &[&Run]) -> Option<Placed> {
+    let mut tps: Vec<f64> = runs.iter().filter_map(|run| run.tps()).filter(|tps| *tps > 0.0).collect();
+    tps.sort_by(f64::total_cmp);
+    let mut p50: Vec<f64> =
+        runs.iter().filter_map(|run| run.response().quantile_ns(0.5)).map(|ns| ns as f64 / 1e3).collect();
+    p50.sort_by(f64::total_cmp);
+    let figure = |name: &str| {
+        let all: Vec<f64> = runs.iter().filter_map(|run| run.figures.get(name).copied()).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let moves = [figure("client_moves_per_s"), figure("backend_moves_per_s")];
+    Some(Placed {
+        level,
+        clients,
+        tps: *tps.get(tps.len() / 2)?,
+        p50_us: p50.get(p50.len() / 2).copied(),
+        same_cpu_pct: figure("same_cpu_pct"),
+        moves_per_s: moves.into_iter().flatten().reduce(|one, other| one + other),
+        spread: tps.last()? / tps.first()?,
+    })
+}
+
+/// The placement to compare under: none where runs are steady without. Else the steadiest that is clearly steadier and
+/// about as fast with several clients; `same` is none of these, since there the load takes its CPU from the server.
+pub(crate) fn advised(found: &[Placed]) -> Option<Advised> {
+    let worst = |level: &str| {
+        let of = found.iter().filter(|placed| placed.level == level);
+        of.map(|placed| placed.spread).max_by(f64::total_cmp)
+    };
+    let speed = |level: &str| {
+        let of = found.iter().filter(|placed| placed.level == level);
+        of.max_by_key(|placed| placed.clients).map(|placed| placed.tps)
+    };
+    let free = worst("free")?;
+    let differ = |spread: f64| format!("the fastest run is {spread:.2} times as fast as the slowest");
+    let advise = |level, why| Some(Advised { level, why });
+    if free <= STEADY {
+        return advise("free", format!("runs are steady without: {}", differ(free)));
+    }
+    let fast =
+        |level: &&str| speed(level).zip(speed("free")).is_some_and(|(tps, free)| tps >= free * FAST_ENOUGH);
+    let candidates = ["apart", "awake"].into_iter().filter(fast);
+    let steadiest =
+        candidates.filter_map(|level| Some((level, worst(level)?))).min_by(|a, b| a.1.total_cmp(&b.1));
+    match steadiest.filter(|(_, spread)| spread - 1.0 < (free - 1.0) * CLEARLY) {
+        Some((level, spread)) => advise(level, format!("{}, with free {free:.2} times", differ(spread))),
+        None => {
+            advise("free", format!("nothing else is clearly steadier and about as fast: {}", differ(free)))
+        }
+    }
+}
+
+/// A calibration after a look at placements; these are its first group of runs.
+#[derive(Debug, Clone)]
+pub(crate) struct WithPlacements {
+    pub(crate) placements: Placements,
+    pub(crate) calibration: Calibration,
+}
+
+impl WithPlacements {
+    /// Runs of placements among these, and those of the calibration.
+    pub(crate) fn parts<'a>(&self, done: &'a [Done]) -> (&'a [Done], &'a [Done]) {
+        done.split_at(self.placements.runs(self.calibration.time).min(done.len()))
+    }
+
+    /// What is planned, with the nominal length of each.
+    pub(crate) fn lengths(&self) -> Vec<Duration> {
+        let time = self.placements.time(self.calibration.time);
+        let first = (!time.is_zero()).then_some(time);
+        first.into_iter().chain(self.calibration.lengths()).collect()
+    }
+}
+
+impl Strategy for WithPlacements {
+    fn next(&self, done: &[Done]) -> Option<Block> {
+        if done.len() < self.placements.runs(self.calibration.time) {
+            return Some(Block { runs: vec![self.placements.next(&self.calibration, done.len())] });
+        }
+        let before = self.lengths().len() - self.calibration.planned();
+        let mut block = self.calibration.next(self.parts(done).1)?;
+        block.runs.iter_mut().for_each(|next| next.number += before);
+        Some(block)
+    }
+
+    fn planned(&self) -> usize {
+        self.lengths().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::DriverChoice;
+
+    use super::*;
+
+    fn placements(names: &[&'static str]) -> Placements {
+        let level = |name: &&'static str| Level { name, placement: Placement::default() };
+        Placements { levels: names.iter().map(level).collect(), clients: vec![1, 2] }
+    }
+
+    fn both(seconds: u64, names: &[&'static str]) -> WithPlacements {
+        let (time, clients) = (Duration::from_secs(seconds), vec![1]);
+        let calibration = Calibration { time, clients, server: true, driver: DriverChoice::Auto, seed: 1 };
+        WithPlacements { placements: placements(names), calibration }
+    }
+
+    #[test]
+    fn placements_take_turns_and_come_first() {
+        let strategy = both(30, &["free", "apart"]);
+        let (runs, done) = (strategy.placements.runs(Duration::from_secs(30)), |runs| {
+            vec![Done { run: super::super::tests::run(1.0), cause: None, number: 0 }; runs]
+        });
+        assert_eq!(runs, 4 * MOST_TURNS);
+        let cell = |at: usize| {
+            let next = strategy.next(&done(at)).unwrap().runs.remove(0);
+            assert_eq!(next.number, 1);
+            (next.run.factors["placement"].clone(), next.setup.clients)
+        };
+        let turn = [("free", 1), ("apart", 1), ("free", 2), ("apart", 2)];
+        for (at, (level, clients)) in turn.iter().chain(turn.iter().rev()).enumerate() {
+            assert_eq!(cell(at), ((*level).to_owned(), *clients), "run {at}");
+        }
+        let after = strategy.next(&done(runs)).unwrap().runs.remove(0);
+        assert_eq!((after.number, after.run.factors["part"].as_str()), (2, "cost"));
+        assert_eq!(strategy.planned(), 1 + strategy.calibration.planned());
+        let without = both(30, &[]);
+        assert_eq!(
+            (without.planned(), without.next(&[]).unwrap().runs[0].number),
+            (without.calibration.planned(), 1)
+        );
+    }
+
+    #[test]
+    fn the_look_at_placements_is_short() {
+        for (seconds, most) in [(5, 10.0), (30, 18.5), (3600, 18.5)] {
+            let (time, all) = (Duration::from_secs(seconds), placements(&["free", "same", "apart", "awake"]));
+            let each = all.length(time) + AROUND;
+            let takes = each.as_secs_f64() * all.runs(time) as f64;
+            assert!(takes <= most, "{takes} s beside {seconds} s");
+        }
+    }
+
+    #[test]
+    fn advice_goes_by_steadiness_and_then_by_speed() {
+        let found = |levels: &[(&'static str, f64, f64)]| {
+            let at = |(level, tps, spread): &(&'static str, f64, f64)| Placed {
+                level,
+                clients: 2,
+                tps: *tps,
+                p50_us: None,
+                same_cpu_pct: None,
+                moves_per_s: None,
+                spread: *spread,
+            };
+            advised(&levels.iter().map(at).collect::<Vec<_>>()).map(|advised| advised.level)
+        };
+        for (levels, wanted) in [
+            (&[("free", 100.0, 1.2), ("apart", 100.0, 1.01)][..], Some("free")),
+            (&[("free", 100.0, 3.0), ("apart", 90.0, 1.1), ("awake", 100.0, 1.2)], Some("apart")),
+            (&[("free", 100.0, 3.0), ("apart", 90.0, 1.4), ("awake", 100.0, 1.2)], Some("awake")),
+            // Not clearly steadier; not fast enough.
+            (&[("free", 100.0, 1.4), ("apart", 100.0, 1.3)], Some("free")),
+            (&[("free", 100.0, 3.0), ("apart", 60.0, 1.1)], Some("free")),
+            // One CPU for both is no server that anybody has.
+            (&[("free", 100.0, 3.0), ("same", 200.0, 1.0)], Some("free")),
+            (&[("apart", 100.0, 1.0)], None),
+        ] {
+            assert_eq!(found(levels), wanted, "{levels:?}");
+        }
+    }
+}

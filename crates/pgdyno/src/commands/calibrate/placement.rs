@@ -1,0 +1,103 @@
+//! What a calibration says of placement.
+
+use std::fmt::Write;
+
+use lab::calibrate::{Advised, Calibrated, Placed};
+use results::{Table, Value};
+
+/// Columns that only rows about placement fill.
+pub(super) const COLUMNS: [&str; 5] =
+    ["placement", "p50_us", "same_cpu_pct", "moves_per_s", "fastest_to_slowest"];
+
+/// Rows of these columns: each placement that was measured, each that cannot be had, and the advice.
+pub(super) fn rows(done: &Calibrated, columns: &[String]) -> Vec<Vec<Value>> {
+    let row = |cells: &[(&str, Value)]| {
+        let cell =
+            |column: &String| cells.iter().find(|(name, _)| name == column).map(|(_, value)| value.clone());
+        columns.iter().map(|column| cell(column).unwrap_or(Value::Null)).collect()
+    };
+    let measured = done.placements.iter().map(|placed| {
+        row(&[
+            ("what", "placement".into()),
+            ("placement", placed.level.into()),
+            ("clients", placed.clients.into()),
+            ("per_s", placed.tps.into()),
+            ("p50_us", placed.p50_us.into()),
+            ("same_cpu_pct", placed.same_cpu_pct.into()),
+            ("moves_per_s", placed.moves_per_s.into()),
+            ("fastest_to_slowest", placed.spread.into()),
+        ])
+    });
+    let said = |what: &'static str, level: &'static str, words: String| {
+        row(&[("what", what.into()), ("placement", level.into()), ("verdict", words.into())])
+    };
+    let not =
+        done.not_placed.iter().map(|(level, why)| said("placement", level, format!("not available: {why}")));
+    let advised =
+        done.advised.iter().map(|Advised { level, why }| said("advised placement", level, why.clone()));
+    measured.chain(not).chain(advised).collect()
+}
+
+/// What was measured, for people.
+pub(super) fn table(placed: &[Placed]) -> Table {
+    let mut columns = vec![COLUMNS[0], "clients", "per_s"];
+    columns.extend(&COLUMNS[1..]);
+    let mut table = Table::new(&columns);
+    for placed in placed {
+        table.push(vec![
+            placed.level.into(),
+            placed.clients.into(),
+            placed.tps.into(),
+            placed.p50_us.into(),
+            placed.same_cpu_pct.into(),
+            placed.moves_per_s.into(),
+            placed.spread.into(),
+        ]);
+    }
+    table
+}
+
+/// Which placements there are not, and which is advised.
+pub(super) fn words(done: &Calibrated) -> String {
+    told(&done.not_placed, done.advised.as_ref())
+}
+
+fn told(not_placed: &[(&str, String)], advised: Option<&Advised>) -> String {
+    let mut out = String::new();
+    for (level, why) in not_placed.iter().filter(|_| advised.is_some()) {
+        let _ = writeln!(out, "Placement {level} is not available: {why}.");
+    }
+    match (advised, not_placed) {
+        (Some(Advised { level, why }), _) => {
+            let _ = writeln!(
+                out,
+                "Advised placement: {level}; {why}. Experiments with managed servers take it unless their files say \
+                 otherwise (docs/placement.md)."
+            );
+        }
+        (None, [(_, why), ..]) => {
+            let _ = writeln!(out, "Placement was not measured: {why}.");
+        }
+        (None, []) => {}
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_and_what_there_is_not_are_told() {
+        let advised = Advised { level: "apart", why: "so and so".to_owned() };
+        let awake = [("awake", "no idle class".to_owned())];
+        let words = told(&awake, Some(&advised));
+        assert!(
+            words.starts_with(
+                "Placement awake is not available: no idle class.\nAdvised placement: apart; so"
+            )
+        );
+        let one = ["free", "same"].map(|level| (level, "one CPU".to_owned()));
+        assert_eq!(told(&one, None), "Placement was not measured: one CPU.\n");
+    }
+}
