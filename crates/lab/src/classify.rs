@@ -173,7 +173,9 @@ impl Classified for ManagedError {
             Self::Name(_) | Self::NotFound(_) | Self::NotOurs(_) | Self::OtherVersion { .. } => Class::Usage,
             Self::InUse { .. } => Class::Refused,
             Self::DiskFull { .. } => Class::Io,
-            Self::Init { .. } | Self::Start { .. } | Self::WouldNotStop(_) => Class::Child,
+            Self::Init { .. } | Self::Start { .. } | Self::WouldNotStop(_) | Self::NotClean(_) => {
+                Class::Child
+            }
             Self::Died { .. } => Class::Unreachable,
             Self::MissingExtension { .. } | Self::NoTls(_) => Class::Missing,
             Self::File { source, .. } => of_io(source),

@@ -61,7 +61,9 @@ impl Setup {
     #[must_use]
     pub fn asked(&self) -> String {
         let options = self.options.iter().map(|(option, level)| format!(" {option}={level}"));
-        let at = Some(self.at().to_string()).filter(|at| !at.is_empty()).map(|at| format!(" on {at}"));
+        // The copies of a server hold the same.
+        let at =
+            Some(self.at().template().to_string()).filter(|at| !at.is_empty()).map(|at| format!(" on {at}"));
         std::iter::once(self.workload.clone()).chain(options).chain(at).collect()
     }
 
@@ -98,7 +100,7 @@ pub struct Arm {
 }
 
 /// A level of a factor of one's own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLevel {
     /// Its name.
     pub level: String,
@@ -139,13 +141,24 @@ pub struct At {
     pub version: Option<String>,
     /// Levels of options of the preparation, by their keys (`pgbench.scale`).
     pub data: BTreeMap<String, String>,
+    /// Which copy of it, from 1; `None` for the server itself.
+    pub copy: Option<u32>,
+}
+
+impl At {
+    /// What it is a copy of, or itself.
+    #[must_use]
+    pub fn template(&self) -> Self {
+        Self { copy: None, ..self.clone() }
+    }
 }
 
 impl fmt::Display for At {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let version = self.version.iter().map(|version| format!("version {version}"));
         let data = self.data.iter().map(|(key, level)| format!("{key} {level}"));
-        let words: Vec<String> = self.server.iter().cloned().chain(version).chain(data).collect();
+        let copy = self.copy.iter().map(|number| format!("copy {number}"));
+        let words: Vec<String> = self.server.iter().cloned().chain(version).chain(data).chain(copy).collect();
         out.write_str(&words.join(", "))
     }
 }

@@ -47,8 +47,8 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
     let mut finished = 0;
     // Every named step of a run, in the order they come; each is killed where it stands.
     for step in [
-        "target", "results", "prepare", "guard", "settings", "reset", "warm-up", "measure", "collect",
-        "store", "restore",
+        "target", "results", "prepare", "copy", "start", "guard", "settings", "reset", "warm-up", "measure",
+        "collect", "store", "restore",
     ] {
         let mut running = Watched::start(place.command(["run", "--verbose", file]));
         assert!(running.until(&format!("step: {step}")), "{step} never came:\n{}", running.seen);
@@ -73,6 +73,7 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
         "no half-written settings"
     );
     place.run(["run", file]).expect(64).says(&["finished", "--again"]);
+    assert_eq!(place.clusters(), ["tiny"], "no copy is left of what is finished");
 
     // More rounds extend it; another change is another experiment.
     place.write("small.toml", MANAGED.replace("rounds = 2", "rounds = 4"));
@@ -311,16 +312,18 @@ fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
         let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
         assert!(running.until("step: store") && running.until("step: measure"), "{}", running.seen);
         let status = place.run(["target", "status", "--format", "csv"]).expect(0).stdout;
+        // The base arm is first in the first round, on the first copy.
         let server: u32 = status
             .lines()
-            .nth(1)
+            .find(|line| line.starts_with("tiny.1,"))
             .and_then(|line| line.split(',').find_map(|cell| cell.parse().ok()))
             .expect("a pid");
         signal(server, how);
         let (status, stderr) = running.end();
         assert!(matches!(status.code(), Some(66 | 71)), "{stderr}");
         assert!(stderr.contains("error:") && stderr.contains("server"), "{stderr}");
-        assert!(stderr.contains("tiny/server.log"), "{how}: {stderr}");
+        assert!(stderr.contains("tiny.1/server.log"), "{how}: {stderr}");
+        assert!(place.home().join("clusters/tiny.1/server.log").exists(), "it is there to be read");
         place.wait_until_quiet(Duration::from_secs(10));
     }
     assert_eq!(place.sql("select count(*) > 0 from v_run where kind = 'client'"), "1");

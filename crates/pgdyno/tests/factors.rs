@@ -99,6 +99,9 @@ fn an_index_is_a_factor_and_is_gone_afterwards() {
 fn what_was_left_on_a_private_server_is_undone_also_when_its_port_changed() {
     let place = Place::new();
     let file = index(&place, "managed = { name = \"moved\" }");
+    // With another factor of one's own beside it, one server does for both arms.
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text + "[change.beside.as_it_is]\ncheck = \"SELECT true\"\n").unwrap();
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
     for _ in 0..2 {
         assert!(running.until("step: measure"), "{}", running.seen);
@@ -323,8 +326,8 @@ fn mistakes_in_factors_are_one_message_with_their_line() {
         .replace("[compare]", "[pooler.bouncer]\npool_mode = \"transaction\"\npool_size = 2\n[compare]");
     for Mistake { right, wrong, at, says } in [
         Mistake {
-            right: "undo = \"DROP INDEX IF EXISTS public.t_x\"\n",
-            wrong: "",
+            right: "do = \"CREATE INDEX t_x ON public.t (x)\"\nundo = \"DROP INDEX IF EXISTS public.t_x\"\n",
+            wrong: "do = { command = \"true\" }\n",
             at: "[change.index.with]",
             says: &["has no undo", "DROP INDEX IF EXISTS"],
         },

@@ -220,4 +220,6 @@ impl RunEvent {
     pub const OTHER_ANSWERS: &'static str = "other answers";
     /// Kind of the event that says that an arm did not ask for what was chosen from the base's data.
     pub const OWN_CHOICE: &'static str = "own choice";
+    /// Kind of the event that says which of several servers a run was done on, such as a copy.
+    pub const SERVER: &'static str = "server";
 }

@@ -72,17 +72,34 @@ impl Target {
         let cluster = Cluster::ensure(home, name, options, watchdog, stop)?;
         let mut recovered = url::recover_earlier(home, watchdog);
         recovered.extend(journal::recover_private(&cluster, watchdog)?);
-        let place = cluster.place("postgres");
-        let config = cluster.config()?;
-        let journal =
-            Journal::at(cluster.journal(), &config.redacted(), Access::to(&place, &config), watchdog);
-        let server = Server::Managed(Box::new(cluster));
-        let mut target = Self::over(server, MANAGED_DATABASE, Some(journal), recovered);
+        let mut target = Self::ours(cluster, recovered, watchdog)?;
         target.ensure_database(MANAGED_DATABASE)?;
         for extension in extensions {
             target.ensure_extension(extension)?;
         }
         Ok(target)
+    }
+
+    /// A running copy of a managed server; see [`Cluster::copy`].
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn copied(
+        mut copy: Cluster,
+        options: &managed::Options,
+        watchdog: &Watchdog,
+    ) -> Result<Self, TargetError> {
+        copy.start_copy(options)?;
+        Self::ours(copy, Vec::new(), watchdog)
+    }
+
+    fn ours(cluster: Cluster, recovered: Vec<Recovered>, watchdog: &Watchdog) -> Result<Self, TargetError> {
+        let place = cluster.place("postgres");
+        let config = cluster.config()?;
+        let journal =
+            Journal::at(cluster.journal(), &config.redacted(), Access::to(&place, &config), watchdog);
+        let server = Server::Managed(Box::new(cluster));
+        Ok(Self::over(server, MANAGED_DATABASE, Some(journal), recovered))
     }
 
     /// A server by connection string; see [`UrlServer::open`].
@@ -266,9 +283,21 @@ impl Target {
     /// # Errors
     /// When they are not in force afterwards; the server is then back at its own.
     pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, SettingsError> {
+        self.bring(wanted, false)
+    }
+
+    /// The same by a new start of a managed server, whether they need one or not.
+    ///
+    /// # Errors
+    /// As [`Target::apply`].
+    pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, SettingsError> {
+        self.bring(wanted, true)
+    }
+
+    fn bring(&mut self, wanted: &Wanted, anew: bool) -> Result<&Applied, SettingsError> {
         self.applied = Applied::default();
         self.applied = match &mut self.server {
-            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted)?,
+            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, anew)?,
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
                 put_settings_back(self.journal.as_mut(), &place)?;
@@ -303,12 +332,13 @@ impl Target {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
             return Ok(seen.transpose().map(|_| Outcome::default())?);
         }
+        let for_good = change.undo.is_none() || options.thrown_away;
         let environment = self.command_environment(options.folder.clone());
         let Some(journal) = &mut self.journal else {
             return Err(ChangeError::NotAllowed { what: change.words() }.into());
         };
         let place = plain_place(&self.server, &self.database);
-        if change.undo.is_none() {
+        if for_good {
             return Ok(journal.make_for_good(&place, change, &environment, options.bound)?);
         }
         let mut control = Control::open(&place, Some(CONNECTING))?;
@@ -367,6 +397,20 @@ impl Target {
             }
         }?;
         undone.map(|_| effort)
+    }
+
+    /// Stops a copy and removes it; changes of one's own that have an undo are undone before, for what they did elsewhere.
+    /// Other servers are let go of.
+    ///
+    /// # Errors
+    /// When a change cannot be undone, or the copy not be removed; it then stays.
+    pub fn throw_away(mut self) -> Result<(), TargetError> {
+        self.undo().map_err(TargetError::from)?;
+        self.changed = false;
+        match &mut self.server {
+            Server::Managed(cluster) if cluster.is_copy() => Ok(cluster.remove()?),
+            _ => Ok(()),
+        }
     }
 
     /// What was put back on servers that an earlier, killed pgdyno had changed, or is still to be.

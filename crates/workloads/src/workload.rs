@@ -113,6 +113,11 @@ pub trait ClientWorkload: Send {
         Carried::default()
     }
 
+    /// Whether its transactions change data, as far as can be known without asking a server.
+    fn writes(&self) -> bool {
+        false
+    }
+
     /// Whether it was said that nothing may come back.
     fn may_be_empty(&self) -> bool {
         false

@@ -76,7 +76,7 @@ struct Looked<'a> {
 impl Looked<'_> {
     fn not_run(&mut self, run: &PlannedRun) -> Option<NotRun> {
         let setup = self.plan.setup(run);
-        let at = setup.at();
+        let at = setup.at().template();
         if let Some(why) = self.without_server(&at) {
             return Some(NotRun { what: at.to_string(), why });
         }

@@ -4,30 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use record::{Run, RunEvent, RunKey, RunKind, Validity};
-use results::{Finished, Store};
+use results::Finished;
 use target::Stop;
-use target::settings::journal::ServerId;
 use workloads::Sampled;
 
-use super::arms::check_arms;
 use super::placed::placed;
-use super::stored_arms::arms;
-use super::{Options, Outcome, Stored, changes, other_name};
+use super::{Outcome, Stored};
 use crate::classify::advice;
 use crate::error::{Class, LabError};
 use crate::experiment::{ExperimentFile, without_secrets};
-use crate::jobs::prepare;
+use crate::jobs::Prepared;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::{Plan, PlannedRun};
 use crate::runner::{
-    Care, LabEvent, Pace, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, changed_data,
-    is_as_it_was,
+    Care, LabEvent, Pace, Progress, Ready, Results, Runner, Stage, Step, Tell, changed_data,
 };
 use crate::setup::{At, Setup};
 use crate::strategies::list::List;
 use crate::strategies::{Aside, Block, Done, Next, Strategy};
-use crate::target_spec::needs_undo;
 
 /// An experiment under way.
 pub(super) struct Experiment<'a> {
@@ -40,6 +35,10 @@ pub(super) struct Experiment<'a> {
     done: Vec<Done>,
     /// Of these, the ones of earlier invocations.
     before: usize,
+    /// The round that is on; 0 before the first.
+    round: u32,
+    /// The copy that is at work while the others rest.
+    alone: Option<At>,
     /// Stored runs that are to be measured again.
     marked: BTreeSet<i64>,
     /// What is to be known of an arm before its figures: by what it asks for, and its name.
@@ -52,47 +51,16 @@ pub(super) struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// Opens servers and results.
-    pub(super) fn open(
+    /// On servers that are open and prepared.
+    pub(super) fn begin(
         file: &'a ExperimentFile,
         stored: &'a Stored,
-        store: Store,
-        options: &Options,
-        mut progress: &'a mut dyn Progress,
+        stages: Vec<(At, Stage)>,
+        results: Results,
+        progress: &'a mut dyn Progress,
         stop: &'a Stop,
-    ) -> Result<Self, LabError> {
+    ) -> Self {
         let plan = &stored.plan;
-        progress.step(Step::Target, "make, start or reach the servers");
-        let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
-        let sets = sets || !plan.content.named.changes.is_empty();
-        let mut stages = Vec::new();
-        for at in plan.sites() {
-            let spec = file.with_its_password(plan.content.target(&at));
-            let programs = (options.pg_bin.clone(), plan.widest_way());
-            let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop)?;
-            is_as_it_was(&stage)?;
-            stage.makes_changes(file.folder(), needs_undo(&spec));
-            progress.note(stage.target.redacted());
-            are_two_servers(&mut stages, &at, &mut stage)?;
-            stages.push((at, stage));
-        }
-        let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
-        let surroundings = Surroundings::of(first)?;
-        let targets = targets(&stages)?;
-        if let Some(chosen) = &plan.placement {
-            progress.note(format!("{}; {}", chosen.words(), chosen.why));
-        }
-        progress.step(Step::Results, format!("{}", options.results.display()));
-        if let Some((last, changes)) = changes(&store, plan) {
-            progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
-        }
-        if let Some(name) = other_name(&store, stored)? {
-            progress.note(format!(
-                "the same experiment as {name}: it goes on, under that name and with that question"
-            ));
-        }
-        let at = (record_of(file, plan, arms(plan, &targets, stop)?), surroundings);
-        let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
         let planned: BTreeSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
         let done = stored.finished.iter().filter(|key| planned.contains(key)).map(|key| Done {
             run: Run::new(RunKind::Client, key.clone()),
@@ -100,7 +68,7 @@ impl<'a> Experiment<'a> {
             number: 0,
         });
         let done: Vec<Done> = done.collect();
-        Ok(Self {
+        Self {
             pace: Pace::of(plan),
             runner: Runner::new(stages, progress, stop),
             before: done.len(),
@@ -108,15 +76,35 @@ impl<'a> Experiment<'a> {
             plan,
             results,
             done,
+            round: 0,
+            alone: None,
             marked: BTreeSet::new(),
             remarks: BTreeMap::new(),
-            again: options.again,
+            again: stored.again,
             waiting: Vec::new(),
             advice: "",
-        })
+        }
     }
 
-    /// Prepares, guards, and does every run that is not stored.
+    /// Stores the jobs of the preparation; one done in an earlier invocation is in the experiment already.
+    pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), LabError> {
+        let stored = self.results.finished()?;
+        for (at, jobs) in jobs {
+            for (sequence, job) in jobs.iter().enumerate() {
+                let name = match at.to_string() {
+                    only if only.is_empty() => job.name.clone(),
+                    at => format!("{} on {at}", job.name),
+                };
+                let known = stored.iter().any(|key| key.round == 0 && key.workload == name);
+                if !known || !job.reused {
+                    self.results.keep(&mut [job.record.to_run(&name, sequence as u32, job.reused)])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Guards, and does every run that is not stored.
     pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
         let list = List::new(self.plan);
         let result = self.all(&list).map_err(|error| self.runner.explain(placed(self.file, error)));
@@ -158,15 +146,6 @@ impl<'a> Experiment<'a> {
     }
 
     fn all(&mut self, list: &List<'_>) -> Result<(), LabError> {
-        let sites = self.plan.sites();
-        for at in &sites {
-            let (control, means) = self.runner.stage(at)?.control_and_means()?;
-            // Before anything is prepared, and not before the second arm.
-            check_arms(self.file, self.plan, control, means)?;
-        }
-        for at in &sites {
-            self.prepare(at)?;
-        }
         self.guard(list)?;
         if list.left(&self.done).iter().any(|run| run.rate.is_some()) {
             judge_by_host(&mut self.runner, self.plan.seed);
@@ -180,24 +159,6 @@ impl<'a> Experiment<'a> {
         while let Some(block) = list.next(&self.done) {
             if self.runner.stop().soon() || !self.block(list, &block)? {
                 break;
-            }
-        }
-        Ok(())
-    }
-
-    fn prepare(&mut self, at: &At) -> Result<(), LabError> {
-        let (stage, progress, stop) = self.runner.on_stage(at)?;
-        let jobs = prepare(stage, self.plan.content.preparation(at), true, progress, stop)?;
-        let stored = self.results.finished()?;
-        for (sequence, job) in jobs.iter().enumerate() {
-            // A job done in an earlier invocation is in the experiment already.
-            let name = match at.to_string() {
-                only if only.is_empty() => job.name.clone(),
-                at => format!("{} on {at}", job.name),
-            };
-            let known = stored.iter().any(|key| key.round == 0 && key.workload == name);
-            if !known || !job.reused {
-                self.results.keep(&mut [job.record.to_run(&name, sequence as u32, job.reused)])?;
             }
         }
         Ok(())
@@ -313,6 +274,7 @@ impl<'a> Experiment<'a> {
         let mut finished = Vec::with_capacity(block.runs.len());
         let mut causes = Vec::with_capacity(block.runs.len());
         let stop = self.runner.stop();
+        self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
         // Once one of them is measured, one press lets all of them come to their end: a part would not be kept.
         let mut begun = None;
         for (position, next) in block.runs.iter().enumerate() {
@@ -353,10 +315,31 @@ impl<'a> Experiment<'a> {
         Ok(true)
     }
 
+    /// Copies are started anew each round; all are at work, but for a run that is to be alone.
+    fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), LabError> {
+        if self.plan.copies().is_none() {
+            return Ok(());
+        }
+        if self.round != run.round {
+            self.runner.start_anew();
+            (self.round, self.alone) = (run.round, None);
+            self.runner.wake_all()?;
+        }
+        let alone = self.plan.runs_alone(run).then(|| setup.at());
+        if self.alone == alone {
+            return Ok(());
+        }
+        self.alone.clone_from(&alone);
+        match alone {
+            Some(at) => self.runner.leave_alone(&at),
+            None => self.runner.wake_all(),
+        }
+    }
+
     fn tell_started(&mut self, list: &List<'_>, block: &Block, position: usize) {
         let Next { what, number, takes, .. } = &block.runs[position];
         let after = list.left(&self.done);
-        let next = after.iter().skip(position + 1).map(|run| run.words()).next();
+        let next = after.iter().skip(position + 1).map(|run| self.plan.words_of(run)).next();
         let left = self.left(list, &block.runs[..position]);
         self.runner.progress.event(LabEvent::RunStarted {
             number: *number,
@@ -397,6 +380,9 @@ impl<'a> Experiment<'a> {
         let over: BTreeSet<u32> = over.iter().map(|next| next.run.sequence).collect();
         let left = list.left(&self.done);
         let left: Vec<_> = left.into_iter().filter(|run| !over.contains(&run.sequence)).collect();
+        if self.plan.copies().is_some() {
+            return self.pace.left(left.len(), self.plan.starts(&left));
+        }
         let mut switches = 0;
         let mut state = None;
         for run in left.iter().filter(|run| !run.beside) {
@@ -407,33 +393,12 @@ impl<'a> Experiment<'a> {
         self.pace.left(left.len(), switches)
     }
 
-    /// Puts settings back and stops what was started.
-    pub(super) fn close(self) -> Result<(), LabError> {
+    /// Puts settings back and stops what was started; copies stay where the experiment `goes_on` another time.
+    pub(super) fn close(mut self, goes_on: bool) -> Result<(), LabError> {
         let file = self.file;
-        self.runner.close().map_err(|error| placed(file, error))
+        let removed = if goes_on { Ok(()) } else { self.runner.remove_copies() };
+        self.runner.close().and(removed).map_err(|error| placed(file, error))
     }
-}
-
-fn nothing_to_run() -> LabError {
-    LabError::failed(Class::Missing, "nothing of it can be run here", "see above why")
-}
-
-/// Two names that lead to one server would be compared with themselves.
-fn are_two_servers(others: &mut [(At, Stage)], at: &At, stage: &mut Stage) -> Result<(), LabError> {
-    let own = ServerId::ask(stage.control()?)?;
-    for (other, opened) in others {
-        if ServerId::ask(opened.control()?)?.is(&own) {
-            let what = format!("{other} and {at} are one server, by its system identifier");
-            return Err(LabError::failed(Class::BadInput, what, "name two servers"));
-        }
-    }
-    Ok(())
-}
-
-/// What is measured where.
-fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, record::Target>, LabError> {
-    let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
-    stages.iter().map(target).collect()
 }
 
 /// A run without what only the file keeps.
@@ -444,7 +409,7 @@ fn light(mut run: Run) -> Run {
 }
 
 /// The experiment as it is stored.
-fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<record::Arm>) -> record::Experiment {
+pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<record::Arm>) -> record::Experiment {
     let compare = plan.content.compare.as_ref();
     record::Experiment {
         hash: plan.hash(),
@@ -453,7 +418,7 @@ fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<record::Arm>) -> reco
         file_text: file.text.clone(),
         plan_json: without_secrets(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
         seed: plan.seed,
-        order_scheme: plan.content.scheme.into(),
+        order_scheme: plan.scheme().into(),
         rounds: plan.rounds,
         compare_factor: compare.map(|compare| compare.factor.clone()),
         base: compare.map(|compare| compare.base.clone()),

@@ -6,9 +6,11 @@
 mod arms;
 mod available;
 mod carry_out;
+mod ground;
 mod look;
 mod placed;
 mod placement;
+mod room;
 mod stored_arms;
 
 use std::path::PathBuf;
@@ -17,14 +19,17 @@ use results::{ExperimentId, Store};
 use target::Stop;
 
 pub use self::available::leave_out;
-use self::carry_out::Experiment;
+use self::carry_out::{Experiment, record_of};
+use self::ground::Ground;
+pub use self::ground::look_for_room;
 pub use self::look::{Looked, look};
 pub use self::placement::choose_placement;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, diff};
-use crate::runner::Progress;
+use crate::plan::{Plan, Standing, diff};
+use crate::runner::{LabEvent, Progress, Results};
 use record::RunKey;
+use serde_json::Value;
 
 /// How an experiment is carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,11 +70,24 @@ pub fn run(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Outcome, LabError> {
-    let store = Store::create_or_open(&options.results)?;
+    let mut store = Store::create_or_open(&options.results)?;
     let stored = stored(&store, plan, options)?;
-    let mut experiment = explain(stop, Experiment::open(file, &stored, store, options, progress, stop))?;
-    let result = experiment.carry_out();
-    let closed = experiment.close();
+    let ground = explain(stop, Ground::lay(file, stored, &mut store, options, progress, stop))?;
+    let Ground { stored, stages, templates, jobs, surroundings, targets } = ground;
+    let arms = stored_arms::arms(&stored.plan, &targets, stop)?;
+    let at = (record_of(file, &stored.plan, arms), surroundings);
+    let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
+    let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop);
+    let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
+    // What waits for somebody to look may do so because of what is in the copies.
+    let goes_on = matches!(&result, Err(error) if !matches!(error, LabError::SetAside { .. }));
+    let closed = experiment.close(goes_on);
+    drop(templates);
+    if goes_on && stored.plan.copies().is_some() {
+        let text = "the copies that arms stood on stay, for the same command to go on with; without it they go with: \
+                    pgdyno target destroy NAME";
+        progress.event(LabEvent::Note { text: text.to_owned() });
+    }
     let outcome = result?;
     closed?;
     Ok(outcome)
@@ -78,6 +96,10 @@ pub fn run(
 /// A plan with the randomness it began with, and what is stored of it already.
 struct Stored {
     plan: Plan,
+    /// Where arms would stand if it began now.
+    wanted: Option<Standing>,
+    /// Whether a finished one is measured again.
+    again: bool,
     known: Option<ExperimentId>,
     finished: Vec<RunKey>,
 }
@@ -92,18 +114,31 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
     if options.again {
         let repetition = store.experiments()?.iter().filter(|known| known.hash == hash).count();
         let plan = plan.repeated(repetition as u64);
-        return Ok(Stored { plan, known: None, finished: Vec::new() });
+        let wanted = plan.standing.clone();
+        return Ok(Stored { plan, wanted, again: options.again, known: None, finished: Vec::new() });
     }
+    let wanted = plan.standing.clone();
     let Some(id) = store.newest_with_hash(&hash)? else {
-        return Ok(Stored { plan, known: None, finished: Vec::new() });
+        return Ok(Stored { plan, wanted, again: options.again, known: None, finished: Vec::new() });
     };
-    let plan = plan.with_seed(store.experiment(id)?.experiment.seed);
+    let begun = store.experiment(id)?.experiment;
+    // Where its arms stand was decided when it began.
+    let plan = plan.with_seed(begun.seed).standing_so(standing_of(&begun.plan_json));
     let finished = store.finished_runs(id)?;
     if plan.remaining(&finished).is_empty() {
         let results = options.results.clone();
+        if plan.copies().is_some() {
+            ground::remove_left(&plan)?;
+        }
         return Err(LabError::Finished { name: plan.name, runs: plan.runs.len(), results });
     }
-    Ok(Stored { plan, known: Some(id), finished })
+    Ok(Stored { plan, wanted, again: options.again, known: Some(id), finished })
+}
+
+/// Where the arms of a stored plan stand; as ever in one of an earlier build.
+fn standing_of(plan_json: &str) -> Option<Standing> {
+    let plan: Value = serde_json::from_str(plan_json).ok()?;
+    serde_json::from_value(plan.get("standing")?.clone()).ok()
 }
 
 /// Name and number of the experiment that goes on, where it was begun under another name.

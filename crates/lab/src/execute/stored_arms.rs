@@ -55,7 +55,7 @@ fn arm(
         settings.insert("pool_size".to_owned(), options.pool_size.to_string());
         settings.extend(options.settings.clone());
     }
-    let at = setup.map(|setup| setup.at()).filter(|at| *at != At::default());
+    let at = setup.map(|setup| setup.at().template()).filter(|at| *at != At::default());
     let target = at.and_then(|at| targets.get(&at).cloned());
     Ok(record::Arm { settings, unsafe_settings: Vec::new(), target, name })
 }

@@ -11,6 +11,7 @@ use super::problem::suggestion;
 use crate::factors::{SETTINGS, factor, ways};
 use crate::target_spec::{TargetSpec, needs_undo};
 use crate::words::count;
+use target::change::Change;
 use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
 
 /// Notes everything in `file` that contradicts something else in it.
@@ -185,7 +186,7 @@ fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
 
 /// Changes can be undone, and those of a server that is not ours are allowed.
 fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
-    if file.targets().any(needs_undo) {
+    if file.targets().any(needs_undo) && !are_made_on_copies(file) {
         let levels =
             |(name, levels)| BTreeMap::iter(levels).map(move |(level, change)| (name, level, change));
         for (name, level, change) in file.named.changes.iter().flat_map(levels) {
@@ -205,6 +206,15 @@ fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
             document.wrong_key(&["change", name, level], message, Some(hint));
         }
     }
+}
+
+/// Whether arms are changes on copies that are thrown away, if there is room for them: nobody undoes anything there.
+fn are_made_on_copies(file: &ExperimentFile) -> bool {
+    let changes = &file.named.changes;
+    let compared = file.compare.as_ref().is_some_and(|compare| changes.contains_key(&compare.factor));
+    let ours = file.targets().all(|spec| matches!(spec, TargetSpec::Managed { .. }));
+    let command = |change: &Change| matches!(change.do_, Some(target::change::Step::Command(_)));
+    compared && ours && changes.len() == 1 && !changes.values().flat_map(BTreeMap::values).any(command)
 }
 
 /// A server given by URL is reached as that says.

@@ -5,4 +5,4 @@ mod prepare;
 mod programs;
 
 pub use initialize::initialize;
-pub(crate) use prepare::prepare;
+pub(crate) use prepare::{Done as Prepared, prepare};

@@ -31,7 +31,11 @@ impl Plan {
     pub fn estimate(&self) -> Estimate {
         let per_run =
             self.content.measure.warmup_s + self.content.measure.duration_s + self.content.around_run_s();
-        let restarts = if self.content.restarts() { self.switches() } else { 0 };
+        let restarts = match self.copies() {
+            Some(_) => self.starts(&self.runs.iter().collect::<Vec<_>>()),
+            None if self.content.restarts() => self.switches(),
+            None => 0,
+        };
         let no_warmup =
             self.runs.iter().map(|run| self.content.measure.warmup_s - self.content.warmup_of(run));
         let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S - no_warmup.sum::<f64>();
@@ -45,12 +49,17 @@ impl Plan {
     /// What is said where even the shortest runs take more time than the file allows; `None` where they fit.
     #[must_use]
     pub fn over_budget(&self, file: &ExperimentFile) -> Option<String> {
-        let DurationSpec::Sized { budget, .. } = file.measure.duration else { return None };
+        let DurationSpec::Sized { budget, from, .. } = file.measure.duration else { return None };
         let total = self.estimate().total;
         // The estimate is no promise either.
         (total.as_secs_f64() > 1.05 * budget.as_secs_f64()).then(|| {
             let [total, budget] = [total, budget].map(crate::words::duration);
-            format!("measure.budget is {budget}, but with the shortest runs allowed it takes about {total}: fewer rounds or levels, or a shorter duration.from")
+            // Runs are sized for one server: their length is the same wherever arms stand.
+            let with = match self.content.measure.duration_s > from.as_secs_f64() {
+                true => "every server started anew each round",
+                false => "the shortest runs allowed",
+            };
+            format!("measure.budget is {budget}, but with {with} it takes about {total}: fewer rounds or levels, or a shorter duration.from")
         })
     }
 

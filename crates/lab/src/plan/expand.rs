@@ -8,11 +8,11 @@ use workloads::{Preparation, Spec};
 
 use super::cost::sized;
 use super::inputs::fingerprint;
-use super::order::{Scheme, derive, runs};
+use super::order::{derive, runs};
 use super::restarts::arms_need_restart;
 use super::{
     Beside, Content, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun,
-    PlannedWorkload,
+    PlannedWorkload, Scheme, Standing,
 };
 use crate::error::{Class, LabError};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
@@ -33,7 +33,7 @@ impl Plan {
         let mut content = content(file, machine)?;
         let rounds = file.measure.rounds;
         if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
-            let all = runs(&content, 0, rounds).map_err(wrong)?.len();
+            let all = runs(&content, 0, rounds, None).map_err(wrong)?.len();
             let arms = content.arms.len().saturating_sub(1);
             let restarts = if content.restarts() { rounds as usize * arms + 1 } else { 0 };
             content.measure.duration_s = sized(
@@ -45,6 +45,7 @@ impl Plan {
                 to.as_secs_f64(),
             );
         }
+        let standing = Standing::wanted(&content, |name| writes(file, name));
         let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &content.hash()]));
         Ok(Self {
             name: file.name.clone(),
@@ -52,7 +53,8 @@ impl Plan {
             taste: file.taste.clone(),
             rounds,
             seed,
-            runs: runs(&content, seed, rounds).map_err(wrong)?,
+            runs: runs(&content, seed, rounds, standing.as_ref()).map_err(wrong)?,
+            standing,
             not_run: Vec::new(),
             placement: None,
             content,
@@ -64,10 +66,17 @@ impl Plan {
     pub fn with_seed(mut self, seed: u64) -> Self {
         if seed != self.seed {
             self.seed = seed;
-            let planned: BTreeSet<RunKey> = self.runs.iter().map(PlannedRun::key).collect();
-            self.runs = runs(&self.content, seed, self.rounds).expect("planned once already");
-            self.keep(|run| planned.contains(&run.key()));
+            self = self.ordered_anew();
         }
+        self
+    }
+
+    /// The runs in the order of its seed, and of where its arms stand.
+    pub(super) fn ordered_anew(mut self) -> Self {
+        let planned: BTreeSet<RunKey> = self.runs.iter().map(PlannedRun::key).collect();
+        let again = runs(&self.content, self.seed, self.rounds, self.standing.as_ref());
+        self.runs = again.expect("planned once already");
+        self.keep(|run| planned.contains(&run.key()));
         self
     }
 
@@ -201,6 +210,12 @@ fn workloads(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedWorkload>,
         planned.insert(name.to_owned(), planned_workload(file, name, &workload.spec)?);
     }
     Ok(planned)
+}
+
+/// Whether a workload changes data.
+fn writes(file: &ExperimentFile, name: &str) -> bool {
+    let opened = file.workload(name).and_then(|workload| workload.spec.open(file.folder()).ok());
+    opened.is_some_and(|workload| workload.writes())
 }
 
 fn planned_workload(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<PlannedWorkload, LabError> {

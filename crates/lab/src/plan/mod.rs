@@ -11,7 +11,9 @@ mod identity;
 mod inputs;
 mod order;
 mod restarts;
+mod scheme;
 mod setups;
+mod sides;
 mod table;
 
 use std::collections::BTreeMap;
@@ -25,7 +27,8 @@ use workloads::{Preparation, Spec};
 pub use cost::Estimate;
 pub(crate) use cost::RESTART_S;
 pub use difference::diff;
-pub use order::Scheme;
+pub use scheme::Scheme;
+pub use sides::{Copies, Standing};
 
 use crate::experiment::CellOrder;
 use crate::factors::with_options;
@@ -50,6 +53,9 @@ pub struct Plan {
     pub content: Content,
     /// Every run, in order.
     pub runs: Vec<PlannedRun>,
+    /// Where arms stand, where they could stand side by side; not part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
     /// What cannot be had here, and so is not run; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,

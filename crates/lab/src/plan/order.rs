@@ -1,33 +1,10 @@
 //! The order of runs: rounds, cells in random order, arms next to each other and alternating.
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::cells::{Cell, label};
-use super::{Content, PlannedRun};
+use super::{Content, PlannedRun, Standing};
 use crate::experiment::CellOrder;
-
-/// How the arms are interleaved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheme {
-    /// Nothing is compared.
-    Single,
-    /// The arms of a cell run next to each other: AB in odd rounds, BA in even ones.
-    Pairs,
-    /// Switching arms takes a restart: all cells in A, then all in B; the next round B, then A.
-    HalfRounds,
-}
-
-impl From<Scheme> for record::OrderScheme {
-    fn from(scheme: Scheme) -> Self {
-        match scheme {
-            Scheme::Single => Self::Single,
-            Scheme::Pairs => Self::Pairs,
-            Scheme::HalfRounds => Self::HalfRounds,
-        }
-    }
-}
 
 /// A number made from a seed and the names of what it is for: equal names, equal numbers. 63 bits, so that it
 /// fits a signed integer of the results file.
@@ -47,9 +24,14 @@ pub(super) fn derive(seed: u64, names: &[&str]) -> u64 {
 ///
 /// # Errors
 /// In words, when a level is none of its factor.
-pub(super) fn runs(content: &Content, seed: u64, rounds: u32) -> Result<Vec<PlannedRun>, String> {
+pub(super) fn runs(
+    content: &Content,
+    seed: u64,
+    rounds: u32,
+    standing: Option<&Standing>,
+) -> Result<Vec<PlannedRun>, String> {
     let (cells, beside) = (content.grid(), content.cells_beside());
-    let mut list = List { content, seed, runs: Vec::new() };
+    let mut list = List { content, standing, seed, runs: Vec::new() };
     for round in 1..=rounds {
         list.add_round(round, &content.ordered(&cells, seed, round))?;
         for cell in content.ordered(&beside, seed, round) {
@@ -85,6 +67,7 @@ impl Content {
 
 struct List<'a> {
     content: &'a Content,
+    standing: Option<&'a Standing>,
     seed: u64,
     runs: Vec<PlannedRun>,
 }
@@ -96,20 +79,16 @@ impl List<'_> {
             arms.reverse();
         }
         let arms: Vec<_> = arms.iter().map(Option::as_deref).zip(1..).collect();
-        match self.content.scheme {
-            Scheme::HalfRounds => {
-                for (arm, position) in arms {
-                    for cell in cells {
-                        self.add(round, cell, arm, position, false)?;
-                    }
-                }
+        let together = |cell: &&&Cell| self.content.together(cell, self.standing);
+        let (pairs, apart): (Vec<_>, Vec<_>) = cells.iter().partition(together);
+        for cell in pairs {
+            for (arm, position) in &arms {
+                self.add(round, cell, *arm, *position, false)?;
             }
-            Scheme::Pairs | Scheme::Single => {
-                for cell in cells {
-                    for (arm, position) in &arms {
-                        self.add(round, cell, *arm, *position, false)?;
-                    }
-                }
+        }
+        for (arm, position) in arms {
+            for cell in &apart {
+                self.add(round, cell, arm, position, false)?;
             }
         }
         Ok(())

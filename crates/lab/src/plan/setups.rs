@@ -118,13 +118,13 @@ impl Plan {
         ways.max().unwrap_or(Via::Socket)
     }
 
-    /// The servers that its runs need, that of the base arm first.
+    /// The servers that are opened for its runs, that of the base arm first.
     pub(crate) fn sites(&self) -> Vec<At> {
         let base = self.content.compare.as_ref().map(|compare| &compare.base);
         let mut runs: Vec<&PlannedRun> = self.runs.iter().collect();
         runs.sort_by_key(|run| run.arm.as_ref() != base);
         let mut sites = Vec::new();
-        for at in runs.into_iter().map(|run| self.setup(run).at()) {
+        for at in runs.into_iter().map(|run| self.setup(run).at().template()) {
             if !sites.contains(&at) {
                 sites.push(at);
             }
@@ -166,6 +166,6 @@ impl Plan {
         let changes = setup.changes.or_else(none).filter(|_| !run.beside);
         let chosen = self.placement.as_ref().map(|chosen| chosen.placement.clone());
         let placement = chosen.unwrap_or(setup.placement);
-        Setup { seed: run.seed, arm, changes, placement, ..setup }
+        self.on_its_copy(run, Setup { seed: run.seed, arm, changes, placement, ..setup })
     }
 }

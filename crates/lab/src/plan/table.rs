@@ -6,9 +6,11 @@ use results::{Table, Value};
 
 use super::cost::CACHE;
 use super::restarts::arms_need_restart;
-use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme};
+use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme, Standing};
 use crate::experiment::shown_value;
 use crate::factors::SETTINGS;
+use crate::setup::At;
+use crate::target_spec::TargetSpec;
 
 /// Columns before those of further factors, and behind them.
 const FIRST: [&str; 5] = ["step", "round", "workload", "clients", "rate_per_s"];
@@ -27,12 +29,20 @@ impl Plan {
     #[must_use]
     pub fn table(&self) -> Table {
         let further = self.further_factors();
-        let columns: Vec<&str> = FIRST.into_iter().chain(further.iter().copied()).chain(LAST).collect();
+        let copy = self.copies().map(|_| "copy");
+        let columns = FIRST.into_iter().chain(further.iter().copied()).chain(copy).chain(LAST);
+        let columns: Vec<&str> = columns.collect();
         let mut table = Table::new(&columns);
-        let mut in_force = None;
+        let (mut in_force, mut before) = (None, None);
         for run in &self.runs {
+            if self.begins_anew(before.replace(run), run) {
+                let mut row = vec![Value::Null; columns.len()];
+                (row[0], row[1]) = ("start all anew".into(), run.round.into());
+                table.push(row);
+            }
             let state = self.content.state_of(run);
-            if !run.beside && !state.is_empty() && in_force.as_ref() != Some(&state) {
+            let switches = !run.beside && !state.is_empty() && copy.is_none();
+            if switches && in_force.as_ref() != Some(&state) {
                 table.push(self.switch(run, &state, further.len()));
                 in_force = Some(state);
             }
@@ -51,7 +61,8 @@ impl Plan {
                 self.content.measure.duration_s.into(),
                 run.seed.into(),
             ];
-            table.push(first.into_iter().chain(levels).chain(last).collect());
+            let copy = copy.map(|_| Value::from(self.setup(run).at().copy));
+            table.push(first.into_iter().chain(levels).chain(copy).chain(last).collect());
         }
         table
     }
@@ -112,7 +123,6 @@ impl Plan {
     }
 
     fn target_words(&self) -> String {
-        use crate::target_spec::TargetSpec;
         match &self.content.target {
             TargetSpec::Managed { name, version, extensions, redis, .. } => {
                 let mut words = format!("managed server {name:?}");
@@ -174,7 +184,53 @@ impl Plan {
             .collect()
     }
 
-    fn order_words(&self) -> String {
+    fn is_by_url(&self, at: &At) -> bool {
+        matches!(self.content.target(at), TargetSpec::Url { .. })
+    }
+
+    /// Where arms stand, and why.
+    pub(crate) fn standing_words(&self) -> String {
+        let Some(standing) = &self.standing else { return String::new() };
+        let half = self.content.scheme == Scheme::HalfRounds;
+        match standing {
+            Standing::AsTheyAre { why } if half => format!("half-rounds, on one server: {why}"),
+            Standing::AsTheyAre { why } => {
+                format!("arms on the servers as they were prepared, not on copies: {why}")
+            }
+            Standing::Copies(copies) => {
+                let each = match (copies.each, copies.swapped) {
+                    (1, _) if self.sites().iter().any(|at| self.is_by_url(at)) => {
+                        "each arm on a copy of its server (those by URL as they are, one start of each)"
+                            .to_owned()
+                    }
+                    (1, _) => "each arm on a copy of its server".to_owned(),
+                    (number, true) => format!("on {number} copies, which arms swap every round"),
+                    (number, false) => format!("on {number} copies, each arm on its own"),
+                };
+                let figures = match copies.figures.as_str() {
+                    "" => "if they fit into memory and onto the disk once the data are prepared".to_owned(),
+                    figures => figures.to_owned(),
+                };
+                let apart = match copies.apart.is_empty() {
+                    true => String::new(),
+                    false => format!("; half-rounds for {}: {}", copies.apart.join(", "), copies.why_apart()),
+                };
+                format!("side by side {each}, started anew every round ({figures}){apart}")
+            }
+        }
+    }
+
+    pub(crate) fn order_words(&self) -> String {
+        if self.standing.is_some() {
+            let rounds = crate::words::count(self.rounds as usize, "round");
+            let order = match self.scheme() {
+                Scheme::HalfRounds if self.copies().is_none() => {
+                    "all cells run in one arm and then in the next, the base first in odd rounds"
+                }
+                _ => "the arms of a cell run next to each other, the base first in odd rounds",
+            };
+            return format!("{rounds}; {}; {order}", self.standing_words());
+        }
         let rounds = crate::words::count(self.rounds as usize, "round");
         match self.content.scheme {
             Scheme::Single => format!("{rounds}; nothing is compared"),
@@ -184,8 +240,15 @@ impl Plan {
                 } else {
                     ""
                 };
+                let on = match self.sites() {
+                    sites if sites.len() == 1 => "one server",
+                    sites if sites.iter().any(|at| self.is_by_url(at)) => {
+                        "servers of their own, one start of each (by URL none is started anew)"
+                    }
+                    _ => "servers of their own",
+                };
                 format!(
-                    "{rounds}; the arms of a cell run next to each other, the base first in odd rounds{blocked}"
+                    "{rounds}; the arms of a cell run next to each other on {on}, the base first in odd rounds{blocked}"
                 )
             }
             Scheme::HalfRounds => {

@@ -8,8 +8,9 @@ use record::{Arrivals, Doubt, Promise, Run, Validity};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stats::Histogram;
 
-/// A named step of an experiment. The first four come once (a guard for each workload), the next eight for each run
-/// (settings and changes only when these change, cache only where it is a factor), the last two at the end.
+/// A named step of an experiment. The first six come once (a guard for each workload, copies only where arms stand
+/// side by side), the next eight for each run (settings and changes only when these change, cache only where it is a
+/// factor), the last two at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -19,6 +20,10 @@ pub enum Step {
     Results,
     /// Load the data.
     Prepare,
+    /// Copy a prepared server, for arms that stand side by side.
+    Copy,
+    /// Start such a copy.
+    Start,
     /// See that each workload has what it needs and does something.
     Guard,
     /// Bring the server to the settings of an arm.
@@ -45,10 +50,12 @@ pub enum Step {
 
 impl Step {
     /// All steps in the order they come.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Target,
         Self::Results,
         Self::Prepare,
+        Self::Copy,
+        Self::Start,
         Self::Guard,
         Self::Settings,
         Self::Change,
@@ -69,6 +76,8 @@ impl Step {
             Self::Target => "target",
             Self::Results => "results",
             Self::Prepare => "prepare",
+            Self::Copy => "copy",
+            Self::Start => "start",
             Self::Guard => "guard",
             Self::Settings => "settings",
             Self::Change => "change",

@@ -36,7 +36,7 @@ pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
-pub(crate) use self::stage::{Stage, load_of};
+pub(crate) use self::stage::{Stage, Takes, load_of};
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::{Class, LabError};
 use crate::measure::{Keep, Measured, NotStarted, measure};
@@ -213,7 +213,7 @@ impl<'a> Runner<'a> {
             record.relations = relation_sizes(stage.control()?)?;
         }
         if *at != At::default() {
-            record.events.push(event("server", format!("{at}: {}", stage.target.redacted())));
+            record.events.push(event(RunEvent::SERVER, format!("{at}: {}", stage.target.redacted())));
         }
         Ok(())
     }
@@ -242,19 +242,51 @@ impl<'a> Runner<'a> {
 
     /// Brings the server to the state that a run needs; tells whether it was in another one.
     pub(crate) fn switch_to(&mut self, setup: &Setup) -> Result<bool, LabError> {
+        if let Some(stage) = self.stages.get_mut(&setup.at()) {
+            stage.wake()?;
+        }
         let set = self.set(setup)?;
         Ok(self.change(setup)? || set)
+    }
+
+    /// Has every copy started anew before it is used next: a round begins.
+    pub(crate) fn start_anew(&mut self) {
+        self.stages.values_mut().for_each(Stage::start_anew);
+    }
+
+    /// Lets all copies but one rest, which is started anew: runs that are to be alone begin there.
+    pub(crate) fn leave_alone(&mut self, at: &At) -> Result<(), LabError> {
+        for (other, stage) in &mut self.stages {
+            if other == at { stage.start_alone()? } else { stage.rest()? }
+        }
+        Ok(())
+    }
+
+    /// Wakes all copies.
+    pub(crate) fn wake_all(&mut self) -> Result<(), LabError> {
+        self.stages.values_mut().try_for_each(Stage::wake)
+    }
+
+    /// Removes the copies: nobody goes on with them.
+    pub(crate) fn remove_copies(&mut self) -> Result<(), LabError> {
+        let (copies, others) =
+            std::mem::take(&mut self.stages).into_iter().partition(|(at, _)| at.copy.is_some());
+        self.stages = others;
+        // Each of them, also when one fails.
+        let removed: Vec<_> = BTreeMap::into_values(copies).map(Stage::remove).collect();
+        removed.into_iter().collect()
     }
 
     /// The settings of a run's arm.
     fn set(&mut self, setup: &Setup) -> Result<bool, LabError> {
         let Some(arm) = &setup.arm else { return Ok(false) };
         let (stage, mut progress, _) = self.on_stage(&setup.at())?;
-        if stage.in_force.arm.as_ref() == Some(arm) {
+        if stage.in_force.arm.as_ref() == Some(arm) && !stage.is_to_start_anew() {
             return Ok(false);
         }
         let name = arm.name.clone().unwrap_or_else(|| "the server's own settings".to_owned());
-        progress.step(Step::Settings, name);
+        let on = setup.at().copy.map(|number| format!(", on copy {number}")).unwrap_or_default();
+        progress.step(Step::Settings, format!("{name}{on}"));
         let first = stage.in_force.arm.take().is_none();
         let applied = stage.apply(&arm.settings)?;
         for added in applied.added.iter().filter(|_| first) {

@@ -24,6 +24,7 @@ pub(super) fn bring(
     }
     let standing = standing.unwrap_or_default();
     stage.close_control();
+    stage.begin_for_good()?;
     for (name, own) in standing.iter().rev().filter(|(name, own)| wanted.get(*name) != Some(own)) {
         if own.change.do_.is_some() {
             progress.step(Step::Change, format!("{name} {}: undo", own.level));
@@ -41,11 +42,15 @@ pub(super) fn bring(
         make(stage, name, own, &check)?;
     }
     stage.in_force.changes.get_or_insert_default();
+    stage.end_for_good()?;
     Ok(true)
 }
 
 /// Undoes all of them, the last one first; the first that cannot be undone is told, and the others are undone all the same.
 pub(super) fn undo_all(stage: &mut Stage) -> Result<(), LabError> {
+    if stage.is_for_good() {
+        return Ok(());
+    }
     let standing = stage.in_force.changes.clone().unwrap_or_default();
     let undone: Vec<_> = standing.iter().rev().map(|(name, own)| undo(stage, name, own)).collect();
     undone.into_iter().collect()

@@ -1,5 +1,7 @@
 //! The servers of an experiment, open and ready: PostgreSQL, perhaps a Redis, and a control connection.
 
+mod copies;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -17,13 +19,16 @@ use target::change;
 use target::child::{Account, Watchdog};
 use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
-use target::managed::{Choice, Options as ManagedOptions, Via};
+use target::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
 use target::placement::Placed;
 use target::pooler::{self, Pooler};
 use target::redis::{self, Redis, RedisControl};
 use target::settings::journal::Recovered;
 use target::settings::{Applied, Means, Wanted, changed, recorded};
 use target::url::Rights;
+
+use self::copies::CopyInUse;
+pub(crate) use self::copies::Takes;
 
 /// How long a server may take to be gone after its connections broke.
 const DYING: std::time::Duration = std::time::Duration::from_secs(1);
@@ -38,6 +43,8 @@ pub(crate) struct Stage {
     pooler: Option<InUse>,
     /// What the runner brought it to.
     pub(super) in_force: InForce,
+    /// Where it is a copy of another one.
+    copy: Option<CopyInUse>,
     /// How one's own changes are made.
     pub(super) making: change::Options,
     control: Option<Control>,
@@ -123,6 +130,7 @@ impl Stage {
         // What killed pgdynos left, and their watchdogs with them.
         redis::remove_dead(&home);
         pooler::remove_dead(&home);
+        stop_orphans(&home);
         remove_empty_socket_folders();
         match spec {
             TargetSpec::Managed { name, version, extensions, redis, bin } => {
@@ -141,6 +149,7 @@ impl Stage {
                     redis_place,
                     pooler: None,
                     in_force: InForce::default(),
+                    copy: None,
                     making: change::Options::default(),
                     control: None,
                     recorded: Vec::new(),
@@ -158,6 +167,7 @@ impl Stage {
                     redis_place,
                     pooler: None,
                     in_force: InForce::default(),
+                    copy: None,
                     making: change::Options::default(),
                     control: None,
                     recorded: Vec::new(),
@@ -292,7 +302,7 @@ impl Stage {
         }
         let members = [
             self.target.postmaster(),
-            self.redis.as_ref().map(Redis::pid),
+            self.redis.as_ref().map(Redis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis)),
             self.pooler.as_ref().map(|used| used.pooler.pid()),
         ];
         let roots: Vec<u32> = members.into_iter().flatten().collect();
@@ -305,7 +315,9 @@ impl Stage {
         self.recorded.clear();
         // It passes on the settings that it was started with.
         self.pooler = None;
-        Ok(self.target.apply(settings)?.clone())
+        let anew = self.take_anew();
+        let applied = if anew { self.target.apply_anew(settings) } else { self.target.apply(settings) };
+        Ok(applied?.clone())
     }
 
     /// How changes of one's own are made there: commands start in this folder, and an undo may be asked for.
@@ -322,6 +334,10 @@ impl Stage {
 
     /// Puts the server's own settings back.
     pub(crate) fn restore(&mut self) -> Result<(), LabError> {
+        if self.copy.is_some() {
+            // It is stopped next, and what it was set to is put back when it is used again.
+            return Ok(());
+        }
         self.close_control();
         self.recorded.clear();
         self.target.restore()?;
@@ -330,6 +346,9 @@ impl Stage {
 
     /// Whether the servers are still there.
     pub(crate) fn check(&mut self) -> Result<(), LabError> {
+        if self.is_at_rest() {
+            return Ok(());
+        }
         self.target.check()?;
         if let Some(redis) = &mut self.redis {
             redis.check()?;

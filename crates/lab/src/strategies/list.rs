@@ -6,7 +6,7 @@ use std::time::Duration;
 use record::RunKey;
 
 use super::{Aside, Block, Done, Next, Strategy};
-use crate::plan::{Plan, PlannedRun, Scheme};
+use crate::plan::{Plan, PlannedRun};
 
 /// The runs of a plan.
 pub(crate) struct List<'a> {
@@ -29,7 +29,7 @@ impl<'a> List<'a> {
         let content = &self.plan.content;
         Next {
             setup: self.plan.setup(run),
-            what: run.words(),
+            what: self.plan.words_of(run),
             number: run.sequence as usize + 1,
             takes: Duration::from_secs_f64(content.warmup_of(run) + content.measure.duration_s),
             run: run.clone(),
@@ -43,7 +43,7 @@ impl Strategy for List<'_> {
         let left = self.left(done);
         let first = *left.first()?;
         let together = |run: &&&PlannedRun| {
-            self.plan.content.scheme == Scheme::Pairs
+            self.plan.has_arms_beside(first)
                 && (run.round, &run.factors, run.beside) == (first.round, &first.factors, first.beside)
         };
         let more = left[1..].iter().take_while(together).copied();

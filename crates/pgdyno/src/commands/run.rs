@@ -97,6 +97,7 @@ fn planned(args: &Args, file: &ExperimentFile, stop: &Stop) -> Result<Plan, LabE
         Err(error) if args.dry_run => warning(&format!("whether it has begun already is not known: {error}")),
         chosen => chosen?,
     }
+    let plan = execute::look_for_room(plan, file)?;
     for line in plan.words() {
         talk(&line);
     }

@@ -73,6 +73,11 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
+    for name in managed::stop_orphans(&home()?) {
+        talk(&format!(
+            "stopped private server {name:?}, which a pgdyno that was killed with its watchdogs left running"
+        ));
+    }
     match command {
         Command::Start(args) => start(args),
         Command::Stop(args) => stop(args),

@@ -84,6 +84,15 @@ impl Place {
         self.path().join("results.sqlite")
     }
 
+    /// Names of the private servers that have a folder, copies included.
+    pub fn clusters(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.home().join("clusters")) else { return Vec::new() };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
     /// Writes a file into the folder.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);

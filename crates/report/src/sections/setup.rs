@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use record::{Arm, Experiment, Host, OrderScheme, Setting, Target};
+use record::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::View;
 use crate::data::{ReportData, when};
@@ -24,6 +25,8 @@ pub(super) struct Setup {
     invocations: usize,
     /// What the server reported for each arm: value and source by name.
     in_force: Vec<(Option<String>, BTreeMap<String, Setting>)>,
+    /// What ran on what, where there were several servers: server, arm, rounds.
+    ran_on: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>>,
 }
 
 impl View for Setup {
@@ -44,6 +47,7 @@ impl View for Setup {
             placement: chosen_placement(&data.experiment),
             invocations: data.runs.iter().map(|run| run.invocation).collect::<BTreeSet<_>>().len(),
             in_force: data.arms().into_iter().filter_map(in_force).collect(),
+            ran_on: ran_on(data),
         })
     }
 
@@ -55,9 +59,64 @@ impl View for Setup {
                 (facts("Experiment", self.layout(), &BTreeMap::new()))
             }
             (self.arms())
+            (self.ran_on())
             (self.in_force())
         }
     }
+}
+
+/// Where a stored plan says that arms stand; empty where nothing was to be decided.
+fn standing(plan_json: &str) -> String {
+    let plan: Value = serde_json::from_str(plan_json).unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let standing = &plan["standing"];
+    let (copies, as_they_are) = (&standing["copies"], &standing["as-they-are"]);
+    if as_they_are.is_object() {
+        return format!("on the servers as they were prepared: {}", text(&as_they_are["why"]));
+    }
+    if !copies.is_object() {
+        return String::new();
+    }
+    let list = |value: &Value| {
+        let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let swap = if copies["swapped"] == true { ", which arms swap every round" } else { "" };
+    let apart = match list(&copies["apart"]) {
+        none if none.is_empty() => String::new(),
+        apart => format!(
+            "; half-rounds for {apart}, each arm alone with its server, because arms differ in {}",
+            list(&copies["background"])
+        ),
+    };
+    format!("side by side on copies{swap}: {}{apart}", text(&copies["figures"]))
+}
+
+fn ran_on(data: &ReportData) -> BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> {
+    let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> = BTreeMap::new();
+    for run in data.grid_runs() {
+        for event in run.events.iter().filter(|event| event.kind == RunEvent::SERVER) {
+            let arms = found.entry(event.detail.clone()).or_default();
+            arms.entry(run.arm.clone().unwrap_or_default()).or_default().insert(run.round);
+        }
+    }
+    found
+}
+
+/// `1-4, 7`.
+fn ranges(rounds: &BTreeSet<u32>) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for round in rounds {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *round => *last = *round,
+            _ => ranges.push((*round, *round)),
+        }
+    }
+    let words = ranges.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// What the plan says of the placement that pgdyno chose.
@@ -133,7 +192,7 @@ fn lengths(seconds: &[f64]) -> String {
 
 impl Setup {
     /// How the experiment was laid out.
-    fn layout(&self) -> [(&'static str, String); 12] {
+    fn layout(&self) -> [(&'static str, String); 13] {
         let experiment = &self.experiment;
         let order = match experiment.order_scheme {
             OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
@@ -149,6 +208,7 @@ impl Setup {
             ("begun", when(&experiment.created_at)),
             ("rounds planned", experiment.rounds.to_string()),
             ("order", order.to_owned()),
+            ("arms stand", standing(&experiment.plan_json)),
             ("compared factor", or_none(&experiment.compare_factor)),
             ("base", or_none(&self.base)),
             ("margin", numbers::percent(experiment.margin)),
@@ -193,6 +253,22 @@ impl Setup {
         }
     }
 
+    /// Which arm ran on which server, and in which rounds.
+    fn ran_on(&self) -> Markup {
+        if self.ran_on.is_empty() {
+            return html! {};
+        }
+        let arms: BTreeSet<&String> = self.ran_on.values().flat_map(BTreeMap::keys).collect();
+        let caption = "What ran on what: rounds of each arm on each server";
+        let named = |arm: &&String| if arm.is_empty() { "all".to_owned() } else { (*arm).clone() };
+        let mut sheet = Sheet::new(caption).text(["server"]).text(arms.iter().map(named));
+        for (server, rounds) in &self.ran_on {
+            let cell = |arm: &&String| Cell::from(rounds.get(*arm).map(ranges).unwrap_or_default());
+            sheet.row([server.into()].into_iter().chain(arms.iter().map(cell)));
+        }
+        html! { (sheet) }
+    }
+
     /// What the server reported: settings that differ between arms, then those that are not the default.
     fn in_force(&self) -> Markup {
         let names: BTreeSet<&str> =
@@ -231,5 +307,37 @@ impl Setup {
             sheet.row([(*name).into()].into_iter().chain(sets.iter().map(|(_, set)| cell(set))));
         }
         sheet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ranges, standing};
+
+    #[test]
+    fn where_arms_stand_is_read_from_the_stored_plan() {
+        let copies = r#"{"standing":{"copies":{"each":2,"swapped":true,"apart":["tpcb"],
+                         "background":["wal_buffers"],"figures":"they need 1 GB"}}}"#;
+        for (plan, wanted) in [
+            ("{}", ""),
+            (
+                r#"{"standing":{"as-they-are":{"why":"no room"}}}"#,
+                "on the servers as they were prepared: no room",
+            ),
+            (
+                copies,
+                "side by side on copies, which arms swap every round: they need 1 GB; half-rounds for tpcb, each arm \
+                 alone with its server, because arms differ in wal_buffers",
+            ),
+        ] {
+            assert_eq!(standing(plan), wanted, "{plan}");
+        }
+    }
+
+    #[test]
+    fn rounds_in_a_row_are_one_range() {
+        for (rounds, wanted) in [(vec![1], "1"), (vec![1, 3, 5], "1, 3, 5"), (vec![1, 2, 3, 7], "1-3, 7")] {
+            assert_eq!(ranges(&rounds.into_iter().collect()), wanted);
+        }
     }
 }

@@ -95,6 +95,9 @@ pub enum ManagedError {
     /// The server would not stop.
     #[error("the server (pid {0}) does not stop")]
     WouldNotStop(u32),
+    /// Its data are not all in its files, so that they cannot be copied.
+    #[error("the server of {} was not stopped cleanly; it is not copied as it is", .0.display())]
+    NotClean(PathBuf),
     /// It was built without TLS.
     #[error(
         "{} was built without TLS, or cannot use it; take another PostgreSQL (--pg-bin), or reach it by tcp or its socket",

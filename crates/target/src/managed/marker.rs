@@ -34,6 +34,21 @@ pub(super) struct Marker {
     pub(super) port: u16,
     /// Runs without a watchdog, until it is told to stop.
     pub(super) detached: bool,
+    /// What it is a copy of, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) copy: Option<CopyOf>,
+}
+
+/// What a copy was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CopyOf {
+    /// Name of the server that was copied.
+    pub(super) template: String,
+    /// What it was made for and from what, as whoever made it tells one from another.
+    pub(super) made_for: String,
+    /// What was done to it for good since; see [`super::Cluster::done_for_good`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) done: Option<String>,
 }
 
 impl Marker {
@@ -45,6 +60,16 @@ impl Marker {
     /// Writes it so that a crash leaves the old or the new one.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         replace(&folder.join(MARKER), serde_json::to_string_pretty(self)?.as_bytes(), None)
+    }
+
+    /// Whether a file is a marker.
+    pub(super) fn is_of(path: &Path) -> bool {
+        path.file_name() == Some(MARKER.as_ref())
+    }
+
+    /// Whether a file is one that was not written to its end.
+    pub(super) fn is_half_of(path: &Path) -> bool {
+        path.extension() == Some("new".as_ref()) && Self::is_of(&path.with_extension(""))
     }
 
     /// How it is reached.
@@ -83,6 +108,7 @@ mod tests {
             tls: false,
             port: 5432,
             detached: false,
+            copy: None,
         };
         marker.write(folder.path()).expect("own folder");
         assert_eq!(Marker::read(folder.path()), Some(marker));

@@ -5,7 +5,9 @@
 //! (`target start`).
 
 mod auto_conf;
+mod copy;
 mod create;
+mod data_folder;
 mod databases;
 mod error;
 mod files;
@@ -14,15 +16,19 @@ mod lock;
 mod log;
 mod marker;
 mod network;
+mod orphans;
 mod postmaster;
 mod serve;
 mod status;
 
 use std::path::{Path, PathBuf};
 
+pub use copy::sizes_of;
+pub use data_folder::Sizes;
 pub use error::ManagedError;
 pub use installation::{Choice, FindError, Installation};
 pub use network::Via;
+pub use orphans::stop_orphans;
 pub(crate) use postmaster::is_alive;
 pub(crate) use status::journals;
 pub use status::{Status, list, status};
@@ -93,6 +99,7 @@ impl Cluster {
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, ManagedError> {
+        check_name(name)?;
         let mut cluster = Self::prepare(home, name, options, watchdog, stop)?;
         cluster.adopt(options)?;
         cluster.start()?;
@@ -105,7 +112,7 @@ impl Cluster {
     /// # Errors
     /// [`ManagedError::NotFound`], or when another pgdyno uses it.
     pub fn open(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Self, ManagedError> {
-        check_name(name)?;
+        copy::parted(name).map_or_else(|| check_name(name), |(template, _)| check_name(template))?;
         let folder = home.clusters().join(name);
         if Marker::read(&folder).is_none() {
             return Err(ManagedError::NotFound(name.to_owned()));
@@ -117,21 +124,32 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Stops the server and removes everything of it.
+    /// Stops the server and removes everything of it, copies of it too.
     ///
     /// # Errors
-    /// When it does not stop, or its folder cannot be removed.
+    /// When it does not stop, is in use, or its folder cannot be removed.
     pub fn destroy(mut self) -> Result<(), ManagedError> {
+        self.destroy_copies(&|_| true)?;
+        self.remove()
+    }
+
+    /// The same for a server without copies.
+    pub(crate) fn remove(&mut self) -> Result<(), ManagedError> {
         self.stop()?;
         if Marker::read(&self.folder).is_none() {
             return Err(ManagedError::NotOurs(self.folder.clone()));
         }
         // The marker goes last: what is left of an interrupted removal is still known as ours.
-        let data = self.data();
-        if data.exists() {
-            std::fs::remove_dir_all(&data).map_err(|error| ManagedError::file(&data, error))?;
+        let failed = |error| ManagedError::file(&self.folder, error);
+        for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
+            let path = entry.path();
+            match Marker::is_of(&path) {
+                true => {}
+                false if path.is_dir() => std::fs::remove_dir_all(&path).map_err(failed)?,
+                false => std::fs::remove_file(&path).map_err(failed)?,
+            }
         }
-        std::fs::remove_dir_all(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))?;
+        std::fs::remove_dir_all(&self.folder).map_err(failed)?;
         let _ = std::fs::remove_dir_all(&self.socket_folder);
         Ok(())
     }
@@ -228,7 +246,6 @@ impl Cluster {
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, ManagedError> {
-        check_name(name)?;
         let account = Account::unprivileged()?;
         home.prepare(account.as_ref())?;
         let folder = home.clusters().join(name);
@@ -269,7 +286,9 @@ impl Cluster {
 
     /// Runs initdb, unless an earlier one came to its end.
     fn make_data(&mut self) -> Result<(), ManagedError> {
-        if self.marker.complete && self.data().join("PG_VERSION").exists() {
+        let there = self.marker.complete && self.data().join("PG_VERSION").exists();
+        // What of a copy is missing only its template has.
+        if there || self.marker.copy.is_some() {
             return Ok(());
         }
         self.marker.complete = false;
@@ -325,10 +344,10 @@ fn check_name(name: &str) -> Result<(), ManagedError> {
     }
 }
 
-/// Nothing but a lock is in it.
+/// Nothing but a lock is in it, and perhaps a marker whose writer was killed.
 fn is_empty(folder: &Path) -> bool {
-    std::fs::read_dir(folder)
-        .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == "lock")))
+    let nothing = |entry: std::fs::DirEntry| entry.file_name() == "lock" || Marker::is_half_of(&entry.path());
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(nothing)))
 }
 
 fn fresh_marker(installation: &Installation) -> Marker {
@@ -343,6 +362,7 @@ fn fresh_marker(installation: &Installation) -> Marker {
         tls: false,
         port: SOCKET_PORT,
         detached: false,
+        copy: None,
     }
 }
 
@@ -394,6 +414,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(is_empty(folder.path()));
         std::fs::write(folder.path().join("lock"), "1").unwrap();
+        // Whoever was killed while he wrote the marker left a folder that was called somebody else's for ever.
+        std::fs::write(folder.path().join("pgdyno-cluster.json.new"), "{").unwrap();
         assert!(is_empty(folder.path()));
         std::fs::write(folder.path().join("PG_VERSION"), "15").unwrap();
         assert!(!is_empty(folder.path()));

@@ -14,7 +14,7 @@ use crate::home::socket_folder;
 /// How long a server may take to be ready; crash recovery can be long.
 const START_BOUND: Duration = Duration::from_secs(1800);
 /// How long a fast shutdown may take (its last checkpoint) before it is made an immediate one.
-const STOP_PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(120);
 /// Longest name of a file in the socket folder.
 const LONGEST_SOCKET_NAME: &str = ".s.PGSQL.65535";
 

@@ -59,7 +59,8 @@ impl Applied {
     }
 }
 
-/// Brings a managed server to exactly these settings, over what it had before any arm; restarts it if needed.
+/// Brings a managed server to exactly these settings, over what it had before any arm; restarts it if needed, or where
+/// it shall be started `anew`.
 ///
 /// # Errors
 /// When a setting is unknown, refused, or not in force afterwards; the server is then back at its own settings.
@@ -67,8 +68,9 @@ pub fn apply_managed(
     cluster: &mut Cluster,
     database: &str,
     wanted: &Wanted,
+    anew: bool,
 ) -> Result<Applied, SettingsError> {
-    let attempt = attempt_managed(cluster, database, wanted);
+    let attempt = attempt_managed(cluster, database, wanted, anew);
     if attempt.is_err() {
         let _concluding = Stop::of_process().concluding();
         // The first error tells more than one that follows from it.
@@ -77,7 +79,12 @@ pub fn apply_managed(
     attempt
 }
 
-fn attempt_managed(cluster: &mut Cluster, database: &str, wanted: &Wanted) -> Result<Applied, SettingsError> {
+fn attempt_managed(
+    cluster: &mut Cluster,
+    database: &str,
+    wanted: &Wanted,
+    anew: bool,
+) -> Result<Applied, SettingsError> {
     let mut control = cluster.connect(database)?;
     let change = Change::of(&catalog(&mut control)?, wanted, true)?;
     let put_back = cluster.put_settings_back()?;
@@ -86,7 +93,10 @@ fn attempt_managed(cluster: &mut Cluster, database: &str, wanted: &Wanted) -> Re
         alter_system(&mut control, &change.server)?;
     }
     let mut effort = Effort::None;
-    if put_back || !change.server.is_empty() {
+    if anew {
+        drop(control);
+        effort = restart(cluster)?;
+    } else if put_back || !change.server.is_empty() {
         effort = take_effect(cluster, control)?;
     }
     verify(&cluster.place(database), &change)?;
@@ -127,9 +137,10 @@ fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, Se
     let mut fresh = cluster.connect("postgres")?;
     let pending = catalog(&mut fresh)?.iter().any(|entry| entry.pending_restart);
     drop(fresh);
-    if !pending {
-        return Ok(Effort::Reload);
-    }
+    if pending { restart(cluster) } else { Ok(Effort::Reload) }
+}
+
+fn restart(cluster: &mut Cluster) -> Result<Effort, SettingsError> {
     match cluster.restart() {
         Ok(()) => Ok(Effort::Restart),
         Err(ManagedError::Start { log, .. }) => {

@@ -67,6 +67,13 @@ pub(super) fn seconds(value: &str, unit: &str) -> Option<f64> {
     (kind == Kind::Time).then(|| in_unit(value, Some(unit)).map(|figure| figure * size / 1e6))?
 }
 
+/// The memory that a setting counted in `unit` (`kB`, `8kB`) stands for, bytes.
+#[must_use]
+pub fn memory_bytes(value: &str, unit: &str) -> Option<f64> {
+    let (kind, size) = own_unit(unit)?;
+    (kind == Kind::Memory).then(|| in_unit(value, Some(unit)).map(|figure| figure * size))?
+}
+
 /// `wal_buffers = -1` and its like: the server puts a figure of its own there.
 fn leaves_it_to_the_server(wanted: &str, entry: &Entry) -> bool {
     const AUTOMATIC: [(&str, &str); 4] = [
@@ -200,6 +207,15 @@ mod tests {
             unit: (!unit.is_empty()).then(|| unit.into()),
             vartype: vartype.into(),
             ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn memory_of_settings() {
+        let cases =
+            [("128MB", "8kB", Some(128.0 * 1048576.0)), ("16", "8kB", Some(131072.0)), ("1s", "kB", None)];
+        for (value, unit, wanted) in cases {
+            assert_eq!(memory_bytes(value, unit), wanted, "{value}");
         }
     }
 

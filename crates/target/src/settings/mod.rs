@@ -4,6 +4,7 @@
 //! load's own connections, by a reload, by a restart. Nothing counts before it was read back and found in force.
 
 mod apply;
+mod background;
 mod catalog;
 mod change;
 mod check;
@@ -23,10 +24,11 @@ mod statements;
 use std::collections::BTreeMap;
 
 pub use apply::{Applied, Effort, apply_managed, apply_url, mend_managed, restore_managed};
+pub use background::in_the_background;
 pub use catalog::{Catalog, Entry, Way};
 pub use change::Change;
 pub use check::{Means, check};
-pub use compare::is_in_force;
+pub use compare::{is_in_force, memory_bytes};
 pub use contexts::{always_needs_restart, needs_reload, needs_restart};
 pub use error::{Difference, SettingsError};
 pub use expression::{ExpressionError, Machine, resolve};

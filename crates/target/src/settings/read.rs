@@ -41,6 +41,10 @@ fn setting(row: Vec<Option<String>>) -> Option<record::Setting> {
     Some(record::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
 }
 
+/// What a connection has by how it came: nothing by a socket, the system's values by the network.
+const OF_THE_WAY: [&str; 4] =
+    ["tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout"];
+
 /// What is another value now than it was, in words; `None` when nothing is. What a session set for itself is not the
 /// server's: those named in `own`, and those a pooled connection still has from somebody.
 #[must_use]
@@ -51,6 +55,7 @@ pub fn changed(before: &[record::Setting], now: &[record::Setting], own: &Wanted
         .keys()
         .map(String::as_str)
         .chain(before.iter().chain(now).filter(of_session).map(|setting| setting.name.as_str()))
+        .chain(OF_THE_WAY)
         .map(str::to_lowercase)
         .collect();
     let mut values: BTreeMap<&str, [&str; 2]> = BTreeMap::new();
@@ -142,6 +147,17 @@ mod tests {
         let many: Vec<_> = many.iter().map(|name| (name.as_str(), "1")).collect();
         let told = changed(&[], &settings(&many), &none).unwrap();
         assert!(told.ends_with("a.4 was not there and is 1, and 2 more"), "{told}");
+    }
+
+    /// Load by TCP, looked at by the socket: from the second switch of settings on no run counted.
+    #[test]
+    fn what_a_connection_has_by_how_it_came_is_no_change_of_the_server() {
+        let idle = |value: &str| record::Setting {
+            name: "tcp_keepalives_idle".to_owned(),
+            value: value.to_owned(),
+            source: "default".to_owned(),
+        };
+        assert_eq!(changed(&[idle("7200")], &[idle("0")], &Wanted::new()), None);
     }
 
     #[test]

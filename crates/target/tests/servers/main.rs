@@ -2,6 +2,7 @@
 //! pgbouncer and openssl on this machine.
 
 mod change;
+mod copies;
 mod managed;
 mod placement;
 mod pooler;

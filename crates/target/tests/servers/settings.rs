@@ -86,7 +86,8 @@ fn settings_of_a_killed_experiment_are_put_back() {
     let mut control = server.connect("postgres").unwrap();
     control.execute("ALTER SYSTEM SET work_mem = '7MB'").unwrap();
     drop(control);
-    target::settings::apply_managed(&mut server, "postgres", &wanted(&[("shared_buffers", "64MB")])).unwrap();
+    target::settings::apply_managed(&mut server, "postgres", &wanted(&[("shared_buffers", "64MB")]), false)
+        .unwrap();
     // A kill leaves the kept file behind: dropping a bare cluster does the same.
     drop(server);
     let options = managed::Options::default();

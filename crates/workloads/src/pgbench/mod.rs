@@ -15,6 +15,7 @@ mod shell;
 mod source;
 mod variables;
 mod workload;
+mod writes;
 
 pub use check::{Tables, TablesError, Vacuuming, count_tables, tables, vacuum};
 pub use manner::{Group, HostPolicy, Manner};

@@ -5,6 +5,7 @@ use script::{Action, Scripts};
 use super::manner::{HostPolicy, Manner};
 use super::options::{Mode, Options};
 use super::source::{Loaded, ScriptSource};
+use super::writes::writes;
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::workload::{Prepared, ScriptInfo, StatementInfo};
@@ -48,6 +49,11 @@ impl Program {
             text.starts_with("begin") || text.starts_with("start transaction")
         };
         self.texts.iter().any(|statement| begins(&statement.text))
+    }
+
+    /// Whether a script changes data, as far as its text says.
+    pub(super) fn writes(&self) -> bool {
+        self.texts.iter().any(|statement| writes(&String::from_utf8_lossy(&statement.text)))
     }
 
     /// Reads and parses `sources` for an experiment; relative files are looked up from `folder` by whoever made the

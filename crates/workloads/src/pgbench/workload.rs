@@ -169,6 +169,10 @@ impl ClientWorkload for Pgbench {
         }
     }
 
+    fn writes(&self) -> bool {
+        self.program.writes()
+    }
+
     fn may_be_empty(&self) -> bool {
         self.may_be_empty
     }

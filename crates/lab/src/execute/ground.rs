@@ -1,0 +1,274 @@
+//! The ground of an experiment: servers open and prepared, and copies of them where arms stand side by side.
+
+use std::collections::BTreeMap;
+
+use results::Store;
+use sha2::{Digest, Sha256};
+use target::child::Watchdog;
+use target::home::Home;
+use target::managed::{self, Cluster};
+use target::settings::journal::ServerId;
+use target::{Stop, TargetError};
+
+use super::arms::check_arms;
+use super::room::{NOTHING_YET, Room, at_rest, fits};
+use super::{Options, Stored, changes, other_name};
+use crate::error::{Class, LabError};
+use crate::experiment::ExperimentFile;
+use crate::jobs::{Prepared, prepare};
+use crate::plan::{Copies, Plan, Standing};
+use crate::runner::{Progress, Stage, Step, Surroundings, Tell, is_as_it_was};
+use crate::setup::At;
+use crate::target_spec::{TargetSpec, needs_undo};
+
+/// Servers that are open, and what was done to have them so.
+pub(super) struct Ground {
+    /// The plan, with where its arms stand.
+    pub(super) stored: Stored,
+    /// Servers that runs are done on.
+    pub(super) stages: Vec<(At, Stage)>,
+    /// Servers that were copied: they are stopped, and nobody else's meanwhile.
+    pub(super) templates: Vec<(At, Stage)>,
+    /// Jobs of the preparation.
+    pub(super) jobs: Vec<(At, Vec<Prepared>)>,
+    pub(super) surroundings: Surroundings,
+    pub(super) targets: BTreeMap<At, record::Target>,
+}
+
+impl Ground {
+    /// Opens the servers, checks their arms, prepares them, and makes copies.
+    pub(super) fn lay(
+        file: &ExperimentFile,
+        stored: Stored,
+        store: &mut Store,
+        options: &Options,
+        mut progress: &mut dyn Progress,
+        stop: &Stop,
+    ) -> Result<Self, LabError> {
+        let plan = &stored.plan;
+        progress.step(Step::Target, "make, start or reach the servers");
+        let mut stages = opened(file, plan, options, progress, stop)?;
+        let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
+        let surroundings = Surroundings::of(first)?;
+        let targets = targets(&stages)?;
+        if let Some(chosen) = &plan.placement {
+            progress.note(format!("{}; {}", chosen.words(), chosen.why));
+        }
+        progress.step(Step::Results, format!("{}", options.results.display()));
+        store.check_writable()?;
+        if let Some((last, changes)) = changes(store, plan) {
+            progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
+        }
+        if let Some(name) = other_name(store, &stored)? {
+            progress.note(format!(
+                "the same experiment as {name}: it goes on, under that name and with that question"
+            ));
+        }
+        let on_copies =
+            |standing: &Option<Standing>| standing.as_ref().is_some_and(|it| it.copies().is_some());
+        if stored.known.is_some() && on_copies(&plan.standing) != on_copies(&stored.wanted) {
+            progress.note(format!("it goes on as it began: {}", plan.order_words()));
+        }
+        let (kept, planned) = (stored.finished.len(), plan.runs.len());
+        let jobs = match prepared(file, plan, &mut stages, progress, stop) {
+            Ok(jobs) => jobs,
+            Err(_) if stop.soon() => {
+                return Err(LabError::Interrupted { kept, planned, again: stored.again });
+            }
+            Err(error) => {
+                return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
+            }
+        };
+        let mut ground = Self { stored, stages, templates: Vec::new(), jobs, surroundings, targets };
+        ground.stand(file, progress)?;
+        Ok(ground)
+    }
+
+    /// Decides where arms stand, and makes it so.
+    fn stand(&mut self, file: &ExperimentFile, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+        let Some(copies) = self.stored.plan.copies().cloned() else { return Ok(()) };
+        let standing = match self.fits(&copies)? {
+            Ok(figures) => Standing::Copies(Copies { figures, ..copies }),
+            Err(why) if self.stored.known.is_some() => return Err(began_on_copies(&why)),
+            Err(why) => {
+                can_do_without(file, &self.stored.plan, &why)?;
+                Standing::AsTheyAre { why }
+            }
+        };
+        let plan = self.stored.plan.clone().standing_so(Some(standing));
+        progress.note(plan.standing_words());
+        self.stored.plan = plan;
+        match self.stored.plan.copies().cloned() {
+            Some(copies) => self.copy(&copies, progress),
+            None => Ok(()),
+        }
+    }
+
+    /// What the copies take; in words why there cannot be any.
+    fn fits(&mut self, copies: &Copies) -> Result<Result<String, String>, LabError> {
+        let mut takes = BTreeMap::new();
+        let mut names = Vec::new();
+        for (at, stage) in &mut self.stages {
+            let TargetSpec::Managed { name, .. } = self.stored.plan.content.target(at) else { continue };
+            if let Some(why) = stage.not_to_be_copied()? {
+                return Ok(Err(format!("managed server {name:?} cannot be copied: {why}")));
+            }
+            takes.insert(at.clone(), stage.takes()?);
+            names.push(name);
+        }
+        Ok(fits(&self.stored.plan, copies, &takes, Room::here(&names)))
+    }
+
+    fn copy(&mut self, copies: &Copies, progress: &mut dyn Progress) -> Result<(), LabError> {
+        let plan = &self.stored.plan;
+        for (at, mut stage) in std::mem::take(&mut self.stages) {
+            if !matches!(plan.content.target(&at), TargetSpec::Managed { .. }) {
+                self.stages.push((at, stage));
+                continue;
+            }
+            let made_for = format!("{} {} {}", plan.hash(), plan.seed, stage.data_made()?);
+            let made_for = record::hex(&Sha256::digest(made_for));
+            let for_good = plan.content.named.changes.contains_key(plan.content.compared());
+            let made = stage.copied(1..=copies.each, (&made_for, for_good), plan.widest_way(), progress)?;
+            let place = |(number, copy)| (At { copy: Some(number), ..at.clone() }, copy);
+            self.stages.extend(made.into_iter().map(place));
+            self.templates.push((at, stage));
+        }
+        Ok(())
+    }
+}
+
+/// Decides where arms stand as far as can be known before anything is made: by what is prepared already.
+///
+/// # Errors
+/// When they cannot stand on copies, and nothing else will do.
+pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError> {
+    if let Some(Standing::AsTheyAre { why }) = &plan.standing {
+        can_do_without(file, &plan, why)?;
+    }
+    let Some(copies) = plan.copies().cloned() else { return Ok(plan) };
+    let mut takes = BTreeMap::new();
+    let (mut names, mut all_there) = (Vec::new(), true);
+    for at in plan.sites() {
+        let spec = plan.content.target(&at);
+        let TargetSpec::Managed { name, .. } = &spec else { continue };
+        let found = at_rest(&spec);
+        all_there &= found.is_some();
+        takes.insert(at, found.unwrap_or(NOTHING_YET));
+        names.push(name.clone());
+    }
+    let standing = match fits(&plan, &copies, &takes, Room::here(&names)) {
+        Ok(figures) if all_there => Standing::Copies(Copies { figures, ..copies }),
+        Ok(_) => Standing::Copies(copies),
+        Err(why) => {
+            can_do_without(file, &plan, &why)?;
+            Standing::AsTheyAre { why }
+        }
+    };
+    Ok(plan.standing_so(Some(standing)))
+}
+
+/// Removes copies that were left when pgdyno was killed behind the last run of an experiment.
+pub(super) fn remove_left(plan: &Plan) -> Result<(), LabError> {
+    let (home, stop) = (Home::locate()?, Stop::new());
+    let Ok(watchdog) = Watchdog::current() else { return Ok(()) };
+    for at in plan.sites() {
+        let TargetSpec::Managed { name, .. } = plan.content.target(&at) else { continue };
+        if managed::sizes_of(&home, &format!("{name}.1")).is_some() {
+            let template = Cluster::open(&home, &name, &watchdog, &stop).map_err(TargetError::from)?;
+            template.destroy_copies(&|_| true).map_err(TargetError::from)?;
+        }
+    }
+    Ok(())
+}
+
+fn opened(
+    file: &ExperimentFile,
+    plan: &Plan,
+    options: &Options,
+    mut progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Vec<(At, Stage)>, LabError> {
+    let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
+    let sets = sets || !plan.content.named.changes.is_empty();
+    let mut stages = Vec::new();
+    for at in plan.sites() {
+        let spec = file.with_its_password(plan.content.target(&at));
+        let programs = (options.pg_bin.clone(), plan.widest_way());
+        let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop)?;
+        is_as_it_was(&stage)?;
+        stage.makes_changes(file.folder(), needs_undo(&spec));
+        progress.note(stage.target.redacted());
+        are_two_servers(&mut stages, &at, &mut stage)?;
+        stages.push((at, stage));
+    }
+    Ok(stages)
+}
+
+fn prepared(
+    file: &ExperimentFile,
+    plan: &Plan,
+    stages: &mut [(At, Stage)],
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Vec<(At, Vec<Prepared>)>, LabError> {
+    for (_, stage) in &mut *stages {
+        let (control, means) = stage.control_and_means()?;
+        // Before anything is prepared, and not before the second arm.
+        check_arms(file, plan, control, means)?;
+    }
+    let jobs = stages.iter_mut().map(|(at, stage)| {
+        Ok((at.clone(), prepare(stage, plan.content.preparation(at), true, progress, stop)?))
+    });
+    jobs.collect()
+}
+
+/// A change that nobody can undo is only for a server that is thrown away.
+fn can_do_without(file: &ExperimentFile, plan: &Plan, why: &str) -> Result<(), LabError> {
+    let name = plan.content.compared();
+    let without = plan.content.named.changes.get(name).into_iter().flatten();
+    let Some((level, _)) = without.into_iter().find(|(_, change)| change.validate(false).is_err()) else {
+        return Ok(());
+    };
+    let head = format!("[change.{name}.{level}]");
+    let line = file.text.lines().position(|line| line.trim_start().starts_with(&head));
+    let line = line.map(|line| format!("{}:", line + 1)).unwrap_or_default();
+    let what = format!(
+        "{}:{line} {head} has no undo, and arms cannot stand on copies of their own: {why}",
+        file.path.display()
+    );
+    Err(LabError::failed(Class::BadInput, what, "give it an undo, so that one server will do for all arms"))
+}
+
+fn began_on_copies(why: &str) -> LabError {
+    let what = format!(
+        "this experiment was begun with its arms side by side on copies, and that cannot be now: {why}"
+    );
+    LabError::failed(
+        Class::Missing,
+        what,
+        "make room and run the same command again, or begin anew with --again",
+    )
+}
+
+fn nothing_to_run() -> LabError {
+    LabError::failed(Class::Missing, "nothing of it can be run here", "see above why")
+}
+
+/// Two names that lead to one server would be compared with themselves.
+fn are_two_servers(others: &mut [(At, Stage)], at: &At, stage: &mut Stage) -> Result<(), LabError> {
+    let own = ServerId::ask(stage.control()?)?;
+    for (other, opened) in others {
+        if ServerId::ask(opened.control()?)?.is(&own) {
+            let what = format!("{other} and {at} are one server, by its system identifier");
+            return Err(LabError::failed(Class::BadInput, what, "name two servers"));
+        }
+    }
+    Ok(())
+}
+
+/// What is measured where.
+fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, record::Target>, LabError> {
+    let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
+    stages.iter().map(target).collect()
+}

@@ -1,0 +1,165 @@
+//! Whether copies of a server fit into memory and onto the disk, so that neither arm works from another disk's speed than
+//! the other, or than it would alone.
+
+use std::collections::BTreeMap;
+
+use target::home::Home;
+use target::host::{self, Disk};
+use target::managed::{Sizes, sizes_of};
+use target::settings::memory_bytes;
+
+use crate::plan::{Copies, Plan};
+use crate::runner::Takes;
+use crate::setup::{Arm, At};
+use crate::target_spec::TargetSpec;
+
+/// Of memory, all servers together may take this share: the rest is for the load, and for what else is at work.
+const SHARE_PCT: u64 = 60;
+/// What stays free on the disk beside the copies, bytes, and as a share of them: servers that are written to grow.
+const FREE_BYTES: u64 = 1 << 30;
+const FREE_PCT: u64 = 20;
+/// What a new server has where nobody looked, bytes.
+const STOCK_SHARED_BUFFERS: u64 = 128 << 20;
+const STOCK_WORK_MEM: u64 = 4 << 20;
+
+/// What there is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Of this machine or its control group, bytes.
+    pub(super) memory: u64,
+    /// Free where copies go, those that are there already included; `None` where that cannot be seen.
+    pub(super) disk: Option<u64>,
+}
+
+impl Room {
+    /// That of this machine; copies of these servers that are there already are not counted twice.
+    pub(super) fn here(templates: &[String]) -> Self {
+        let home = Home::locate().ok();
+        let there = |home: &Home| {
+            let copies =
+                templates.iter().flat_map(|name| (1..=MOST_COPIES).map(move |n| format!("{name}.{n}")));
+            copies.filter_map(|copy| sizes_of(home, &copy)).map(|sizes| sizes.data + sizes.wal).sum::<u64>()
+        };
+        let free = |home: &Home| {
+            let folder = home.folder().ancestors().find(|folder| folder.exists())?;
+            Some(Disk::of(folder)?.free_bytes + there(home))
+        };
+        Self { memory: host::memory_bytes(), disk: home.as_ref().and_then(free) }
+    }
+}
+
+/// Numbers of copies that are looked for.
+const MOST_COPIES: u32 = 20;
+
+/// What a server that is not open takes, as far as its folder tells.
+pub(super) fn at_rest(spec: &TargetSpec) -> Option<Takes> {
+    let TargetSpec::Managed { name, .. } = spec else { return None };
+    let sizes = Home::locate().ok().and_then(|home| sizes_of(&home, name))?;
+    Some(Takes { sizes, shared_buffers: STOCK_SHARED_BUFFERS, work_mem: STOCK_WORK_MEM })
+}
+
+/// What a server takes of which nothing is there yet: no more than that is certain.
+pub(super) const NOTHING_YET: Takes = Takes {
+    sizes: Sizes { data: 0, wal: 0 },
+    shared_buffers: STOCK_SHARED_BUFFERS,
+    work_mem: STOCK_WORK_MEM,
+};
+
+/// What all copies take, and whether there is room.
+///
+/// # Errors
+/// Why there is not, with the figures.
+pub(super) fn fits(
+    plan: &Plan,
+    copies: &Copies,
+    templates: &BTreeMap<At, Takes>,
+    room: Room,
+) -> Result<String, String> {
+    let arms = &plan.content.arms;
+    let each = u64::from(copies.each);
+    let number = each * templates.len() as u64;
+    let (mut data, mut wal, mut buffers, mut work_mem) = (0, 0, 0, 0);
+    for takes in templates.values() {
+        data += each * takes.sizes.data;
+        wal += each * takes.sizes.wal;
+        let of = |arm: &Arm| set(arm, "shared_buffers", "8kB").unwrap_or(takes.shared_buffers);
+        buffers += match copies.swapped {
+            true => arms.iter().map(of).sum(),
+            false => each * arms.iter().map(of).max().unwrap_or(takes.shared_buffers),
+        };
+        let most = arms.iter().map(|arm| set(arm, "work_mem", "kB").unwrap_or(takes.work_mem)).max();
+        work_mem = work_mem.max(most.unwrap_or(takes.work_mem));
+    }
+    // Arms take turns, so the clients of one are at work.
+    let clients = u64::from(plan.runs.iter().map(|run| run.clients).max().unwrap_or(1));
+    let sorting = clients * work_mem;
+    let (needed, most) = (data + buffers + sorting, room.memory / 100 * SHARE_PCT);
+    let what = format!(
+        "{number} copies with data of {}, shared_buffers of {} and work_mem of {} for {} need {}",
+        size(data),
+        size(buffers),
+        size(sorting),
+        crate::words::count(clients as usize, "client"),
+        size(needed),
+    );
+    let memory = format!("{SHARE_PCT} % of memory is {}", size(most));
+    if needed > most {
+        return Err(format!("{what}; {memory}"));
+    }
+    let on_disk = data + wal;
+    let with_reserve = on_disk + (on_disk / 100 * FREE_PCT).max(FREE_BYTES);
+    match room.disk.filter(|free| *free < with_reserve) {
+        Some(free) => Err(format!(
+            "{number} copies take {} of the disk and {} beside them for what is written, of which {} is free",
+            size(on_disk),
+            size(with_reserve - on_disk),
+            size(free)
+        )),
+        None => Ok(format!("{what}, {memory}")),
+    }
+}
+
+fn set(arm: &Arm, name: &str, unit: &str) -> Option<u64> {
+    Some(memory_bytes(arm.settings.get(name)?, unit)? as u64)
+}
+
+/// `2.1 GB`.
+fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        large if large >= 1e9 => format!("{:.1} GB", large / 1e9),
+        small => format!("{:.0} MB", small / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::{plan, text};
+
+    const GB: u64 = 1 << 30;
+
+    /// Two arms of 1 MB and 2 MB of shared_buffers.
+    fn fit(data: u64, room: Room) -> Result<String, String> {
+        let plan = plan(&text(1, &[1, 4], 2, true, 2));
+        let copies = plan.copies().expect("restarts").clone();
+        let takes = Takes { sizes: Sizes { data, wal: GB / 8 }, shared_buffers: GB, work_mem: 4 << 20 };
+        fits(&plan, &copies, &BTreeMap::from([(At::default(), takes)]), room)
+    }
+
+    #[test]
+    fn copies_need_memory_and_disk_and_the_figures_are_told() {
+        let large = Room { memory: 8 * GB, disk: Some(20 * GB) };
+        let told = fit(GB, large).expect("there is room");
+        assert!(told.contains("data of 2.1 GB") && told.contains("60 % of memory is 5.2 GB"), "{told}");
+        assert!(told.contains("shared_buffers of 3 MB"), "that of the arms, not the server's own: {told}");
+        assert!(told.contains("work_mem of 17 MB for 4 clients"), "{told}");
+        let memory = fit(3 * GB, large).unwrap_err();
+        assert!(memory.contains("need 6.5 GB; 60 % of memory is 5.2 GB"), "{memory}");
+        let disk = fit(GB, Room { disk: Some(3 * GB), ..large }).unwrap_err();
+        assert!(
+            disk.contains("2 copies take 2.4 GB of the disk") && disk.contains("3.2 GB is free"),
+            "{disk}"
+        );
+        assert!(fit(GB, Room { disk: None, ..large }).is_ok(), "what cannot be seen is no reason");
+    }
+}

@@ -1,0 +1,226 @@
+//! Servers that are copies of another one, so that the arms of a comparison stand side by side.
+
+use protocol::postgres::sql::Sql;
+use sha2::{Digest, Sha256};
+use target::Target;
+use target::change;
+use target::managed::{Options as ManagedOptions, Sizes, Via};
+
+use super::super::event::{Step, Tell};
+use super::{InForce, Stage};
+use crate::error::LabError;
+use crate::runner::Progress;
+
+/// What a server takes of a machine's memory and disk.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Takes {
+    pub(crate) sizes: Sizes,
+    /// As the server has it without an arm, bytes.
+    pub(crate) shared_buffers: u64,
+    /// The same.
+    pub(crate) work_mem: u64,
+}
+
+/// How a copy is used.
+#[derive(Debug, Default)]
+pub(super) struct CopyInUse {
+    /// It is started anew before the next run.
+    anew: bool,
+    /// It is stopped while another works alone.
+    at_rest: bool,
+    /// One's own changes are made once and never undone.
+    for_good: bool,
+    /// Pid of the Redis beside it, where that is another copy's: there is one for all of a server's copies.
+    pub(super) redis: Option<u32>,
+}
+
+impl Stage {
+    /// Why no copies can be made of the server; `None` when they can.
+    pub(crate) fn not_to_be_copied(&mut self) -> Result<Option<String>, LabError> {
+        self.close_control();
+        Ok(match self.target.cluster() {
+            Ok(cluster) => cluster.not_to_be_copied().map_err(target::TargetError::from)?,
+            Err(not_ours) => Some(not_ours.to_string()),
+        })
+    }
+
+    /// What the server takes, at least.
+    pub(crate) fn takes(&mut self) -> Result<Takes, LabError> {
+        let bytes = |control: &mut dyn Sql, name: &str| {
+            let query = format!("SELECT pg_catalog.pg_size_bytes(current_setting('{name}'))");
+            Ok::<_, LabError>(
+                control.scalar(&query)?.and_then(|bytes| bytes.parse().ok()).unwrap_or_default(),
+            )
+        };
+        let control = self.control()?;
+        let (shared_buffers, work_mem) = (bytes(control, "shared_buffers")?, bytes(control, "work_mem")?);
+        // What is in memory only would count as if it were not there.
+        control.execute("CHECKPOINT")?;
+        let sizes = match self.target.cluster() {
+            Ok(cluster) => cluster.sizes().map_err(target::TargetError::from)?,
+            Err(_) => Sizes::default(),
+        };
+        Ok(Takes { sizes, shared_buffers, work_mem })
+    }
+
+    /// What its data are, to be told from others: those of this server, prepared at this time.
+    pub(crate) fn data_made(&mut self) -> Result<String, LabError> {
+        let control = self.control()?;
+        let server = control.scalar("SELECT system_identifier FROM pg_catalog.pg_control_system()")?;
+        let prepared = match control.scalar("SELECT to_regclass('pgdyno.prepared')")? {
+            Some(_) => control.scalar(
+                "SELECT string_agg(job || ' ' || fingerprint || ' ' || record, ' ' ORDER BY job) FROM pgdyno.prepared",
+            )?,
+            None => None,
+        };
+        let all = format!("{} {}", server.unwrap_or_default(), prepared.unwrap_or_default());
+        Ok(record::hex(&Sha256::digest(all)))
+    }
+
+    /// Makes copies of the server with these numbers, and starts them; the server itself is stopped for that, and only
+    /// started again where it shall stay when pgdyno ends.
+    pub(crate) fn copied(
+        &mut self,
+        numbers: std::ops::RangeInclusive<u32>,
+        (made_for, for_good): (&str, bool),
+        via: Via,
+        mut progress: &mut dyn Progress,
+    ) -> Result<Vec<(u32, Self)>, LabError> {
+        self.close_control();
+        let options = ManagedOptions { via, ..ManagedOptions::default() };
+        let template = self.target.cluster().map_err(target::TargetError::from)?;
+        template.stop_cleanly().map_err(target::TargetError::from)?;
+        // Those of an experiment with more arms, that was killed.
+        template.destroy_copies(&|number| !numbers.contains(&number)).map_err(target::TargetError::from)?;
+        let mut copies = Vec::new();
+        for number in numbers {
+            progress.step(Step::Copy, format!("{}: copy {number}", template.name()));
+            let copy = template.copy(number, made_for, &options, &mut |_| {});
+            copies.push((number, copy.map_err(target::TargetError::from)?));
+        }
+        if template.is_detached() {
+            template.start().map_err(target::TargetError::from)?;
+        }
+        let database = self.target.database().to_owned();
+        let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
+        let (mut redis, redis_place) = (self.redis.take(), self.redis_place.clone());
+        let redis_pid = redis.as_ref().map(target::redis::Redis::pid);
+        let mut stages = Vec::new();
+        for (number, copy) in copies {
+            progress.step(Step::Start, format!("copy {number}"));
+            let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
+            let mut target = Target::copied(copy, &options, &watchdog)?;
+            target.use_database(&database)?;
+            let copy = CopyInUse { anew: true, at_rest: false, for_good, redis: redis_pid };
+            let in_force = InForce { changes, ..InForce::default() };
+            stages.push((
+                number,
+                Self {
+                    target,
+                    redis: redis.take(),
+                    redis_place: redis_place.clone(),
+                    pooler: None,
+                    in_force,
+                    making: change::Options { thrown_away: for_good, ..self.making.clone() },
+                    copy: Some(copy),
+                    control: None,
+                    recorded: Vec::new(),
+                    watchdog: watchdog.clone(),
+                    stop: stop.clone(),
+                },
+            ));
+        }
+        Ok(stages)
+    }
+
+    /// A copy is started anew before it is used next.
+    pub(crate) fn start_anew(&mut self) {
+        if let Some(copy) = &mut self.copy {
+            copy.anew = true;
+        }
+    }
+
+    /// The same where it begins to be the only one at work; one that rested is started anew by waking it.
+    pub(crate) fn start_alone(&mut self) -> Result<(), LabError> {
+        if self.is_at_rest() {
+            return self.wake();
+        }
+        self.start_anew();
+        Ok(())
+    }
+
+    /// Whether it is to be started anew, from now on no more.
+    pub(super) fn take_anew(&mut self) -> bool {
+        self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.anew))
+    }
+
+    /// Whether it is to be started anew.
+    pub(in crate::runner) fn is_to_start_anew(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.anew)
+    }
+
+    /// Whether it is stopped for a while.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.at_rest)
+    }
+
+    /// Stops a copy until it is woken.
+    pub(crate) fn rest(&mut self) -> Result<(), LabError> {
+        if self.copy.is_none() || self.is_at_rest() {
+            return Ok(());
+        }
+        self.close_control();
+        self.pooler = None;
+        if let Ok(cluster) = self.target.cluster() {
+            cluster.stop().map_err(target::TargetError::from)?;
+        }
+        self.copy.iter_mut().for_each(|copy| copy.at_rest = true);
+        Ok(())
+    }
+
+    /// Starts a copy that was stopped for a while, with the settings that it had.
+    pub(crate) fn wake(&mut self) -> Result<(), LabError> {
+        if !self.is_at_rest() {
+            return Ok(());
+        }
+        if let Ok(cluster) = self.target.cluster() {
+            cluster.start().map_err(target::TargetError::from)?;
+        }
+        self.copy.iter_mut().for_each(|copy| copy.at_rest = false);
+        Ok(())
+    }
+
+    /// What one's own factors do to a copy that is thrown away is begun: until it is done, the copy counts as not there.
+    pub(in crate::runner) fn begin_for_good(&mut self) -> Result<(), LabError> {
+        if self.is_for_good() { self.mark_done(None) } else { Ok(()) }
+    }
+
+    /// All of it is done, also for who goes on after a crash.
+    pub(in crate::runner) fn end_for_good(&mut self) -> Result<(), LabError> {
+        if !self.is_for_good() {
+            return Ok(());
+        }
+        let done = serde_json::to_string(&self.in_force.changes).expect("changes are plain data");
+        self.mark_done(Some(&done))
+    }
+
+    /// Whether what is done to it is never undone.
+    pub(in crate::runner) fn is_for_good(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.for_good)
+    }
+
+    fn mark_done(&mut self, done: Option<&str>) -> Result<(), LabError> {
+        let cluster = self.target.cluster().map_err(target::TargetError::from)?;
+        Ok(cluster.set_done_for_good(done).map_err(target::TargetError::from)?)
+    }
+
+    /// Stops a copy and removes it.
+    pub(crate) fn remove(mut self) -> Result<(), LabError> {
+        if !self.target.changes().is_empty() {
+            self.wake()?;
+        }
+        self.close_control();
+        self.pooler = None;
+        Ok(self.target.throw_away()?)
+    }
+}

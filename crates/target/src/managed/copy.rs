@@ -1,0 +1,278 @@
+//! Copies of a stopped server, so that arms stand side by side on equal data: `NAME.1`, `NAME.2`, beside the server NAME.
+//!
+//! A copy is made byte by byte: on a file system that could share blocks, what one server writes would cost the other.
+//! It is removed with everything in it when whoever made it has no more use for it.
+
+use std::io;
+use std::path::Path;
+
+use protocol::postgres::sql::Sql;
+
+use super::data_folder::{Copying, Sizes, is_shut_down, linked, sizes};
+use super::marker::{CopyOf, Marker};
+use super::postmaster::PidFile;
+use super::{Cluster, ManagedError, Options, Running, SOCKET_PORT};
+use crate::child::Account;
+use crate::home::Home;
+
+/// Settings that may hold an absolute path without leading out of a copy: nothing is written there.
+const ONLY_READ: [&str; 6] = [
+    "shared_preload_libraries",
+    "session_preload_libraries",
+    "local_preload_libraries",
+    "dynamic_library_path",
+    "timezone_abbreviations",
+    "krb_server_keyfile",
+];
+
+/// What the data folder of a managed server takes now; nothing where there is none.
+#[must_use]
+pub fn sizes_of(home: &Home, name: &str) -> Option<Sizes> {
+    let folder = home.clusters().join(name);
+    Marker::read(&folder).filter(|marker| marker.complete)?;
+    sizes(&Cluster::data_in(&folder)).ok()
+}
+
+/// Name of a server's copy.
+pub(super) fn name_of(template: &str, number: u32) -> String {
+    format!("{template}.{number}")
+}
+
+/// The server and the number in the name of a copy.
+pub(super) fn parted(name: &str) -> Option<(&str, u32)> {
+    let (template, number) = name.rsplit_once('.')?;
+    Some((template, number.parse().ok()?))
+}
+
+impl Cluster {
+    /// What the data folder takes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn sizes(&self) -> Result<Sizes, ManagedError> {
+        sizes(&self.data()).map_err(|error| ManagedError::file(&self.data(), error))
+    }
+
+    /// Why a copy of the running server would not stand alone, in words; `None` where it would.
+    ///
+    /// # Errors
+    /// When the server cannot be asked, or its folder not be read.
+    pub fn not_to_be_copied(&self) -> Result<Option<String>, ManagedError> {
+        if let Some(link) = linked(&self.data()).map_err(|error| ManagedError::file(&self.data(), error))? {
+            return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
+        }
+        let mut control = self.connect("postgres")?;
+        let doing = "looking whether the server can be copied";
+        let failed = |error| ManagedError::Sql { doing: doing.to_owned(), error };
+        let read = ONLY_READ.map(|name| format!("'{name}'")).join(", ");
+        let paths = format!(
+            "SELECT string_agg(name || ' = ' || setting, ', ') FROM pg_catalog.pg_settings \
+             WHERE sourcefile IS NOT NULL AND setting LIKE '/%' AND name NOT IN ({read})"
+        );
+        let elsewhere = "SELECT string_agg(DISTINCT sourcefile, ', ') FROM pg_catalog.pg_file_settings \
+                         WHERE sourcefile NOT LIKE current_setting('data_directory') || '/%'";
+        let tablespaces = "SELECT string_agg(spcname, ', ') FROM pg_catalog.pg_tablespace \
+                           WHERE spcname NOT IN ('pg_default', 'pg_global')";
+        let slots = "SELECT string_agg(slot_name, ', ') FROM pg_catalog.pg_replication_slots";
+        let archiving =
+            "SELECT current_setting('archive_mode') WHERE current_setting('archive_mode') <> 'off'";
+        for (what, query) in [
+            ("it has tablespaces of its own", tablespaces),
+            ("it has replication slots, which would hold back the log of each copy", slots),
+            ("it archives its log, and copies would do so into the same place: archive_mode", archiving),
+            ("its configuration holds absolute paths, which copies would share", paths.as_str()),
+            ("its configuration includes files from elsewhere", elsewhere),
+        ] {
+            if let Some(found) = control.scalar(query).map_err(failed)? {
+                return Ok(Some(format!("{what} ({found})")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Stops the server so that its data are all in their files.
+    ///
+    /// # Errors
+    /// When it does not stop, or not cleanly.
+    pub fn stop_cleanly(&mut self) -> Result<(), ManagedError> {
+        self.stop()?;
+        if is_shut_down(&self.data()) { Ok(()) } else { Err(ManagedError::NotClean(self.data())) }
+    }
+
+    /// The copy of this stopped server with this number, not running; `made_for` tells what it was made for and from
+    /// what. One that is there is used again if it is whole, was stopped cleanly and was made for the same; else it is
+    /// made anew. `progress` is told the bytes that are written.
+    ///
+    /// # Errors
+    /// When the server runs, the disk is full, or the user asked to stop.
+    pub fn copy(
+        &self,
+        number: u32,
+        made_for: &str,
+        options: &Options,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Self, ManagedError> {
+        // Run by the same programs.
+        let made_for = &format!("{made_for} {}", self.installation.bin.display());
+        let home = self.home();
+        let name = name_of(&self.name, number);
+        let there = home.clusters().join(&name);
+        if Marker::read(&there).is_some() {
+            let old = Self::prepare(&home, &name, options, &self.watchdog, &self.stop)?;
+            if let Some(used_again) = old.if_as_made(made_for)? {
+                return Ok(used_again);
+            }
+        }
+        if !is_shut_down(&self.data()) {
+            return Err(ManagedError::NotClean(self.data()));
+        }
+        let mut copy = self.empty_copy(&home, name, made_for)?;
+        if let Err(error) = copy.fill(&self.data(), progress) {
+            // Half of it is of no use, and perhaps what filled the disk.
+            let _ = copy.destroy();
+            return Err(error);
+        }
+        copy.marker.complete = true;
+        copy.marker.set_via(options.via);
+        copy.write_marker()?;
+        Ok(copy)
+    }
+
+    /// Starts a copy, as [`Cluster::ensure`] starts a server of its own.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start_copy(&mut self, options: &Options) -> Result<(), ManagedError> {
+        self.adopt(options)?;
+        self.start()?;
+        self.ensure_network()
+    }
+
+    /// Numbers of the copies that there are of it.
+    #[must_use]
+    pub fn copies(&self) -> Vec<u32> {
+        let Ok(entries) = std::fs::read_dir(self.home().clusters()) else { return Vec::new() };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let of_this = |name: String| match parted(&name) {
+            Some((template, number)) if template == self.name => Some(number),
+            _ => None,
+        };
+        let mut numbers: Vec<u32> = names.filter_map(of_this).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Removes the copies of it whose numbers are `unwanted`.
+    ///
+    /// # Errors
+    /// When one is in use, or cannot be removed.
+    pub fn destroy_copies(&self, unwanted: &dyn Fn(u32) -> bool) -> Result<(), ManagedError> {
+        for number in self.copies().into_iter().filter(|number| unwanted(*number)) {
+            let name = name_of(&self.name, number);
+            match Self::open(&self.home(), &name, &self.watchdog, &self.stop) {
+                Ok(copy) => copy.destroy()?,
+                Err(ManagedError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What was done to a copy for good, as it was told to [`Cluster::set_done_for_good`].
+    #[must_use]
+    pub fn done(&self) -> Option<&str> {
+        self.marker.copy.as_ref()?.done.as_deref()
+    }
+
+    /// Remembers what was done to a copy that nobody will undo; `None` before it is begun: until it is done the copy is
+    /// not whole, and is made anew after a crash.
+    ///
+    /// # Errors
+    /// When the marker cannot be written.
+    pub fn set_done_for_good(&mut self, done: Option<&str>) -> Result<(), ManagedError> {
+        self.marker.complete = done.is_some();
+        if let Some(copy) = &mut self.marker.copy {
+            copy.done = done.map(str::to_owned);
+        }
+        self.write_marker()
+    }
+
+    /// Whether it is a copy.
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
+        self.marker.copy.is_some()
+    }
+
+    fn home(&self) -> Home {
+        let clusters = self.folder.parent().unwrap_or(&self.folder);
+        Home::at(clusters.parent().unwrap_or(clusters))
+    }
+
+    /// The copy itself if it can be used again; else it is removed.
+    fn if_as_made(mut self, made_for: &str) -> Result<Option<Self>, ManagedError> {
+        if let Some(server) = PidFile::running(&self.data()) {
+            // An orphan: its watchdog is stopping it, or is dead as well.
+            self.running = Running::Detached(server.pid);
+            self.stop()?;
+        }
+        self.put_settings_back()?;
+        let same = self.marker.copy.as_ref().is_some_and(|copy| copy.made_for == made_for);
+        if self.marker.complete && same && is_shut_down(&self.data()) && !self.journal().exists() {
+            return Ok(Some(self));
+        }
+        self.destroy()?;
+        Ok(None)
+    }
+
+    /// The folder of a copy, locked and marked as not whole.
+    fn empty_copy(&self, home: &Home, name: String, made_for: &str) -> Result<Self, ManagedError> {
+        let account = Account::unprivileged()?;
+        let folder = home.clusters().join(&name);
+        crate::home::make_folder(&folder, 0o700, account.as_ref())?;
+        if Marker::read(&folder).is_none() && !super::is_empty(&folder) {
+            return Err(ManagedError::NotOurs(folder));
+        }
+        let marker = Marker {
+            bin: self.installation.bin.clone(),
+            complete: false,
+            port: SOCKET_PORT,
+            detached: false,
+            copy: Some(CopyOf { template: self.name.clone(), made_for: made_for.to_owned(), done: None }),
+            ..self.marker.clone()
+        };
+        marker.write(&folder).map_err(|error| ManagedError::file(&folder, error))?;
+        Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop)
+    }
+
+    fn fill(&self, template: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), ManagedError> {
+        let data = self.data();
+        if data.exists() {
+            std::fs::remove_dir_all(&data).map_err(|error| ManagedError::file(&data, error))?;
+        }
+        let mut copying = Copying {
+            from: template,
+            to: &data,
+            account: self.account.as_ref(),
+            stop: &self.stop,
+            written: 0,
+            progress,
+        };
+        match copying.all() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(ManagedError::Stopped),
+            other => other.map_err(|error| ManagedError::file(&data, error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_called_after_its_server() {
+        assert_eq!(parted(&name_of("main-15", 2)), Some(("main-15", 2)));
+        for none in ["main", "main.", "main.x", "main.-1"] {
+            assert_eq!(parted(none), None, "{none}");
+        }
+    }
+}

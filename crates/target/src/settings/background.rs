@@ -1,0 +1,58 @@
+//! Settings that decide what a server does in the background: log, commits, checkpoints, writing, autovacuum, I/O.
+
+/// Beginnings of the names of such settings.
+const BEGINNINGS: [&str; 13] = [
+    "wal_",
+    "max_wal_",
+    "min_wal_",
+    "checkpoint_",
+    "commit_",
+    "bgwriter_",
+    "backend_flush_",
+    "autovacuum",
+    "vacuum_",
+    "io_",
+    "debug_io_direct",
+    "archive_",
+    "summarize_wal",
+];
+/// Such settings whose names tell nothing.
+const NAMES: [&str; 8] = [
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "effective_io_concurrency",
+    "maintenance_io_concurrency",
+    "recovery_prefetch",
+    "data_sync_retry",
+    "file_copy_method",
+];
+
+/// Whether a setting decides what a server does when nobody asks it anything, or how it writes.
+#[must_use]
+pub fn in_the_background(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    NAMES.contains(&name.as_str()) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_works_while_nobody_asks() {
+        for (name, wanted) in [
+            ("max_wal_size", true),
+            ("wal_buffers", true),
+            ("autovacuum_naptime", true),
+            ("Synchronous_Commit", true),
+            ("io_method", true),
+            ("shared_buffers", false),
+            ("work_mem", false),
+            ("max_connections", false),
+            ("huge_pages", false),
+        ] {
+            assert_eq!(in_the_background(name), wanted, "{name}");
+        }
+    }
+}
