@@ -1,13 +1,13 @@
 //! One invocation of an experiment: from open servers to closed ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use record::{Run, RunEvent, RunKey, RunKind, Validity};
+use record::{Run, RunKey, RunKind, Validity};
 use results::Finished;
 use target::Stop;
-use workloads::Sampled;
 
+use super::guard::{Guard, Remarks};
 use super::placed::placed;
 use super::{Outcome, Stored};
 use crate::classify::advice;
@@ -17,9 +17,7 @@ use crate::jobs::Prepared;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::{Plan, PlannedRun};
-use crate::runner::{
-    Care, LabEvent, Pace, Progress, Ready, Results, Runner, Stage, Step, Tell, changed_data,
-};
+use crate::runner::{Care, LabEvent, Pace, Progress, Results, Runner, Stage, Step, Tell};
 use crate::setup::{At, Setup};
 use crate::strategies::list::List;
 use crate::strategies::{Aside, Block, Done, Next, Strategy};
@@ -41,8 +39,7 @@ pub(super) struct Experiment<'a> {
     alone: Option<At>,
     /// Stored runs that are to be measured again.
     marked: BTreeSet<i64>,
-    /// What is to be known of an arm before its figures: by what it asks for, and its name.
-    remarks: BTreeMap<(String, String), Vec<RunEvent>>,
+    remarks: Remarks,
     /// Whether a finished experiment is measured anew.
     again: bool,
     /// Why what waits does, in words, and what to do about the first of it.
@@ -79,7 +76,7 @@ impl<'a> Experiment<'a> {
             round: 0,
             alone: None,
             marked: BTreeSet::new(),
-            remarks: BTreeMap::new(),
+            remarks: Remarks::new(),
             again: stored.again,
             waiting: Vec::new(),
             advice: "",
@@ -146,7 +143,10 @@ impl<'a> Experiment<'a> {
     }
 
     fn all(&mut self, list: &List<'_>) -> Result<(), LabError> {
-        self.guard(list)?;
+        let left = list.left(&self.done);
+        let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
+        guard.look(&left)?;
+        self.remarks = guard.remarks;
         if list.left(&self.done).iter().any(|run| run.rate.is_some()) {
             judge_by_host(&mut self.runner, self.plan.seed);
         }
@@ -162,111 +162,6 @@ impl<'a> Experiment<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Opens the workloads of what is left, those of base arms too: each is checked, chooses what it will ask, and proves
-    /// that it does something; arms are seen to get the same answers.
-    fn guard(&mut self, list: &List<'_>) -> Result<(), LabError> {
-        let left = list.left(&self.done).into_iter();
-        let mut opened = BTreeSet::new();
-        let mut compared = BTreeSet::new();
-        for (run, base) in left.map(|run| (run, self.plan.base_setup(run))) {
-            let own = self.plan.setup(run);
-            for (setup, of) in base.iter().map(|base| (base, None)).chain([(&own, base.as_ref())]) {
-                if opened.insert(setup.asked()) {
-                    self.in_its_state(setup)?;
-                    self.open_workload(setup, of, run.arm.as_deref())?;
-                }
-            }
-            // Settings of the server do not change what it answers, and other data are meant to.
-            let same = |base: &Setup| {
-                base.asked() == own.asked() && base.changes == own.changes || base.at().data != own.at().data
-            };
-            if let Some((base, arm)) = base.filter(|base| !same(base)).zip(run.arm.as_ref())
-                && compared.insert((own.asked(), arm))
-            {
-                self.compare_answers(&base, &own, arm)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where factors of one's own change the server, a workload is looked at in the state of its arm.
-    fn in_its_state(&mut self, setup: &Setup) -> Result<(), LabError> {
-        if setup.changes.is_some() {
-            self.runner.switch_to(setup)?;
-        }
-        Ok(())
-    }
-
-    fn open_workload(
-        &mut self,
-        setup: &Setup,
-        base: Option<&Setup>,
-        arm: Option<&str>,
-    ) -> Result<(), LabError> {
-        let name = setup.asked();
-        let spec = self.plan.content.spec(setup)?;
-        let chosen = base.filter(|base| {
-            let by_one_rule = self.plan.content.spec(base).is_ok_and(|of| of.chooses_like(&spec));
-            // What is there to be asked for in other data nobody knows but they.
-            by_one_rule && base.at().data == setup.at().data
-        });
-        let chosen = chosen.and_then(|base| Some(self.runner.ready(&base.asked())?.prepared.clone()));
-        let workload = spec.open(self.file.folder())?;
-        let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
-        let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
-        // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
-        if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
-            if before.bytes != ready.prepared.json.as_bytes() {
-                return Err(changed_data(&name));
-            }
-            ready.artifacts.clear();
-        }
-        if let (Some(_), None, Some(arm)) = (base, &chosen, arm)
-            && spec.chooses_like(&spec)
-        {
-            let told = format!("{}: {arm} asks for {}", setup.workload, ready.prepared.summary);
-            self.remark(&name, arm, RunEvent::OWN_CHOICE, told);
-        }
-        self.runner.add(&name, ready);
-        Ok(())
-    }
-
-    /// Asks both arms for the same sample. What differs is told before any speed, and with each run of the arm.
-    fn compare_answers(&mut self, base: &Setup, own: &Setup, arm: &str) -> Result<(), LabError> {
-        let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base);
-        let called = self.plan.content.arm_words(arm);
-        self.runner
-            .progress
-            .step(Step::Guard, format!("{}: does {called} answer as {of} does?", own.workload));
-        let [theirs, ours] = [self.sample(base)?, self.sample(own)?];
-        for not_taken in [&theirs, &ours] {
-            if let Sampled::NotTaken(why) = not_taken {
-                self.runner.progress.note(format!("answers of {of} and {called} are not compared: {why}"));
-                return Ok(());
-            }
-        }
-        let Some(difference) = ours.difference(&theirs, of) else { return Ok(()) };
-        let told = format!("{}: {called} {difference}", own.workload);
-        self.runner.progress.warn(told.clone());
-        self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
-        Ok(())
-    }
-
-    /// Keeps what is to be said with every run of an arm that asks for this.
-    fn remark(&mut self, asked: &str, arm: &str, kind: &str, detail: String) {
-        let event = RunEvent { time_us: 0, kind: kind.to_owned(), detail };
-        self.remarks.entry((asked.to_owned(), arm.to_owned())).or_default().push(event);
-    }
-
-    fn sample(&mut self, setup: &Setup) -> Result<Sampled, LabError> {
-        let name = setup.asked();
-        self.in_its_state(setup)?;
-        let (seed, missing) =
-            (self.plan.seed, || LabError::failed(Class::Internal, format!("no workload {name}"), ""));
-        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
-        stage.with_site(|site| ready.workload.sample(site, seed))
     }
 
     /// The runs of a block, then all of them into the results file; false when it was given up.

@@ -195,7 +195,15 @@ fn opened(
     for at in plan.sites() {
         let spec = file.with_its_password(plan.content.target(&at));
         let programs = (options.pg_bin.clone(), plan.widest_way());
-        let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop)?;
+        let of_level = |error: LabError| match &error {
+            // A server that has its level's name in nothing but its folder.
+            LabError::Failed { what, .. } if at != At::default() => {
+                let what = format!("{at}: {what}");
+                error.told_as(what)
+            }
+            _ => error,
+        };
+        let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop).map_err(of_level)?;
         is_as_it_was(&stage)?;
         stage.makes_changes(file.folder(), needs_undo(&spec));
         progress.note(stage.target.redacted());

@@ -7,6 +7,7 @@ mod arms;
 mod available;
 mod carry_out;
 mod ground;
+mod guard;
 mod look;
 mod placed;
 mod placement;

@@ -1,0 +1,191 @@
+//! What is seen before any speed: that each workload does something, and that arms get the same answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use record::RunEvent;
+use workloads::Sampled;
+
+use crate::error::{Class, LabError};
+use crate::plan::{Plan, PlannedRun};
+use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data};
+use crate::setup::Setup;
+
+/// What is to be said with every run of an arm: by what it asks for, and the arm's name.
+pub(super) type Remarks = BTreeMap<(String, String), Vec<RunEvent>>;
+
+/// Looks at the workloads of an experiment.
+pub(super) struct Guard<'g, 'a> {
+    plan: &'g Plan,
+    /// Paths in the file start from here.
+    folder: &'g Path,
+    runner: &'g mut Runner<'a>,
+    results: &'g Results,
+    pub(super) remarks: Remarks,
+    /// What was asked of whom: by the workload, and the state of the server.
+    samples: BTreeMap<(String, usize), Sampled>,
+}
+
+/// A workload that is to be opened.
+struct Open {
+    setup: Setup,
+    /// That of the base arm's run of the same cell.
+    base: Option<Setup>,
+    arm: Option<String>,
+}
+
+/// Two arms that are to answer alike.
+struct Pair {
+    base: Setup,
+    own: Setup,
+    arm: String,
+}
+
+impl<'g, 'a> Guard<'g, 'a> {
+    pub(super) fn new(
+        plan: &'g Plan,
+        folder: &'g Path,
+        runner: &'g mut Runner<'a>,
+        results: &'g Results,
+    ) -> Self {
+        Self { plan, folder, runner, results, remarks: Remarks::new(), samples: BTreeMap::new() }
+    }
+
+    /// Opens the workloads of these runs, those of base arms too: each is checked, chooses what it will ask, and proves
+    /// that it does something; then arms are asked for the same. State by state, so that an index is made once for all.
+    pub(super) fn look(&mut self, runs: &[&PlannedRun]) -> Result<(), LabError> {
+        let (mut to_open, pairs) = self.needed(runs);
+        let mut states: Vec<Setup> = Vec::new();
+        for setup in to_open
+            .iter()
+            .map(|open| &open.setup)
+            .chain(pairs.iter().flat_map(|pair| [&pair.base, &pair.own]))
+        {
+            if !states.iter().any(|known| known.changes == setup.changes) {
+                states.push(setup.clone());
+            }
+        }
+        let state =
+            |setup: &Setup| states.iter().position(|known| known.changes == setup.changes).unwrap_or(0);
+        to_open.sort_by_key(|open| state(&open.setup));
+        for open in &to_open {
+            self.in_its_state(&open.setup)?;
+            self.open(open)?;
+        }
+        let mut asked: Vec<&Setup> = pairs.iter().flat_map(|pair| [&pair.base, &pair.own]).collect();
+        asked.sort_by_key(|setup| state(setup));
+        for setup in asked {
+            self.sample(setup, state(setup))?;
+        }
+        for pair in &pairs {
+            self.compare(pair, [state(&pair.base), state(&pair.own)]);
+        }
+        Ok(())
+    }
+
+    /// What is to be opened, each once, and what is to be compared.
+    fn needed(&self, runs: &[&PlannedRun]) -> (Vec<Open>, Vec<Pair>) {
+        let (mut opened, mut compared) = (BTreeSet::new(), BTreeSet::new());
+        let (mut to_open, mut pairs) = (Vec::new(), Vec::new());
+        for run in runs {
+            let (base, own) = (self.plan.base_setup(run), self.plan.setup(run));
+            for (setup, of) in base.iter().map(|base| (base, None)).chain([(&own, base.as_ref())]) {
+                if opened.insert(setup.asked()) {
+                    to_open.push(Open { setup: setup.clone(), base: of.cloned(), arm: run.arm.clone() });
+                }
+            }
+            // Settings of the server do not change what it answers, and other data are meant to.
+            let same = |base: &Setup| {
+                base.asked() == own.asked() && base.changes == own.changes || base.at().data != own.at().data
+            };
+            if let Some((base, arm)) = base.filter(|base| !same(base)).zip(run.arm.clone())
+                && compared.insert((own.asked(), arm.clone()))
+            {
+                pairs.push(Pair { base, own, arm });
+            }
+        }
+        (to_open, pairs)
+    }
+
+    /// Where factors of one's own change the server, a workload is looked at in the state of its arm.
+    fn in_its_state(&mut self, setup: &Setup) -> Result<(), LabError> {
+        if setup.changes.is_some() {
+            self.runner.switch_to(setup)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, Open { setup, base, arm }: &Open) -> Result<(), LabError> {
+        let name = setup.asked();
+        let spec = self.plan.content.spec(setup)?;
+        let chosen = base.as_ref().filter(|base| {
+            let by_one_rule = self.plan.content.spec(base).is_ok_and(|of| of.chooses_like(&spec));
+            // What is there to be asked for in other data nobody knows but they.
+            by_one_rule && base.at().data == setup.at().data
+        });
+        let chosen = chosen.and_then(|base| Some(self.runner.ready(&base.asked())?.prepared.clone()));
+        let workload = spec.open(self.folder)?;
+        let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
+        let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
+        // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
+        if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
+            if before.bytes != ready.prepared.json.as_bytes() {
+                return Err(changed_data(&name));
+            }
+            ready.artifacts.clear();
+        }
+        if let (Some(_), None, Some(arm)) = (base, &chosen, arm)
+            && spec.chooses_like(&spec)
+        {
+            let told = format!("{}: {arm} asks for {}", setup.workload, ready.prepared.summary);
+            self.remark(&name, arm, RunEvent::OWN_CHOICE, told);
+        }
+        self.runner.add(&name, ready);
+        Ok(())
+    }
+
+    /// Asks for a sample, the same of all arms, unless that was done.
+    fn sample(&mut self, setup: &Setup, state: usize) -> Result<(), LabError> {
+        let key = (setup.asked(), state);
+        if self.samples.contains_key(&key) {
+            return Ok(());
+        }
+        self.in_its_state(setup)?;
+        self.runner.progress.step(Step::Guard, format!("{}: what does it answer?", setup.asked()));
+        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
+        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
+        let seed = self.plan.seed;
+        let sampled = stage.with_site(|site| ready.workload.sample(site, seed))?;
+        self.samples.insert(key, sampled);
+        Ok(())
+    }
+
+    /// Whether both arms answered alike. What differs is told before any speed, and with each run of the arm.
+    fn compare(&mut self, Pair { base, own, arm }: &Pair, states: [usize; 2]) {
+        let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base);
+        let called = self.plan.content.arm_words(arm);
+        let [theirs, ours] = [(base, states[0]), (own, states[1])]
+            .map(|(setup, state)| &self.samples[&(setup.asked(), state)]);
+        for not_taken in [theirs, ours] {
+            if let Sampled::NotTaken(why) = not_taken {
+                let told = format!("{}: answers of {of} and {called} are not compared: {why}", own.workload);
+                return self.runner.progress.note(told);
+            }
+        }
+        let told = match ours.difference(theirs, of) {
+            Some(difference) => format!("{}: {called} {difference}", own.workload),
+            None => {
+                let told = format!("{}: {called} answers as {of} does", own.workload);
+                return self.runner.progress.note(told);
+            }
+        };
+        self.runner.progress.warn(told.clone());
+        self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+    }
+
+    /// Keeps what is to be said with every run of an arm that asks for this.
+    fn remark(&mut self, asked: &str, arm: &str, kind: &str, detail: String) {
+        let event = RunEvent { time_us: 0, kind: kind.to_owned(), detail };
+        self.remarks.entry((asked.to_owned(), arm.to_owned())).or_default().push(event);
+    }
+}
