@@ -92,6 +92,11 @@ fn standing(plan_json: &str) -> String {
     format!("side by side on copies{swap}: {}{apart}", text(&copies["figures"]))
 }
 
+fn on_copies(plan_json: &str) -> bool {
+    let plan: Value = serde_json::from_str(plan_json).unwrap_or_default();
+    plan["standing"]["copies"].is_object()
+}
+
 fn ran_on(data: &ReportData) -> BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> {
     let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> = BTreeMap::new();
     for run in data.grid_runs() {
@@ -196,6 +201,9 @@ impl Setup {
         let experiment = &self.experiment;
         let order = match experiment.order_scheme {
             OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
+            OrderScheme::HalfRounds if on_copies(&experiment.plan_json) => {
+                "pairs where arms stand side by side, else half-rounds; order swapped every round"
+            }
             OrderScheme::HalfRounds => {
                 "half-rounds: all cells in one arm, then in the next, order swapped every round"
             }
