@@ -20,7 +20,7 @@ use target::placement::PlacementError;
 use target::pooler::PoolerError;
 use target::redis::RedisError;
 use target::settings::SettingsError;
-use target::settings::journal::RecoverError;
+use target::settings::journal::{LeftBy, RecoverError};
 use target::sink::SinkError;
 
 /// Errors that have a class.
@@ -228,7 +228,10 @@ impl Classified for SettingsError {
             | Self::NoRight { .. } => Class::Missing,
             Self::Journal { .. } => Class::Io,
             Self::NoGuard(_) => Class::Child,
-            Self::AlreadyChanged(_) => Class::Refused,
+            Self::AlreadyChanged(left) => match left.by {
+                LeftBy::Living(_) => Class::Refused,
+                LeftBy::Killed | LeftBy::Unknown(_) => Class::Guard,
+            },
             Self::NotPutBack(_) => Class::Guard,
             Self::Change(error) => error.class(),
             Self::Sql { error, .. } => error.class(),

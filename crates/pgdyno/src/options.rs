@@ -66,7 +66,7 @@ pub(crate) struct Output {
 /// Whose PostgreSQL private servers run.
 #[derive(Debug, Args)]
 pub(crate) struct Programs {
-    /// Folder with PostgreSQL's programs [default: the newest found]
+    /// Folder with PostgreSQL's programs [default: the system's newest]
     #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pub(crate) pg_bin: Option<PathBuf>,
 }

@@ -157,6 +157,54 @@ fn an_index_on_a_server_by_url_is_undone_when_pgdyno_is_killed() {
     place.wait_until_quiet(Duration::from_secs(10));
 }
 
+/// Ctrl-C in an undo that hangs began the same undo again, without an end, and the last words did not tell that anything
+/// was left.
+#[test]
+fn an_undo_that_is_not_waited_for_is_left_and_told() {
+    let (place, server) = (Place::new(), Server::start());
+    let there = || server.psql("SELECT to_regclass('public.left_there') IS NOT NULL") == "t";
+    place.write("one.sql", "SELECT 1;\n");
+    let hangs = place.write("hangs", "");
+    let file = place.write(
+        "undo.toml",
+        r#"
+question = "What does a table cost that nobody asks?"
+[target]
+url = "$TEST_URL"
+change_server = true
+[workload.one]
+pgbench = { files = ["one.sql"] }
+[change.table.without]
+[change.table.with]
+do = "CREATE TABLE IF NOT EXISTS left_there (a int)"
+undo = { command = "while test -e hangs; do sleep 0.1; done; psql -X -c 'DROP TABLE IF EXISTS left_there'" }
+[compare]
+factor = "table"
+base = "without"
+[measure]
+warmup = "100ms"
+duration = "200ms"
+rounds = 2
+"#,
+    );
+    let run = ["run", "--verbose", file.to_str().unwrap()];
+    let mut running = Watched::start(command_at(&place, &server, &run));
+    assert!(running.until("table with: undo"), "{}", running.seen);
+    std::thread::sleep(Duration::from_millis(300));
+    signal(running.child.id(), "INT");
+    let pressed = Instant::now();
+    let (status, said) = running.end();
+    assert!(pressed.elapsed() < Duration::from_secs(8), "it ended after {:?}", pressed.elapsed());
+    assert_eq!(status.code(), Some(75), "{said}");
+    assert!(said.contains("target restore") && there(), "{said}");
+    std::fs::remove_file(hangs).unwrap();
+    while there() {
+        assert!(pressed.elapsed() < Duration::from_secs(20), "the watchdog did not undo it");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    place.wait_until_quiet(Duration::from_secs(10));
+}
+
 /// Two scripts as arms, on the server at TEST_URL.
 fn two_queries(place: &Place, [first, second]: [&str; 2]) -> PathBuf {
     place.write("first.sql", first);

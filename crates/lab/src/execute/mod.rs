@@ -89,6 +89,11 @@ pub fn run(
                     pgdyno target destroy NAME";
         progress.event(LabEvent::Note { text: text.to_owned() });
     }
+    // Other errors of both are one.
+    if let (Err(LabError::Interrupted { .. }), Err(left)) = (&result, &closed) {
+        let hint = left.hint().map(|hint| format!(" (try: {hint})")).unwrap_or_default();
+        progress.event(LabEvent::Warning { text: format!("{left}{hint}") });
+    }
     let outcome = result?;
     closed?;
     Ok(outcome)

@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Stop(NameArgs),
     /// Say which private servers there are, which run, and which servers were left changed
     Status(StatusArgs),
-    /// Put back what a pgdyno that was killed left changed on a server (settings, one's own changes); says what it put
+    /// Put back what an earlier pgdyno left changed on a server (settings, one's own changes); says what it put
     /// back
     Restore(RestoreArgs),
     /// Stop a private server and delete its data
@@ -144,14 +144,14 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
     for server in servers.iter().filter(|server| server.changed && server.used_by.is_none()) {
         let name = &server.name;
         warning(&format!(
-            "settings of private server {name:?} are still as a pgdyno that was killed left them; put them back with: \
+            "settings of private server {name:?} are still as an earlier pgdyno left them; put them back with: \
              pgdyno target restore {name}"
         ));
     }
     let of_private = servers.iter().filter(|server| server.used_by.is_none());
     for (server, left) in of_private.filter_map(|server| Some((server, journal::left_in(&server.journal)?))) {
         warning(&format!(
-            "private server {:?} is still as a pgdyno that was killed left it: {}; undo that with: pgdyno target restore {0}",
+            "private server {:?} is still as an earlier pgdyno left it: {}; undo that with: pgdyno target restore {0}",
             server.name,
             left.list()
         ));
@@ -214,7 +214,7 @@ fn left_words(left: &Left) -> Option<String> {
     match &left.by {
         LeftBy::Living(_) => None,
         LeftBy::Killed => Some(format!(
-            "{} of {} are still as a pgdyno that was killed left them: {}; put them back with: pgdyno target restore",
+            "{} of {} are still as an earlier pgdyno left them: {}; put them back with: pgdyno target restore",
             left.kind(),
             left.dsn,
             left.list()

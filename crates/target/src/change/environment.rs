@@ -12,6 +12,10 @@ use crate::child::Program;
 /// Variable by which the processes of a command are known, also those that left its process group.
 pub(super) const MARK: &str = "PGDYNO_CHANGE";
 
+/// Variable that brings the shell its command.
+const TEXT: &str = "PGDYNO_COMMAND";
+const EVAL: &str = "eval \"unset PGDYNO_COMMAND\n$PGDYNO_COMMAND\"";
+
 /// Where commands of a change run, and which server they are told of: `PGHOST`, `PGPORT`, `PGUSER`, `PGDATABASE` and what
 /// TLS needs. Of pgdyno's own environment they get `PATH`, `HOME` and the like only. There is no password in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,9 +50,9 @@ impl Environment {
         Self { folder: folder.unwrap_or(self.folder), ..self }
     }
 
-    /// `/bin/sh -c command`; its processes carry `mark`.
+    /// `/bin/sh` with the command, which stands in no argument: everybody could read it there. Its processes carry `mark`.
     pub(super) fn shell(&self, command: &str, mark: &str) -> Program {
-        let mut program = Program::new("/bin/sh").arg("-c").arg(command).env(MARK, mark);
+        let mut program = Program::new("/bin/sh").arg("-c").arg(EVAL).env(TEXT, command).env(MARK, mark);
         program.clean_environment = true;
         program.folder = Some(self.folder.clone());
         program.env.extend(self.variables.iter().map(|(name, value)| (name.into(), value.into())));

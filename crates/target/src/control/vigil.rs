@@ -271,7 +271,9 @@ impl Activity {
 
 /// The beginning of a statement, on one line; never what may be a password.
 pub(crate) fn shown(sql: &str) -> String {
-    if sql.to_ascii_lowercase().contains("password") {
+    // `postgres://user:password@host` in a command.
+    let in_uri = sql.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    if in_uri || sql.to_ascii_lowercase().contains("password") {
         return "a statement".to_owned();
     }
     let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -289,6 +291,8 @@ mod tests {
     fn statements_are_shown_short_and_without_secrets() {
         assert_eq!(shown("SHOW\n server_version"), "\"SHOW server_version\"");
         assert_eq!(shown("ALTER ROLE x PASSWORD 'geheim'"), "a statement");
+        let uri = shown("psql -c 'x' postgres://ann:geheim@localhost:5999/shop");
+        assert_eq!(uri, "a statement");
         let long = shown(&format!("SELECT {}", "é".repeat(100)));
         assert!(long.ends_with("é…\"") && long.chars().count() == SHOWN + 3, "{long}");
     }

@@ -39,7 +39,7 @@ pub enum ManagedError {
         pid: Option<u32>,
     },
     /// The folder was not made by pgdyno.
-    #[error("{} is not pgdyno's (its marker is missing); it is left alone", .0.display())]
+    #[error("{} is not pgdyno's (its marker is missing); it is left alone: remove the folder if nobody needs it", .0.display())]
     NotOurs(PathBuf),
     /// There is no server of this name.
     #[error("there is no managed server {0:?}; make one with: pgdyno target start")]

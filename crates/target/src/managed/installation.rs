@@ -156,10 +156,10 @@ fn in_path() -> Vec<PathBuf> {
     folders
 }
 
-/// Where packages and source builds put their programs; `root` is `/`, except in tests.
-/// Where `make versions` puts PostgreSQL.
+/// Where `make versions` puts PostgreSQL: used only when asked for, as it lacks what the system's has.
 const BESIDE: &str = "/opt/pgdyno";
 
+/// Where packages and source builds put their programs; `root` is `/`, except in tests.
 fn usual_folders(root: &Path) -> Vec<PathBuf> {
     // (folder, beginning of the names in it, what follows)
     let families = [

@@ -159,7 +159,7 @@ fn already(left: &Left) -> String {
             )
         }
         LeftBy::Killed | LeftBy::Unknown(_) => format!(
-            "{kind} of this server are still as a pgdyno that was killed left them: {settings}; nothing is \
+            "{kind} of this server are still as an earlier pgdyno left them: {settings}; nothing is \
              changed; put them back first (try: pgdyno target restore)"
         ),
     }

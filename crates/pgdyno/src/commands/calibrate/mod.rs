@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Numbers of clients, all on one thread
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,8,64", value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
-    /// Folder with PostgreSQL's programs [default: the newest found; without any only the sink is asked]
+    /// Folder with PostgreSQL's programs [default: the system's newest; without any only the sink is asked]
     #[arg(long, value_name = "DIR", env = "PGDYNO_PG_BIN", hide_env_values = true)]
     pg_bin: Option<PathBuf>,
     #[command(flatten)]

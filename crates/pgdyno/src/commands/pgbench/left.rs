@@ -21,7 +21,7 @@ pub(super) fn check(found: &[Left], allowed: bool, talk: &Talk) -> Result<(), Fa
             LeftBy::Unknown(_) => {}
             LeftBy::Killed => {
                 let text =
-                    format!("{kind} of this server are still as a pgdyno that was killed left them: {list}");
+                    format!("{kind} of this server are still as an earlier pgdyno left them: {list}");
                 if !allowed {
                     return Err(refusal(text));
                 }

@@ -6,7 +6,7 @@ use protocol::postgres::Place;
 
 use super::Journal;
 use super::entry::{Entry, MadeChange};
-use crate::change::{self, Change, ChangeError, Environment, Executor, Outcome, Step};
+use crate::change::{self, Change, ChangeError, Environment, Executor, Outcome, Part, Step};
 use crate::child::Watchdog;
 use crate::control::Control;
 use crate::settings::SettingsError;
@@ -117,6 +117,7 @@ impl Journal {
                 let _concluding = Stop::of_process().concluding();
                 match change.undo.as_ref().map(|undo| executor.undo(undo, false)) {
                     Some(Err(undo)) => {
+                        let undo = self.heeded(undo);
                         Err(ChangeError::NotUndone { error: Box::new(error), undo: Box::new(undo) }.into())
                     }
                     _ => {
@@ -149,10 +150,11 @@ impl Journal {
         if self.entry.changes.is_empty() {
             return Ok(Vec::new());
         }
+        self.goes_on()?;
         let watchdog = self.watchdog.clone();
         let (undone, failed) = Undoing::usual(&watchdog).undo(place, &mut self.entry);
         self.rewrite();
-        failed.map_or(Ok(undone), |error| Err(error.into()))
+        failed.map_or(Ok(undone), |error| Err(self.heeded(error).into()))
     }
 
     /// Undoes one of them; nothing where it was not made.
@@ -160,10 +162,25 @@ impl Journal {
     /// # Errors
     /// When it cannot be undone now: it stays in the journal.
     pub(crate) fn undo_change(&mut self, place: &Place, change: &Change) -> Result<(), SettingsError> {
+        self.goes_on()?;
         let watchdog = self.watchdog.clone();
         let undone = Undoing::usual(&watchdog).undo_one(place, &mut self.entry, change);
         self.rewrite();
-        Ok(undone?)
+        Ok(undone.map_err(|error| self.heeded(error))?)
+    }
+
+    /// Refuses to begin again what the user did not wait for: that would hang once more.
+    fn goes_on(&self) -> Result<(), ChangeError> {
+        let stopped = |what: &String| ChangeError::Stopped { part: Part::Undo, what: what.clone() };
+        self.given_up.as_ref().map_or(Ok(()), |what| Err(stopped(what)))
+    }
+
+    /// The same error, remembered where it says that the user did not wait for the undo.
+    fn heeded(&mut self, error: ChangeError) -> ChangeError {
+        if let ChangeError::Stopped { part: Part::Undo, what } = &error {
+            self.given_up = Some(what.clone());
+        }
+        error
     }
 
     /// Changes that are made now, by their do.

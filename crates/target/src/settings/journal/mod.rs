@@ -56,6 +56,8 @@ pub struct Journal {
     watchdog: Watchdog,
     guard: Option<Guard>,
     lock: Option<File>,
+    /// The undo that the user did not want to wait for: it is not begun again by us.
+    given_up: Option<String>,
     entry: Entry,
 }
 
@@ -78,6 +80,7 @@ impl Journal {
             watchdog: watchdog.clone(),
             guard: None,
             lock: None,
+            given_up: None,
             entry: Entry::new(dsn),
         }
     }

@@ -90,7 +90,7 @@ impl Recovered {
                 format!("settings of a server may be changed: {error}; look at that file, then remove it")
             }
             Self::Pending { left, error, .. } => format!(
-                "{} of {} are still as a pgdyno that was killed left them: {}; not put back: {}; \
+                "{} of {} are still as an earlier pgdyno left them: {}; not put back: {}; \
                  try: pgdyno target restore",
                 left.kind(),
                 left.dsn,

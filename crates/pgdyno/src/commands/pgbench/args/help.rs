@@ -77,7 +77,7 @@ Benchmarking options:
   -t, --transactions=NUM   transactions per client (default: 10)
   -T, --time=NUM           length of the run in seconds
   -v, --vacuum-all         vacuum the accounts as well before the run
-  --allow-changed-settings measure although a pgdyno that was killed left settings
+  --allow-changed-settings measure although an earlier pgdyno left settings
                            of the server changed
   --aggregate-interval=NUM write a log line per NUM seconds instead
   --client-cpus=LIST       keep the threads on these CPUs, which nothing else uses,
