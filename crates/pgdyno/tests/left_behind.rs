@@ -228,10 +228,13 @@ fn a_run_that_ends_by_itself_leaves_no_watchdog_and_no_journal() {
     let (place, server, file) = set_up();
     let mut running = run(&place, &file, &server.url(), &[]);
     assert!(running.until("step: measure"), "{}", running.seen);
+    // It waits until it was looked at: on a busy machine it was two runs further by then.
+    signal(running.child.id(), "STOP");
     // A watchdog that was killed is replaced before the next change.
     let first = pids(&place, "settings-watchdog");
     assert_eq!((first.len(), settings(&server)), (1, changed_settings()));
     signal(first[0], "KILL");
+    signal(running.child.id(), "CONT");
     let (status, seen) = running.end();
     assert!(matches!(status.code(), Some(0..=2)), "{seen}");
     assert!(pids(&place, "settings-watchdog").is_empty() && journals(&place).is_empty());
