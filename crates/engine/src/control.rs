@@ -1,23 +1,38 @@
 //! What the caller's thread and the load threads tell each other.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::client::Abort;
 use crate::client::Time;
 use crate::error::EngineError;
-use crate::measured::{Second, ThreadFigures};
+use crate::measured::{Second, Stretch, ThreadFigures};
 use crate::observer::{Entry, Message};
 use crate::wake::Notify;
 
 /// Orders from the caller's thread; read once per turn, hardly ever written.
-#[derive(Debug)]
 pub(crate) struct Control {
     load: AtomicU64,
     end: AtomicU64,
     stopped: AtomicBool,
     cancelled: AtomicBool,
     open: AtomicUsize,
+    /// Orders to let go that were given so far, and the last of them.
+    orders: AtomicU64,
+    order: Mutex<Order>,
+    /// What wakes the threads for them.
+    notifiers: Mutex<Vec<Arc<dyn Notify>>>,
+}
+
+/// Lets the clients of a held run go.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Order {
+    /// How far the clock of the run is behind the driver's from now on, ns: the time it was held.
+    pub(crate) behind: Time,
+    /// No transaction is started from then on.
+    pub(crate) until: Time,
+    /// When the measured part begins, or began; `None` in warm-up.
+    pub(crate) measured: Option<Time>,
 }
 
 impl Control {
@@ -28,7 +43,34 @@ impl Control {
             stopped: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
             open: AtomicUsize::new(0),
+            orders: AtomicU64::new(0),
+            order: Mutex::default(),
+            notifiers: Mutex::default(),
         }
+    }
+
+    /// A thread can be woken from now on; it is, since there may be orders already.
+    pub(crate) fn enrol(&self, notify: Arc<dyn Notify>) {
+        let mut notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner);
+        notify.notify();
+        notifiers.push(notify);
+    }
+
+    /// Wakes all threads, so that they hear of orders.
+    pub(crate) fn wake_all(&self) {
+        let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner);
+        notifiers.iter().for_each(|notify| notify.notify());
+    }
+
+    pub(crate) fn let_go(&self, order: Order) {
+        *self.order.lock().unwrap_or_else(PoisonError::into_inner) = order;
+        self.orders.fetch_add(1, Ordering::Release);
+    }
+
+    /// The order to let go that a thread has not heard of, which `heard` so many; and how many there were.
+    pub(crate) fn order_after(&self, heard: u64) -> Option<(u64, Order)> {
+        let orders = self.orders.load(Ordering::Acquire);
+        (orders != heard).then(|| (orders, *self.order.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// When the load starts; `Time::MAX` until all clients are ready.
@@ -80,8 +122,8 @@ impl Control {
 
 /// What a load thread tells the caller's thread; `thread` is its number.
 pub(crate) enum Report {
-    /// The thread runs and can be woken.
-    Up { driver: &'static str, note: Option<String>, notify: Arc<dyn Notify> },
+    /// The thread runs.
+    Up { driver: &'static str, note: Option<String> },
     /// All its clients are ready or done.
     Ready,
     /// One second of its load.
@@ -90,6 +132,8 @@ pub(crate) enum Report {
     Batch { thread: usize, batch: Box<Batch> },
     /// None of its clients has anything left to do, since `at`.
     Idle { at: Time },
+    /// All its clients rest after a stretch, its clock stands at `at`.
+    Rests { at: Time, stretch: Stretch },
     /// It cannot go on.
     Failed { error: EngineError },
     /// It ended as it should.

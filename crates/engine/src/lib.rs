@@ -22,9 +22,9 @@ pub use client::{
     StatementEnd, Step, TcpOptions, Time, Tls,
 };
 pub use error::EngineError;
-pub use measured::{Measured, OwnCost, ScriptFigures, Second, StatementFigures};
+pub use measured::{Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch};
 pub use observer::{Entry, EntryEnd, Message, Observer};
 pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};
-pub use run::{LOAD_THREAD, run};
+pub use run::{LOAD_THREAD, Run, run};
 pub use stop::Stop;
 pub use wake::Waker;

@@ -4,6 +4,7 @@
 //! bounded time, and sends what the clients wrote after each event. Serving a client is in [`serve`], the phases of a
 //! run in [`phases`]; here is the turn.
 
+mod hold;
 mod link;
 mod phases;
 mod progress;
@@ -18,6 +19,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
+use self::hold::Hold;
 use self::phases::Coordination;
 use self::progress::{Phase, Progress};
 use self::seat::{Seat, State};
@@ -35,8 +37,8 @@ use crate::recorder::{Outbox, Recorder};
 use crate::wake::WakeQueue;
 
 /// What one thread is given.
-pub(crate) struct Assignment<'p> {
-    pub(crate) plan: &'p Plan,
+pub(crate) struct Assignment {
+    pub(crate) plan: Plan,
     pub(crate) thread: usize,
     pub(crate) threads: usize,
     pub(crate) clients: Vec<Assigned>,
@@ -53,7 +55,7 @@ pub(crate) struct Assigned {
     pub(crate) client: Box<dyn Client>,
 }
 
-impl Assignment<'_> {
+impl Assignment {
     /// Connections this thread keeps.
     pub(crate) fn connections(&self) -> usize {
         self.clients.iter().map(|client| client.endpoints.len()).sum()
@@ -74,11 +76,12 @@ pub(crate) struct ClientLoop<D: Driver> {
 
 impl<D: Driver> ClientLoop<D> {
     /// Takes the clients over and starts to connect them; `note` says why it is this driver, if that is worth a word.
-    pub(crate) fn new(mut driver: D, note: Option<String>, assignment: Assignment<'_>) -> Self {
+    pub(crate) fn new(mut driver: D, note: Option<String>, assignment: Assignment) -> Self {
         let notify = driver.notifier();
         let wakes = Arc::new(WakeQueue::new(Arc::clone(&notify)));
+        assignment.control.enrol(notify);
         let coordination = Coordination::new(&assignment);
-        coordination.report(Report::Up { driver: driver.name(), note, notify });
+        coordination.report(Report::Up { driver: driver.name(), note });
         let Assignment { plan, thread, clients, reports, recycled, outbox, .. } = assignment;
         let (mut seats, mut owners) = (Vec::with_capacity(clients.len()), Vec::new());
         for (index, Assigned { number, endpoints, client }) in clients.into_iter().enumerate() {
@@ -92,12 +95,10 @@ impl<D: Driver> ClientLoop<D> {
         }
         let turn = Turn::new(driver.clock());
         let thread = Thread {
-            progress: Progress::new(plan.clone(), turn.now),
-            turn,
-            pace: Pace::new(plan, seats.len()),
+            pace: Pace::new(&plan, seats.len()),
             timers: Timers::new(seats.len(), owners.len()),
             runnable: VecDeque::with_capacity(seats.len()),
-            recorder: Recorder::new(thread, plan, reports, recycled, outbox),
+            recorder: Recorder::new(thread, &plan, reports, recycled, outbox),
             tally: Tally {
                 clients: seats.len(),
                 unsettled: seats.iter().filter(|seat| !seat.settled).count(),
@@ -105,6 +106,7 @@ impl<D: Driver> ClientLoop<D> {
                 over: 0,
                 over_since: 0,
             },
+            hold: Hold::default(),
             lent: Lent {
                 outs: vec![Vec::new(); seats.iter().map(|seat| seat.links.len()).max().unwrap_or_default()],
                 notes: Notes::default(),
@@ -112,6 +114,8 @@ impl<D: Driver> ClientLoop<D> {
                 plain: Vec::new(),
             },
             failure: None,
+            progress: Progress::new(plan, turn.now),
+            turn,
         };
         Self { driver, seats, owners, thread, coordination, woken: Vec::new() }
     }
@@ -122,6 +126,7 @@ impl<D: Driver> ClientLoop<D> {
     /// When a client fails before the load starts, or the driver cannot wait.
     pub(crate) fn turn(&mut self) -> Result<bool, EngineError> {
         self.wait()?;
+        self.obey();
         self.change_phase()?;
         if self.thread.progress.phase == Phase::Over {
             return Ok(false);
@@ -155,14 +160,15 @@ impl<D: Driver> ClientLoop<D> {
 
     /// Ends a turn, sleeps, begins the next.
     fn wait(&mut self) -> Result<(), EngineError> {
-        let until = self.deadline();
+        let (until, wakes_at) = (self.due(), self.deadline());
         let thread = &mut self.thread;
         thread.recorder.outbox.speak();
         let (now, took) = thread.turn.close();
         if let Some(took) = took {
             thread.recorder.turn(now, took);
         }
-        self.driver.wait(now, until).map_err(EngineError::system("wait for the sockets"))?;
+        let now = thread.turn.driver_time(now);
+        self.driver.wait(now, wakes_at).map_err(EngineError::system("wait for the sockets"))?;
         thread.turn.open(until);
         thread.lent.wakes.take(&mut self.woken);
         Ok(())

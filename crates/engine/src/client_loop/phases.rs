@@ -18,7 +18,7 @@ use crate::plan::{Pace, Until};
 pub(super) struct Coordination {
     thread: usize,
     threads: usize,
-    control: Arc<Control>,
+    pub(super) control: Arc<Control>,
     reports: Sender<Report>,
     /// It was told that all clients are over.
     told_idle: bool,
@@ -27,7 +27,7 @@ pub(super) struct Coordination {
 }
 
 impl Coordination {
-    pub(super) fn new(assignment: &Assignment<'_>) -> Self {
+    pub(super) fn new(assignment: &Assignment) -> Self {
         Self {
             thread: assignment.thread,
             threads: assignment.threads,
@@ -52,8 +52,13 @@ impl Coordination {
 }
 
 impl<D: Driver> ClientLoop<D> {
-    /// When the next turn has something to do without anything happening before.
+    /// When the next turn has something to do without anything happening before, on the driver's clock.
     pub(crate) fn deadline(&self) -> Time {
+        self.thread.turn.driver_time(self.due())
+    }
+
+    /// The same on the clock of the run.
+    pub(super) fn due(&self) -> Time {
         let Self { thread, coordination: Coordination { control, told_idle, .. }, .. } = self;
         if !thread.runnable.is_empty() {
             return 0;
@@ -64,6 +69,7 @@ impl<D: Driver> ClientLoop<D> {
             Phase::Setup { reported: false } => progress.connect_deadline,
             Phase::Setup { reported: true } => control.load(),
             Phase::Running if thread.tally.all_over() && !told_idle => 0,
+            Phase::Running if self.is_newly_idle() => 0,
             Phase::Running => {
                 let end = progress.window.end.min(control.end());
                 thread.recorder.second_end().min(end).min(thread.next_due())
@@ -92,6 +98,7 @@ impl<D: Driver> ClientLoop<D> {
         }
         if self.thread.progress.phase == Phase::Running {
             self.watch_running(ends);
+            self.watch_hold();
         }
         // Not before an earlier end is known: it cuts the second.
         self.thread.recorder.advance(now);
@@ -138,7 +145,9 @@ impl<D: Driver> ClientLoop<D> {
             open.begin(&thread.progress.plan, (coordination.thread, coordination.threads), load);
         }
         for seat in &mut self.seats {
-            Serving { seat, thread }.resume_later();
+            let mut client = Serving { seat, thread };
+            client.rise();
+            client.resume_later();
         }
     }
 
@@ -147,7 +156,7 @@ impl<D: Driver> ClientLoop<D> {
         let Self { thread, coordination, driver, .. } = self;
         let (progress, now) = (&mut thread.progress, thread.turn.now);
         if ends < progress.window.end {
-            progress.window.end = ends;
+            progress.set_end(ends);
             thread.recorder.set_end(ends);
         }
         if progress.cpu_at_start.is_none() && now >= progress.window.measured {
@@ -204,6 +213,7 @@ impl<D: Driver> ClientLoop<D> {
             self.driver.close(conn);
         }
         self.coordination.tell_open(0);
+        self.close_stretch();
         self.thread.recorder.outbox.flush();
         let figures = Box::new(std::mem::take(&mut self.thread.recorder.figures));
         self.coordination.report(Report::Finished { thread: self.coordination.thread, figures });

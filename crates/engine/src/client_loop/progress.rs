@@ -25,6 +25,8 @@ pub(super) struct Progress {
     pub(super) plan: Plan,
     pub(super) phase: Phase,
     pub(super) window: Window,
+    /// No transaction that is due later is started: the end, or a hold before it.
+    pub(super) takes_until: Time,
     /// By when all clients must be ready.
     pub(super) connect_deadline: Time,
     /// The end was ordered from outside; as known at the start of the turn.
@@ -40,6 +42,7 @@ impl Progress {
         Self {
             phase: Phase::Setup { reported: false },
             window: Window::UNKNOWN,
+            takes_until: Time::MAX,
             connect_deadline: now.saturating_add(plan.connect_timeout),
             stopped: false,
             cpu_at_start: None,
@@ -50,13 +53,26 @@ impl Progress {
 
     /// The load starts at `load`.
     pub(super) fn begin(&mut self, load: Time) {
-        let measured = load.saturating_add(self.plan.warmup);
-        let end = match self.plan.until {
-            Until::Elapsed(elapsed) => measured.saturating_add(elapsed),
-            Until::PerClient(_) => Time::MAX,
+        let warm = load.saturating_add(self.plan.warmup);
+        let (measured, end) = match self.plan.until {
+            Until::Elapsed(elapsed) => (warm, warm.saturating_add(elapsed)),
+            Until::PerClient(_) => (warm, Time::MAX),
+            Until::Told => (Time::MAX, Time::MAX),
         };
         self.window = Window { load, measured, end };
+        self.takes_until = if self.is_held() { load } else { end };
         self.phase = Phase::Running;
+    }
+
+    /// The measured part ends at `end`, earlier than thought.
+    pub(super) fn set_end(&mut self, end: Time) {
+        self.window.end = end;
+        self.takes_until = self.takes_until.min(end);
+    }
+
+    /// Whether it runs only while it is let go.
+    pub(super) fn is_held(&self) -> bool {
+        self.plan.until == Until::Told
     }
 
     /// The end of the measured part has come.
@@ -73,7 +89,8 @@ impl Progress {
     /// Whether a transaction due at `due` may be started in the present phase.
     #[inline]
     pub(super) fn starts(&self, due: Time) -> bool {
-        due < self.window.end && (self.phase == Phase::Running || (self.is_draining() && self.drains_queue()))
+        due < self.takes_until
+            && (self.phase == Phase::Running || (self.is_draining() && self.drains_queue()))
     }
 
     /// Whether arrivals of the measured part that still wait at its end are started while it drains: they belong

@@ -40,6 +40,8 @@ pub(super) struct Seat {
     pub(super) disturbed: bool,
     /// It lost a link under load, wants it back, and was not ready since.
     pub(super) away: bool,
+    /// It is in a transaction, about to start one, or connecting: not held.
+    pub(super) at_work: bool,
 }
 
 impl Seat {
@@ -68,6 +70,7 @@ impl Seat {
             runnable: false,
             disturbed: false,
             away: false,
+            at_work: false,
         }
     }
 }

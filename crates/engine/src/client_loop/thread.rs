@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::hold::Hold;
 use super::progress::Progress;
 use super::timers::Timers;
 use super::turn::Turn;
@@ -23,6 +24,7 @@ pub(super) struct Thread<C: Clock> {
     pub(super) runnable: VecDeque<usize>,
     pub(super) recorder: Recorder,
     pub(super) tally: Tally,
+    pub(super) hold: Hold,
     pub(super) lent: Lent,
     /// Why the run cannot go on.
     pub(super) failure: Option<EngineError>,

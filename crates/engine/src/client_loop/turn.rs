@@ -8,9 +8,25 @@ const SLOTS: u32 = 32;
 /// Scheduled arrivals that may be skipped in one turn.
 const SKIPS: u32 = 10_000;
 
+/// The clock of the run: the driver's, but for the time it stood still.
+struct RunClock<C: Clock> {
+    driver: C,
+    /// How far it is behind the driver's.
+    behind: Time,
+    /// Where it stands still; `Time::MAX` while it runs.
+    stands_at: Time,
+}
+
+impl<C: Clock> RunClock<C> {
+    #[inline]
+    fn now(&self) -> Time {
+        (self.driver.now() - self.behind).min(self.stands_at)
+    }
+}
+
 /// The present turn.
 pub(super) struct Turn<C: Clock> {
-    clock: C,
+    clock: RunClock<C>,
     /// Time of the event being served.
     pub(super) now: Time,
     /// It has only just begun: `now` serves its first event.
@@ -27,6 +43,7 @@ pub(super) struct Turn<C: Clock> {
 impl<C: Clock> Turn<C> {
     pub(super) fn new(clock: C) -> Self {
         let now = clock.now();
+        let clock = RunClock { driver: clock, behind: 0, stands_at: Time::MAX };
         Self { clock, now, is_fresh: false, began: None, waited_for: 0, slots_left: 0, skips_left: 0 }
     }
 
@@ -41,6 +58,23 @@ impl<C: Clock> Turn<C> {
         self.now = self.clock.now();
         self.began = Some(self.now);
         (self.is_fresh, self.waited_for, self.skips_left) = (true, waited_for, SKIPS);
+    }
+
+    /// The clock stands still from now on.
+    pub(super) fn stand_still(&mut self) {
+        self.clock.stands_at = self.now;
+    }
+
+    /// The clock goes on, so far behind the driver's.
+    pub(super) fn go_on(&mut self, behind: Time) {
+        (self.clock.behind, self.clock.stands_at) = (behind, Time::MAX);
+        self.now = self.clock.now();
+        self.began = Some(self.now);
+    }
+
+    /// A time of the run on the driver's clock; what is to come while this one stands still never comes.
+    pub(super) fn driver_time(&self, at: Time) -> Time {
+        if at > self.clock.stands_at { Time::MAX } else { at.saturating_add(self.clock.behind) }
     }
 
     /// Takes the time of a new event, and gives its client a full allowance.

@@ -1,10 +1,12 @@
 //! What a run of the engine gives back.
 
+mod stretch;
 mod thread;
 
 use record::{Counts, Outage};
 use stats::Histogram;
 
+pub use self::stretch::Stretch;
 pub(crate) use self::thread::ThreadFigures;
 use crate::client::{Abort, Time};
 
@@ -115,10 +117,13 @@ pub struct Measured {
     pub cpus: Vec<usize>,
     /// How long they looked for news before they slept, ns; 0 for not at all.
     pub spin: Time,
-    /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end.
+    /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end. Of a run in
+    /// stretches, how long a client was at work in them on average, so that what they drained is charged to nobody.
     pub elapsed: Time,
     /// From the start of the run until all clients were ready, ns.
     pub connecting: Time,
+    /// The measured part's stretches, where it was held in between.
+    pub stretches: Vec<Stretch>,
     /// Per script.
     pub scripts: Vec<ScriptFigures>,
     /// Per statement; empty when not wanted.

@@ -90,6 +90,9 @@ pub enum Until {
     Elapsed(Time),
     /// When each client has ended this many transactions.
     PerClient(u64),
+    /// When the caller says so, who lets the clients go for a stretch at a time ([`crate::Run`]); so does warm-up. Closed
+    /// load only.
+    Told,
 }
 
 /// One run of the engine.

@@ -49,6 +49,8 @@ pub(crate) struct Recorder {
     recycled: Receiver<Box<Second>>,
     /// What is kept to the end of the run.
     pub(crate) figures: ThreadFigures,
+    /// Transactions that succeeded so far, warm-up included.
+    pub(crate) succeeded: u64,
 }
 
 impl Recorder {
@@ -77,6 +79,7 @@ impl Recorder {
             reports,
             recycled,
             figures: ThreadFigures::new(plan.statements),
+            succeeded: 0,
         }
     }
 
@@ -91,6 +94,13 @@ impl Recorder {
     pub(crate) fn set_end(&mut self, end: Time) {
         self.window.end = end;
         self.second_end = self.second_end.min(end.max(self.second_start));
+    }
+
+    /// The measured part begins at `now`, when it was not known before.
+    pub(crate) fn measure_from(&mut self, now: Time) {
+        self.window.measured = now;
+        self.second.clear();
+        (self.second_start, self.second_end) = (now, self.window.second_end(now));
     }
 
     /// When the second being filled is over.
@@ -122,6 +132,7 @@ impl Recorder {
         outcome: &Outcome,
     ) -> bool {
         let promise = self.promise;
+        self.succeeded += u64::from(outcome.failure.is_none());
         let Some((figures, measured)) = self.figures_for(outcome.script, transaction.due, now) else {
             return false;
         };
@@ -252,6 +263,10 @@ impl Recorder {
         self.second_end = self.window.second_end(end);
         // After the end, and where the end fell on a boundary, only a second that holds something is worth a word.
         let extra = start >= self.window.end || end == start;
+        if self.window.measured == Time::MAX {
+            // A warm-up of unknown length has no place on the time line.
+            return self.second.clear();
+        }
         if extra && self.second.scripts.iter().all(|figures| figures.counts == Default::default()) {
             return;
         }

@@ -42,6 +42,9 @@ pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Engi
     if plan.until == Until::PerClient(0) {
         return refuse("each client must have at least one transaction to do");
     }
+    if plan.until == Until::Told && plan.load != Load::Closed {
+        return refuse("only closed load can be held and let go");
+    }
     super::cpus::check(plan, plan.threads.min(clients.len()))?;
     // A workload's own gaps may all be 0: what is asked for is then as much as the clients can.
     if plan.gaps.is_none()
@@ -58,13 +61,13 @@ pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Engi
 
 /// Deals the clients to threads: in order, as many to each as to any other or one more. A thread may have `batches`
 /// batches of its outbox under way, and gets back what it handed over.
-pub(crate) fn assign<'p>(
-    plan: &'p Plan,
+pub(crate) fn assign(
+    plan: &Plan,
     clients: Vec<Box<dyn Client>>,
     control: &Arc<Control>,
     reports: &Sender<Report>,
     batches: usize,
-) -> Result<(Vec<Assignment<'p>>, Vec<Recycle>), EngineError> {
+) -> Result<(Vec<Assignment>, Vec<Recycle>), EngineError> {
     let threads = plan.threads.min(clients.len());
     let (each, rest) = (clients.len() / threads, clients.len() % threads);
     let mut assignments = Vec::with_capacity(threads);
@@ -84,7 +87,7 @@ pub(crate) fn assign<'p>(
         let (batch_giver, returned) = mpsc::channel();
         recycle.push(Recycle { seconds: giver, batches: batch_giver });
         assignments.push(Assignment {
-            plan,
+            plan: plan.clone(),
             thread,
             threads,
             clients: own,

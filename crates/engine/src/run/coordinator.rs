@@ -5,16 +5,16 @@ use std::sync::mpsc::Sender;
 
 use super::assign::Recycle;
 use super::cpus;
+use super::hold::Hold;
 use super::merge::Merge;
 use super::outages::Outages;
 use crate::client::Time;
 use crate::control::{Batch, Control, Report, Said};
 use crate::error::EngineError;
-use crate::measured::{Measured, ThreadFigures};
+use crate::measured::{Measured, Stretch, ThreadFigures};
 use crate::observer::Observer;
 use crate::plan::{Plan, Until};
 use crate::stop::Stop;
-use crate::wake::Notify;
 
 /// How long transactions may stay open after the end until the observer is told, ns.
 const WAITING: Time = 5_000_000_000;
@@ -28,8 +28,10 @@ pub(crate) struct Coordinator<'a> {
     observer: &'a mut dyn Observer,
     /// How long before its start the load is announced, so that all threads are awake for it.
     lead: Time,
+    clients: usize,
     threads: Threads,
     gathered: Gathered,
+    hold: Hold,
     /// When the load starts.
     load: Option<Time>,
     told_measuring: bool,
@@ -40,7 +42,6 @@ pub(crate) struct Coordinator<'a> {
 /// How many threads are how far.
 struct Threads {
     count: usize,
-    notifiers: Vec<Arc<dyn Notify>>,
     ready: usize,
     idle: usize,
     /// When the last of those had nothing left to do.
@@ -66,18 +67,19 @@ impl<'a> Coordinator<'a> {
         control: Arc<Control>,
         observer: &'a mut dyn Observer,
         lead: Time,
+        clients: usize,
         recycle: Vec<Recycle>,
     ) -> Self {
         let count = recycle.len();
         let (seconds, batches) =
             recycle.into_iter().map(|recycle| (recycle.seconds, recycle.batches)).unzip();
-        let notifiers = Vec::with_capacity(count);
         Self {
             plan,
             control,
             observer,
             lead,
-            threads: Threads { count, notifiers, ready: 0, idle: 0, idle_since: 0, accounted: 0, gone: 0 },
+            clients,
+            threads: Threads { count, ready: 0, idle: 0, idle_since: 0, accounted: 0, gone: 0 },
             gathered: Gathered {
                 measured: Measured {
                     cpus: (0..count).filter_map(|thread| cpus::of_thread(plan, thread)).collect(),
@@ -89,8 +91,10 @@ impl<'a> Coordinator<'a> {
                 outages: Outages::default(),
                 batches,
             },
+            hold: Hold::new(count),
             load: None,
-            told_measuring: false,
+            // Who lets go says it.
+            told_measuring: plan.until == Until::Told,
             told_waiting: false,
             failure: None,
         }
@@ -108,11 +112,13 @@ impl<'a> Coordinator<'a> {
 
     /// Sees to what only time or the user brings about.
     pub(crate) fn tick(&mut self, now: Time, stop: &Stop) {
+        let driver_now = now;
+        let now = self.hold.run_time(driver_now);
         if stop.is_set() && !self.control.stopped() {
             self.control.set_stopped();
             let early = now < self.planned_end().min(self.control.end());
             self.gathered.measured.interrupted = early || self.control.open() > 0;
-            self.end_at(now);
+            self.end_at(now, driver_now);
         }
         if self.next_tick().is_some_and(|at| now >= at) {
             self.told_measuring = true;
@@ -133,14 +139,9 @@ impl<'a> Coordinator<'a> {
     /// Takes one report.
     pub(crate) fn take(&mut self, report: Report, now: Time) {
         match report {
-            Report::Up { driver, note, notify } => {
+            Report::Up { driver, note } => {
                 self.gathered.measured.driver = driver;
                 self.gathered.measured.driver_note = note;
-                // Orders given before it could be woken.
-                if self.control.cancelled() || self.control.stopped() {
-                    notify.notify();
-                }
-                self.threads.notifiers.push(notify);
             }
             Report::Ready => {
                 self.threads.ready += 1;
@@ -154,9 +155,10 @@ impl<'a> Coordinator<'a> {
                 self.threads.idle += 1;
                 self.threads.idle_since = self.threads.idle_since.max(at);
                 if self.threads.idle == self.threads.count {
-                    self.end_at(self.threads.idle_since);
+                    self.end_at(self.threads.idle_since, now);
                 }
             }
+            Report::Rests { at, stretch } => self.hold.rests(at, &stretch),
             Report::Failed { error } => {
                 self.threads.accounted += 1;
                 self.failure.get_or_insert(error);
@@ -177,10 +179,49 @@ impl<'a> Coordinator<'a> {
         }
     }
 
+    /// Whether all clients are held and at rest.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.hold.is_idle()
+    }
+
+    /// The last stretch of a held run, once it is over.
+    pub(crate) fn last_stretch(&self) -> Option<Stretch> {
+        self.hold.last()
+    }
+
+    /// Lets the clients of a held run go at `now`, for so long.
+    pub(crate) fn let_go(&mut self, now: Time, length: Time) {
+        if self.control.end() == Time::MAX {
+            self.control.let_go(self.hold.let_go(now, length));
+            self.control.wake_all();
+        }
+    }
+
+    /// What happens in a held run from the next stretch on counts.
+    pub(crate) fn measure(&mut self) {
+        self.hold.measure();
+        self.observer.measuring();
+    }
+
+    /// Ends a held run where it stands.
+    pub(crate) fn finish(&mut self, now: Time) {
+        self.end_at(self.hold.run_time(now), now);
+    }
+
+    /// Why the run cannot go on.
+    pub(crate) fn take_failure(&mut self) -> Option<EngineError> {
+        self.failure.take()
+    }
+
+    /// Whether it was ended, or failed.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.control.end() != Time::MAX || self.control.cancelled() || self.is_over()
+    }
+
     /// Makes all threads leave at once.
     pub(crate) fn cancel(&mut self) {
         self.control.cancel();
-        self.notify_all();
+        self.control.wake_all();
     }
 
     /// What the run gave.
@@ -189,7 +230,7 @@ impl<'a> Coordinator<'a> {
     /// The first thread's that could not go on.
     pub(crate) fn into_measured(self) -> Result<Measured, EngineError> {
         let end = self.planned_end().min(self.control.end());
-        let Self { plan, observer, gathered, load, failure, .. } = self;
+        let Self { plan, observer, gathered, hold, load, failure, clients, .. } = self;
         if let Some(failure) = failure {
             return Err(failure);
         }
@@ -201,6 +242,9 @@ impl<'a> Coordinator<'a> {
             let last_end = figures.iter().map(|thread| thread.last_end).max().unwrap_or_default();
             let end = if plan.count_drained { end.max(last_end) } else { end };
             measured.elapsed = end.saturating_sub(start);
+            if plan.until == Until::Told {
+                (measured.stretches, measured.elapsed) = hold.into_stretches(clients);
+            }
             (measured.outages, measured.outages_dropped) = outages.into_outages(start, end);
         }
         Ok(measured)
@@ -223,19 +267,19 @@ impl<'a> Coordinator<'a> {
         self.load = Some(load);
         self.gathered.measured.connecting = now;
         self.control.set_load(load);
-        self.notify_all();
+        self.control.wake_all();
         self.observer.loading(now);
     }
 
-    fn end_at(&mut self, at: Time) {
+    /// Ends the run at `at` on its clock; the driver's is at `now`.
+    fn end_at(&mut self, at: Time, now: Time) {
         if at < self.control.end() {
             self.control.set_end(at);
         }
-        self.notify_all();
-    }
-
-    fn notify_all(&self) {
-        self.threads.notifiers.iter().for_each(|notify| notify.notify());
+        if self.plan.until == Until::Told {
+            self.control.let_go(self.hold.wind_up(now));
+        }
+        self.control.wake_all();
     }
 }
 

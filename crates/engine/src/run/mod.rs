@@ -3,13 +3,15 @@
 mod assign;
 mod coordinator;
 mod cpus;
+mod hold;
 mod merge;
 mod outages;
 
+use std::any::Any;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
 
 use self::assign::raise_open_files;
 pub(crate) use self::assign::{assign, check};
@@ -19,7 +21,7 @@ use crate::client_loop::{Assignment, ClientLoop};
 use crate::control::{Control, Report};
 use crate::driver::{Chosen, Clock, Driver, Epoch, choose};
 use crate::error::EngineError;
-use crate::measured::Measured;
+use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::stop::Stop;
@@ -51,18 +53,100 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &Stop,
 ) -> Result<Measured, EngineError> {
-    check(plan, &clients)?;
-    let (reports, inbox) = mpsc::channel();
-    let control = Arc::new(Control::new());
-    let (assignments, recycle) = assign(plan, clients, &control, &reports, BATCHES)?;
-    raise_open_files(assignments.iter().map(Assignment::connections).sum(), assignments.len())?;
-    drop(reports);
+    Run::begin(plan, clients, observer, stop)?.conclude()
+}
 
-    let epoch = Epoch::start();
-    observer.began(SystemTime::now());
-    let mut coordinator = Coordinator::new(plan, Arc::clone(&control), observer, LEAD, recycle);
-    thread::scope(|scope| {
-        let mut refused = None;
+/// A run under way that is held: its clients do nothing but while they are let go.
+///
+/// Its clock stands still meanwhile, so that warm-up, end, seconds and timers know nothing of it. Dropped, it ends at once.
+pub struct Run<'a> {
+    coordinator: Coordinator<'a>,
+    inbox: Receiver<Report>,
+    epoch: Epoch,
+    stop: Stop,
+    threads: Threads,
+}
+
+impl<'a> Run<'a> {
+    /// Connects all `clients` of a `plan` whose end is [`crate::Until::Told`]. Waits until they are ready, and hold.
+    ///
+    /// # Errors
+    /// As [`run`].
+    ///
+    /// # Panics
+    /// As [`run`].
+    pub fn start(
+        plan: &'a Plan,
+        clients: Vec<Box<dyn Client>>,
+        observer: &'a mut dyn Observer,
+        stop: &Stop,
+    ) -> Result<Self, EngineError> {
+        let mut run = Self::begin(plan, clients, observer, stop)?;
+        run.attend(None, |coordinator| coordinator.is_idle());
+        match run.coordinator.take_failure() {
+            Some(failure) => Err(failure),
+            None => Ok(run),
+        }
+    }
+
+    /// Lets the clients go for `length`: transactions start until then.
+    pub fn let_go(&mut self, length: Duration) {
+        let length = Time::try_from(length.as_nanos()).unwrap_or(Time::MAX);
+        self.coordinator.let_go(self.epoch.now(), length);
+    }
+
+    /// Waits until all clients are idle again, for at most so long; gives the stretch that ended with it. `None` if some
+    /// still work then, or the run is over.
+    pub fn rest(&mut self, patience: Duration) -> Option<Stretch> {
+        let until = Instant::now().checked_add(patience);
+        self.attend(until, |coordinator| coordinator.is_idle());
+        self.coordinator.last_stretch().filter(|_| !self.is_over())
+    }
+
+    /// Ends the warm-up: what happens from the next stretch on counts. To be called while it rests.
+    pub fn measure(&mut self) {
+        self.coordinator.measure();
+    }
+
+    /// Whether it ended by itself: stopped, failed, or all clients gave up.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.coordinator.is_ended()
+    }
+
+    /// Ends the run, and gives back what was measured.
+    ///
+    /// # Errors
+    /// As [`run`].
+    ///
+    /// # Panics
+    /// As [`run`].
+    pub fn finish(mut self) -> Result<Measured, EngineError> {
+        self.coordinator.finish(self.epoch.now());
+        self.conclude()
+    }
+
+    /// Starts the threads.
+    fn begin(
+        plan: &'a Plan,
+        clients: Vec<Box<dyn Client>>,
+        observer: &'a mut dyn Observer,
+        stop: &Stop,
+    ) -> Result<Self, EngineError> {
+        check(plan, &clients)?;
+        let (reports, inbox) = mpsc::channel();
+        let control = Arc::new(Control::new());
+        let seats = clients.len();
+        let (assignments, recycle) = assign(plan, clients, &control, &reports, BATCHES)?;
+        raise_open_files(assignments.iter().map(Assignment::connections).sum(), assignments.len())?;
+        drop(reports);
+
+        let epoch = Epoch::start();
+        observer.began(SystemTime::now());
+        let threads =
+            Threads { control: Arc::clone(&control), handles: Vec::with_capacity(assignments.len()) };
+        let coordinator = Coordinator::new(plan, control, observer, LEAD, seats, recycle);
+        let mut run = Self { coordinator, inbox, epoch, stop: stop.clone(), threads };
         for assignment in assignments {
             let name = format!("{LOAD_THREAD}{}", assignment.thread);
             // Made here, so that a thread that could not be started counts as gone as well.
@@ -71,17 +155,64 @@ pub fn run(
                 let farewell = farewell;
                 drive(assignment, epoch, &farewell.0);
             };
-            if let Err(source) = thread::Builder::new().name(name).spawn_scoped(scope, body) {
-                refused.get_or_insert(source);
-                coordinator.cancel();
+            let thread = thread::Builder::new().name(name).spawn(body);
+            let thread = thread.map_err(|source| EngineError::System { what: "start a thread", source })?;
+            run.threads.handles.push(thread);
+        }
+        Ok(run)
+    }
+
+    /// Attends to the run until all threads are gone, and gives back what was measured.
+    fn conclude(mut self) -> Result<Measured, EngineError> {
+        self.attend(None, |_| false);
+        if let Some(panic) = self.threads.join() {
+            std::panic::resume_unwind(panic);
+        }
+        self.coordinator.into_measured()
+    }
+
+    /// Serves the threads' reports until that is so, that time has come, or all are gone.
+    fn attend(&mut self, until: Option<Instant>, is_so: impl Fn(&Coordinator<'a>) -> bool) {
+        while !self.coordinator.is_over() && !is_so(&self.coordinator) {
+            let tick = self
+                .coordinator
+                .next_tick()
+                .map_or(Duration::MAX, |at| Duration::from_nanos(at.saturating_sub(self.epoch.now())));
+            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return;
             }
+            match self.inbox.recv_timeout(STOP_POLL.min(tick).min(left)) {
+                Ok(report) => self.coordinator.take(report, self.epoch.now()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.coordinator.tick(self.epoch.now(), &self.stop);
         }
-        attend(&mut coordinator, &inbox, epoch, stop);
-        match refused {
-            Some(source) => Err(EngineError::System { what: "start a thread", source }),
-            None => coordinator.into_measured(),
+    }
+}
+
+/// The load threads of a run; none outlives it.
+struct Threads {
+    control: Arc<Control>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// Waits for their ends; gives what the first one panicked with.
+    fn join(&mut self) -> Option<Box<dyn Any + Send>> {
+        self.handles.drain(..).fold(None, |panic, thread| panic.or(thread.join().err()))
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if !self.handles.is_empty() {
+            self.control.cancel();
+            self.control.wake_all();
+            self.join();
         }
-    })
+    }
 }
 
 /// Says that a thread is gone, however it ended.
@@ -94,13 +225,13 @@ impl Drop for Farewell {
 }
 
 /// The life of one load thread.
-fn drive(assignment: Assignment<'_>, epoch: Epoch, reports: &Sender<Report>) {
+fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
     let clients = assignment.clients.len();
-    let plan = assignment.plan;
-    let outcome = cpus::of_thread(plan, assignment.thread)
+    let (wanted, spin) = (assignment.plan.driver, assignment.plan.spin);
+    let outcome = cpus::of_thread(&assignment.plan, assignment.thread)
         .map_or(Ok(()), cpus::keep_on)
         // Its memory after that, so that it is near.
-        .and_then(|()| choose(plan.driver, clients, assignment.connections(), plan.spin, epoch))
+        .and_then(|()| choose(wanted, clients, assignment.connections(), spin, epoch))
         .and_then(|chosen| match chosen {
             Chosen::Portable(driver, note) => turn_to_the_end(ClientLoop::new(driver, note, assignment)),
             #[cfg(target_os = "linux")]
@@ -114,19 +245,4 @@ fn drive(assignment: Assignment<'_>, epoch: Epoch, reports: &Sender<Report>) {
 fn turn_to_the_end<D: Driver>(mut client_loop: ClientLoop<D>) -> Result<(), EngineError> {
     while client_loop.turn()? {}
     Ok(())
-}
-
-/// Serves the threads' reports until all are gone.
-fn attend(coordinator: &mut Coordinator<'_>, inbox: &Receiver<Report>, epoch: Epoch, stop: &Stop) {
-    while !coordinator.is_over() {
-        let tick = coordinator
-            .next_tick()
-            .map_or(Duration::MAX, |at| Duration::from_nanos(at.saturating_sub(epoch.now())));
-        match inbox.recv_timeout(STOP_POLL.min(tick)) {
-            Ok(report) => coordinator.take(report, epoch.now()),
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-            Err(mpsc::RecvTimeoutError::Disconnected) => return,
-        }
-        coordinator.tick(epoch.now(), stop);
-    }
 }

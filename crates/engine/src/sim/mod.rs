@@ -18,12 +18,12 @@ use crate::client_loop::ClientLoop;
 use crate::control::{Control, Report};
 use crate::driver::Clock;
 use crate::error::EngineError;
-use crate::measured::Measured;
+use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::run::{Coordinator, assign, check};
 use crate::stop::Stop;
-use world::{SimClock, SimDriver, World};
+use world::{Bell, SimClock, SimDriver, World};
 
 /// What a turn takes that follows another of the same thread at the same time, ns; without it a load that never
 /// waits for anything would never end.
@@ -46,9 +46,41 @@ pub fn simulate(
     observer: &mut dyn Observer,
     stop: &Stop,
 ) -> Result<Measured, EngineError> {
+    simulate_held(plan, clients, server, observer, stop, |_| Next::Finish)
+}
+
+/// What becomes of a held run whose clients are all idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// They are held for so long, ns, then let go.
+    LetGo {
+        /// How long they are held, ns.
+        held: Time,
+        /// How long they are let go, ns.
+        length: Time,
+        /// Whether the stretch counts, and all that follow; else it is warm-up.
+        measured: bool,
+    },
+    /// It ends.
+    Finish,
+}
+
+/// As [`simulate`], with a run that is held and let go as `next` says, which is told the stretch before.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_held(
+    plan: &Plan,
+    clients: Vec<Box<dyn Client>>,
+    server: &mut dyn Server,
+    observer: &mut dyn Observer,
+    stop: &Stop,
+    mut next: impl FnMut(Option<Stretch>) -> Next,
+) -> Result<Measured, EngineError> {
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
     let control = Arc::new(Control::new());
+    let seats = clients.len();
     // What is handed over is taken after the turn: waiting for it inside one would be for ever.
     let (assignments, recycle) = assign(plan, clients, &control, &reports, usize::MAX)?;
     observer.began(SystemTime::UNIX_EPOCH);
@@ -56,15 +88,32 @@ pub fn simulate(
 
     let clock = SimClock::default();
     let world = RefCell::new(World::new(server, clock.clone(), assignments.len()));
-    let mut coordinator = Coordinator::new(plan, control, observer, LEAD, recycle);
+    let mut coordinator = Coordinator::new(plan, control, observer, LEAD, seats, recycle);
     let mut threads: Vec<Thread<'_, '_>> = assignments
         .into_iter()
         .map(|assignment| {
-            let driver = SimDriver::new(&world, assignment.thread, assignment.connections());
-            Thread { client_loop: ClientLoop::new(driver, None, assignment), last_turn: None, over: false }
+            let bell = Arc::new(Bell::default());
+            let driver =
+                SimDriver::new(&world, assignment.thread, assignment.connections(), Arc::clone(&bell));
+            let client_loop = ClientLoop::new(driver, None, assignment);
+            Thread { client_loop, bell, last_turn: None, over: false }
         })
         .collect();
-    while let Some((thread, at)) = next_turn(&threads, &world, clock.now()) {
+    let mut is_warm = true;
+    loop {
+        if let Some(stretch) = coordinator.last_stretch().filter(|_| !coordinator.is_ended()) {
+            match next(Some(stretch).filter(|stretch| stretch.until > stretch.from)) {
+                Next::LetGo { held, length, measured } => {
+                    if measured && std::mem::take(&mut is_warm) {
+                        coordinator.measure();
+                    }
+                    clock.set(clock.now() + held);
+                    coordinator.let_go(clock.now(), length);
+                }
+                Next::Finish => coordinator.finish(clock.now()),
+            }
+        }
+        let Some((thread, at)) = next_turn(&threads, &world, clock.now()) else { break };
         clock.set(at);
         coordinator.tick(at, stop);
         threads[thread].turn(at, &mut coordinator, &inbox);
@@ -76,6 +125,7 @@ pub fn simulate(
 /// One simulated thread.
 struct Thread<'w, 's> {
     client_loop: ClientLoop<SimDriver<'w, 's>>,
+    bell: Arc<Bell>,
     last_turn: Option<Time>,
     over: bool,
 }
@@ -101,7 +151,8 @@ impl Thread<'_, '_> {
 fn next_turn(threads: &[Thread<'_, '_>], world: &RefCell<World<'_>>, now: Time) -> Option<(usize, Time)> {
     let candidates = threads.iter().enumerate().filter(|(_, thread)| !thread.over).map(|(number, thread)| {
         let arrival = world.borrow().next_at(number).unwrap_or(Time::MAX);
-        let at = thread.client_loop.deadline().min(arrival).max(now);
+        let called = if thread.bell.has_rung() { now } else { Time::MAX };
+        let at = thread.client_loop.deadline().min(arrival).min(called).max(now);
         (number, if thread.last_turn == Some(at) { at + TURN } else { at })
     });
     candidates.min_by_key(|&(number, at)| (at, number))

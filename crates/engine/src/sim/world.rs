@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::server::{Action, Greeting, Replies, Server};
 use crate::client::{Address, Endpoint, Time};
@@ -163,20 +164,35 @@ pub(super) struct SimDriver<'w, 's> {
     thread: usize,
     connections: Vec<Option<usize>>,
     lent: Vec<u8>,
+    bell: Arc<Bell>,
 }
 
 impl<'w, 's> SimDriver<'w, 's> {
-    pub(super) fn new(world: &'w RefCell<World<'s>>, thread: usize, connections: usize) -> Self {
+    pub(super) fn new(
+        world: &'w RefCell<World<'s>>,
+        thread: usize,
+        connections: usize,
+        bell: Arc<Bell>,
+    ) -> Self {
         let clock = world.borrow().clock.clone();
-        Self { world, clock, thread, connections: vec![None; connections], lent: Vec::new() }
+        Self { world, clock, thread, connections: vec![None; connections], lent: Vec::new(), bell }
     }
 }
 
-/// Simulated threads are taken in turn; nothing has to be woken.
-struct Awake;
+/// Rung when a thread is to take a turn although nothing happened to it.
+#[derive(Debug, Default)]
+pub(super) struct Bell(AtomicBool);
 
-impl Notify for Awake {
-    fn notify(&self) {}
+impl Bell {
+    pub(super) fn has_rung(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Notify for Bell {
+    fn notify(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Driver for SimDriver<'_, '_> {
@@ -191,7 +207,7 @@ impl Driver for SimDriver<'_, '_> {
     }
 
     fn notifier(&self) -> Arc<dyn Notify> {
-        Arc::new(Awake)
+        Arc::clone(&self.bell) as Arc<dyn Notify>
     }
 
     fn cpu(&self) -> Cpu {
@@ -221,6 +237,7 @@ impl Driver for SimDriver<'_, '_> {
     }
 
     fn wait(&mut self, _now: Time, _until: Time) -> io::Result<()> {
+        self.bell.0.store(false, Ordering::Relaxed);
         Ok(())
     }
 

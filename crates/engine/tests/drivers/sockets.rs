@@ -290,7 +290,7 @@ impl Client for Broken {
 }
 
 #[test]
-#[should_panic(expected = "a scoped thread panicked")]
+#[should_panic(expected = "a bug in a client")]
 fn a_client_that_panics_takes_the_run_with_it_and_does_not_hang_it() {
     let server = Live::unix(Manners::default());
     let mut clients = askers(1, &server.address, b"request");

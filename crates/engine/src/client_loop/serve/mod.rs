@@ -229,6 +229,7 @@ impl<C: Clock> Serving<'_, C> {
         thread.timers.cancel(Timer::Client(seat.index));
         thread.timers.cancel(Timer::Visit(seat.index));
         self.settle();
+        self.rest();
         self.come_back();
         for link in 0..self.seat.links.len() {
             self.shut(link);

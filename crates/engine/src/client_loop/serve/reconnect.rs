@@ -52,6 +52,9 @@ impl<C: Clock> Serving<'_, C> {
         if self.seat.state == State::Idle {
             self.seat.state = State::Setup;
         }
+        if !self.thread.progress.is_setup() {
+            self.rise();
+        }
         self.seat.links[link].reconnect(self.thread.turn.now, &mut self.thread.timers);
     }
 

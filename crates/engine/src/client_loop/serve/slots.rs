@@ -34,7 +34,11 @@ impl<C: Clock> Serving<'_, C> {
         match self.thread.pace {
             Pace::Closed => {
                 let now = self.thread.turn.now;
-                self.thread.progress.starts(now).then_some(now)
+                if self.thread.progress.starts(now) {
+                    return Some(now);
+                }
+                self.rest();
+                None
             }
             Pace::Users { think, ramp } => {
                 self.next_visit(think, ramp);
