@@ -9,6 +9,7 @@ use crate::error::EngineError;
 use crate::measured::{Second, Stretch, ThreadFigures};
 use crate::observer::{Entry, Message};
 use crate::wake::Notify;
+use stats::Histogram;
 
 /// Orders from the caller's thread; read once per turn, hardly ever written.
 pub(crate) struct Control {
@@ -132,8 +133,8 @@ pub(crate) enum Report {
     Batch { thread: usize, batch: Box<Batch> },
     /// None of its clients has anything left to do, since `at`.
     Idle { at: Time },
-    /// All its clients rest after a stretch, its clock stands at `at`.
-    Rests { at: Time, stretch: Stretch },
+    /// All its clients rest after a stretch, its clock stands at `at`; in warm-up with the response times so far.
+    Rests { at: Time, stretch: Stretch, warm: Option<Box<Histogram>> },
     /// It cannot go on.
     Failed { error: EngineError },
     /// It ended as it should.

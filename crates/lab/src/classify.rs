@@ -417,6 +417,11 @@ impl From<NotStarted> for LabError {
             NotStarted::Workload(error) => error.into(),
             NotStarted::Results(error) => error.into(),
             NotStarted::Engine(error) => error.into(),
+            NotStarted::TooShort(error) => Self::failed(
+                Class::BadInput,
+                error.to_string(),
+                "a longer `slices`, or none: then pgdyno chooses",
+            ),
         }
     }
 }

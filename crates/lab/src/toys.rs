@@ -12,7 +12,7 @@ use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, 
 
 use crate::collectors::Collector;
 use crate::factors::{Factor, Known};
-use crate::measure::{Keep, measure};
+use crate::measure::{Keep, Measurement, measure};
 use crate::plan::PlannedRun;
 use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
@@ -190,7 +190,17 @@ fn what_is_new_needs_nothing_but_the_seams() {
             let mut run = planned(&planned_run, &setup);
             let mut steps: [Box<dyn Collector>; 1] = [Box::new(Steps::default())];
             let (places, stop) = (Places::default(), Stop::new());
-            let measured = measure(&Pauses, &places, &setup, Keep::Counters, &mut (), &mut steps, &stop);
+            let measured = measure(
+                Measurement {
+                    workload: &Pauses,
+                    places: &places,
+                    setup: &setup,
+                    keep: Keep::Counters,
+                    observer: &mut (),
+                    collectors: &mut steps,
+                },
+                &stop,
+            );
             let scripts = Pauses.scripts();
             let judged = Judged {
                 changed: None,

@@ -241,6 +241,7 @@ mod tests {
                 verdict: Verdict::Invalid,
                 second_opinion: None,
                 excluded: Vec::new(),
+                sliced: None,
             };
             let arm = ArmComparison {
                 arm: "new".into(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::{Arrivals, DriverChoice, Load, Measured, Plan, Rate, Stop, Time, Timeline, Until};
-use lab::measure::{Keep, measure};
+use lab::measure::{Keep, Measurement, measure};
 use lab::setup::{self, Connection, Counting, Server, Setup};
 use stats::Histogram;
 use support::Place;
@@ -183,7 +183,15 @@ fn the_drop_in_measures_the_same() {
         };
         bench.sink.figures().expect("figures");
         let (places, stop) = (bench.places(), target::Stop::new());
-        let measured = measure(&bench.workload, &places, &setup, Keep::Nothing, &mut (), &mut [], &stop);
+        let load = Measurement {
+            workload: &bench.workload,
+            places: &places,
+            setup: &setup,
+            keep: Keep::Nothing,
+            observer: &mut (),
+            collectors: &mut [],
+        };
+        let measured = measure(load, &stop);
         let measured = measured.expect("a run").engine;
         let seen = bench.sink.figures().expect("figures");
         assert_eq!((measured.totals().ok, seen.count()), (160, 160));

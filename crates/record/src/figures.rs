@@ -26,9 +26,13 @@ impl Run {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
-    /// Transactions per second that succeeded: (ok + late) / measured seconds. `None` for jobs and runs of no length.
+    /// Transactions per second that succeeded: (ok + late) / measured seconds; in slices, over those that count. `None` for
+    /// jobs and runs of no length.
     #[must_use]
     pub fn tps(&self) -> Option<f64> {
+        if self.is_sliced() {
+            return self.rate_of(self.slices.iter().filter(|slice| !slice.is_void));
+        }
         (self.measured_s > 0.0 && !self.scripts.is_empty())
             .then(|| (self.count("ok") + self.count("late")) as f64 / self.measured_s)
     }

@@ -14,6 +14,7 @@ mod outage;
 mod promise;
 mod run;
 mod sample;
+mod slice;
 mod verdict;
 mod words;
 
@@ -25,5 +26,6 @@ pub use outage::Outage;
 pub use promise::Promise;
 pub use run::{Artifact, Load, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
 pub use sample::{Sample, Scope};
+pub use slice::Slice;
 pub use verdict::{Doubt, Reason, Validity};
 pub use words::{count, hex};

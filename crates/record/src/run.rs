@@ -8,6 +8,7 @@ use stats::Histogram;
 use crate::experiment::Setting;
 use crate::job::{Phase, Relation};
 use crate::sample::Sample;
+use crate::slice::Slice;
 use crate::verdict::{Doubt, Validity};
 
 /// One measurement of one cell and arm, or one job; stored as it ends.
@@ -44,7 +45,7 @@ pub struct Run {
     pub driver: String,
     pub seed: u64,
     pub warmup_s: f64,
-    /// Length of the measured part, seconds.
+    /// Length of the measured part, seconds; in slices, how long a client was at work on average.
     pub measured_s: f64,
     pub validity: Validity,
     pub doubts: Vec<Doubt>,
@@ -61,6 +62,8 @@ pub struct Run {
     pub scripts: Vec<ScriptRecord>,
     /// Per second (in long runs: per step of several) and script.
     pub series: Vec<SeriesPoint>,
+    /// Where it took turns with other arms: its slices, in order.
+    pub slices: Vec<Slice>,
     pub phases: Vec<Phase>,
     /// Sizes of relations after the run (jobs: after loading).
     pub relations: Vec<Relation>,
@@ -116,6 +119,7 @@ impl Run {
             settings: Vec::new(),
             scripts: Vec::new(),
             series: Vec::new(),
+            slices: Vec::new(),
             phases: Vec::new(),
             relations: Vec::new(),
             artifacts: Vec::new(),
@@ -220,6 +224,10 @@ impl RunEvent {
     pub const OTHER_ANSWERS: &'static str = "other answers";
     /// Kind of the event that says that an arm did not ask for what was chosen from the base's data.
     pub const OWN_CHOICE: &'static str = "own choice";
+    /// Kind of the event that says why arms that were to take turns did not.
+    pub const UNCUT: &'static str = "uncut";
+    /// Kind of the event that says why arms took turns in slices where what one does in the background is another's burden.
+    pub const SLICED_ALL_THE_SAME: &'static str = "sliced all the same";
     /// Kind of the event that says which of several servers a run was done on, such as a copy.
     pub const SERVER: &'static str = "server";
 }

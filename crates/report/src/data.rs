@@ -49,6 +49,11 @@ impl ReportData {
                 .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
         };
         let (throughput, latency) = (comparison(Metric::Tps), comparison(Metric::P99));
+        // Percentiles of slices are shown, and not compared.
+        let is_sliced = |run: &Run| run.arm.is_some() && run.is_sliced();
+        let latency = latency.filter(|_| {
+            !runs.iter().any(is_sliced) || runs.iter().any(|run| run.arm.is_some() && !run.is_sliced())
+        });
         let groups = two_groups(&runs);
         let (grid, beside) = (Vec::new(), Vec::new());
         let mut data = Self { experiment, host, target, runs, throughput, latency, groups, grid, beside };
@@ -144,7 +149,7 @@ impl ReportData {
     pub(crate) fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
         let runs =
             || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
-        let kinds = [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE];
+        let kinds = [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME];
         let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| said(runs(), kind)).collect();
         (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join("; "))
     }

@@ -14,7 +14,9 @@ mod verdict;
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity, holm};
 pub use groups::{Group, TwoGroups, two_groups};
 pub use histogram::{Encoded, Histogram, HistogramError};
-pub use paired::{Estimate, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, welch};
+pub use paired::{
+    Estimate, autocorrelation, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, welch,
+};
 pub use rank_sum::rank_sum_p;
 pub use sparse::SparseHistogram;
 pub use verdict::{Better, Verdict, verdict};

@@ -101,6 +101,20 @@ pub fn paired(differences: &[f64]) -> Option<Estimate> {
     Some(Estimate { log_ratio: mean, standard_error, df: n as f64 - 1.0, n })
 }
 
+/// Correlation of values with those that follow them (lag 1), each series about its own mean; `None` below 8 pairs of
+/// neighbours in all, or where nothing varies.
+#[must_use]
+pub fn autocorrelation(series: &[Vec<f64>]) -> Option<f64> {
+    let (mut neighbours, mut products, mut squares) = (0, 0.0, 0.0);
+    for values in series {
+        let Some(mean) = mean(values) else { continue };
+        squares += values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        products += values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
+        neighbours += values.len() - 1;
+    }
+    (neighbours >= 8 && squares > 0.0).then(|| products / squares)
+}
+
 /// Two sets that were not measured together: Welch's t on logs. Drift and change cannot be told apart.
 #[must_use]
 pub fn welch(base: &[f64], new: &[f64]) -> Option<Estimate> {

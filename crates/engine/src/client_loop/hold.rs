@@ -114,6 +114,7 @@ impl<D: Driver> ClientLoop<D> {
         let hold = &mut thread.hold;
         hold.told = true;
         hold.stretch.succeeded = thread.recorder.succeeded - hold.succeeded;
-        coordination.report(Report::Rests { at: thread.turn.now, stretch: hold.stretch });
+        let warm = thread.recorder.warm_up().map(Box::new);
+        coordination.report(Report::Rests { at: thread.turn.now, stretch: hold.stretch, warm });
     }
 }

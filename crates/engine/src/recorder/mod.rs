@@ -13,6 +13,7 @@ use crate::control::Report;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
 use crate::observer::{Entry, EntryEnd};
 use crate::plan::{Load, Plan, Window};
+use stats::Histogram;
 
 /// A transaction that is running.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,6 +102,15 @@ impl Recorder {
         self.window.measured = now;
         self.second.clear();
         (self.second_start, self.second_end) = (now, self.window.second_end(now));
+    }
+
+    /// Response times of a warm-up whose end is not known, so far; `None` after it.
+    pub(crate) fn warm_up(&self) -> Option<Histogram> {
+        (self.window.measured == Time::MAX).then(|| {
+            let mut all = Histogram::new();
+            self.second.scripts.iter().for_each(|figures| all.add(&figures.response));
+            all
+        })
     }
 
     /// When the second being filled is over.
@@ -264,8 +274,8 @@ impl Recorder {
         // After the end, and where the end fell on a boundary, only a second that holds something is worth a word.
         let extra = start >= self.window.end || end == start;
         if self.window.measured == Time::MAX {
-            // A warm-up of unknown length has no place on the time line.
-            return self.second.clear();
+            // A warm-up of unknown length has no place on the time line; it is one second, told by `warm_up`.
+            return;
         }
         if extra && self.second.scripts.iter().all(|figures| figures.counts == Default::default()) {
             return;

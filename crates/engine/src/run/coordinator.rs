@@ -15,6 +15,7 @@ use crate::measured::{Measured, Stretch, ThreadFigures};
 use crate::observer::Observer;
 use crate::plan::{Plan, Until};
 use crate::stop::Stop;
+use stats::Histogram;
 
 /// How long transactions may stay open after the end until the observer is told, ns.
 const WAITING: Time = 5_000_000_000;
@@ -158,7 +159,7 @@ impl<'a> Coordinator<'a> {
                     self.end_at(self.threads.idle_since, now);
                 }
             }
-            Report::Rests { at, stretch } => self.hold.rests(at, &stretch),
+            Report::Rests { at, stretch, warm } => self.hold.rests(at, &stretch, warm.as_deref()),
             Report::Failed { error } => {
                 self.threads.accounted += 1;
                 self.failure.get_or_insert(error);
@@ -187,6 +188,11 @@ impl<'a> Coordinator<'a> {
     /// The last stretch of a held run, once it is over.
     pub(crate) fn last_stretch(&self) -> Option<Stretch> {
         self.hold.last()
+    }
+
+    /// Response times of a held run's warm-up so far.
+    pub(crate) fn warm_up(&self) -> &Histogram {
+        self.hold.warm_up()
     }
 
     /// Lets the clients of a held run go at `now`, for so long.

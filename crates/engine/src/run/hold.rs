@@ -3,6 +3,7 @@
 use crate::client::Time;
 use crate::control::Order;
 use crate::measured::Stretch;
+use stats::Histogram;
 
 /// Where the run stands between its stretches, and what they gave.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(super) struct Hold {
     order: Order,
     /// The present or last stretch.
     stretch: Stretch,
+    /// Response times of the warm-up so far.
+    warm: Histogram,
     /// The stretches of the measured part that are over.
     stretches: Vec<Stretch>,
 }
@@ -35,10 +38,18 @@ impl Hold {
     }
 
     /// A thread's clients rest, and its clock stands at `at`.
-    pub(super) fn rests(&mut self, at: Time, stretch: &Stretch) {
+    pub(super) fn rests(&mut self, at: Time, stretch: &Stretch, warm: Option<&Histogram>) {
         self.resting += 1;
         self.stands_at = self.stands_at.max(at);
         self.stretch.add(stretch);
+        if let Some(warm) = warm {
+            self.warm.add(warm);
+        }
+    }
+
+    /// Response times of the warm-up.
+    pub(super) fn warm_up(&self) -> &Histogram {
+        &self.warm
     }
 
     /// What happens from the next stretch on counts.
@@ -49,6 +60,7 @@ impl Hold {
     /// The order that lets the clients go at `now`, on the driver's clock, for so long.
     pub(super) fn let_go(&mut self, now: Time, length: Time) -> Order {
         self.keep_stretch();
+        self.warm.clear();
         let from = self.stands_at;
         self.order.behind = now.saturating_sub(from);
         self.order.until = from.saturating_add(length);

@@ -25,6 +25,7 @@ use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::stop::Stop;
+use stats::Histogram;
 
 /// What the names of load threads begin with; their number follows.
 pub const LOAD_THREAD: &str = "load-";
@@ -101,6 +102,12 @@ impl<'a> Run<'a> {
         let until = Instant::now().checked_add(patience);
         self.attend(until, |coordinator| coordinator.is_idle());
         self.coordinator.last_stretch().filter(|_| !self.is_over())
+    }
+
+    /// Response times in the warm-up so far, whatever becomes of it; to be asked while it rests.
+    #[must_use]
+    pub fn warm_up(&self) -> &Histogram {
+        self.coordinator.warm_up()
     }
 
     /// Ends the warm-up: what happens from the next stretch on counts. To be called while it rests.

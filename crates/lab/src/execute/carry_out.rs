@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use record::{Run, RunKey, RunKind, Validity};
+use record::{Run, RunEvent, RunKey, RunKind, Validity};
 use results::Finished;
 use target::Stop;
 
@@ -15,12 +15,15 @@ use crate::error::{Class, LabError};
 use crate::experiment::{ExperimentFile, without_secrets};
 use crate::jobs::Prepared;
 use crate::lateness::judge_by_host;
-use crate::measure::Keep;
+use crate::measure::{Keep, Turns};
 use crate::plan::{Plan, PlannedRun};
-use crate::runner::{Care, LabEvent, Pace, Progress, Results, Runner, Stage, Step, Tell};
+use crate::runner::{Care, LabEvent, Pace, Progress, Results, Runner, Stage, Step, Tell, Turn};
 use crate::setup::{At, Setup};
 use crate::strategies::list::List;
-use crate::strategies::{Aside, Block, Done, Next, Strategy};
+use crate::strategies::{Aside, Block, Cause, Done, Next, Strategy};
+
+/// A run that was carried out, to be stored, and why it is invalid.
+type Taken = (Finished, Option<Cause>);
 
 /// An experiment under way.
 pub(super) struct Experiment<'a> {
@@ -166,10 +169,32 @@ impl<'a> Experiment<'a> {
 
     /// The runs of a block, then all of them into the results file; false when it was given up.
     fn block(&mut self, list: &List<'_>, block: &Block) -> Result<bool, LabError> {
-        let mut finished = Vec::with_capacity(block.runs.len());
-        let mut causes = Vec::with_capacity(block.runs.len());
-        let stop = self.runner.stop();
         self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
+        let turns = self.plan.turns(&block.runs[0].run).filter(|_| block.runs.len() > 1);
+        let taken = match turns {
+            Some(how) => self.in_turn(list, block, &how)?,
+            None => self.one_after_the_other(list, block)?,
+        };
+        let Some(taken) = taken else { return Ok(false) };
+        let (mut finished, causes): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
+        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
+        let numbers = self.results.keep(&mut finished)?;
+        let waits = Aside::of(&self.done).waits.len();
+        for ((Finished { run, .. }, cause), number) in finished.into_iter().zip(causes).zip(numbers) {
+            self.done.push(Done { run: light(run), cause, number });
+        }
+        self.set_aside(waits)?;
+        Ok(true)
+    }
+
+    /// Each run of a block by itself; `None` when it was given up.
+    fn one_after_the_other(
+        &mut self,
+        list: &List<'_>,
+        block: &Block,
+    ) -> Result<Option<Vec<Taken>>, LabError> {
+        let stop = self.runner.stop();
+        let mut all = Vec::with_capacity(block.runs.len());
         // Once one of them is measured, one press lets all of them come to their end: a part would not be kept.
         let mut begun = None;
         for (position, next) in block.runs.iter().enumerate() {
@@ -180,34 +205,67 @@ impl<'a> Experiment<'a> {
             }
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
-            let mut done = self.runner.run(&next.run, &next.setup, Care::FULL, keep)?;
-            let arm = next.run.arm.clone().unwrap_or_default();
-            let remarks = self.remarks.get(&(next.setup.asked(), arm));
-            done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
-            if let Some(lost) = done.lost {
-                return Err(lost);
-            }
-            if stop.at_once() || done.measured.interrupted {
-                return Ok(false);
-            }
+            let done = self.runner.run(&next.run, &next.setup, Care::FULL, keep)?;
+            let Some(taken) = self.take(list, &block.runs[..=position], done, start.elapsed())? else {
+                return Ok(None);
+            };
+            all.push(taken);
             begun.get_or_insert_with(|| stop.measuring());
-            self.pace.ran(start.elapsed());
-            // Told even where it cannot be stored: nobody shall have waited for nothing.
-            let left = self.left(list, &block.runs[..=position]);
-            let (run, planned) = (&done.finished.run, list.planned());
-            let told = LabEvent::finished(run, next.number, planned, next.what.clone(), left);
-            self.runner.progress.event(told);
-            finished.push(done.finished);
-            causes.push(done.cause);
         }
-        self.runner.progress.step(Step::Store, self.results.path().display().to_string());
-        let numbers = self.results.keep(&mut finished)?;
-        let waits = Aside::of(&self.done).waits.len();
-        for ((Finished { run, .. }, cause), number) in finished.into_iter().zip(causes).zip(numbers) {
-            self.done.push(Done { run: light(run), cause, number });
+        Ok(Some(all))
+    }
+
+    /// All runs of a block at once, taking turns; `None` when it was given up.
+    fn in_turn(
+        &mut self,
+        list: &List<'_>,
+        block: &Block,
+        how: &Turns,
+    ) -> Result<Option<Vec<Taken>>, LabError> {
+        self.tell_started(list, block, 0);
+        let start = Instant::now();
+        let keep = Keep::Distributions(self.results.path());
+        let turns: Vec<_> =
+            block.runs.iter().map(|next| Turn { run: &next.run, setup: &next.setup }).collect();
+        let done = self.runner.run_in_turn(&turns, how, keep)?;
+        let each = start.elapsed() / done.len() as u32;
+        let mut all = Vec::with_capacity(done.len());
+        for (position, done) in done.into_iter().enumerate() {
+            let Some(taken) = self.take(list, &block.runs[..=position], done, each)? else {
+                return Ok(None);
+            };
+            all.push(taken);
         }
-        self.set_aside(waits)?;
-        Ok(true)
+        Ok(Some(all))
+    }
+
+    /// Takes the last of these runs of a block; `None` when it was given up.
+    fn take(
+        &mut self,
+        list: &List<'_>,
+        over: &[Next],
+        mut done: crate::runner::Done,
+        took: Duration,
+    ) -> Result<Option<Taken>, LabError> {
+        let Some(next) = over.last() else { return Ok(None) };
+        let arm = next.run.arm.clone().unwrap_or_default();
+        let remarks = self.remarks.get(&(next.setup.asked(), arm));
+        done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
+        let turns = self.plan.told_of_turns(&next.run);
+        let turns = turns.map(|(kind, detail)| RunEvent { time_us: 0, kind: kind.to_owned(), detail });
+        done.finished.run.events.extend(turns);
+        if let Some(lost) = done.lost {
+            return Err(lost);
+        }
+        if self.runner.stop().at_once() || done.measured.interrupted {
+            return Ok(None);
+        }
+        self.pace.ran(took);
+        // Told even where it cannot be stored: nobody shall have waited for nothing.
+        let left = self.left(list, over);
+        let (run, planned) = (&done.finished.run, list.planned());
+        self.runner.progress.event(LabEvent::finished(run, next.number, planned, next.what.clone(), left));
+        Ok(Some((done.finished, done.cause)))
     }
 
     /// Copies are started anew each round; all are at work, but for a run that is to be alone.

@@ -27,7 +27,7 @@ pub use self::look::{Looked, look};
 pub use self::placement::choose_placement;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, Standing, diff};
+use crate::plan::{Plan, Slicing, Standing, diff};
 use crate::runner::{LabEvent, Progress, Results};
 use record::RunKey;
 use serde_json::Value;
@@ -129,7 +129,10 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
     };
     let begun = store.experiment(id)?.experiment;
     // Where its arms stand was decided when it began.
-    let plan = plan.with_seed(begun.seed).standing_so(standing_of(&begun.plan_json));
+    let plan = plan
+        .with_seed(begun.seed)
+        .standing_so(standing_of(&begun.plan_json))
+        .sliced_so(slicing_of(&begun.plan_json));
     let finished = store.finished_runs(id)?;
     if plan.remaining(&finished).is_empty() {
         let results = options.results.clone();
@@ -145,6 +148,12 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
 fn standing_of(plan_json: &str) -> Option<Standing> {
     let plan: Value = serde_json::from_str(plan_json).ok()?;
     serde_json::from_value(plan.get("standing")?.clone()).ok()
+}
+
+/// Whether the arms of a stored plan take turns; in one of an earlier build they don't.
+fn slicing_of(plan_json: &str) -> Option<Slicing> {
+    let plan: Value = serde_json::from_str(plan_json).ok()?;
+    serde_json::from_value(plan.get("slicing")?.clone()).ok()
 }
 
 /// Name and number of the experiment that goes on, where it was begun under another name.

@@ -590,6 +590,7 @@ impl Builder<'_, '_> {
             rounds: written.rounds.map_or(ROUNDS, |rounds| rounds.0 as u32),
             threads: written.threads.map_or(1, |threads| threads.0 as u32),
             order: written.order.unwrap_or(CellOrder::Random),
+            slices: written.slices.map(|slices| slices.0),
         }
     }
 

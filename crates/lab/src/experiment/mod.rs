@@ -27,7 +27,7 @@ pub use factors::Factors;
 use hidden::Hidden;
 pub(crate) use hidden::{shown_value, without_secrets};
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
-pub use model::{CellOrder, ExperimentFile};
+pub use model::{AskedSlices, CellOrder, ExperimentFile, Slices, asked_slices};
 pub use problem::{FileProblems, Problem};
 
 use crate::target_spec::TargetSpec;

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use toml::Value;
 use workloads::{Preparation, Spec};
 
 use super::factors::Factors;
+use super::values::time;
+use crate::measure::{LONGEST, SHORTEST};
 use crate::named::Named;
 use crate::target_spec::TargetSpec;
 use target::settings::Wanted;
@@ -103,6 +106,62 @@ pub(crate) struct Measure {
     /// Of the load generator.
     pub(crate) threads: u32,
     pub(crate) order: CellOrder,
+    /// Whether arms take turns in slices; where it is not said, wherever they can.
+    pub(crate) slices: Option<Slices>,
+}
+
+/// Whether the arms of a cell take turns in slices.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slices {
+    /// Also where what an idle server does in the background falls into another arm's time.
+    Always,
+    /// One run after the other.
+    Never,
+    /// The same as `Always`, each so long, seconds.
+    Length(f64),
+}
+
+/// What was asked for beside the file; `None` where pgdyno is to choose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AskedSlices(Option<Slices>);
+
+/// Reads `auto`, `true`, `false` or a length of time.
+///
+/// # Errors
+/// In words, when it is none of them, or out of bounds.
+pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
+    let slices = match text {
+        "auto" => None,
+        "true" => Some(Slices::Always),
+        "false" => Some(Slices::Never),
+        length => Some(Slices::of_length(&Value::from(length))?),
+    };
+    Ok(AskedSlices(slices))
+}
+
+impl ExperimentFile {
+    /// Has arms take turns, or not, whatever the file says.
+    pub fn ask_for_slices(&mut self, AskedSlices(slices): AskedSlices) {
+        self.measure.slices = slices;
+    }
+}
+
+impl Slices {
+    /// Slices of a length of time, as it is written.
+    pub(super) fn of_length(length: &Value) -> Result<Self, String> {
+        let [least, most] = [SHORTEST, LONGEST].map(|bound| bound.as_micros() as u64);
+        let length = time(length, least, most).map_err(|error| {
+            error.replace("must be a length of time", "must be true, false or a length of time")
+        })?;
+        Ok(Self::Length(length.as_secs_f64()))
+    }
+
+    /// Whether they were asked for.
+    #[must_use]
+    pub(crate) fn is_wanted(self) -> bool {
+        self != Self::Never
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

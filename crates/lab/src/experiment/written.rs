@@ -11,7 +11,7 @@ use target::pooler;
 use toml::Value;
 use workloads::{Preparation, Spec, fields};
 
-use super::model::CellOrder;
+use super::model::{CellOrder, Slices};
 use super::values::{List, Time, Whole, share, time};
 use crate::setup::Placement;
 
@@ -121,7 +121,12 @@ pub(super) struct Measure {
     pub(super) rounds: Option<Whole<1, 10_000>>,
     pub(super) threads: Option<Whole<1, 1024>>,
     pub(super) order: Option<CellOrder>,
+    pub(super) slices: Option<WrittenSlices>,
 }
+
+/// `slices = true`, `false` or a length.
+#[derive(Debug)]
+pub(super) struct WrittenSlices(pub(super) Slices);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -250,6 +255,17 @@ impl<'de> Deserialize<'de> for Length {
         }
 
         source.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenSlices {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let slices = match Value::deserialize(source)? {
+            Value::Boolean(true) => Slices::Always,
+            Value::Boolean(false) => Slices::Never,
+            length => Slices::of_length(&length).map_err(de::Error::custom)?,
+        };
+        Ok(Self(slices))
     }
 }
 

@@ -3,6 +3,7 @@
 mod own_cost;
 mod plan;
 mod series;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,6 +18,8 @@ use target::control::Names;
 use workloads::{ClientWorkload, Places, WorkloadError};
 
 use self::series::Series;
+use self::turns::TooShort;
+pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns};
 use crate::collectors::Collector;
 use crate::setup::Setup;
 
@@ -62,56 +65,135 @@ pub enum NotStarted {
     /// The load did not start.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Arms cannot take turns as they were asked to.
+    #[error(transparent)]
+    TooShort(#[from] TooShort),
 }
 
-/// Puts the load of a setup on the servers at `places`. The observer and the collectors are told on this thread.
+/// A load to be measured: what is asked, where and how, and who is told of it.
+pub struct Measurement<'a, 'c> {
+    pub workload: &'a dyn ClientWorkload,
+    pub places: &'a Places,
+    pub setup: &'a Setup,
+    pub keep: Keep<'a>,
+    /// Told on the caller's thread, as the collectors are.
+    pub observer: &'a mut dyn Observer,
+    pub collectors: &'a mut [Box<dyn Collector + 'c>],
+}
+
+/// Puts a load on its servers.
 ///
 /// # Errors
 /// [`NotStarted`]; what happens after the start of the load is counted.
-pub fn measure(
-    workload: &dyn ClientWorkload,
-    places: &Places,
-    setup: &Setup,
-    keep: Keep<'_>,
-    observer: &mut dyn Observer,
-    collectors: &mut [Box<dyn Collector + '_>],
-    stop: &Stop,
-) -> Result<Measured, NotStarted> {
-    let clients = workload.clients(places, setup.clients())?;
-    let series = match keep {
-        Keep::Nothing => None,
-        Keep::Counters => Some(Series::of(setup.until, None)?),
-        Keep::Distributions(results) => Some(Series::of(setup.until, Some(results))?),
-    };
-    let started_at = jiff::Timestamp::now().to_string();
-    let mut watch = Watch { observer, collectors, series, samples: Vec::new(), trouble: None };
-    let plan = plan::plan(setup, workload);
+pub fn measure(load: Measurement<'_, '_>, stop: &Stop) -> Result<Measured, NotStarted> {
+    let clients = load.workload.clients(load.places, load.setup.clients())?;
+    let plan = plan::plan(load.setup, load.workload);
+    let names = load.places.names();
+    let mut watch = Watch::begin(load)?;
     // Names are followed while clients may connect anew.
-    let _names = Names::follow(places.names());
+    let _names = Names::follow(names);
     let engine = engine::run(&plan, clients, &mut watch, &engine::Stop::from(stop.flag()))?;
-    let Watch { collectors, series, mut samples, mut trouble, .. } = watch;
     // What was measured until now is worth its figures, also if the user has seen enough.
     let _concluding = stop.concluding();
-    let mut figures = own_cost::own_figures(&engine);
-    for collector in collectors {
-        match collector.end(&engine, &mut samples) {
-            Ok(found) => figures.extend(found),
-            Err(error) => {
-                trouble.get_or_insert(error);
-            }
-        }
+    Ok(watch.end(engine))
+}
+
+/// Told while loads that take turns connect, with the number of one.
+pub(crate) trait Arrival {
+    /// Its clients are going to connect.
+    fn connecting(&mut self, load: usize);
+    /// They are there, and held.
+    fn connected(&mut self, load: usize);
+}
+
+/// Puts several loads on their servers that take turns; their threads are kept on `cpus` if a load says nothing itself.
+///
+/// # Errors
+/// [`NotStarted`], with the number of the load that did not start.
+pub(crate) fn measure_in_turn(
+    loads: Vec<Measurement<'_, '_>>,
+    turns: &Turns,
+    cpus: Option<&[usize]>,
+    arrival: &mut dyn Arrival,
+    stop: &Stop,
+) -> Result<(Vec<Measured>, Taken), (usize, NotStarted)> {
+    let mut parts = Vec::with_capacity(loads.len());
+    for (number, load) in loads.into_iter().enumerate() {
+        parts.push(Part::of(load, cpus).map_err(|error| (number, error))?);
     }
-    let (series, seconds) = series.map(Series::into_parts).unwrap_or_default();
-    Ok(Measured { started_at, engine, series, seconds, samples, figures, trouble })
+    let engine_stop = engine::Stop::from(stop.flag());
+    let mut runs = Vec::with_capacity(parts.len());
+    for (number, part) in parts.iter_mut().enumerate() {
+        let clients = std::mem::take(&mut part.clients);
+        arrival.connecting(number);
+        let run = engine::Run::start(&part.plan, clients, &mut part.watch, &engine_stop);
+        runs.push(run.map_err(|error| (number, error.into()))?);
+        arrival.connected(number);
+    }
+    let taken = turns::take(&mut runs, turns).map_err(|error| (0, error.into()))?;
+    let _concluding = stop.concluding();
+    let finished: Result<Vec<_>, _> = runs.into_iter().map(engine::Run::finish).collect();
+    let finished = finished.map_err(|error| (0, error.into()))?;
+    let ended = parts.into_iter().zip(finished).map(|(part, engine)| part.watch.end(engine)).collect();
+    Ok((ended, taken))
+}
+
+/// One of several loads that take turns.
+struct Part<'w, 'c> {
+    plan: engine::Plan,
+    clients: Vec<Box<dyn engine::Client>>,
+    watch: Watch<'w, 'c>,
+    _names: Option<Names>,
+}
+
+impl<'w, 'c> Part<'w, 'c> {
+    fn of(load: Measurement<'w, 'c>, cpus: Option<&[usize]>) -> Result<Self, NotStarted> {
+        Ok(Self {
+            plan: plan::held(load.setup, load.workload, cpus),
+            clients: load.workload.clients(load.places, load.setup.clients())?,
+            _names: Names::follow(load.places.names()),
+            watch: Watch::begin(load)?,
+        })
+    }
 }
 
 /// Passes on what is heard of a run, and keeps its seconds.
 struct Watch<'w, 'c> {
+    started_at: String,
     observer: &'w mut dyn Observer,
     collectors: &'w mut [Box<dyn Collector + 'c>],
     series: Option<Series>,
     samples: Vec<Sample>,
     trouble: Option<SqlError>,
+}
+
+impl<'w, 'c> Watch<'w, 'c> {
+    fn begin(load: Measurement<'w, 'c>) -> Result<Self, StoreError> {
+        let Measurement { setup, keep, observer, collectors, .. } = load;
+        let series = match keep {
+            Keep::Nothing => None,
+            Keep::Counters => Some(Series::of(setup.until, None)?),
+            Keep::Distributions(results) => Some(Series::of(setup.until, Some(results))?),
+        };
+        let started_at = jiff::Timestamp::now().to_string();
+        Ok(Self { started_at, observer, collectors, series, samples: Vec::new(), trouble: None })
+    }
+
+    /// What came of it, with what collectors saw of the whole.
+    fn end(self, engine: engine::Measured) -> Measured {
+        let Self { started_at, collectors, series, mut samples, mut trouble, .. } = self;
+        let mut figures = own_cost::own_figures(&engine);
+        for collector in collectors {
+            match collector.end(&engine, &mut samples) {
+                Ok(found) => figures.extend(found),
+                Err(error) => {
+                    trouble.get_or_insert(error);
+                }
+            }
+        }
+        let (series, seconds) = series.map(Series::into_parts).unwrap_or_default();
+        Measured { started_at, engine, series, seconds, samples, figures, trouble }
+    }
 }
 
 impl Observer for Watch<'_, '_> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{Arrivals, Plan, Rate, Time};
+use engine::{Arrivals, Plan, Rate, Time, Until};
 use workloads::ClientWorkload;
 
 use crate::setup::{Load, Setup};
@@ -41,6 +41,13 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
         scripts: workload.scripts().len(),
         statements: if setup.statements { workload.statements().len() } else { 0 },
     }
+}
+
+/// The same for a load that is held and let go; its threads are kept on `cpus` if it says nothing itself.
+pub(super) fn held(setup: &Setup, workload: &dyn ClientWorkload, cpus: Option<&[usize]>) -> Plan {
+    let plan = plan(setup, workload);
+    // What is open at the end was waited for.
+    Plan { warmup: 0, until: Until::Told, drain: 0, cpus: plan.cpus.or(cpus.map(<[usize]>::to_vec)), ..plan }
 }
 
 fn nanoseconds(duration: Duration) -> Time {

@@ -10,9 +10,10 @@ use super::cost::sized;
 use super::inputs::fingerprint;
 use super::order::{derive, runs};
 use super::restarts::arms_need_restart;
+use super::slicing::Facts;
 use super::{
     Beside, Content, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun,
-    PlannedWorkload, Scheme, Standing,
+    PlannedWorkload, Scheme, Slicing, Standing,
 };
 use crate::error::{Class, LabError};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
@@ -45,7 +46,9 @@ impl Plan {
                 to.as_secs_f64(),
             );
         }
-        let standing = Standing::wanted(&content, |name| writes(file, name));
+        let facts = facts(file);
+        let standing = Standing::wanted(&content, |name| facts.writes.contains(name));
+        let slicing = Slicing::of(&content, standing.as_ref(), facts);
         let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &content.hash()]));
         Ok(Self {
             name: file.name.clone(),
@@ -55,6 +58,7 @@ impl Plan {
             seed,
             runs: runs(&content, seed, rounds, standing.as_ref()).map_err(wrong)?,
             standing,
+            slicing,
             not_run: Vec::new(),
             placement: None,
             content,
@@ -149,6 +153,7 @@ fn measure(file: &ExperimentFile) -> PlannedMeasure {
             DurationSpec::Sized { from, .. } => from.as_secs_f64(),
         },
         threads: file.measure.threads,
+        slices: file.measure.slices,
     }
 }
 
@@ -212,10 +217,16 @@ fn workloads(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedWorkload>,
     Ok(planned)
 }
 
-/// Whether a workload changes data.
-fn writes(file: &ExperimentFile, name: &str) -> bool {
-    let opened = file.workload(name).and_then(|workload| workload.spec.open(file.folder()).ok());
-    opened.is_some_and(|workload| workload.writes())
+/// What is to be known of the workloads before anything is asked.
+fn facts(file: &ExperimentFile) -> Facts {
+    let mut facts = Facts::default();
+    for name in file.factors.workloads() {
+        let opened = file.workload(name).and_then(|workload| workload.spec.open(file.folder()).ok());
+        let Some(opened) = opened else { continue };
+        facts.writes.extend(opened.writes().then(|| name.to_owned()));
+        facts.reconnects.extend(opened.carried().reconnects.then(|| name.to_owned()));
+    }
+    facts
 }
 
 fn planned_workload(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<PlannedWorkload, LabError> {

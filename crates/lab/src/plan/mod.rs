@@ -14,6 +14,7 @@ mod restarts;
 mod scheme;
 mod setups;
 mod sides;
+mod slicing;
 mod table;
 
 use std::collections::BTreeMap;
@@ -29,8 +30,9 @@ pub(crate) use cost::RESTART_S;
 pub use difference::diff;
 pub use scheme::Scheme;
 pub use sides::{Copies, Standing};
+pub use slicing::Slicing;
 
-use crate::experiment::CellOrder;
+use crate::experiment::{CellOrder, Slices};
 use crate::factors::with_options;
 use crate::named::Named;
 use crate::setup::{Arm, Placement, Setup};
@@ -56,6 +58,9 @@ pub struct Plan {
     /// Where arms stand, where they could stand side by side; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
+    /// Whether arms take turns; not part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slicing: Option<Slicing>,
     /// What cannot be had here, and so is not run; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
@@ -152,6 +157,9 @@ pub struct PlannedMeasure {
     pub duration_s: f64,
     /// Threads of the load generator; never more than clients.
     pub threads: u32,
+    /// Whether arms take turns in slices, where the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<Slices>,
 }
 
 /// What is put on the target first.

@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use target::change::Step;
-use target::settings::in_the_background;
+use target::settings::{in_the_background, needs_reload};
 
 use super::cells::Cell;
 use super::restarts::arms_need_restart;
+use super::slicing::{Facts, LEAVE_SOMETHING};
 use super::{Content, Plan, PlannedRun, Scheme};
+use crate::experiment::Slices;
 use crate::factors::SETTINGS;
 use crate::setup::{At, Server, Setup};
 use crate::target_spec::TargetSpec;
@@ -50,7 +52,9 @@ impl Standing {
         content.compare.as_ref()?;
         let arms = content.arm_names().len() as u32;
         let copies = match content.compared() {
-            SETTINGS if arms_need_restart(&content.arms) => Copies::of(arms, true),
+            SETTINGS if arms_need_restart(&content.arms) || content.needs_servers_to_slice() => {
+                Copies::of(arms, true)
+            }
             change if content.named.changes.contains_key(change) => Copies::of(arms, false),
             "version" | "server" => Copies::of(1, false),
             data if data.starts_with("prepare.") => Copies::of(1, false),
@@ -113,6 +117,22 @@ impl Content {
         }
     }
 
+    /// What an idle server of an arm does in the other arm's time under this workload, in words.
+    pub(super) fn burden_of(&self, workload: &str, facts: &Facts) -> Option<String> {
+        let background = match self.compared() {
+            SETTINGS => self.background_settings(),
+            _ => Vec::new(),
+        };
+        (!background.is_empty() && facts.writes.contains(workload))
+            .then(|| because_of_background(&[workload.to_owned()], &background))
+    }
+
+    /// Whether arms can take turns only on servers of their own, since they differ in a setting of the whole server.
+    fn needs_servers_to_slice(&self) -> bool {
+        let of_server = |name: &String| needs_reload(name) || LEAVE_SOMETHING.contains(&name.as_str());
+        self.may_be_sliced() && self.differing_settings().iter().any(of_server)
+    }
+
     /// Why changes of one's own cannot be made on several servers of this machine at once.
     fn changes_share_a_server(&self) -> Option<String> {
         let changes = &self.named.changes;
@@ -139,10 +159,11 @@ impl Content {
         };
         let in_grid: BTreeSet<String> =
             self.grid().iter().filter_map(|cell| cell.get("workload").cloned()).collect();
-        let apart: Vec<String> = match background.is_empty() {
-            true => Vec::new(),
-            false => in_grid.iter().filter(|name| writes(name)).cloned().collect(),
-        };
+        let apart: Vec<String> =
+            match background.is_empty() || self.measure.slices.is_some_and(Slices::is_wanted) {
+                true => Vec::new(),
+                false => in_grid.iter().filter(|name| writes(name)).cloned().collect(),
+            };
         if !apart.is_empty() && apart.len() == in_grid.len() {
             return Standing::AsTheyAre { why: because_of_background(&apart, &background) };
         }
@@ -152,12 +173,7 @@ impl Content {
 
     /// Settings that arms differ in and that decide what a server does when nobody asks it anything.
     fn background_settings(&self) -> Vec<String> {
-        let names: BTreeSet<&String> = self.arms.iter().flat_map(|arm| arm.settings.keys()).collect();
-        let differs = |name: &&&String| {
-            let of = |at: usize| self.arms[at].settings.get(**name);
-            (1..self.arms.len()).any(|at| of(at) != of(0))
-        };
-        names.iter().filter(|name| in_the_background(name)).filter(differs).map(ToString::to_string).collect()
+        self.differing_settings().into_iter().filter(|name| in_the_background(name)).collect()
     }
 
     /// Whether the arms of a cell run next to each other.
@@ -177,7 +193,7 @@ impl Plan {
     #[must_use]
     pub(crate) fn standing_so(mut self, standing: Option<Standing>) -> Self {
         self.standing = standing;
-        self.ordered_anew()
+        self.sliced_anew().ordered_anew()
     }
 
     /// Whether the arms of its cell run next to it.

@@ -220,7 +220,17 @@ impl Plan {
         }
     }
 
+    /// How rounds, cells and arms follow each other.
     pub(crate) fn order_words(&self) -> String {
+        let slicing = self.slicing_words();
+        [self.rounds_words(), slicing]
+            .into_iter()
+            .filter(|words| !words.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    fn rounds_words(&self) -> String {
         if self.standing.is_some() {
             let rounds = crate::words::count(self.rounds as usize, "round");
             let order = match self.scheme() {

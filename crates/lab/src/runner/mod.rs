@@ -13,6 +13,7 @@ mod ready;
 mod record;
 mod settle;
 mod stage;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -37,9 +38,10 @@ pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
 pub(crate) use self::stage::{Stage, Takes, load_of};
+pub(crate) use self::turns::Turn;
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::{Class, LabError};
-use crate::measure::{Keep, Measured, NotStarted, measure};
+use crate::measure::{Keep, Measured, Measurement, NotStarted, measure};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Cache, Connection, Placement, Server, Setup};
 use crate::strategies::Cause;
@@ -158,8 +160,12 @@ impl<'a> Runner<'a> {
 
     /// An error that may come from the end of a server of ours, with what its log says.
     pub(crate) fn explain(&mut self, error: LabError) -> LabError {
-        let ours = self.stages.values_mut();
-        ours.fold(error, |error, stage| stage.explain(error))
+        // One that died says it all.
+        let died = self.stages.values_mut().find_map(|stage| stage.check().err());
+        match died.filter(|_| error.class() != Class::Interrupted) {
+            Some(died) => died,
+            None => self.stages.values_mut().fold(error, |error, stage| stage.explain(error)),
+        }
     }
 
     /// Carries a run out; gives nothing when it was given up because the user asked to stop at once.
@@ -399,7 +405,15 @@ impl<'a> Runner<'a> {
             _ => None,
         };
         let mut collectors = collectors::all(Watched { sql, server, encryption: look });
-        let measured = measure(workload, &places, setup, keep, &mut telling, &mut collectors, stop);
+        let load = Measurement {
+            workload,
+            places: &places,
+            setup,
+            keep,
+            observer: &mut telling,
+            collectors: &mut collectors,
+        };
+        let measured = measure(load, stop);
         drop(collectors);
         let _concluding = stop.concluding();
         let mut measured = match measured {

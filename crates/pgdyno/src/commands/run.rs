@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::report::ReportData;
 use lab::execute::{self, Looked};
-use lab::experiment::{ExperimentFile, ReadOptions};
+use lab::experiment::{AskedSlices, ExperimentFile, ReadOptions};
 use lab::plan::Plan;
 use lab::{Class, LabError};
 use results::comparison::{Comparison, Metric};
@@ -38,6 +38,10 @@ pub(crate) struct Args {
     /// Two arms may be the same: A is compared with A, to see what a difference of nothing looks like
     #[arg(long)]
     same: bool,
+    /// Whether arms take turns in slices: auto, true, false or a length such as 100ms; it stands for the file's own `slices`,
+    /// and another than that is another experiment
+    #[arg(long, value_name = "WHICH", value_parser = lab::experiment::asked_slices)]
+    slices: Option<AskedSlices>,
     /// Also write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -53,7 +57,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
-    let file = ExperimentFile::read(&args.file, &read).map_err(LabError::from)?;
+    let mut file = ExperimentFile::read(&args.file, &read).map_err(LabError::from)?;
+    if let Some(asked) = args.slices {
+        file.ask_for_slices(asked);
+    }
     for note in &file.notes {
         warning(note);
     }

@@ -1,7 +1,9 @@
 //! A verdict per cell: forest plot and table, an arm at a time; for programs a table of all arms.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
-use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
 use serde::Serialize;
 use stats::{Better, Estimate, Verdict};
@@ -178,7 +180,8 @@ fn excluded(arm: &ArmComparison) -> Markup {
 ///
 /// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
 /// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
-/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else.
+/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. The last four columns
+/// are there where arms took turns in slices.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
@@ -186,11 +189,34 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
         [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
     };
-    let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict", "groups", "remarks"];
+    let columns = [
+        "change_pct",
+        "low_pct",
+        "high_pct",
+        "p_holm",
+        "n",
+        "verdict",
+        "groups",
+        "remarks",
+        "slice_ms",
+        "quads",
+        "void_quads",
+        "quad_correlation",
+    ];
     let mut table = table(data, found, &columns, pct, |line| {
-        vec![line.verdict.clone().into(), line.groups.clone().into(), line.remarks.clone().into()]
+        let turns = line.sliced;
+        vec![
+            line.verdict.clone().into(),
+            line.groups.clone().into(),
+            line.remarks.clone().into(),
+            real(turns.map(|turns| turns.slice_ms)),
+            turns.map(|turns| turns.quads as i64).into(),
+            turns.map(|turns| turns.void as i64).into(),
+            real(turns.and_then(|turns| turns.autocorrelation)),
+        ]
     });
-    table.optional.extend(["groups", "remarks"].map(str::to_owned));
+    let optional = ["groups", "remarks", "slice_ms", "quads", "void_quads", "quad_correlation"];
+    table.optional.extend(optional.map(str::to_owned));
     table
 }
 
@@ -220,6 +246,7 @@ struct Line<'a> {
     verdict: String,
     groups: Option<String>,
     remarks: Option<String>,
+    sliced: Option<Sliced>,
     in_time: [InTime; 2],
 }
 
@@ -264,6 +291,14 @@ fn table(
     table
 }
 
+/// What else is to be known of a cell: of its arms, and why none of its pairs counts.
+fn remarks(data: &ReportData, cell: &CellComparison, arm: &ArmComparison) -> Option<String> {
+    let said = data.remarks_of(&cell.cell, &arm.arm);
+    let without = cell.excluded.iter().filter(|_| cell.estimate.is_none()).map(|pair| pair.why.clone());
+    let all: BTreeSet<String> = said.into_iter().chain(without).collect();
+    (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
+}
+
 fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<Line<'a>> {
     let cell = |cell: &'a CellComparison| Line {
         arm: &arm.arm,
@@ -274,7 +309,8 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         holm_p: cell.holm_p,
         verdict: verdict(cell.verdict, of.margin),
         groups: groups_of_pair(&data.groups, &cell.cell, [&of.base, &arm.arm]),
-        remarks: data.remarks_of(&cell.cell, &arm.arm),
+        remarks: remarks(data, cell, arm),
+        sliced: cell.sliced,
         in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
     };
     let parts = Part::workloads(arm).into_iter().chain([Part::whole(arm)]);

@@ -6,6 +6,7 @@
 mod crosstab;
 mod groups;
 mod pairs;
+mod sliced;
 mod unpaired;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +17,9 @@ pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
 pub use groups::{Grouped, SameCpu, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};
+pub use sliced::{CORRELATED, Sliced};
 
-use record::{Experiment, Run};
+use record::{Experiment, Run, Validity};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -119,6 +121,8 @@ pub struct CellComparison {
     pub second_opinion: Option<SecondOpinion>,
     /// Pairs left out, with why.
     pub excluded: Vec<Excluded>,
+    /// How the arms took turns in slices, where they did.
+    pub sliced: Option<Sliced>,
 }
 
 /// What the rank-based estimate says where it differs.
@@ -282,7 +286,11 @@ impl Comparison {
                     .cloned()
                     .collect();
                 let way = Way { paired: experiment.is_interleaved(), margin: experiment.margin, metric };
-                compare_arm(&cells, &base, &arm.name, unsafe_settings, way)
+                let mut compared = compare_arm(&cells, &base, &arm.name, unsafe_settings, way);
+                for cell in &mut compared.cells {
+                    cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name));
+                }
+                compared
             })
             .collect();
         let rounds: BTreeSet<u32> = arms
@@ -314,6 +322,17 @@ impl Comparison {
     pub fn has_scheduled(&self) -> bool {
         self.arms.iter().any(|arm| arm.scheduled > 0)
     }
+}
+
+/// The runs of a cell that both count, by rounds.
+fn pairs_of<'r>(runs: &'r [Run], cell: &Cell, base: &str, arm: &str) -> Vec<(&'r Run, &'r Run)> {
+    let of = |name: &str| -> BTreeMap<u32, &'r Run> {
+        let own =
+            runs.iter().filter(|run| run.arm.as_deref() == Some(name) && run.validity != Validity::Invalid);
+        own.filter(|run| Cell::of(run) == *cell).map(|run| (run.round, run)).collect()
+    };
+    let new = of(arm);
+    of(base).into_iter().filter_map(|(round, base)| Some((base, *new.get(&round)?))).collect()
 }
 
 /// How arms are compared.
@@ -407,6 +426,7 @@ fn compare_cell(
         holm_p: None,
         verdict,
         excluded,
+        sliced: None,
     }
 }
 

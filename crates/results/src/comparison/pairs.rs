@@ -113,6 +113,8 @@ pub(super) struct CellRuns {
     pub(super) open: bool,
 }
 
+/// Why a run in slices has no percentile to compare: a slice empties the queues.
+const SLICED: &str = "percentiles are compared in uncut runs only (slices = false)";
 /// Why a valid run has no value.
 const NOTHING: &str = "nothing was measured";
 
@@ -148,6 +150,9 @@ fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
     if run.validity == Validity::Invalid {
         let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
         return Err(format!("{}: {}", run.arm.as_deref().unwrap_or_default(), reasons.join(", ")));
+    }
+    if metric.quantile().is_some() && run.is_sliced() {
+        return Err(SLICED.to_owned());
     }
     let value = metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| NOTHING.to_owned())?;
     Ok(Value::of(run, metric, value))

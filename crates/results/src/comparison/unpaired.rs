@@ -42,6 +42,7 @@ pub(super) fn compare_cell(
         holm_p: None,
         verdict,
         excluded,
+        sliced: None,
     }
 }
 

@@ -8,7 +8,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::StoreError;
 
 /// Every schema change, in order; the file's `user_version` is how many it has.
-const STEPS: &[&str] = &[include_str!("../schema/0001.sql"), include_str!("../schema/0002.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../schema/0001.sql"),
+    include_str!("../schema/0002.sql"),
+    include_str!("../schema/0003.sql"),
+];
 
 /// Newest schema version this build knows.
 pub(super) const NEWEST: u32 = STEPS.len() as u32;

@@ -2,7 +2,7 @@
 
 use record::{
     Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
-    SeriesPoint, Setting, Target,
+    SeriesPoint, Setting, Slice, Target,
 };
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
@@ -81,6 +81,19 @@ pub(super) fn run(row: &Row<'_>) -> Sqlite<Run> {
         validity: word(row, 19)?,
         set_aside: row.get(20)?,
         ..Run::new(word(row, 4)?, key(row)?)
+    })
+}
+
+pub(super) fn slice(row: &Row<'_>) -> Sqlite<Slice> {
+    Ok(Slice {
+        quad: row.get(0)?,
+        start_us: row.get(1)?,
+        length_us: unsigned(row, 2)?,
+        drain_us: unsigned(row, 3)?,
+        succeeded: unsigned(row, 4)?,
+        at_work_us: row.get(5)?,
+        steal_pct: row.get(6)?,
+        is_void: row.get(7)?,
     })
 }
 

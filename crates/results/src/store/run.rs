@@ -24,6 +24,7 @@ pub(super) fn insert(
         scripts.push(insert_script(transaction, id, position, script, run.measured_s)?);
     }
     insert_series(transaction, &scripts, run)?;
+    insert_slices(transaction, id, run)?;
     insert_seconds(transaction, &scripts, seconds)?;
     Ok(id)
 }
@@ -187,6 +188,28 @@ fn insert_series(transaction: &Transaction<'_>, scripts: &[i64], run: &Run) -> S
             [step.ok, step.late, step.failed, step.skipped].map(|count| count as i64);
         let length_us = step.length_us as i64;
         insert.execute(params![script, step.start_us, length_us, ok, late, failed, skipped])?;
+    }
+    Ok(())
+}
+
+fn insert_slices(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO slice VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    for (at, slice) in (0_i64..).zip(&run.slices) {
+        let [length_us, drain_us, succeeded] =
+            [slice.length_us, slice.drain_us, slice.succeeded].map(|count| count as i64);
+        insert.execute(params![
+            id,
+            at,
+            slice.quad,
+            slice.start_us,
+            length_us,
+            drain_us,
+            succeeded,
+            slice.at_work_us,
+            slice.steal_pct,
+            slice.is_void
+        ])?;
     }
     Ok(())
 }

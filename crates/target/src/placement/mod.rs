@@ -5,6 +5,7 @@
 mod cpus;
 mod keeper;
 mod placed;
+mod spread;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod system;
@@ -15,6 +16,7 @@ use std::io;
 pub use self::cpus::Cpus;
 pub(crate) use self::keeper::{KEEPER_ARGUMENT, keeper_main};
 pub use self::placed::Placed;
+pub use self::spread::Spread;
 pub use self::system::allowed;
 pub use self::watch::{Seen, Watch};
 use crate::host::proc::processes;

@@ -88,6 +88,8 @@ fn head(out: &mut String, options: &bench::Options, done: &Benched) {
     let _ = match options.until {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
         Until::PerClient(count) => writeln!(out, "number of transactions per client: {count}"),
+        // A single run is never held.
+        Until::Told => Ok(()),
     };
     let _ = writeln!(out, "random seed: {}", options.seed);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::report::pgbench as report;
 use engine::{EngineError, Time, Until};
 use lab::dropin::{Recorder, ShellRunner};
-use lab::measure::{Keep, Measured, NotStarted, measure};
+use lab::measure::{Keep, Measured, Measurement, NotStarted, measure};
 use lab::setup::{self, At, Connection, Counting, Server, Setup};
 use target::control::Connector;
 use target::settings::{left_behind, left_behind_at};
@@ -56,7 +56,15 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
         None => (Keep::Nothing, Vec::new()),
         Some(recorder) => recorder.watch().map_err(|error| lab_fault(&error))?,
     };
-    let measured = measure(&workload, &prepared.places, &setup, keep, &mut watch, &mut collectors, &stop);
+    let load = Measurement {
+        workload: &workload,
+        places: &prepared.places,
+        setup: &setup,
+        keep,
+        observer: &mut watch,
+        collectors: &mut collectors,
+    };
+    let measured = measure(load, &stop);
     drop(collectors);
     let measured = measured.map_err(not_started)?;
     let ran = Ran { workload: &workload, setup: &setup, prepared: &prepared, recorder };

@@ -37,6 +37,10 @@ pub(crate) struct Answer {
     different: Vec<String>,
     /// What arms with other data ask for, which is not what the base asks for.
     own_choice: Vec<String>,
+    /// Why arms did not take turns in slices, a sentence for each workload.
+    uncut: Vec<String>,
+    /// Why they had better not.
+    sliced_all_the_same: Vec<String>,
     /// What could not be had where it ran: levels, and why.
     not_run: Vec<NotRun>,
     suspect: Doubtful,
@@ -101,6 +105,8 @@ impl Answer {
             runs: data.client_runs().count(),
             different: sentences(RunEvent::OTHER_ANSWERS),
             own_choice: sentences(RunEvent::OWN_CHOICE),
+            uncut: sentences(RunEvent::UNCUT),
+            sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
             not_run: data.not_run(),
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),

@@ -14,6 +14,7 @@ impl Answer {
         let doubt = self.suspect.runs + self.invalid.runs > 0;
         html! {
             @for different in &self.different { p.notice { strong { "The arms do not do the same: " } (different) "." } }
+            @for burden in &self.sliced_all_the_same { p.notice { strong { "In slices all the same: " } (burden) "." } }
             @for own in &self.own_choice { p.notice { strong { "Chosen from its own data, by the same rule: " } (own) "." } }
             @if let Some(instead) = self.instead() { div.answer { p.lead { (instead) } } }
             @for (of, arm, said) in self.arms() {
@@ -24,6 +25,7 @@ impl Answer {
                 p.notice { strong { "A taste, not a measurement." } " " (taste) }
             }
             @for not_run in &self.not_run { p.notice { strong { "Not run: " (not_run.what) } ": " (not_run.why) "." } }
+            @for why in &self.uncut { p.remark { "No slices: " (why) "." } }
             p.validity.doubt[doubt] { (self.validity()) }
             @if let Some((head, lines)) = self.groups() {
                 div.notice {

@@ -20,6 +20,8 @@ pub fn text(data: &ReportData) -> String {
     lines.extend(answer.different.iter().map(|said| format!("  The arms do not do the same: {said}.")));
     let own_choice = answer.own_choice.iter();
     lines.extend(own_choice.map(|own| format!("  Chosen from its own data, by the same rule: {own}.")));
+    let forced = answer.sliced_all_the_same.iter();
+    lines.extend(forced.map(|burden| format!("  In slices all the same: {burden}.")));
     lines.extend(answer.instead().map(|instead| format!("  {instead}")));
     for (of, arm, said) in answer.arms() {
         let parts = Part::workloads(arm);
@@ -36,6 +38,7 @@ pub fn text(data: &ReportData) -> String {
     lines.extend(
         answer.not_run.iter().map(|not_run| format!("  Not run: {}: {}.", not_run.what, not_run.why)),
     );
+    lines.extend(answer.uncut.iter().map(|why| format!("  No slices: {why}.")));
     lines.push(format!("  {}", answer.validity()));
     if let Some((head, each)) = answer.groups() {
         lines.push(format!("  {head}"));

@@ -1,6 +1,6 @@
 //! The answer in sentences.
 
-use results::comparison::{ArmComparison, CellComparison, Comparison, Figure};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Figure, Sliced};
 
 use super::{Answer, CellInTime, Doubtful, Instead};
 use crate::arrivals;
@@ -210,6 +210,7 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
             numbers::percent((spread.i_squared * 100.0).round() / 100.0)
         ));
     }
+    remarks.extend(slices(arm));
     match arm.excluded() {
         0 => {}
         n => remarks.push(format!(
@@ -219,6 +220,39 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
         )),
     }
     remarks
+}
+
+/// How the arms took turns, and where their slices say less than they seem to.
+fn slices(arm: &ArmComparison) -> Option<String> {
+    let all: Vec<Sliced> = arm.cells.iter().filter_map(|cell| cell.sliced).collect();
+    let (quads, void) = all.iter().fold((0, 0), |sum, of| (sum.0 + of.quads, sum.1 + of.void));
+    let lengths = || all.iter().map(|of| of.slice_ms);
+    let (shortest, longest) = (lengths().min_by(f64::total_cmp)?, lengths().max_by(f64::total_cmp)?);
+    let length = match shortest < longest {
+        true => format!("{shortest:.0} to {longest:.0} ms"),
+        false => format!("{shortest:.0} ms"),
+    };
+    let void = match void {
+        0 => String::new(),
+        n => format!(", {n} of them void, because a drain took too long"),
+    };
+    let correlated = arm.cells.iter().filter_map(|cell| {
+        let sliced = cell.sliced.filter(Sliced::is_correlated)?;
+        Some(format!("{} ({:.2})", cell_text(&cell.cell), sliced.autocorrelation?))
+    });
+    let correlated: Vec<String> = correlated.collect();
+    let correlated = match correlated.is_empty() {
+        true => String::new(),
+        false => format!(
+            " What disturbed them outlasted the slices, as quads that follow each other resemble each other: {}; the interval, \
+             over rounds, allows for it, but more rounds help more than longer ones.",
+            correlated.join(", ")
+        ),
+    };
+    Some(format!(
+        "The arms took turns in slices of {length}: {}{void}. Percentiles are from slices, which empty the queues.{correlated}",
+        numbers::counted(quads, "quad")
+    ))
 }
 
 /// Why some of all cells are in no figure of the throughput.

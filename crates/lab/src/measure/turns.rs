@@ -1,0 +1,265 @@
+//! Arms that take turns: one works for a slice while the others are held.
+//!
+//! What disturbs a shared machine lasts from tenths of a second to minutes, so arms that alternate every tenth of a second
+//! see much of the same disturbance. They go in the order A B B A, each a slice of its own with a hold between: what
+//! follows a switch then cancels within the four, a *quad*.
+
+use std::time::{Duration, Instant};
+
+use engine::{Run, Stretch};
+use record::Slice;
+use stats::Histogram;
+use target::host::HostSample;
+
+/// Bounds of a slice.
+pub(crate) const SHORTEST: Duration = Duration::from_millis(50);
+pub(crate) const LONGEST: Duration = Duration::from_secs(1);
+/// Where nobody asks for another length, and transactions are short.
+pub(crate) const USUAL: Duration = Duration::from_millis(100);
+/// Medians of a transaction that a slice lasts, at least.
+const MEDIANS: u32 = 20;
+/// Of these, so few are no slice at all.
+const FEWEST_MEDIANS: u32 = 2;
+/// A drain may last so many of the slowest transactions but 1 %.
+const DRAINS: u32 = 3;
+/// How long one that is not over by then is waited for, with all others held.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What arms that take turns are asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Turns {
+    /// Load of each before anything counts.
+    pub(crate) warmup: Duration,
+    /// Load of each that counts.
+    pub(crate) duration: Duration,
+    /// Length of a slice, where it was asked for.
+    pub(crate) length: Option<Duration>,
+    /// Whether the processes of all arms are put on CPUs by turns, alike: where nobody says where they are to be.
+    pub(crate) spread: bool,
+}
+
+/// How the turns went.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// Slices of each arm, in their order.
+    pub(crate) slices: Vec<Vec<Slice>>,
+    /// Why they worked one after the other all the same, if they did.
+    pub(crate) uncut: Option<String>,
+    /// The slice that was asked for is shorter than it should be.
+    pub(crate) short: Option<String>,
+    /// The arm whose transaction was not over after long patience.
+    pub(crate) hung: Option<usize>,
+}
+
+/// A slice that was asked for is no slice for these transactions.
+#[derive(Debug, thiserror::Error)]
+#[error("slices of {} hold less than two transactions of a client: half of them take longer than {}", words(*asked), words(*median))]
+pub struct TooShort {
+    asked: Duration,
+    median: Duration,
+}
+
+/// How long slices are.
+#[derive(Debug, PartialEq, Eq)]
+enum Length {
+    Slices { each: Duration, drain: Duration },
+    Uncut { why: String },
+}
+
+/// Lets the runs, which are connected and held, take turns until each has had its load.
+pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns) -> Result<Taken, TooShort> {
+    let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
+    for (arm, run) in runs.iter_mut().enumerate() {
+        run.let_go(turns.warmup);
+        // Nothing is known yet of how long its transactions take.
+        if run.rest(turns.warmup + PATIENCE).is_none() {
+            taken.hung = (!run.is_over()).then_some(arm);
+            return Ok(taken);
+        }
+    }
+    let warm: Vec<&Histogram> = runs.iter().map(Run::warm_up).collect();
+    let (each, drain) = match Length::of(&warm, turns)? {
+        Length::Slices { each, drain } => (each, drain),
+        Length::Uncut { why } => {
+            taken.uncut = Some(why);
+            (turns.duration, PATIENCE)
+        }
+    };
+    let wanted = usual_length(&warm);
+    taken.short = (taken.uncut.is_none() && each < wanted).then(|| {
+        format!("slices of {} are shorter than 20 of its transactions, {}", words(each), words(wanted))
+    });
+    runs.iter_mut().for_each(Run::measure);
+    let mut conductor = Conductor { runs, each, drain, start: Instant::now(), host: HostSample::take(None) };
+    if taken.uncut.is_some() {
+        // One after the other, and no slices to speak of.
+        taken.hung = (0..conductor.runs.len()).find_map(|arm| conductor.slice(arm, 0).err()).flatten();
+        return Ok(taken);
+    }
+    let quads = (turns.duration.as_secs_f64() / (2.0 * each.as_secs_f64())).round().max(1.0) as u32;
+    for quad in 0..quads {
+        if let Err(hung) = conductor.quad(quad, &mut taken.slices) {
+            taken.hung = hung;
+            break;
+        }
+    }
+    Ok(taken)
+}
+
+/// Lets one run go after the other.
+struct Conductor<'a, 'r> {
+    runs: &'a mut [Run<'r>],
+    each: Duration,
+    /// A longer drain voids its quad.
+    drain: Duration,
+    start: Instant,
+    host: HostSample,
+}
+
+impl Conductor<'_, '_> {
+    /// All arms in their order and back again; an error when it could not be ended, with the arm that hung.
+    fn quad(&mut self, quad: u32, slices: &mut [Vec<Slice>]) -> Result<(), Option<usize>> {
+        let there = 0..self.runs.len();
+        let mut is_void = false;
+        for arm in there.clone().chain(there.rev()) {
+            let slice = self.slice(arm, quad)?;
+            is_void |= slice.is_void;
+            slices[arm].push(slice);
+        }
+        if is_void {
+            let all = slices.iter_mut().flatten();
+            all.filter(|slice| slice.quad == quad).for_each(|slice| slice.is_void = true);
+        }
+        Ok(())
+    }
+
+    /// One arm works; an error when it is over, or does not come to an end.
+    fn slice(&mut self, arm: usize, quad: u32) -> Result<Slice, Option<usize>> {
+        let start_us = self.start.elapsed().as_micros() as i64;
+        let run = &mut self.runs[arm];
+        run.let_go(self.each);
+        let stretch = match run.rest(self.each + self.drain) {
+            Some(stretch) => stretch,
+            None if run.is_over() => return Err(None),
+            None => run.rest(PATIENCE).ok_or_else(|| (!run.is_over()).then_some(arm))?,
+        };
+        let now = HostSample::take(None);
+        let before = std::mem::replace(&mut self.host, now);
+        let steal_pct = now.figures_since(&before).remove("steal_pct");
+        Ok(slice(&stretch, quad, start_us, steal_pct, self.drain))
+    }
+}
+
+fn slice(stretch: &Stretch, quad: u32, start_us: i64, steal_pct: Option<f64>, drain: Duration) -> Slice {
+    Slice {
+        quad,
+        start_us,
+        length_us: (stretch.until - stretch.from) / 1000,
+        drain_us: stretch.drain() / 1000,
+        succeeded: stretch.succeeded,
+        at_work_us: stretch.at_work as f64 / 1e3,
+        steal_pct,
+        is_void: u128::from(stretch.drain()) > drain.as_nanos(),
+    }
+}
+
+/// The longest of some quantile over the arms.
+fn longest(warm: &[&Histogram], quantile: f64) -> Duration {
+    let ns = warm.iter().filter_map(|warm| warm.quantile_ns(quantile)).max();
+    Duration::from_nanos(ns.unwrap_or_default())
+}
+
+/// What is enough for these transactions, rounded up to hundredths of a second.
+fn usual_length(warm: &[&Histogram]) -> Duration {
+    let enough = MEDIANS * longest(warm, 0.5);
+    Duration::from_millis(enough.as_millis().next_multiple_of(10) as u64).max(SHORTEST)
+}
+
+impl Length {
+    fn of(warm: &[&Histogram], turns: &Turns) -> Result<Self, TooShort> {
+        let (median, p99) = (longest(warm, 0.5), longest(warm, 0.99));
+        let uncut = |why: String| Ok(Self::Uncut { why });
+        if warm.iter().any(|warm| warm.count() == 0) {
+            return uncut("in the warm-up no transaction ended".to_owned());
+        }
+        if let Some(asked) = turns.length.filter(|asked| *asked < FEWEST_MEDIANS * median) {
+            return Err(TooShort { asked, median });
+        }
+        if MEDIANS * median > LONGEST {
+            return uncut(format!("half of the transactions take longer than {}", words(median)));
+        }
+        if p99 > LONGEST {
+            return uncut(format!("one in a hundred transactions takes longer than {}", words(p99)));
+        }
+        let each = match turns.length {
+            Some(asked) => asked,
+            None => usual_length(warm).max(USUAL),
+        };
+        Ok(Self::Slices { each: each.min(turns.duration), drain: each.max(DRAINS * p99) })
+    }
+}
+
+fn words(length: Duration) -> String {
+    match length.as_secs_f64() {
+        s if s >= 1.0 => format!("{s:.1} s"),
+        s if s >= 0.01 => format!("{:.0} ms", s * 1e3),
+        s => format!("{:.2} ms", s * 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latencies(ms: &[f64]) -> Histogram {
+        let mut all = Histogram::new();
+        ms.iter().for_each(|ms| all.record((ms * 1e6) as u64));
+        all
+    }
+
+    fn length(ms: &[f64], asked_ms: Option<u64>) -> Result<Length, String> {
+        let (base, other) = (latencies(&[0.1]), latencies(ms));
+        let turns = Turns {
+            warmup: Duration::from_secs(1),
+            duration: Duration::from_secs(5),
+            length: asked_ms.map(Duration::from_millis),
+            spread: false,
+        };
+        Length::of(&[&base, &other], &turns).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_slice_is_twenty_medians_and_a_tenth_of_a_second_at_least() {
+        let each = |ms: &[f64]| match length(ms, None) {
+            Ok(Length::Slices { each, .. }) => each.as_millis(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([0.2, 4.9, 5.2, 40.2].map(|ms| each(&[ms])), [100, 100, 110, 810]);
+    }
+
+    #[test]
+    fn what_takes_long_is_not_cut() {
+        let why = |ms: &[f64]| match length(ms, None) {
+            Ok(Length::Uncut { why }) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(why(&[51.0]).contains("half of the transactions take longer than 51 ms"), "{}", why(&[51.0]));
+        let rare: Vec<f64> = (0..100).map(|k| if k < 2 { 1500.0 } else { 1.0 }).collect();
+        assert!(
+            why(&rare).contains("one in a hundred transactions takes longer than 1.5 s"),
+            "{}",
+            why(&rare)
+        );
+        assert!(why(&[]).contains("no transaction ended"));
+    }
+
+    #[test]
+    fn a_slice_shorter_than_its_transactions_is_refused() {
+        assert!(matches!(length(&[20.0], Some(50)), Ok(Length::Slices { .. })));
+        let error = length(&[30.0], Some(50)).unwrap_err();
+        assert_eq!(
+            error,
+            "slices of 50 ms hold less than two transactions of a client: half of them take longer than 30 ms"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! Whether the arms of a cell take turns in slices, or run one after the other. Decided when the experiment begins, kept
+//! with the plan, and no part of the identity.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use target::managed::Via;
+use target::settings::{needs_reload, needs_restart};
+
+use super::cells::Cell;
+use super::cost::CACHE;
+use super::{Content, Plan, PlannedLoad, PlannedRun, Standing};
+use crate::experiment::Slices;
+use crate::factors::{PLACEMENT, SETTINGS};
+use crate::measure::{LONGEST, SHORTEST, Turns};
+use crate::setup::{At, Connection, Placement};
+use record::RunEvent;
+
+/// Settings that a connection can carry, and whose effect stays when it is gone.
+pub(super) const LEAVE_SOMETHING: [&str; 2] = ["synchronous_commit", "default_toast_compression"];
+
+/// Which arms take turns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slicing {
+    /// Workloads whose arms run one after the other, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub uncut: BTreeMap<String, String>,
+    /// What is to be known of workloads, to decide anew where arms stand otherwise than they were wanted to.
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub facts: Facts,
+}
+
+/// What of workloads decides.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Those that change data.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub writes: BTreeSet<String>,
+    /// Those that connect for each transaction.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reconnects: BTreeSet<String>,
+}
+
+impl Facts {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Slicing {
+    /// What is done where arms stand like this; `None` where nothing is compared.
+    pub(super) fn of(content: &Content, standing: Option<&Standing>, facts: Facts) -> Option<Self> {
+        content.compare.as_ref()?;
+        let mut uncut = BTreeMap::new();
+        for cell in content.grid() {
+            let name = content.workload_of(&cell);
+            if !uncut.contains_key(&name)
+                && let Some(why) = content.why_uncut(&cell, &name, standing, &facts)
+            {
+                uncut.insert(name, why);
+            }
+        }
+        Some(Self { uncut, facts })
+    }
+}
+
+impl Content {
+    /// The workload of a cell, as its runs name it.
+    fn workload_of(&self, cell: &Cell) -> String {
+        cell.get("workload").cloned().unwrap_or_else(|| self.compared_workloads())
+    }
+
+    /// Whether slices could be had, wherever arms stand.
+    pub(super) fn may_be_sliced(&self) -> bool {
+        self.why_never().is_none()
+    }
+
+    /// Why nothing of this experiment is cut.
+    fn why_never(&self) -> Option<String> {
+        let measure = &self.measure;
+        if measure.slices == Some(Slices::Never) {
+            return Some("slices = false".to_owned());
+        }
+        match measure.load {
+            _ if self.factors.contains_key("rate") => {
+                Some("arrivals on a schedule cannot be held".to_owned())
+            }
+            PlannedLoad::Rate => Some("arrivals on a schedule cannot be held".to_owned()),
+            PlannedLoad::Users { .. } => Some("users pause by themselves".to_owned()),
+            PlannedLoad::Closed if measure.promise_s.is_some() => {
+                Some("a promise is judged in uncut runs: a slice empties the queues".to_owned())
+            }
+            PlannedLoad::Closed if self.factors.contains_key(CACHE) => {
+                Some("the server is started anew before each run".to_owned())
+            }
+            PlannedLoad::Closed if self.compared() == PLACEMENT => {
+                Some("the placement is what is compared, and slices need the same for all arms".to_owned())
+            }
+            PlannedLoad::Closed if measure.duration_s < 2.0 * SHORTEST.as_secs_f64() => {
+                Some("runs are shorter than two slices".to_owned())
+            }
+            PlannedLoad::Closed => None,
+        }
+    }
+
+    fn why_uncut(
+        &self,
+        cell: &Cell,
+        workload: &str,
+        standing: Option<&Standing>,
+        facts: &Facts,
+    ) -> Option<String> {
+        if let Some(why) = self.why_never() {
+            return Some(why);
+        }
+        if !self.together(cell, standing) {
+            return Some("its arms run in half-rounds".to_owned());
+        }
+        let setups = self.arm_names().into_iter().map(|arm| self.setup(cell, arm.as_deref()));
+        let Ok(setups) = setups.collect::<Result<Vec<_>, _>>() else { return Some("unknown".to_owned()) };
+        let plain = |connection: &Connection| {
+            matches!(connection, Connection::Direct | Connection::Via(Via::Socket | Via::Tcp))
+        };
+        if setups.iter().any(|setup| !plain(&setup.connection)) {
+            return Some("connections by TLS or through a pooler are measured uncut".to_owned());
+        }
+        let all: BTreeSet<&String> = setups.iter().map(|setup| &setup.workload).collect();
+        if all.iter().any(|name| facts.reconnects.contains(*name)) {
+            return Some("it connects for each transaction".to_owned());
+        }
+        let ats: BTreeSet<At> = setups.iter().map(super::Setup::at).collect();
+        let copies = standing.and_then(Standing::copies).is_some_and(|copies| copies.each > 1);
+        if copies || ats.len() == setups.len() {
+            return None;
+        }
+        self.why_not_on_one_server(workload, &all, facts)
+    }
+
+    /// Why arms cannot take turns on one server.
+    fn why_not_on_one_server(
+        &self,
+        workload: &str,
+        all: &BTreeSet<&String>,
+        facts: &Facts,
+    ) -> Option<String> {
+        match self.compared() {
+            SETTINGS => {
+                let held = |name: &&String| needs_restart(name) || needs_reload(name);
+                let names = self.differing_settings();
+                if let Some(name) = names.iter().find(held) {
+                    return Some(format!("{name} is one of the whole server, and the arms stand on one"));
+                }
+                let leaves = names.iter().find(|name| LEAVE_SOMETHING.contains(&name.as_str()))?;
+                Some(format!("on one server the effect of {leaves} outlasts its arm's slices"))
+            }
+            change if self.named.changes.contains_key(change) => {
+                Some(format!("{change} is made and undone on the one server"))
+            }
+            "clients" | "threads" | "mode" => None,
+            _ if all.iter().any(|name| facts.writes.contains(*name)) => {
+                Some(format!("on one server what {workload} writes in one arm is there in the other"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Settings in which arms differ.
+    pub(super) fn differing_settings(&self) -> BTreeSet<String> {
+        let names: BTreeSet<&String> = self.arms.iter().flat_map(|arm| arm.settings.keys()).collect();
+        let differs = |name: &&&String| {
+            let of = |at: usize| self.arms[at].settings.get(**name);
+            (1..self.arms.len()).any(|at| of(at) != of(0))
+        };
+        names.iter().filter(differs).map(ToString::to_string).collect()
+    }
+}
+
+impl Plan {
+    /// The same plan with this decided.
+    #[must_use]
+    pub(crate) fn sliced_so(mut self, slicing: Option<Slicing>) -> Self {
+        self.slicing = slicing;
+        self
+    }
+
+    /// The same plan with it decided anew, for where its arms stand now.
+    #[must_use]
+    pub(super) fn sliced_anew(mut self) -> Self {
+        let facts = self.slicing.take().map(|slicing| slicing.facts);
+        self.slicing = facts.and_then(|facts| Slicing::of(&self.content, self.standing.as_ref(), facts));
+        self
+    }
+
+    /// How the arms of a run's cell take turns; `None` where they run one after the other.
+    pub(crate) fn turns(&self, run: &PlannedRun) -> Option<Turns> {
+        let slicing = self.slicing.as_ref()?;
+        if run.beside || !self.has_arms_beside(run) || slicing.uncut.contains_key(&run.workload) {
+            return None;
+        }
+        let measure = &self.content.measure;
+        Some(Turns {
+            warmup: Duration::from_secs_f64(self.content.warmup_of(run)),
+            duration: Duration::from_secs_f64(measure.duration_s),
+            length: match measure.slices {
+                Some(Slices::Length(length_s)) => {
+                    Some(Duration::from_secs_f64(length_s).clamp(SHORTEST, LONGEST))
+                }
+                _ => None,
+            },
+            spread: !self.chooses_placement()
+                && self.placement.as_ref().is_some_and(|chosen| chosen.placement == Placement::default()),
+        })
+    }
+
+    /// What is to be known of how a run's arm takes turns, or does not: the kind of an event, and its words.
+    pub(crate) fn told_of_turns(&self, run: &PlannedRun) -> Option<(&'static str, String)> {
+        let slicing = self.slicing.as_ref().filter(|_| !run.beside)?;
+        if let Some(why) = slicing.uncut.get(&run.workload) {
+            return Some((RunEvent::UNCUT, format!("{}: {why}", run.workload)));
+        }
+        let forced = self.content.measure.slices.is_some_and(Slices::is_wanted);
+        let burden = self.content.burden_of(&run.workload, &slicing.facts).filter(|_| forced)?;
+        Some((RunEvent::SLICED_ALL_THE_SAME, burden))
+    }
+
+    /// Whether arms take turns, and where they don't, why; empty where the question does not arise.
+    pub(crate) fn slicing_words(&self) -> String {
+        let Some(slicing) = &self.slicing else { return String::new() };
+        let workloads: BTreeSet<String> =
+            self.content.grid().iter().map(|cell| self.content.workload_of(cell)).collect();
+        let sliced: Vec<&str> =
+            workloads.iter().filter(|name| !slicing.uncut.contains_key(*name)).map(String::as_str).collect();
+        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, why) in &slicing.uncut {
+            by_reason.entry(why).or_default().push(name);
+        }
+        let all = sliced.len() == workloads.len();
+        let length = match self.content.measure.slices {
+            Some(Slices::Length(length_s)) => format!("{:.0} ms", length_s * 1e3),
+            _ => "0.1 s (more where transactions are long)".to_owned(),
+        };
+        let cut = match (sliced.is_empty(), all) {
+            (true, _) => None,
+            (false, true) => Some(format!("arms take turns in slices of {length}, in the order A B B A")),
+            (false, false) => Some(format!(
+                "arms of {} take turns in slices of {length}, in the order A B B A",
+                sliced.join(", ")
+            )),
+        };
+        let uncut = by_reason.into_iter().map(|(why, names)| {
+            match sliced.is_empty() && slicing.uncut.len() == names.len() {
+                true => format!("no slices: {why}"),
+                false => format!("no slices for {}: {why}", names.join(", ")),
+            }
+        });
+        cut.into_iter().chain(uncut).collect::<Vec<_>>().join("; ")
+    }
+}

@@ -1,0 +1,230 @@
+//! The arms of a pair measured together: each works for a slice while the others are held.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use ::record::{Doubt, Reason, Run, RunEvent, Slice, Validity};
+use engine::{Observer, Second, Time};
+use results::Finished;
+use target::placement::Spread;
+use target::{Heeded, Stop};
+use workloads::Places;
+
+use super::record::planned;
+use super::{Care, Done, LabEvent, Runner, Stage, Step, Tell, event, not_opened};
+use crate::collectors::{self, Collector, Watched};
+use crate::error::LabError;
+use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
+use crate::plan::PlannedRun;
+use crate::setup::{At, Setup};
+use crate::strategies::Cause;
+
+/// One of the runs.
+pub(crate) struct Turn<'a> {
+    pub(crate) run: &'a PlannedRun,
+    pub(crate) setup: &'a Setup,
+}
+
+/// One that is ready to be measured.
+struct ReadyTurn<'a> {
+    setup: &'a Setup,
+    record: Run,
+    places: Places,
+}
+
+impl Runner<'_> {
+    /// Carries runs out that take turns, in the order in which the first turns are theirs.
+    pub(crate) fn run_in_turn(
+        &mut self,
+        turns: &[Turn<'_>],
+        how: &Turns,
+        keep: Keep<'_>,
+    ) -> Result<Vec<Done>, LabError> {
+        let mut ready = Vec::with_capacity(turns.len());
+        for Turn { run, setup } in turns {
+            let mut record = planned(run, setup);
+            self.bring_about(setup, Care::FULL, &mut record)?;
+            self.with_what_is_known_of(setup, &mut record)?;
+            let places = self.stage(&setup.at())?.places();
+            ready.push(ReadyTurn { setup, record, places });
+        }
+        if ready.iter().any(|turn| turn.record.validity == Validity::Invalid) {
+            // That is known from the guard, and a pair of which one is invalid says nothing.
+            return turns.iter().map(|turn| self.run(turn.run, turn.setup, Care::FULL, keep)).collect();
+        }
+        let (measured, taken) = self.measure_turns(&ready, how, keep)?;
+        let mut done = Vec::with_capacity(ready.len());
+        for (arm, (turn, measured)) in ready.into_iter().zip(measured).enumerate() {
+            done.push(self.conclude_turn(turn, arm, measured, &taken)?);
+        }
+        Ok(done)
+    }
+
+    fn measure_turns(
+        &mut self,
+        ready: &[ReadyTurn<'_>],
+        how: &Turns,
+        keep: Keep<'_>,
+    ) -> Result<(Vec<Measured>, Taken), LabError> {
+        self.progress.step(Step::WarmUp, "clients of all arms connect, then warm up in turn");
+        let Self { stages, workloads, progress, stop, .. } = self;
+        let mut stages: BTreeMap<At, &mut Stage> = stages
+            .iter_mut()
+            .filter(|(at, _)| ready.iter().any(|turn| turn.setup.at() == **at))
+            .map(|(at, stage)| (at.clone(), stage))
+            .collect();
+        // Each server is watched by the arm that alone is on it; what several do to one is nobody's.
+        let own_servers = stages.len() == ready.len();
+        let (mut placed, mut postmasters) = (Vec::new(), Vec::new());
+        for turn in ready {
+            let stage = stages.get(&turn.setup.at()).ok_or_else(not_opened)?;
+            if placed.len() < stages.len() {
+                placed.push(stage.place(&turn.setup.placement)?);
+            }
+            postmasters.push(stage.target.postmaster());
+        }
+        let mut tell = |event: LabEvent| progress.event(event);
+        let tell: RefCell<&mut dyn FnMut(LabEvent)> = RefCell::new(&mut tell);
+        let mut tellers: Vec<Teller<'_, '_>> = ready
+            .iter()
+            .map(|turn| Teller { tell: &tell, run: &turn.record.uuid, stop, measuring: None })
+            .collect();
+        let mut watched: Vec<Vec<Box<dyn Collector + '_>>> = Vec::with_capacity(ready.len());
+        let mut controls: BTreeMap<At, _> = BTreeMap::new();
+        if own_servers {
+            for (at, stage) in &mut stages {
+                controls.insert(at.clone(), stage.control()?);
+            }
+        }
+        for (turn, server) in ready.iter().zip(&postmasters) {
+            let sql = controls.remove(&turn.setup.at()).map(|control| control as _);
+            let server = server.filter(|_| own_servers);
+            watched.push(collectors::all(Watched { sql, server, encryption: None }));
+        }
+        let loads = ready.iter().zip(&mut tellers).zip(&mut watched).map(|((turn, teller), collectors)| {
+            Measurement {
+                workload: &*workloads[&turn.setup.asked()].workload,
+                places: &turn.places,
+                setup: turn.setup,
+                keep,
+                observer: teller,
+                collectors,
+            }
+        });
+        // Only where nobody said where to be.
+        let spread = if how.spread { Spread::begin() } else { None };
+        let cpus = spread.as_ref().map(|spread| spread.cpus().to_vec());
+        let mut arrival = Placing { spread, postmasters: &postmasters };
+        let result = measure_in_turn(loads.collect(), how, cpus.as_deref(), &mut arrival, stop);
+        drop((watched, tellers, placed));
+        let (measured, taken) = match result {
+            Ok(both) => both,
+            Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error)),
+        };
+        self.progress.step(Step::Collect, "counters and verdict");
+        Ok((measured, taken))
+    }
+
+    /// Judges one of the runs, and makes its record.
+    fn conclude_turn(
+        &mut self,
+        turn: ReadyTurn<'_>,
+        arm: usize,
+        mut measured: Measured,
+        taken: &Taken,
+    ) -> Result<Done, LabError> {
+        let ReadyTurn { setup, mut record, .. } = turn;
+        let stop = self.stop;
+        let stage = self.stage(&setup.at())?;
+        let trouble = measured.trouble.take().filter(|_| !stop.at_once());
+        let mut lost = stage.check().err().or(trouble.map(LabError::from));
+        let mut changed = None;
+        if !measured.engine.outages.is_empty() {
+            // Another server may answer by now.
+            stage.close_control();
+        } else if lost.is_none() {
+            match stage.changed() {
+                Ok(found) => changed = found,
+                Err(_) if stop.at_once() => stage.close_control(),
+                Err(error) => lost = Some(error),
+            }
+        }
+        self.judge(setup, &mut record, &mut measured, changed.as_deref());
+        note(&mut record, arm, taken);
+        let cause = Cause::of(&record, &measured.engine.aborts);
+        let finished = Finished { run: record, seconds: measured.seconds };
+        Ok(Done { finished, cause, measured: measured.engine, lost })
+    }
+}
+
+/// Puts the server's processes for each load on CPUs by turns.
+struct Placing<'a> {
+    spread: Option<Spread>,
+    postmasters: &'a [Option<u32>],
+}
+
+impl Arrival for Placing<'_> {
+    fn connecting(&mut self, load: usize) {
+        if let (Some(spread), Some(postmaster)) = (&mut self.spread, self.postmasters[load]) {
+            spread.watch(postmaster);
+        }
+    }
+
+    fn connected(&mut self, load: usize) {
+        if let (Some(spread), Some(postmaster)) = (&mut self.spread, self.postmasters[load]) {
+            spread.place_new(postmaster);
+        }
+    }
+}
+
+/// What became of the turns, in a run's record.
+fn note(record: &mut Run, arm: usize, taken: &Taken) {
+    if let Some(why) = &taken.uncut {
+        record.events.push(event(RunEvent::UNCUT, format!("{}: {why}", record.workload)));
+    }
+    if let Some(short) = &taken.short {
+        record.events.push(event("remark", short.clone()));
+    }
+    if let Some(hung) = taken.hung {
+        let detail = match hung == arm {
+            true => {
+                "a transaction was not over 10 s after its arm was to be held: the others waited, and were given up"
+            }
+            false => "it waited for an arm with a transaction that did not end",
+        };
+        record.validity = Validity::Invalid;
+        record.doubts.push(Doubt { reason: Reason::Errors, detail: detail.to_owned() });
+    }
+    record.slices = taken.slices.get(arm).cloned().unwrap_or_default();
+    let slices: &[Slice] = &record.slices;
+    if let Some(slice) = slices.first() {
+        record.figures.insert("slice_ms".to_owned(), slice.length_us as f64 / 1e3);
+        let (quads, voids) = record.quads();
+        record.figures.insert("quads".to_owned(), quads as f64);
+        record.figures.insert("void_quads".to_owned(), voids as f64);
+    }
+}
+
+/// Tells what is heard of several runs while they last.
+struct Teller<'a, 'p> {
+    tell: &'a RefCell<&'p mut (dyn FnMut(LabEvent) + 'p)>,
+    run: &'a str,
+    stop: &'a Stop,
+    /// From the start of the load on, one press lets the runs come to their end.
+    measuring: Option<Heeded>,
+}
+
+impl Observer for Teller<'_, '_> {
+    fn loading(&mut self, _connecting: Time) {
+        self.measuring = Some(self.stop.measuring());
+    }
+
+    fn measuring(&mut self) {
+        let what = "what happens from now on counts; the arms take turns".to_owned();
+        (self.tell.borrow_mut())(LabEvent::Step { step: Step::Measure, what });
+    }
+
+    fn second(&mut self, second: &Second) {
+        (self.tell.borrow_mut())(LabEvent::second(self.run, second));
+    }
+}

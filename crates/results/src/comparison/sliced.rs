@@ -1,0 +1,75 @@
+//! Arms that took turns in slices: how often, and whether what disturbed them outlasted a slice.
+
+use std::collections::BTreeSet;
+
+use record::Run;
+
+/// Above this the differences of quads that follow each other say partly the same.
+pub const CORRELATED: f64 = 0.3;
+
+/// How two arms of a cell took turns, over all its rounds.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Sliced {
+    /// Rounds in which they did.
+    pub rounds: usize,
+    /// Length of a slice, the shortest of any round, ms.
+    pub slice_ms: f64,
+    /// Quads, and how many of them do not count because a drain took too long.
+    pub quads: usize,
+    pub void: usize,
+    /// Correlation of the ratio of a quad with that of the next one, within rounds; `None` with too few of them.
+    pub autocorrelation: Option<f64>,
+    /// CPU time that the hypervisor took in the quad where it took most, %; `None` where the system does not tell.
+    pub steal_most_pct: Option<f64>,
+}
+
+impl Sliced {
+    /// What two arms did; each slice holds runs of one round.
+    pub(super) fn of(pairs: &[(&Run, &Run)]) -> Option<Self> {
+        let sliced: Vec<_> = pairs.iter().filter(|(base, new)| base.is_sliced() && new.is_sliced()).collect();
+        let (quads, void) = sliced
+            .iter()
+            .map(|(base, _)| base.quads())
+            .fold((0, 0), |sum, quads| (sum.0 + quads.0, sum.1 + quads.1));
+        let lengths = sliced.iter().flat_map(|(base, _)| base.slices.iter().map(|slice| slice.length_us));
+        let rounds: Vec<Vec<f64>> = sliced.iter().map(|(base, new)| ratios(base, new)).collect();
+        let steal = sliced.iter().flat_map(|(base, new)| steal_by_quad(base, new));
+        Some(Self {
+            rounds: sliced.len(),
+            slice_ms: lengths.min()? as f64 / 1e3,
+            quads,
+            void,
+            autocorrelation: stats::autocorrelation(&rounds),
+            steal_most_pct: steal.max_by(f64::total_cmp),
+        })
+    }
+
+    /// Whether quads say partly the same: the rounds' scatter still tells the truth, that of quads does not.
+    #[must_use]
+    pub fn is_correlated(&self) -> bool {
+        self.autocorrelation.is_some_and(|r| r > CORRELATED)
+    }
+}
+
+fn quads_of(run: &Run) -> BTreeSet<u32> {
+    run.slices.iter().map(|slice| slice.quad).collect()
+}
+
+/// ln(new / base) of the quads of a round that count, in their order.
+pub(super) fn ratios(base: &Run, new: &Run) -> Vec<f64> {
+    let ratio = |quad| {
+        let (base, new) = (base.quad_tps(quad)?, new.quad_tps(quad)?);
+        (base > 0.0 && new > 0.0).then(|| (new / base).ln())
+    };
+    quads_of(base).into_iter().filter_map(ratio).collect()
+}
+
+/// Mean steal of each quad.
+fn steal_by_quad(base: &Run, new: &Run) -> Vec<f64> {
+    let of = |quad: u32| {
+        let slices = base.slices.iter().chain(&new.slices).filter(|slice| slice.quad == quad);
+        let all: Vec<f64> = slices.filter_map(|slice| slice.steal_pct).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    };
+    quads_of(base).into_iter().filter_map(of).collect()
+}
