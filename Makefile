@@ -3,7 +3,8 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(HOME)/.cargo/bin
 BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 
-.PHONY: help demo build test versions check unit bench microbench
+.PHONY: help demo build install uninstall test versions check unit bench microbench
+export PREFIX DESTDIR
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile
@@ -23,6 +24,16 @@ demo: ## "GIS settings or stock?" on a real extract, to a report (DATA=FILE: you
 build: ## release build
 	@echo "building pgdyno in release mode (some minutes the first time)" >&2
 	@cargo build --release --locked --quiet -p pgdyno
+
+# With sudo nothing is built: root has no toolchain of yours, and its files in target/ would be in your way.
+install: ## the program, its completions (bash, zsh, fish) and man pages, below PREFIX=/usr/local (and DESTDIR); BIN=FILE: one that is built
+ifeq ($(origin BIN),file)
+	@if [ -z "$${SUDO_USER:-}" ]; then $(MAKE) --no-print-directory build; fi
+endif
+	@setup/place install "$(BIN)"
+
+uninstall: ## what install put there (same PREFIX and DESTDIR)
+	@setup/place uninstall
 
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
 	@setup/install rust lint postgres osm2pgsql redis pgbouncer openssl browser perl

@@ -29,7 +29,8 @@ impl Screen {
         Self { bar, verbose, interactive, now: String::new(), seconds: 0 }
     }
 
-    fn line(&self, text: &str) {
+    /// Says a line, above the bar where there is one.
+    pub(crate) fn line(&self, text: &str) {
         self.bar.suspend(|| print::talk(text));
     }
 

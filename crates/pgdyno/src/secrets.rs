@@ -39,7 +39,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 }
 
 /// Whether a text may hold a password: it looks like a connection, and is not one that is understood whole and has none.
-fn is_telling_text(text: &str) -> bool {
+pub(crate) fn is_telling_text(text: &str) -> bool {
     let without_password = || {
         let shown = Shown::of(text, &Env::empty().with_user("somebody"));
         shown.dsn.is_some() && shown.text == text.trim()

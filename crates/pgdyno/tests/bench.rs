@@ -470,3 +470,41 @@ fn results_on_a_file_system_that_cannot_be_written_are_said_before_the_load() {
     let done = runs().parse::<i64>().unwrap() - before.parse::<i64>().unwrap();
     assert!(done < 20, "{done} transactions, though nothing could be stored");
 }
+
+#[test]
+fn pgbench_habits_work_or_name_the_command_that_works() {
+    let (place, server) = (Place::new(), Server::start());
+    let url = server.url();
+    let made = ["-i", "-q", "-s", "1", "--partitions=2", "--partition-method=hash", "--foreign-keys", "-n"];
+    let made = place.run(["bench"].into_iter().chain(made).chain(["-d", &url])).expect(0);
+    assert!(made.stdout.contains("foreign keys") && !made.stdout.contains("vacuum"), "{}", made.stdout);
+    let parts = "select count(*) from pg_inherits where inhparent = 'pgbench_accounts'::regclass";
+    assert_eq!(server.psql(parts), "2");
+
+    let run =
+        ["-c2", "-j2", "-T3", "-P1", "-SNS", "-Mprepared", "-nr", "--max-tries=3", "--random-seed=time"];
+    let run = ["bench"].into_iter().chain(run).chain(["--continue-on-error", "-d", &url]);
+    let done = place.run(run).expect(0).says(&[
+        "progress: 1.0 s, ",
+        " failed, 0 retried, 0 retries",
+        "progress: 2.0 s, ",
+    ]);
+    assert!(done.stdout.contains("SQL script 3: <builtin: select only>"), "{}", done.stdout);
+
+    let script = place.write("one.sql", "select 1;\n");
+    let mut piped = place.command(["bench", "-t", "2", "-f", "-", &url]);
+    piped.stdin(std::fs::File::open(script).expect("own file"));
+    let done = support::finish(piped).expect(0);
+    assert!(done.stdout.contains("actually processed: 2"), "{}", done.stdout);
+
+    let refused = place.run(["bench", "-t", "5", "-l", "-S", &url]).expect(64);
+    let refused = refused.says(&["-l: pgdyno bench writes no log of transactions; the drop-in does"]);
+    let advice = refused.stderr.split("try: pgdyno ").nth(1).expect("a command").trim();
+    let before = place.sql("select count(*) from v_run");
+    let advice = advice.replace(&format!("'{url}'"), "URL").replace(&url, "URL");
+    place.run(advice.split_whitespace().map(|word| if word == "URL" { &url } else { word })).expect(0);
+    assert_ne!(place.sql("select count(*) from v_run"), before, "kept, too");
+    let logs = std::fs::read_dir(place.path()).expect("own folder").flatten();
+    let logs = logs.filter(|entry| entry.file_name().to_string_lossy().starts_with("pgbench_log."));
+    assert_eq!(logs.count(), 1);
+}

@@ -167,3 +167,70 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     support::finish(piped).expect(0);
     assert_eq!(place.sql("select tps from v_run"), "5");
 }
+
+#[test]
+fn what_bench_printed_elsewhere_is_kept_with_its_distribution_and_compared() {
+    let (place, server) = (Place::new(), Server::start());
+    let (elsewhere, url) = (Place::new(), server.url());
+    for (host, sleep) in [("old", "0.004"), ("new", "0.001")] {
+        elsewhere.write("work.sql", format!("select pg_sleep({sleep});\n"));
+        let printed: String = (0..3)
+            .map(|_| {
+                let args = ["bench", "-f", "work.sql", "-c", "2", "-t", "50", "-n", "--format", "json", &url];
+                elsewhere.run(args).expect(0).stdout
+            })
+            .collect();
+        let file = place.write(&format!("{host}.json"), printed);
+        let level = format!("host={host}");
+        let args = ["import", "--name", "mail", "--compare", "host", "--level", &level];
+        let args: Vec<&std::ffi::OsStr> = args.iter().map(AsRef::as_ref).chain([file.as_os_str()]).collect();
+        let done = place.run(&args).expect(0);
+        assert!(done.stdout.contains("work.sql") && !done.stderr.contains("not available"), "{done:?}");
+        place.run(&args).expect(64).says(&["imported before"]);
+    }
+    // Every figure is as it was where it was measured.
+    let figures = "select group_concat(f, ' ') from (select printf('%.6f %d %d %d %d', tps, p50_us, p99_us, max_us, ok) \
+                   as f from v_run order by p99_us, tps)";
+    assert_eq!(place.sql(figures), elsewhere.sql(figures));
+    assert_eq!(place.sql("select group_concat(distinct validity) from v_run"), "suspect");
+    assert!(place.sql("select doubts from v_run").contains("elsewhere; "));
+    for metric in ["tps", "p99"] {
+        let done =
+            place.run(["compare", "-e", "mail", "--metric", metric]).expect(0).says(&["not interleaved"]);
+        assert!(done.stdout.contains("faster"), "{metric}: {}", done.stdout);
+    }
+
+    // What was measured into this very file is no second run; what is taken over many is none at all.
+    let own = place.run(["bench", "-f", "-", "-t", "50", "-n", "--format", "json", "-S", &url]);
+    assert_eq!(own.status.code(), Some(65), "nothing on standard input: {}", own.stderr);
+    let script = place.write("one.sql", "select 1;\n");
+    let own = place.run([
+        "bench",
+        "-f",
+        script.to_str().expect("UTF-8"),
+        "-t",
+        "50",
+        "-n",
+        "--format",
+        "json",
+        &url,
+    ]);
+    let own = place.write("own.json", own.expect(0).stdout);
+    place.run(["import".as_ref(), own.as_os_str()]).expect(64).says(&["imported before"]);
+    for command in ["compare", "table"] {
+        let printed = place.run([command, "-e", "mail", "--format", "json"]).expect(0).stdout;
+        let file = place.write("summary.json", printed);
+        let refused = place.run(["import".as_ref(), file.as_os_str()]).expect(65);
+        refused.says(&[
+            "summary.json:1: ",
+            "without the runs that they are taken from",
+            "send the results file itself",
+        ]);
+    }
+
+    // The drop-in's report has averages.
+    let printed =
+        elsewhere.run(["pgbench", "-n", "-f", "work.sql", "-t", "30", "--format", "json", &url]).expect(0);
+    let file = place.write("dropin.json", printed.stdout);
+    place.run(["import".as_ref(), file.as_os_str()]).expect(0).says(&["percentiles not available"]);
+}

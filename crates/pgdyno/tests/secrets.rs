@@ -26,7 +26,7 @@ fn silent(what: &str, done: &Finished) {
 fn no_command_quotes_a_misplaced_password() {
     let place = Place::new();
     let dsns = misplaced::MISPLACED.iter().map(|string| string.replace("PW", PASSWORD));
-    let arguments: [&[&str]; 24] = [
+    let arguments: [&[&str]; 29] = [
         &["bench", "-t", "1", "-n", "-S", "DSN"],
         &["pgbench", "-t", "1", "-n", "-S", "DSN"],
         &["run", "DSN"],
@@ -36,6 +36,11 @@ fn no_command_quotes_a_misplaced_password() {
         &["bench", "-t", "1", "-n", "-S", "-h", "127.0.0.1", "-p", "1", "-U", "DSN"],
         &["bench", "-c", "DSN"],
         &["bench", "shop", "DSN"],
+        &["bench", "-l", "DSN"],
+        &["bench", "-l", "--log-prefix", "DSN"],
+        &["bench", "-i", "-c", "1", "-d", "DSN"],
+        &["bench", "--random-seed", "DSN"],
+        &["man", "DSN"],
         &["bench", "-D", "DSN", "-h", "127.0.0.1", "-p", "1"],
         &["bench", "-f", "DSN", "-h", "127.0.0.1", "-p", "1"],
         &["DSN"],

@@ -5,12 +5,17 @@ use std::fmt::Display;
 use maud::{Markup, Render, html};
 use serde::Serialize;
 
+/// Cells of a table that stand below each other on a phone, at most.
+const MOST_STACKED: usize = 80;
+
 /// A table being put together; each row holds as many cells as there are columns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Sheet {
     caption: String,
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+    /// Stands as a block per row on a phone, however large.
+    stacked: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,14 +70,26 @@ impl Sheet {
         debug_assert_eq!(cells.len(), self.columns.len(), "a row has one cell per column");
         self.rows.push(cells);
     }
+
+    /// The same, as a block per row on a phone whatever its size: for what is seen first.
+    pub(crate) fn stacked(self) -> Self {
+        Self { stacked: true, ..self }
+    }
+
+    /// Whether its rows stand below each other on a phone: there are few.
+    fn stacks(&self) -> bool {
+        self.stacked || (self.columns.len() > 2 && self.columns.len() * self.rows.len() <= MOST_STACKED)
+    }
 }
 
 impl Render for Sheet {
-    /// In a container that scrolls by itself on narrow screens, and must be reachable by keyboard for that.
+    /// On narrow screens a small one stands as a block per row. A large one scrolls in a container of its own, which must be
+    /// reachable by keyboard for that.
     fn render(&self) -> Markup {
+        let stacks = self.stacks();
         html! {
             div.scroll tabindex="0" {
-                table {
+                table.stack[stacks] {
                     caption { (self.caption) }
                     thead { tr {
                         @for column in &self.columns {
@@ -84,7 +101,7 @@ impl Render for Sheet {
                             @for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
                                 @let class = class(column.numeric, cell.class);
                                 @if at == 0 { th scope="row" class=[class] { (cell.text) } }
-                                @else { td class=[class] { (cell.text) } }
+                                @else { td data-of=[stacks.then_some(&column.name)] class=[class] { (cell.text) } }
                             }
                         } }
                     }

@@ -171,14 +171,14 @@ fn a_page_has_one_value_of_each_figure() {
     for row in &cells.rows {
         let results::Value::Real(p99_us) = row[column("p99_us")] else { panic!("a figure") };
         let p99 = report::numbers::latency_us(p99_us);
-        assert!(page.contains(&format!("<td class=\"n\">{p99}</td>")), "the table of figures: {p99}");
-        assert!(page.contains(&format!("<td class=\"n\">{p99} (")), "the data of the chart: {p99}");
+        assert!(page.contains(&format!(" class=\"n\">{p99}</td>")), "the table of figures: {p99}");
+        assert!(page.contains(&format!(" class=\"n\">{p99} (")), "the data of the chart: {p99}");
     }
     let compared = &data.throughput.as_ref().expect("two arms").arms[0];
     for cell in &compared.cells {
         let change = report::numbers::change(cell.estimate.expect("pairs").change_pct());
-        assert!(page.contains(&format!("<td class=\"n strong\">{change}</td>")), "the crosstab: {change}");
-        assert!(page.contains(&format!("<td class=\"n\">{change} [")), "the verdict: {change}");
+        assert!(page.contains(&format!(" class=\"n strong\">{change}</td>")), "the crosstab: {change}");
+        assert!(page.contains(&format!(" class=\"n\">{change} [")), "the verdict: {change}");
     }
 }
 

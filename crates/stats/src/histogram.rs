@@ -4,6 +4,8 @@
 //! concatenated samples. What a histogram cannot give exactly (mean, standard deviation, extremes) is
 //! kept beside it as plain sums.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// Smallest value told apart, in nanoseconds.
@@ -231,6 +233,33 @@ impl Histogram {
             min_ns: self.min_ns(),
             max_ns: self.max_ns(),
         }
+    }
+
+    /// All of it as one line of text: exact sum, sum of squares, smallest and largest value, then HdrHistogram's V2 encoding
+    /// in base64, as other tools read it too.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Encoded { v2, sum_ns, sum_squares, .. } = self.encoded();
+        format!("{sum_ns} {sum_squares:?} {} {} {}", self.min_ns, self.max_ns, BASE64.encode(v2))
+    }
+
+    /// From what [`Self::to_text`] gave.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn from_text(text: &str) -> Result<Self, HistogramError> {
+        let wrong = |why: &str| HistogramError::Encoding(why.to_owned());
+        let parts: Vec<&str> = text.split_ascii_whitespace().collect();
+        let [sum_ns, sum_squares, min_ns, max_ns, v2] = parts[..] else {
+            return Err(wrong("five parts are needed"));
+        };
+        let (Ok(sum_ns), Ok(sum_squares), Ok(min_ns), Ok(max_ns)) =
+            (sum_ns.parse(), sum_squares.parse(), min_ns.parse(), max_ns.parse())
+        else {
+            return Err(wrong("four numbers come first"));
+        };
+        let v2 = BASE64.decode(v2).map_err(|error| wrong(&error.to_string()))?;
+        Self::decode(&v2, sum_ns, sum_squares, min_ns, max_ns)
     }
 
     /// Rebuilds a histogram from [`Self::encode`]'s bytes and the exact figures kept beside them.

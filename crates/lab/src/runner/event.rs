@@ -207,6 +207,15 @@ pub struct ScriptSecond {
     pub failed: u64,
     /// Arrivals skipped.
     pub skipped: u64,
+    /// Tried again, whatever became of them.
+    #[serde(default)]
+    pub retried: u64,
+    /// Tries beyond the first.
+    #[serde(default)]
+    pub retries: u64,
+    /// Sum of the lags of what succeeded, ns.
+    #[serde(default)]
+    pub lag_ns: f64,
     /// Response times of what succeeded.
     #[serde(serialize_with = "encode", deserialize_with = "decode")]
     pub response: Histogram,
@@ -243,6 +252,9 @@ impl LabEvent {
             late: figures.counts.late,
             failed: figures.counts.failed,
             skipped: figures.counts.skipped,
+            retried: figures.counts.retried,
+            retries: figures.counts.retries,
+            lag_ns: figures.response.sum_ns().saturating_sub(figures.service.sum_ns()) as f64,
             response: figures.response.clone(),
         };
         Self::Second {

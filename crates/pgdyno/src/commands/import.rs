@@ -1,4 +1,4 @@
-//! `pgdyno import`: other people's results of pgbench, into the results file.
+//! `pgdyno import`: other people's results of pgbench, and JSON that pgdyno printed elsewhere, into the results file.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ use crate::print::{is_interactive, talk, warning};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What pgbench printed (reports, one or many in a file), and the logs of pgbench -l; threads' files that lie
-    /// beside a log are taken in, and a log comes together with the report of its run; `-` is standard input
+    /// beside a log are taken in, and a log comes together with the report of its run; what pgdyno bench and pgdyno
+    /// pgbench print with --format json; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Experiment to put the runs into; the same name adds to it

@@ -3,7 +3,9 @@
 mod bench;
 mod calibrate;
 mod compare;
+mod completion;
 mod import;
+mod man;
 mod osm;
 pub(crate) mod pgbench;
 mod report;
@@ -54,7 +56,7 @@ enum Command {
     Report(report::Args),
     /// Ask the results file a question in SQL (read only; try: select * from v_run)
     Sql(sql::Args),
-    /// Bring results of pgbench (its reports, its logs) into the results file, to look at and to compare
+    /// Bring results of pgbench (its reports, its logs), or that pgdyno bench printed as JSON, into the results file
     Import(import::Args),
     /// What this host can do as a load generator: cost of an operation, lateness, highest clean rate
     Calibrate(calibrate::Args),
@@ -64,6 +66,10 @@ enum Command {
     /// Private PostgreSQL servers that pgdyno makes and owns
     #[command(subcommand)]
     Target(target::Command),
+    /// Print what a shell needs to complete commands and options
+    Completion(completion::Args),
+    /// Print a manual page, or write them all
+    Man(man::Args),
 }
 
 /// `pgdyno pgbench`: its arguments are pgbench's own.
@@ -83,12 +89,28 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 }
 
 fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = Cli::command().try_get_matches_from(args)?;
+    let mut definition = Cli::command();
+    let matches = definition.try_get_matches_from_mut(args)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Command::Bench(bench), Some(given)) = (&mut cli.command, matches.subcommand_matches("bench")) {
         bench.scripts.put_in_order(given);
+        bench.given = definition
+            .find_subcommand("bench")
+            .map(|definition| bench::Given::of(definition, given))
+            .unwrap_or_default();
     }
     Ok(cli)
+}
+
+/// The whole program as clap describes programs, with the drop-in's own options: for what is said of it, not to be
+/// read with.
+fn described() -> clap::Command {
+    let program = Cli::command();
+    let place = program.get_subcommands().position(|command| command.get_name() == "pgbench");
+    let words = |command: &clap::Command| command.get_about().map(ToString::to_string).unwrap_or_default();
+    program.mut_subcommand("pgbench", |command| {
+        pgbench::described(&words(&command)).display_order(place.unwrap_or_default())
+    })
 }
 
 /// Runs the command.
@@ -105,6 +127,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Osm(args) => osm::run(&args),
         Command::Target(args) => target::run(&args),
+        Command::Completion(args) => completion::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }
 
@@ -185,21 +209,5 @@ mod tests {
     #[test]
     fn definitions_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn scripts_keep_the_order_they_were_given_in() {
-        let args = ["pgdyno", "bench", "-f", "a.sql@2", "-S", "-b", "tpcb", "-f", "b.sql", "-N", "db"];
-        let cli = parse_from(args.map(Into::into)).expect("valid");
-        let Command::Bench(bench) = cli.command else { panic!("bench") };
-        let names: Vec<String> = bench
-            .scripts
-            .in_order
-            .iter()
-            .map(|script| match script {
-                bench::Script::File(name) | bench::Script::Builtin(name) => name.clone(),
-            })
-            .collect();
-        assert_eq!(names, ["a.sql@2", "select-only", "tpcb", "b.sql", "simple-update"]);
     }
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
 use super::{
-    END, FONT, Figure, LINE, MIDDLE, START, WIDTH, label, labels, rectangle, rule, text_width, widest,
-    wrapped,
+    Chart, Drawing, END, FONT, LINE, MIDDLE, START, figure, label, labels, rectangle, rule, text_width,
+    widest, wrapped,
 };
 use crate::numbers;
 use crate::sheet::Sheet;
@@ -15,6 +15,8 @@ use crate::sheet::Sheet;
 /// Height of a bar with its gap.
 const ROW: f64 = 24.0;
 const BAR: f64 = 15.0;
+/// Share of the width that names may take before they are broken into lines.
+const NAMES: f64 = 0.41;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Bars {
@@ -38,6 +40,18 @@ impl Bars {
     fn end_us(&self) -> u64 {
         self.phases.iter().map(end_us).max().unwrap_or(0)
     }
+}
+
+impl Render for Bars {
+    fn render(&self) -> Markup {
+        figure(self)
+    }
+}
+
+impl Chart for Bars {
+    fn title(&self) -> &str {
+        &self.title
+    }
 
     fn caption(&self) -> String {
         let longest =
@@ -50,13 +64,16 @@ impl Bars {
             longest.unwrap_or_default()
         )
     }
-}
 
-impl Render for Bars {
-    fn render(&self) -> Markup {
-        let names: Vec<Vec<String>> = self.phases.iter().map(|phase| wrapped(&name(phase), 230.0)).collect();
+    fn data(&self) -> &Sheet {
+        &self.data
+    }
+
+    fn draw(&self, width: f64) -> Option<Drawing> {
+        let names: Vec<Vec<String>> =
+            self.phases.iter().map(|phase| wrapped(&name(phase), width * NAMES)).collect();
         let left = widest(names.iter().flatten()) + 10.0;
-        let (top, right) = (4.0, WIDTH - 14.0);
+        let (top, right) = (4.0, width - 14.0);
         let mut bottom = top;
         let mut middle = |lines: &Vec<String>| {
             let height = ROW + LINE * (lines.len() as f64 - 1.0);
@@ -67,7 +84,7 @@ impl Render for Bars {
         let ticks = round_ticks(0.0, self.end_us() as f64 / 1e6, 5.0);
         let x = Scale::new(Spacing::Linear, (0.0, ticks.last().copied().unwrap_or(1.0)), (left, right));
         let tick = |value| Tick { value, label: numbers::figure_short(value) };
-        let drawing = html! {
+        let markup = html! {
             @for tick in without_overlap(ticks.into_iter().map(tick).collect(), &x) {
                 @let at = x.at(tick.value);
                 (rule("grid", (at, top), (at, bottom)))
@@ -80,8 +97,7 @@ impl Render for Bars {
             }
             (rule("base", (left, top), (left, bottom)))
         };
-        let (title, caption, height) = (self.title.as_str(), &self.caption(), bottom + 46.0);
-        Figure { title, caption, width: WIDTH, height, drawing, data: &self.data }.render()
+        Some(Drawing { markup, height: bottom + 46.0 })
     }
 }
 

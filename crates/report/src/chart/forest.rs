@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::axis::{Scale, Spacing, Tick, ratio_ticks};
 use super::{
-    END, FONT, Figure, LINE, MIDDLE, START, WIDE, label, labels, rectangle, rule, shape, text_width, widest,
-    wrapped,
+    Anchor, Chart, Drawing, END, FONT, LINE, MIDDLE, START, WIDE, figure, label, labels, rectangle, rule,
+    shape, text_width, widest, wrapped,
 };
 use crate::compared::Tone;
 use crate::numbers;
@@ -18,6 +18,8 @@ const ROW: f64 = 10.0;
 /// Widest names and figures before they are broken into lines.
 const NAMES: f64 = 215.0;
 const FIGURES: f64 = 185.0;
+/// Narrowest plot between them.
+const LEAST_PLOT: f64 = 180.0;
 /// Room between the plot and what stands beside it, in which arrows end.
 const GAP: f64 = 14.0;
 
@@ -46,12 +48,85 @@ pub(crate) struct Forest {
     pub(crate) data: Sheet,
 }
 
-/// A row with its texts in lines and its place.
+/// A row with its texts and its place.
 struct Placed<'a> {
     row: &'a Row,
-    name: Vec<String>,
-    figure: Vec<String>,
+    name: Words,
+    figure: Words,
+    /// Of the interval and its mark.
     middle: f64,
+}
+
+/// Lines around the middle of their place.
+struct Words {
+    lines: Vec<String>,
+    x: f64,
+    middle: f64,
+    anchor: Anchor,
+}
+
+/// Where the rows are, and the plot between its edges.
+struct Layout<'a> {
+    rows: Vec<Placed<'a>>,
+    left: f64,
+    right: f64,
+    bottom: f64,
+}
+
+/// Top of the plot.
+const TOP: f64 = 4.0;
+
+impl<'a> Layout<'a> {
+    fn of(rows: &[&'a Row], width: f64) -> Self {
+        if width < NAMES + FIGURES + LEAST_PLOT {
+            Self::above(rows, width)
+        } else {
+            Self::beside(rows, width)
+        }
+    }
+
+    /// Names to the left of the plot, figures to its right.
+    fn beside(rows: &[&'a Row], width: f64) -> Self {
+        let texts: Vec<_> = rows.iter().map(|row| (wrapped(&row.label, NAMES), figure_lines(row))).collect();
+        let left = widest(texts.iter().flat_map(|(name, _)| name)) + GAP + 6.0;
+        let right = width - widest(texts.iter().flat_map(|(_, figure)| figure)) - GAP - 6.0;
+        let mut bottom = TOP;
+        let placed = |(row, (name, figure)): (&&'a Row, (Vec<String>, Vec<String>))| {
+            let height = ROW + LINE * name.len().max(figure.len()) as f64;
+            bottom += height;
+            let middle = bottom - height / 2.0;
+            let words = |lines, x, anchor| Words { lines, x, middle, anchor };
+            Placed {
+                row,
+                name: words(name, left - GAP - 2.0, END),
+                figure: words(figure, right + GAP + 2.0, START),
+                middle,
+            }
+        };
+        let rows = rows.iter().zip(texts).map(placed).collect();
+        Self { rows, left, right, bottom }
+    }
+
+    /// On a phone: name and figure above each interval.
+    fn above(rows: &[&'a Row], width: f64) -> Self {
+        let mut bottom = TOP;
+        let placed = |row: &&'a Row| {
+            let (name, figure) = (wrapped(&row.label, width), vec![figure_lines(row).join(" ")]);
+            let last = name.last().map_or(0.0, |line| text_width(line));
+            let beside = last + widest(&figure) + GAP <= width;
+            let names_end = bottom + LINE * name.len() as f64;
+            let figures_end = if beside { names_end } else { names_end + LINE };
+            let top = std::mem::replace(&mut bottom, figures_end + ROW * 2.6);
+            Placed {
+                row,
+                name: Words { lines: name, x: 0.0, middle: f64::midpoint(top, names_end), anchor: START },
+                figure: Words { lines: figure, x: width, middle: figures_end - LINE / 2.0, anchor: END },
+                middle: figures_end + ROW,
+            }
+        };
+        let rows = rows.iter().map(placed).collect();
+        Self { rows, left: GAP, right: width - GAP, bottom }
+    }
 }
 
 /// The ratio that a change in percent means.
@@ -67,47 +142,55 @@ impl Forest {
 }
 
 impl Render for Forest {
-    /// Nothing without a finite change.
     fn render(&self) -> Markup {
+        figure(self)
+    }
+}
+
+impl Chart for Forest {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn caption(&self) -> String {
+        let rows = self.drawable();
+        let ends = self.ends(&rows);
+        let clipped = rows.iter().any(|row| row.interval.is_some_and(|interval| goes_beyond(interval, ends)));
+        let arrows = if clipped { " An arrow: the interval goes on, to the figure beside it." } else { "" };
+        format!("{}{arrows}", self.caption)
+    }
+
+    fn data(&self) -> &Sheet {
+        &self.data
+    }
+
+    fn width(&self) -> f64 {
+        WIDE
+    }
+
+    /// Nothing without a finite change.
+    fn draw(&self, width: f64) -> Option<Drawing> {
         let rows = self.drawable();
         if rows.is_empty() {
-            return html! {};
+            return None;
         }
-        let top = 4.0;
-        let mut bottom = top;
-        let placed = |row: &&'_ Row| {
-            let (name, figure) = (wrapped(&row.label, NAMES), figure_lines(row));
-            let height = ROW + LINE * name.len().max(figure.len()) as f64;
-            bottom += height;
-            (name, figure, bottom - height / 2.0)
-        };
-        let texts: Vec<_> = rows.iter().map(placed).collect();
-        let placed: Vec<Placed<'_>> = rows
-            .iter()
-            .zip(texts)
-            .map(|(row, (name, figure, middle))| Placed { row, name, figure, middle })
-            .collect();
-        let left = widest(placed.iter().flat_map(|placed| &placed.name)) + GAP + 6.0;
-        let right = WIDE - widest(placed.iter().flat_map(|placed| &placed.figure)) - GAP - 6.0;
-        let ticks = self.ticks(&rows);
-        let ends = (ticks[0], ticks[ticks.len() - 1]);
+        let Layout { rows: placed, left, right, bottom } = Layout::of(&rows, width);
+        let (ticks, ends) = (self.ticks(&rows), self.ends(&rows));
         let x = Scale::new(Spacing::Log, ends, (left, right));
         let band = (x.at(ratio(-self.margin)), x.at(ratio(self.margin)));
-        let (axis, height) = self.axis(ticks, &x, (top, bottom), (left, right));
-        let drawing = html! {
-            (rectangle("band", (band.0, top), (band.1 - band.0, bottom - top)))
+        let (axis, height) = self.axis(ticks, &x, bottom, (left, right), width);
+        let markup = html! {
+            (rectangle("band", (band.0, TOP), (band.1 - band.0, bottom - TOP)))
             (axis)
             @for Placed { row, name, figure, middle } in &placed {
-                @let weight = if row.total { "strong" } else { "" };
-                (labels(left - GAP - 2.0, *middle, END, weight, name))
-                (labels(right + GAP + 2.0, *middle, START, weight, figure))
+                @for words in [name, figure] {
+                    @let weight = if row.total { "strong" } else { "" };
+                    (labels(words.x, words.middle, words.anchor, weight, &words.lines))
+                }
                 (interval_and_mark(row, &x, ends, *middle))
             }
         };
-        let clipped = rows.iter().any(|row| row.interval.is_some_and(|interval| goes_beyond(interval, ends)));
-        let arrows = if clipped { " An arrow: the interval goes on, to the figure beside it." } else { "" };
-        let (title, caption) = (self.title.as_str(), &format!("{}{arrows}", self.caption));
-        Figure { title, caption, width: WIDE, height, drawing, data: &self.data }.render()
+        Some(Drawing { markup, height })
     }
 }
 
@@ -117,8 +200,9 @@ impl Forest {
         &self,
         ticks: Vec<f64>,
         x: &Scale,
-        (top, bottom): (f64, f64),
+        bottom: f64,
         (left, right): (f64, f64),
+        width: f64,
     ) -> (Markup, f64) {
         let factors = ticks.iter().any(|tick| numbers::is_factor(percent(*tick)));
         let named = |value: f64| {
@@ -126,21 +210,29 @@ impl Forest {
             let unit = if factors && value != 1.0 && !numbers::is_factor(percent(value)) { " %" } else { "" };
             Tick { value, label: format!("{text}{unit}") }
         };
-        let lines = wrapped(&format!("{}{}", self.x_name, if factors { "" } else { ", %" }), WIDE);
+        let lines = wrapped(&format!("{}{}", self.x_name, if factors { "" } else { ", %" }), width);
         // Held inside the drawing when its middle is near an edge.
         let half = widest(&lines) / 2.0;
-        let middle = f64::midpoint(left, right).min(WIDE - half).max(half);
+        let middle = f64::midpoint(left, right).min(width - half).max(half);
         let lowest = bottom + 38.0 + LINE * (lines.len() as f64 - 1.0);
         let drawing = html! {
-            (rule("base", (x.at(1.0), top), (x.at(1.0), bottom)))
+            (rule("base", (x.at(1.0), TOP), (x.at(1.0), bottom)))
             @for tick in apart(ticks.into_iter().map(named).collect(), x) {
                 @let at = x.at(tick.value);
-                @if tick.value != 1.0 { (rule("grid", (at, top), (at, bottom))) }
-                (label(at, bottom + 18.0, MIDDLE, "", &tick.label))
+                @if tick.value != 1.0 { (rule("grid", (at, TOP), (at, bottom))) }
+                // Held inside the drawing.
+                @let half = text_width(&tick.label) / 2.0;
+                (label(at.min(width - half).max(half), bottom + 18.0, MIDDLE, "", &tick.label))
             }
             (labels(middle, f64::midpoint(bottom + 38.0, lowest) - FONT * 0.35, MIDDLE, "axis", &lines))
         };
         (drawing, lowest + 8.0)
+    }
+
+    /// First and last of the axis, as ratios.
+    fn ends(&self, rows: &[&Row]) -> (f64, f64) {
+        let ticks = self.ticks(rows);
+        (ticks.first().copied().unwrap_or(1.0), ticks.last().copied().unwrap_or(1.0))
     }
 
     /// The axis holds every change, and every interval up to as far again as the changes reach.
@@ -223,6 +315,7 @@ fn interval_and_mark(row: &Row, x: &Scale, (first, last): (f64, f64), y: f64) ->
 
 #[cfg(test)]
 mod tests {
+    use super::super::SLIM;
     use super::*;
 
     /// Label, change and interval.
@@ -247,7 +340,14 @@ mod tests {
             rows,
             data: Sheet::new("d"),
         };
-        forest.render().0
+        let drawings = [WIDE, SLIM].map(|width| forest.draw(width).expect("changes to draw").markup.0);
+        assert!(
+            drawings
+                .iter()
+                .all(|drawing| drawing.matches(ARROW).count() == drawings[0].matches(ARROW).count())
+        );
+        let [broad, _] = drawings;
+        broad + &forest.caption()
     }
 
     const ARROW: &str = "M0-4.5L8 0L0 4.5z";

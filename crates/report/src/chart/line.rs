@@ -4,7 +4,7 @@ use maud::{Markup, Render, html};
 use serde::Serialize;
 
 use super::axis::{Scale, Spacing, Tick, log_ticks, round_ticks, without_overlap};
-use super::{END, FONT, Figure, MIDDLE, START, WIDTH, label, mark, rule, text_width};
+use super::{Chart, Drawing, END, FONT, MIDDLE, START, figure, label, mark, rule, text_width};
 use crate::numbers;
 use crate::sheet::Sheet;
 
@@ -71,20 +71,38 @@ pub(crate) struct LineChart {
 
 impl Render for LineChart {
     fn render(&self) -> Markup {
+        figure(self)
+    }
+}
+
+impl Chart for LineChart {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn caption(&self) -> String {
+        self.caption.clone()
+    }
+
+    fn data(&self) -> &Sheet {
+        &self.data
+    }
+
+    fn draw(&self, width: f64) -> Option<Drawing> {
         let ticks = self.y_ticks();
         let widest = ticks.iter().map(|tick| text_width(&tick.label)).fold(0.0, f64::max);
-        let left = (widest + 12.0).clamp(36.0, WIDTH / 3.0);
+        let left = (widest + 12.0).clamp(36.0, width / 3.0);
         let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
-        let (legend, height) = mark::legend(&names, left);
+        let (legend, height) = mark::legend(&names, left, width);
         let top = height + FONT + 16.0;
-        let (bottom, right) = (top + PLOT, WIDTH - RIGHT);
+        let (bottom, right) = (top + PLOT, width - RIGHT);
         let bounds = |ticks: &[Tick]| {
             (ticks.first().map_or(0.0, |tick| tick.value), ticks.last().map_or(1.0, |tick| tick.value))
         };
         let y = Scale::new(self.y_spacing, bounds(&ticks), (bottom, top));
         // Room beside the first and last point for markers.
         let x = Scale::new(Spacing::Linear, bounds(&self.x_ticks), (left + 10.0, right - 10.0));
-        let drawing = html! {
+        let markup = html! {
             (legend)
             (label(0.0, top - 15.0, START, "axis", self.y_name))
             @for tick in &ticks {
@@ -97,13 +115,12 @@ impl Render for LineChart {
                 @let at = x.at(tick.value);
                 (rule("base", (at, bottom), (at, bottom + 5.0)))
                 // Held inside the drawing.
-                (label(at.min(WIDTH - text_width(&tick.label) / 2.0), bottom + 20.0, MIDDLE, "", &tick.label))
+                (label(at.min(width - text_width(&tick.label) / 2.0), bottom + 20.0, MIDDLE, "", &tick.label))
             }
             (label((left + right) / 2.0, bottom + 40.0, MIDDLE, "axis", self.x_name))
             @for (style, series) in self.series.iter().enumerate() { (self.line(style, series, &x, &y)) }
         };
-        let (title, caption, data) = (self.title.as_str(), self.caption.as_str(), &self.data);
-        Figure { title, caption, width: WIDTH, height: bottom + BOTTOM, drawing, data }.render()
+        Some(Drawing { markup, height: bottom + BOTTOM })
     }
 }
 

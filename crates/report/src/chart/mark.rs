@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{FONT, START, WIDTH, coordinate, label, shape, widest, wrapped};
+use super::{FONT, START, coordinate, label, shape, widest, wrapped};
 
 /// Number of styles; a seventh series looks like the first.
 const STYLES: usize = 6;
@@ -44,8 +44,8 @@ pub(super) fn whisker(style: usize, x: f64, (low, high): (f64, f64)) -> Markup {
     html! { path d=(path) class=(format!("whisker {}", CLASSES[style % STYLES])) {} }
 }
 
-/// The legend from the top, and its height. One nameless series needs none.
-pub(super) fn legend(names: &[&str], left: f64) -> (Markup, f64) {
+/// The legend from the top of a drawing of this width, and its height. One nameless series needs none.
+pub(super) fn legend(names: &[&str], left: f64, whole: f64) -> (Markup, f64) {
     const SAMPLE: f64 = 30.0;
     const GAP: f64 = 18.0;
     if names.iter().all(|name| name.is_empty()) {
@@ -54,9 +54,9 @@ pub(super) fn legend(names: &[&str], left: f64) -> (Markup, f64) {
     let (mut x, mut y) = (left, LINE / 2.0 + 2.0);
     let mut entries = Vec::new();
     for (style, name) in names.iter().enumerate() {
-        let lines = wrapped(name, WIDTH - left - SAMPLE - GAP);
+        let lines = wrapped(name, whole - left - SAMPLE - GAP);
         let width = SAMPLE + 6.0 + widest(&lines);
-        if x > left && x + width > WIDTH {
+        if x > left && x + width > whole {
             (x, y) = (left, y + LINE);
         }
         let first = y;

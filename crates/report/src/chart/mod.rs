@@ -9,48 +9,68 @@ pub(crate) mod forest;
 pub(crate) mod line;
 mod mark;
 
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 
 use crate::sheet::Sheet;
 
-/// Width of most drawings, in their own units; the page scales them.
+/// Width of most drawings in full, in their own units; the page scales them.
 const WIDTH: f64 = 560.0;
 /// Width of those with words on both sides of the plot.
 const WIDE: f64 = 680.0;
 /// Size of labels, in the same units.
 const FONT: f64 = 13.0;
 
-/// A drawing with the words and the data that belong to it.
-struct Figure<'a> {
-    title: &'a str,
+/// Width on a phone, where labels keep their size.
+const SLIM: f64 = 360.0;
+
+/// What can be drawn: on a page in two widths, of which the screen chooses one, and alone as a file.
+pub(crate) trait Chart {
+    fn title(&self) -> &str;
+
     /// A sentence that says what one sees.
-    caption: &'a str,
-    /// In the drawing's units.
-    width: f64,
-    height: f64,
-    drawing: Markup,
+    fn caption(&self) -> String;
+
     /// The same as a table.
-    data: &'a Sheet,
+    fn data(&self) -> &Sheet;
+
+    /// Width in full, in the drawing's own units.
+    fn width(&self) -> f64 {
+        WIDTH
+    }
+
+    /// The drawing at a width; `None` where there is nothing to draw.
+    fn draw(&self, width: f64) -> Option<Drawing>;
 }
 
-impl Render for Figure<'_> {
-    fn render(&self) -> Markup {
-        let view = format!("0 0 {} {}", coordinate(self.width), coordinate(self.height));
-        html! {
-            figure.chart.wide[self.width > WIDTH] {
-                h4 { (self.title) }
-                // It scrolls on narrow screens, and must be reachable by keyboard then.
-                div.drawing tabindex="0" {
-                    svg viewBox=(view) role="img" {
-                        title { (self.title) }
-                        desc { (self.caption) }
-                        (self.drawing)
-                    }
-                }
-                figcaption { (self.caption) }
+/// A drawing, from the origin on.
+pub(crate) struct Drawing {
+    pub(crate) markup: Markup,
+    pub(crate) height: f64,
+}
+
+/// A chart on a page; nothing where there is nothing to draw.
+fn figure(chart: &impl Chart) -> Markup {
+    let caption = chart.caption();
+    let svg = |class: &str, width: f64| {
+        let Drawing { markup, height } = chart.draw(width)?;
+        let view = format!("0 0 {} {}", coordinate(width), coordinate(height));
+        Some(html! {
+            svg class=(class) viewBox=(view) role="img" {
+                title { (chart.title()) }
+                desc { (caption) }
+                (markup)
+            }
+        })
+    };
+    html! {
+        @if let (Some(broad), Some(slim)) = (svg("broad", chart.width()), svg("slim", SLIM)) {
+            figure.chart {
+                h4 { (chart.title()) }
+                div.drawing { (broad) (slim) }
+                figcaption { (caption) }
                 details {
                     summary { "Data of this chart" }
-                    (self.data)
+                    (chart.data())
                 }
             }
         }

@@ -28,6 +28,8 @@ pub struct FoundRun {
     /// Version of pgbench, where it is known.
     pub pgbench: Option<String>,
     pub server: Option<String>,
+    /// Identity of the run where it was measured, if pgdyno did.
+    pub(crate) uuid: Option<String>,
 }
 
 impl FoundRun {
@@ -62,7 +64,6 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     let mut run = Run {
         started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
         counts: named(&measured.counts),
-        events: events(&source, &measured),
         ..described(&measured, report, options)
     };
     let (gave_up, incomplete) = report.map_or((0, false), |report| (report.aborted, report.incomplete));
@@ -72,7 +73,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     run.scripts = measured.scripts;
     run.series = measured.series;
     run.artifacts = measured.artifacts;
-    FoundRun {
+    let mut found = FoundRun {
         run,
         seconds: measured.seconds.into(),
         source,
@@ -81,7 +82,10 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
         no_percentiles: measured.no_percentiles,
         pgbench: report.and_then(|report| report.pgbench.clone()),
         server: server(report),
-    }
+        uuid: None,
+    };
+    found.run.events = events(&found);
+    found
 }
 
 /// What the log gives, and what the report does.
@@ -166,10 +170,12 @@ fn settings(report: Option<&Report>) -> Vec<Setting> {
     server(report).map(setting).into_iter().collect()
 }
 
-fn events(source: &str, measured: &Measured) -> Vec<RunEvent> {
+/// Where it comes from, and what must be said with it.
+pub(super) fn events(found: &FoundRun) -> Vec<RunEvent> {
     let event = |kind: &str, detail: String| RunEvent { time_us: 0, kind: kind.to_owned(), detail };
-    let mut events = vec![event("imported", format!("{source}; sha256 {}", measured.hashes.join(" ")))];
-    events.extend(measured.no_percentiles.map(|why| event("not available", format!("percentiles: {why}"))));
-    events.extend(measured.notes.iter().map(|note| event("note", note.clone())));
+    let FoundRun { source, hashes, notes, no_percentiles, .. } = found;
+    let mut events = vec![event("imported", format!("{source}; sha256 {}", hashes.join(" ")))];
+    events.extend(no_percentiles.map(|why| event("not available", format!("percentiles: {why}"))));
+    events.extend(notes.iter().map(|note| event("note", note.clone())));
     events
 }

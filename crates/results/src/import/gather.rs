@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::aggregate;
 use super::found::{self, FoundRun, Parts};
+use super::json;
 use super::lines::Lines;
 use super::log;
 use super::matching::{Log, misfit};
@@ -17,7 +18,8 @@ use super::{Hints, ImportError, Options, Progress, names};
 /// What files hold.
 #[derive(Debug)]
 pub struct Found {
-    /// Runs: those with a report in the order of the reports, then those of logs alone by time.
+    /// Runs: those with a report in the order of the reports, then those of logs alone by time, those
+    /// that pgdyno printed as JSON.
     pub runs: Vec<FoundRun>,
     /// Lines of logs read.
     pub rows: u64,
@@ -43,6 +45,7 @@ pub fn read(
 ) -> Result<Found, ImportError> {
     let mut sources = once_each(files).map(Source::look).collect::<Result<Vec<_>, _>>()?;
     let reports = reports(&mut sources)?;
+    let json = json(&mut sources)?;
     let mut progress = Progress::new(show);
     let mut gathered =
         Gathered { options, matched: reports.iter().map(|_| false).collect(), reports, with: Vec::new() };
@@ -51,7 +54,7 @@ pub fn read(
         progress.done();
     }
     let rows = progress.rows;
-    Ok(Found { runs: gathered.finish(), rows })
+    Ok(Found { runs: without_copies(gathered.finish().into_iter().chain(json)), rows })
 }
 
 /// Files without those named before: overlapping patterns are a common slip.
@@ -79,11 +82,21 @@ fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, ImportError> {
     Ok(found)
 }
 
+/// Runs that pgdyno printed.
+fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, ImportError> {
+    let mut found = Vec::new();
+    for source in sources.iter_mut().filter(|source| source.kind == Kind::Json) {
+        let Some(input) = source.open()? else { continue };
+        found.extend(json::read(&source.path, input, source.changed_us)?);
+    }
+    Ok(found)
+}
+
 /// Log files by run.
 fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
     let logs: Vec<PathBuf> = sources
         .iter()
-        .filter(|source| source.kind != Kind::Report)
+        .filter(|source| !matches!(source.kind, Kind::Report | Kind::Json))
         .map(|source| source.path.clone())
         .collect();
     names::by_run(&logs, Path::is_file)
@@ -166,7 +179,7 @@ impl Gathered<'_> {
                 _ => std::cmp::Ordering::Equal,
             })
         });
-        without_copies(self.with.into_iter().map(|(_, run)| run))
+        self.with.into_iter().map(|(_, run)| run).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Other people's results of pgbench: its logs and its text reports, as runs of ours.
+//! Other people's results: pgbench's logs and text reports, and what pgdyno printed elsewhere as JSON, as runs of ours.
 //!
 //! [`read`] turns files into [`Found`]; nothing is stored before all of them are understood
 //! ([`crate::Store::import`]). What a file does not say is not made up: a report has no percentiles, an aggregated log
@@ -8,6 +8,7 @@ mod aggregate;
 mod error;
 mod found;
 mod gather;
+mod json;
 mod judge;
 mod lines;
 mod log;

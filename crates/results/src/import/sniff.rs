@@ -11,6 +11,8 @@ pub(super) const HEAD: usize = 64 * 1024;
 pub(super) enum Kind {
     /// Text with reports in it.
     Report,
+    /// What pgdyno prints with `--format json`.
+    Json,
     /// A per-transaction log.
     Transactions,
     Aggregates,
@@ -37,13 +39,25 @@ pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
         );
     }
     if head.contains(&0) {
-        return refused("not text", "give reports of pgbench, or the files that pgbench -l writes");
+        return refused(
+            "not text",
+            "give reports of pgbench, the files that pgbench -l writes, or JSON that pgdyno bench printed; a results file is read \
+             as it is: pgdyno table runs --results FILE",
+        );
     }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let Some(first) = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()) else {
         return Ok(Kind::Empty);
     };
-    Ok(kind_of(first))
+    Ok(if is_json(head) { Kind::Json } else { kind_of(first) })
+}
+
+/// Whether it begins as a JSON object or a list of objects does; a report may stand behind `[2026-01-02 …]`.
+fn is_json(head: &[u8]) -> bool {
+    let head = head.trim_ascii_start();
+    let after =
+        |first: u8| head.strip_prefix(&[first]).and_then(|rest| rest.trim_ascii_start().first().copied());
+    matches!(after(b'{'), Some(b'"' | b'}')) || matches!(after(b'['), Some(b'{' | b']'))
 }
 
 fn kind_of(line: &[u8]) -> Kind {
@@ -76,6 +90,10 @@ mod tests {
             ("\u{feff}pgbench (15.1)\n", Kind::Report),
             ("starting vacuum...end.\n", Kind::Report),
             ("2 apples\n", Kind::Report),
+            ("[2026-01-02 03:04:05] pgbench (15.1)\n", Kind::Report),
+            ("\n[\n  {\"script\": 1}\n]\n", Kind::Json),
+            ("{\"schema\": \"pgdyno-pgbench/1\"}", Kind::Json),
+            ("[]", Kind::Json),
         ] {
             assert_eq!(sniff(head.as_bytes()), Ok(wanted), "{head}");
         }

@@ -104,7 +104,7 @@ fn import(
 ) -> Result<Imported, Failure> {
     let (mut known, mut new) = (Vec::new(), Vec::new());
     for (place, run) in found.iter().enumerate() {
-        match if again { None } else { imported_before(transaction, &run.hashes)? } {
+        match if again { None } else { known_before(transaction, run)? } {
             Some((run_id, experiment)) => known.push(Known { place, run_id, experiment }),
             None => new.push((place, run)),
         }
@@ -117,6 +117,19 @@ fn import(
         new.into_iter().map(|(place, run)| into.store(transaction, place, run)).collect::<Result<_, _>>()?;
     into.close(transaction)?;
     Ok(Imported { experiment: Some(into.id), stored, known })
+}
+
+/// The run that this one is, with its experiment's name: imported before, or measured into this file.
+fn known_before(transaction: &Transaction<'_>, run: &FoundRun) -> Sqlite<Option<(i64, String)>> {
+    let measured =
+        "SELECT r.run_id, e.name FROM run r JOIN experiment e USING (experiment_id) WHERE r.uuid = ?1";
+    if let Some(uuid) = &run.uuid {
+        let own = transaction.query_row(measured, [uuid], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        if own.is_some() {
+            return Ok(own);
+        }
+    }
+    imported_before(transaction, &run.hashes)
 }
 
 /// The run that one of these hashes belongs to, with its experiment's name.

@@ -57,6 +57,7 @@ proptest! {
     fn what_is_encoded_comes_back(values in latencies()) {
         let histogram = of(&values);
         assert_same(&decoded(&histogram).unwrap(), &histogram);
+        assert_same(&Histogram::from_text(&histogram.to_text()).unwrap(), &histogram);
     }
 
     #[test]
@@ -139,4 +140,12 @@ fn values_beyond_the_bounds_are_kept() {
         (2, Some(HIGHEST_NS * 3), Some(1))
     );
     assert_eq!(histogram.sum_ns(), u128::from(HIGHEST_NS) * 3 + 1);
+}
+
+#[test]
+fn a_text_that_is_no_histogram_is_refused() {
+    assert_eq!(Histogram::from_text(&Histogram::new().to_text()).unwrap().count(), 0);
+    for text in ["", "1 2 3 4", "a b c d AAAA", "1 2.0 3 4 ====", "1 2.0 3 4 AAAA"] {
+        assert!(Histogram::from_text(text).is_err(), "{text}");
+    }
 }

@@ -2,11 +2,13 @@
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 
+use super::given::Given;
 use crate::options::{Driver, Output};
 
 /// `pgdyno bench`.
 #[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
+#[command(version, disable_help_flag = true, args_override_self = true, infer_long_args = true)]
+#[command(after_help = "pgbench's other options: pgdyno pgbench takes all of them (docs/pgbench.md)")]
 pub(crate) struct BenchArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]
@@ -25,6 +27,36 @@ pub(crate) struct BenchArgs {
     pub(super) target: Target,
     #[command(flatten)]
     pub(super) output: Output,
+    #[command(flatten)]
+    elsewhere: Elsewhere,
+    /// All of it as it was typed.
+    #[arg(skip)]
+    pub(crate) given: Given,
+}
+
+/// What pgbench has and a run here has not: known, so that the command that has it can be named.
+#[derive(Debug, Args)]
+struct Elsewhere {
+    #[arg(short = 'l', long, hide = true)]
+    log: bool,
+    #[arg(long, hide = true)]
+    log_prefix: Option<String>,
+    #[arg(long, hide = true)]
+    sampling_rate: Option<String>,
+    #[arg(long, hide = true)]
+    aggregate_interval: Option<String>,
+    #[arg(long, hide = true)]
+    failures_detailed: bool,
+    #[arg(long, hide = true)]
+    verbose_errors: bool,
+    #[arg(long, hide = true)]
+    exit_on_abort: bool,
+    #[arg(short = 'v', long, hide = true)]
+    vacuum_all: bool,
+    #[arg(long, hide = true)]
+    debug: bool,
+    #[arg(long, hide = true)]
+    show_script: Option<String>,
 }
 
 /// pgbench's tables: whether to make them, and how.
@@ -42,6 +74,31 @@ pub(super) struct Tables {
     /// Make the tables unlogged
     #[arg(long, help_heading = "Initialization")]
     pub(super) unlogged_tables: bool,
+    /// Add foreign keys (step f)
+    #[arg(long, help_heading = "Initialization")]
+    pub(super) foreign_keys: bool,
+    /// Partitions of the accounts; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Initialization")]
+    pub(super) partitions: u32,
+    /// How accounts are divided among partitions
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_enum,
+        ignore_case = true,
+        default_value_t,
+        help_heading = "Initialization"
+    )]
+    pub(super) partition_method: PartitionMethod,
+    /// Tablespace of the tables
+    #[arg(long, value_name = "NAME", help_heading = "Initialization")]
+    pub(super) tablespace: Option<String>,
+    /// Tablespace of the primary keys
+    #[arg(long, value_name = "NAME", help_heading = "Initialization")]
+    pub(super) index_tablespace: Option<String>,
+    /// Say how far the rows are every 5 s instead of every 100,000
+    #[arg(short = 'q', long, help_heading = "Initialization")]
+    pub(super) quiet: bool,
     /// Scale: 100,000 accounts each; with scripts, the value of :scale
     #[arg(short = 's', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) scale: Option<u32>,
@@ -77,11 +134,11 @@ pub(crate) struct Scripts {
     #[arg(short = 'b', long = "builtin", value_name = "NAME[@W]")]
     pub(super) builtins: Vec<String>,
     /// Same as -b select-only
-    #[arg(short = 'S', long)]
-    pub(super) select_only: bool,
+    #[arg(short = 'S', long, action = ArgAction::Append, num_args = 0, default_missing_value = "true")]
+    pub(super) select_only: Vec<bool>,
     /// Same as -b simple-update
-    #[arg(short = 'N', long)]
-    pub(super) skip_some_updates: bool,
+    #[arg(short = 'N', long, action = ArgAction::Append, num_args = 0, default_missing_value = "true")]
+    pub(super) skip_some_updates: Vec<bool>,
     /// All of -f, -b, -S and -N in the order they were given: scripts are numbered by it.
     #[arg(skip)]
     pub(crate) in_order: Vec<Script>,
@@ -107,18 +164,27 @@ pub(super) struct Pace {
 /// How a run is carried out.
 #[derive(Debug, Args)]
 pub(super) struct Conduct {
-    /// Tries per transaction that fails by serialization or deadlock
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Tries per transaction that fails by serialization or deadlock; 0 for no bound but -T or -L
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) max_tries: u32,
+    /// Count a transaction that gets any SQL error as failed and go on
+    #[arg(long)]
+    pub(super) continue_on_error: bool,
     /// Connect anew for each transaction
     #[arg(short = 'C', long)]
     pub(super) connect: bool,
     /// Make lost connections again and go on; the transaction lost with one counts as failed
     #[arg(long)]
     pub(super) reconnect: bool,
-    /// Do not vacuum pgbench's tables before the run
+    /// Do not vacuum pgbench's tables before the run; with -i, leave out every step v
     #[arg(short = 'n', long)]
     pub(super) no_vacuum: bool,
+    /// A line of progress every so many seconds, as pgbench has it
+    #[arg(short = 'P', long, value_name = "SEC", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) progress: Option<u32>,
+    /// Lines of progress with Unix time instead of seconds since the start
+    #[arg(long, requires = "progress")]
+    pub(super) progress_timestamp: bool,
     /// Report the latency of each statement
     #[arg(short = 'r', long)]
     pub(super) report_per_command: bool,
@@ -128,9 +194,9 @@ pub(super) struct Conduct {
     /// How bytes are moved
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     pub(super) driver: Driver,
-    /// Seed of all randomness [default: drawn anew; always recorded]
+    /// Seed of all randomness: a number, time or rand [default: drawn anew; always recorded]
     #[arg(long, value_name = "N")]
-    pub(super) random_seed: Option<u64>,
+    pub(super) random_seed: Option<String>,
 }
 
 /// Where the server is.
@@ -139,6 +205,9 @@ pub(super) struct Target {
     /// Database name, connection string or URI [default: as libpq: PGDATABASE, else the user's name]
     #[arg(value_name = "DBNAME|URI")]
     pub(super) dsn: Option<String>,
+    /// The same as DBNAME, which counts where both are given
+    #[arg(short = 'd', long, value_name = "DBNAME|URI", help_heading = "Connection")]
+    pub(super) dbname: Option<String>,
     /// Server's host or socket folder
     #[arg(short = 'h', long, value_name = "HOST", help_heading = "Connection")]
     pub(super) host: Option<String>,
@@ -162,6 +231,16 @@ pub(super) enum Mode {
     Prepared,
 }
 
+/// How accounts are divided among partitions, as in pgbench.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum PartitionMethod {
+    /// By ranges of account numbers
+    #[default]
+    Range,
+    /// By a hash of the account number
+    Hash,
+}
+
 /// One script as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Script {
@@ -179,12 +258,12 @@ impl Scripts {
         let builtins = self.builtins.iter().cloned().map(Script::Builtin);
         let mut scripts: Vec<(usize, Script)> = places("files").into_iter().zip(files).collect();
         scripts.extend(places("builtins").into_iter().zip(builtins));
-        for (wanted, id, name) in [
-            (self.select_only, "select_only", "select-only"),
-            (self.skip_some_updates, "skip_some_updates", "simple-update"),
+        for (times, id, name) in [
+            (self.select_only.len(), "select_only", "select-only"),
+            (self.skip_some_updates.len(), "skip_some_updates", "simple-update"),
         ] {
-            let place = places(id).first().copied().filter(|_| wanted);
-            scripts.extend(place.map(|place| (place, Script::Builtin(name.to_owned()))));
+            let places = places(id).into_iter().take(times);
+            scripts.extend(places.map(|place| (place, Script::Builtin(name.to_owned()))));
         }
         scripts.sort_by_key(|(place, _)| *place);
         self.in_order = scripts.into_iter().map(|(_, script)| script).collect();

@@ -1,8 +1,13 @@
 //! `pgdyno bench`: one run of pgbench scripts, or pgbench's tables.
 
 mod args;
+mod given;
 mod show;
+#[cfg(test)]
+mod tests;
+mod watched;
 
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,14 +17,16 @@ use lab::bench;
 use lab::target_spec::TargetSpec;
 use record::Reason;
 use results::ExperimentId;
-use script::Weighted;
-use workloads::pgbench::init::{InitOptions, parse_steps};
+use script::{Seed, Weighted};
+use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
 
 pub(super) use args::{BenchArgs as Args, Script};
+pub(super) use given::Given;
 pub(super) use show::phases;
 
-use self::args::{Mode, Target};
+use self::args::{Mode, PartitionMethod, Target};
+use self::watched::Watched;
 use super::{print, signals};
 use crate::exit::{
     Failure, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
@@ -36,19 +43,33 @@ const LEAST_RATE: f64 = 0.001;
 const MOST_RATE: f64 = 10_000_000.0;
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let Target { dsn, host, port, username } = &args.target;
-    let target = bench::at(dsn.as_deref(), host.as_deref(), port.as_deref(), username.as_deref())?;
+    args.given.check(args.tables.initialize, &args.output.results.path().display().to_string())?;
+    let Target { dsn, dbname, host, port, username } = &args.target;
+    let dsn = dsn.as_ref().or(dbname.as_ref());
+    let target = bench::at(dsn.map(String::as_str), host.as_deref(), port.as_deref(), username.as_deref())?;
     if args.tables.initialize { initialize(args, &target) } else { measure(args, target) }
 }
 
 fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
-    let steps = parse_steps(&args.tables.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))?;
+    let tables = &args.tables;
+    let mut steps = parse_steps(&tables.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))?;
+    if args.conduct.no_vacuum {
+        steps.retain(|step| *step != init::Step::Vacuum);
+    }
     let options = InitOptions {
-        scale: args.tables.scale.unwrap_or(1),
+        scale: tables.scale.unwrap_or(1),
         steps,
-        fillfactor: args.tables.fillfactor,
-        unlogged: args.tables.unlogged_tables,
-        ..InitOptions::default()
+        fillfactor: tables.fillfactor,
+        unlogged: tables.unlogged_tables,
+        foreign_keys: tables.foreign_keys,
+        partitions: tables.partitions,
+        partition_method: match tables.partition_method {
+            PartitionMethod::Range => init::PartitionMethod::Range,
+            PartitionMethod::Hash => init::PartitionMethod::Hash,
+        },
+        tablespace: tables.tablespace.clone(),
+        index_tablespace: tables.index_tablespace.clone(),
+        quiet: tables.quiet,
     };
     let stop = signals::listen_at_once()?;
     let mut screen = Screen::new(args.output.verbose);
@@ -63,13 +84,13 @@ fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
 fn measure(args: &Args, target: TargetSpec) -> Outcome {
     let options = options(args, target)?;
     let stop = signals::listen_at_once()?;
-    let mut screen = Screen::new(args.output.verbose);
+    let mut screen = Watched::new(Screen::new(args.output.verbose), &args.conduct, &options);
     let mut done = bench::run(&options, &mut screen, &stop)?;
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.output.format.format {
         Format::Text => data(&show::text(&options, &done))?,
-        format => print(&show::table(&done), format)?,
+        format => print(&show::table(&done, &options, format == Format::Json), format)?,
     }
     let refused = refused(&done).map(|(error, said)| {
         done.run.doubts.retain(|doubt| Some(doubt.reason) != said);
@@ -171,12 +192,23 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
             .map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.conduct.report_per_command,
         driver: args.conduct.driver.into(),
-        seed: args.conduct.random_seed.unwrap_or_else(fresh_seed),
+        seed: seed(args.conduct.random_seed.as_deref())?,
         results: Some(args.output.results.path()),
     })
 }
 
+fn seed(given: Option<&str>) -> anyhow::Result<u64> {
+    match given.map(Seed::parse).transpose() {
+        Ok(Some(Seed::Value(seed))) => Ok(seed),
+        Ok(None | Some(Seed::Time | Seed::Strong)) => Ok(fresh_seed()),
+        Err(_) => Err(usage("--random-seed: write a number, time or rand")),
+    }
+}
+
 fn workload(args: &Args) -> anyhow::Result<pgbench::Options> {
+    if args.conduct.max_tries == 0 && args.load.time.is_none() && args.pace.latency_limit.is_none() {
+        return Err(usage("--max-tries 0 needs a bound: a duration (-T) or a latency limit (-L)"));
+    }
     let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))
@@ -194,6 +226,7 @@ fn workload(args: &Args) -> anyhow::Result<pgbench::Options> {
         max_tries: args.conduct.max_tries,
         reconnect: args.conduct.connect,
         reconnect_lost: args.conduct.reconnect,
+        continue_on_error: args.conduct.continue_on_error,
         vacuum: !args.conduct.no_vacuum,
         latency_limit_ms: args.pace.latency_limit,
         may_be_empty: args.conduct.may_be_empty,
@@ -217,6 +250,13 @@ fn source(argument: &Script) -> anyhow::Result<ScriptSource> {
         }
         Script::File(name) => {
             let weighted = Weighted::parse(name).map_err(|error| usage(&format!("-f {name}: {error}")))?;
+            if weighted.name == "-" {
+                let mut text = Vec::new();
+                std::io::stdin()
+                    .read_to_end(&mut text)
+                    .map_err(|error| usage(&format!("-f -: standard input cannot be read: {error}")))?;
+                return Ok(ScriptSource::Text { name: weighted.name, text, weight: weighted.weight });
+            }
             let path = PathBuf::from(&weighted.name);
             Ok(ScriptSource::File { path, shown: weighted.name, weight: weighted.weight })
         }

@@ -221,49 +221,88 @@ fn statements(out: &mut String, done: &Benched) {
     }
 }
 
-/// The same for programs: a row per script, and one for all of them.
-pub(super) fn table(done: &Benched) -> Table {
-    let mut table = Table::new(&[
-        "script",
-        "weight",
-        "tps",
-        "offered_tps",
-        "achieved_tps",
-        "promise_ms",
-        "due",
-        "ok",
-        "late",
-        "late_share_pct",
-        "failed",
-        "skipped",
-        "unfinished",
-        "percentiles_of",
-        "mean_us",
-        "p50_us",
-        "p95_us",
-        "p99_us",
-        "p999_us",
-        "max_us",
-        "rows",
-        "bytes",
-        "affected",
-        "seed",
-        "validity",
-        "doubts",
-    ]);
+/// The same for programs: a row per script, and one for all of them. `whole` adds the distributions, with which the run
+/// can be imported elsewhere.
+pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Table {
+    let mut columns = COLUMNS.to_vec();
+    columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
+    let mut table = Table::new(&columns);
     let all = Arrivals::of(&done.run);
+    let mut push = |head, figures: Figures<'_>, arrivals| {
+        let mut cells = row(head, &figures, arrivals, done);
+        cells.extend(run(done, options));
+        let open = options.rate.is_some();
+        let distributions = [Some(figures.response), Some(figures.service).filter(|_| open)];
+        let texts = distributions.map(|of| of.filter(|of| of.count() > 0).map(Histogram::to_text).into());
+        cells.extend(texts.into_iter().filter(|_| whole));
+        table.push(cells);
+    };
     for ((script, figures), record) in done.scripts.iter().zip(&done.measured.scripts).zip(&done.run.scripts)
     {
         let head = [script.name.clone().into(), script.weight.into()];
         let arrivals = all.map(|all| of_script(all, &record.counts, done.scripts.len() == 1));
-        table.push(row(head, &figures.counts, arrivals, &figures.response, done));
+        let figures =
+            Figures { counts: figures.counts, response: &figures.response, service: &figures.service };
+        push(head, figures, arrivals);
     }
     if done.scripts.len() != 1 {
-        let head = ["all".into(), Value::Null];
-        table.push(row(head, &done.measured.totals(), all, &done.run.response(), done));
+        let (response, service) = (done.run.response(), done.run.service());
+        let figures = Figures { counts: done.measured.totals(), response: &response, service: &service };
+        push(["all".into(), Value::Null], figures, all);
     }
     table
 }
+
+/// What a row is about.
+struct Figures<'a> {
+    counts: Counts,
+    response: &'a Histogram,
+    service: &'a Histogram,
+}
+
+const DISTRIBUTIONS: [&str; 2] = ["response", "service"];
+
+const COLUMNS: [&str; 39] = [
+    "script",
+    "weight",
+    "tps",
+    "offered_tps",
+    "achieved_tps",
+    "promise_ms",
+    "due",
+    "ok",
+    "late",
+    "late_share_pct",
+    "failed",
+    "skipped",
+    "unfinished",
+    "percentiles_of",
+    "mean_us",
+    "p50_us",
+    "p95_us",
+    "p99_us",
+    "p999_us",
+    "max_us",
+    "rows",
+    "bytes",
+    "affected",
+    "seed",
+    "validity",
+    "doubts",
+    "retried",
+    "retries",
+    "clients",
+    "threads",
+    "protocol",
+    "scale",
+    "rate_tps",
+    "warmup_s",
+    "measured_s",
+    "started_at",
+    "server_version",
+    "pgdyno",
+    "run",
+];
 
 /// Arrivals of one script among several: the rate asked for is that of all together.
 fn of_script(all: Arrivals, counts: &BTreeMap<String, u64>, only: bool) -> Arrivals {
@@ -274,14 +313,9 @@ fn of_script(all: Arrivals, counts: &BTreeMap<String, u64>, only: bool) -> Arriv
     Arrivals { started_only: all.started_only, ..Arrivals::new(counts, offer) }
 }
 
-fn row(
-    head: [Value; 2],
-    counts: &Counts,
-    arrivals: Option<Arrivals>,
-    latency: &Histogram,
-    done: &Benched,
-) -> Vec<Value> {
+fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done: &Benched) -> Vec<Value> {
     let [name, weight] = head;
+    let Figures { counts, response: latency, .. } = figures;
     let promise = done.run.promise_ms();
     let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
     let us = |ns: Option<f64>| Value::from(ns.map(|ns| ns / 1e3));
@@ -313,6 +347,27 @@ fn row(
         done.run.seed.to_string().into(),
         validity(&done.run).into(),
         doubts(&done.run).into(),
+        counts.retried.into(),
+        counts.retries.into(),
+    ]
+}
+
+/// How the run was asked for, and which one it was.
+fn run(done: &Benched, options: &bench::Options) -> [Value; 11] {
+    let run = &done.run;
+    let version = run.settings.iter().find(|setting| setting.name == "server_version");
+    [
+        run.clients.into(),
+        run.threads.into(),
+        options.workload.mode.name().into(),
+        done.scale.into(),
+        run.offered_rate.into(),
+        run.warmup_s.into(),
+        run.measured_s.into(),
+        run.started_at.clone().into(),
+        version.map(|setting| setting.value.clone()).into(),
+        env!("CARGO_PKG_VERSION").into(),
+        run.uuid.clone().into(),
     ]
 }
 

@@ -15,6 +15,10 @@ mod summary;
 mod talk;
 mod watch;
 
+#[cfg(test)]
+pub(super) use self::args::names;
+pub(super) use self::args::{Mode, ProgressLines, described, mode_of};
+pub(super) use self::progress::Ticker;
 pub(super) use self::summary::losses;
 
 use std::ffi::{OsStr, OsString};

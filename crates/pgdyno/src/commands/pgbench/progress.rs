@@ -1,21 +1,64 @@
-//! `-P`: what happened since the last line.
+//! `-P`, also of `pgdyno bench`: what happened since the last line.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::pgbench::{Moment, Progress};
-use engine::Second;
+use engine::{ScriptFigures, Second};
+use lab::runner::ScriptSecond;
+use stats::Histogram;
 
 use super::args::ProgressLines;
 
 /// Gathers seconds until a line is due.
-pub(super) struct Ticker {
+pub(crate) struct Ticker {
     lines: ProgressLines,
     line: Progress,
 }
 
+/// What became of one script in a second.
+struct Part<'a> {
+    processed: u64,
+    failed: u64,
+    skipped: u64,
+    retried: u64,
+    retries: u64,
+    lag_ns: f64,
+    response: &'a Histogram,
+}
+
+impl<'a> From<&'a ScriptFigures> for Part<'a> {
+    fn from(script: &'a ScriptFigures) -> Self {
+        let ScriptFigures { counts, response, service, .. } = script;
+        Self {
+            processed: counts.processed(),
+            failed: counts.failed,
+            skipped: counts.skipped,
+            retried: counts.retried,
+            retries: counts.retries,
+            lag_ns: response.sum_ns().saturating_sub(service.sum_ns()) as f64,
+            response,
+        }
+    }
+}
+
+impl<'a> From<&'a ScriptSecond> for Part<'a> {
+    fn from(script: &'a ScriptSecond) -> Self {
+        let ScriptSecond { ok, late, failed, skipped, retried, retries, lag_ns, response } = script;
+        Self {
+            processed: ok + late,
+            failed: *failed,
+            skipped: *skipped,
+            retried: *retried,
+            retries: *retries,
+            lag_ns: *lag_ns,
+            response,
+        }
+    }
+}
+
 impl Ticker {
     /// Which optional parts the lines have.
-    pub(super) fn new(lines: ProgressLines, rate: bool, limit: bool, retries: bool) -> Self {
+    pub(crate) fn new(lines: ProgressLines, rate: bool, limit: bool, retries: bool) -> Self {
         let line = Progress {
             moment: Moment::Elapsed(0),
             interval_ns: 0,
@@ -32,11 +75,26 @@ impl Ticker {
 
     /// Takes one second of load; gives the line that is due at its end, if one is.
     pub(super) fn second(&mut self, second: &Second) -> Option<String> {
-        let start = u64::try_from(second.start_ns).ok()?;
-        self.add(second);
-        let end = start + second.length_ns;
+        self.take(second.start_ns, second.length_ns, second.scripts.iter().map(Part::from))
+    }
+
+    /// The same of a second as it is told to who watches a run.
+    pub(crate) fn told(&mut self, start_us: i64, length_us: u64, scripts: &[ScriptSecond]) -> Option<String> {
+        self.take(start_us * 1000, length_us * 1000, scripts.iter().map(Part::from))
+    }
+
+    fn take<'a>(
+        &mut self,
+        start_ns: i64,
+        length_ns: u64,
+        parts: impl Iterator<Item = Part<'a>>,
+    ) -> Option<String> {
+        let start = u64::try_from(start_ns).ok()?;
+        self.line.interval_ns += length_ns;
+        parts.for_each(|part| self.add(&part));
+        let end = start + length_ns;
         let interval = u64::from(self.lines.seconds) * 1_000_000_000;
-        if !end.is_multiple_of(interval) || second.length_ns == 0 {
+        if !end.is_multiple_of(interval) || length_ns == 0 {
             return None;
         }
         self.line.moment = if self.lines.timestamp {
@@ -61,32 +119,27 @@ impl Ticker {
         Some(text)
     }
 
-    fn add(&mut self, second: &Second) {
+    fn add(&mut self, part: &Part<'_>) {
         let line = &mut self.line;
-        line.interval_ns += second.length_ns;
-        for script in &second.scripts {
-            line.processed += script.counts.processed();
-            line.failed += script.counts.failed;
-            line.latency_sum_ns += script.response.sum_ns() as f64;
-            line.latency_sum_squares += script.response.sum_squares();
-            if let Some(lag) = &mut line.lag_sum_ns {
-                *lag += script.response.sum_ns().saturating_sub(script.service.sum_ns()) as f64;
-            }
-            if let Some(skipped) = &mut line.skipped {
-                *skipped += script.counts.skipped;
-            }
-            if let Some((retried, retries)) = &mut line.retried {
-                *retried += script.counts.retried;
-                *retries += script.counts.retries;
-            }
+        line.processed += part.processed;
+        line.failed += part.failed;
+        line.latency_sum_ns += part.response.sum_ns() as f64;
+        line.latency_sum_squares += part.response.sum_squares();
+        if let Some(lag) = &mut line.lag_sum_ns {
+            *lag += part.lag_ns;
+        }
+        if let Some(skipped) = &mut line.skipped {
+            *skipped += part.skipped;
+        }
+        if let Some((retried, retries)) = &mut line.retried {
+            *retried += part.retried;
+            *retries += part.retries;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use engine::ScriptFigures;
-
     use super::*;
 
     fn second(start_s: i64, length_ns: u64, latencies_ms: &[u64]) -> Second {

@@ -72,6 +72,7 @@ fn box_class(tone: Tone) -> &'static str {
 
 fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmComparison>) -> Sheet {
     let mut sheet = Sheet::new(format_args!("{} against {}, per workload; 95 % intervals", arm.arm, of.base))
+        .stacked()
         .text(["workload"])
         .numbers([of.metric.noun()])
         .text(["verdict"])

@@ -13,7 +13,7 @@ pub(crate) fn help() -> &'static str {
     HELP
 }
 
-const HELP: &str = r#"pgbench is a benchmarking tool for PostgreSQL; this one is pgdyno's.
+pub(super) const HELP: &str = r#"pgbench is a benchmarking tool for PostgreSQL; this one is pgdyno's.
 
 Usage:
   pgbench [OPTION]... [DBNAME]

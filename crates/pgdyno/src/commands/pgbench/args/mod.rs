@@ -7,6 +7,7 @@
 //! whatever can be said about several options together is said after the last one.
 
 mod connection;
+mod described;
 mod env;
 mod fault;
 mod help;
@@ -29,6 +30,7 @@ use std::ffi::OsString;
 use script::Builtin;
 
 pub(crate) use connection::Connection;
+pub(crate) use described::command as described;
 pub(crate) use env::{Env, Process};
 pub(crate) use fault::{Fault, Message};
 pub(crate) use help::{VERSION, help, version};
@@ -38,7 +40,10 @@ pub(crate) use output::{Format, LogFiles, Output, ProgressLines};
 pub(crate) use preparation::Preparation;
 pub(crate) use scripts::{Origin, Script, ScriptText, Scripts};
 
-use self::options::{Mode, Spec};
+use self::options::Spec;
+#[cfg(test)]
+pub(crate) use self::options::names;
+pub(crate) use self::options::{Mode, mode_of};
 use self::parsed::Parsed;
 use self::tokens::{Token, Tokens};
 use super::talk::Level;

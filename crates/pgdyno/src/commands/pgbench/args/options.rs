@@ -12,7 +12,7 @@ use super::{Command, own, scripts, values};
 
 /// In which mode an option has a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// With `-i` and without.
     Both,
     /// With `-i` only.
@@ -268,6 +268,17 @@ pub(super) fn by_long(name: &[u8]) -> Found {
         }
     }
     Found::Unknown
+}
+
+/// In which mode an option has a meaning; `None` where there is no such option.
+pub(crate) fn mode_of(long: &str) -> Option<Mode> {
+    PGBENCH.iter().chain(&BESIDE).find(|spec| spec.long == long).map(|spec| spec.mode)
+}
+
+/// Long names of all that pgbench 18 has.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PGBENCH.iter().map(|spec| spec.long)
 }
 
 /// Finds an option by its letter.

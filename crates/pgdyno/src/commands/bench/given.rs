@@ -1,0 +1,167 @@
+//! What pgbench's users type by habit and `pgdyno bench` does not do: told with the very command that does.
+
+use clap::{Arg, ArgMatches, Command};
+
+use crate::commands::pgbench::{Mode, mode_of};
+use crate::exit::{Failure, USAGE};
+use crate::secrets::is_telling_text;
+
+/// What only the drop-in does.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("log", "writes no log of transactions"),
+    ("log-prefix", "writes no log of transactions"),
+    ("sampling-rate", "writes no log of transactions"),
+    ("aggregate-interval", "writes no log of transactions"),
+    ("failures-detailed", "does not tell failures apart by kind"),
+    ("verbose-errors", "does not print each error"),
+    ("exit-on-abort", "does not end with the first client that gives up"),
+    ("vacuum-all", "does not vacuum the accounts"),
+    ("debug", "does not say what each client does"),
+];
+
+/// The options and the database that were typed, in their order.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Given {
+    words: Vec<Word>,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+struct Word {
+    /// Long name; `None` for the database.
+    long: Option<String>,
+    /// As it is written again: `-c 4`, `--partitions=4`, `test`.
+    text: String,
+    value: String,
+}
+
+impl Given {
+    /// What stands on the command line that `command` has read.
+    pub(crate) fn of(command: &Command, matches: &ArgMatches) -> Self {
+        let mut words: Vec<(usize, Word)> = Vec::new();
+        for argument in command.get_arguments() {
+            let id = argument.get_id().as_str();
+            if matches.value_source(id) != Some(clap::parser::ValueSource::CommandLine) {
+                continue;
+            }
+            let values = matches.get_raw(id).into_iter().flatten();
+            let values = values.map(|value| value.to_string_lossy().into_owned());
+            let places = matches.indices_of(id).into_iter().flatten();
+            words.extend(places.zip(values).map(|(place, value)| (place, word(argument, value))));
+        }
+        words.sort_by_key(|(place, _)| *place);
+        Self { words: words.into_iter().map(|(_, word)| word).collect() }
+    }
+
+    /// Refuses what would be passed over without a word.
+    ///
+    /// # Errors
+    /// An option that means nothing with `-i`, or nothing without it, or that only the drop-in has.
+    pub(super) fn check(&self, initialize: bool, results: &str) -> anyhow::Result<()> {
+        let (other, mode) =
+            if initialize { (Mode::Run, "when tables are made (-i)") } else { (Mode::Init, "without -i") };
+        let strange = self.words.iter().find(|word| word.mode() == Some(other));
+        if let Some(word) = strange {
+            let hint = if initialize {
+                self.in_two()
+            } else {
+                format!("pgdyno bench -i {}", self.text(Word::makes))
+            };
+            return Err(Failure::with_code(
+                USAGE,
+                format!("--{} means nothing {mode}", word.name()),
+                Some(hint.trim_end().to_owned()),
+            ));
+        }
+        let absent = |word: &Word| match word.name() {
+            "show-script" => Some("shows no scripts"),
+            "builtin" if word.value == "list" => Some("lists no scripts"),
+            name => ELSEWHERE.iter().find(|(long, _)| *long == name).map(|(_, why)| *why),
+        };
+        match self.words.iter().find_map(|word| Some((word, absent(word)?))) {
+            None => Ok(()),
+            Some((word, why)) => Err(Failure::with_code(
+                USAGE,
+                format!("{}: pgdyno bench {why}; the drop-in does", word.text),
+                Some(self.with_drop_in(word, results)),
+            )),
+        }
+    }
+
+    /// The same for the drop-in, which keeps the run too.
+    fn with_drop_in(&self, asked: &Word, results: &str) -> String {
+        if matches!(asked.name(), "show-script" | "builtin") {
+            return format!("pgdyno pgbench {}", asked.text);
+        }
+        let known = |word: &Word| match word.name() {
+            "format" => matches!(word.value.as_str(), "text" | "json"),
+            "results" => false,
+            name => word.long.is_none() || mode_of(name).is_some(),
+        };
+        let own: Vec<&str> =
+            self.words.iter().filter(|word| known(word)).map(|word| word.text.as_str()).collect();
+        format!("pgdyno pgbench --results {} {}", quoted(results), own.join(" "))
+    }
+
+    /// First the tables, then the load.
+    fn in_two(&self) -> String {
+        let runs =
+            |word: &Word| word.long.is_none() || matches!(word.mode(), Some(Mode::Run)) || word.leads();
+        format!("pgdyno bench {} && pgdyno bench {}", self.text(Word::makes), self.text(runs))
+    }
+
+    fn text(&self, of: impl Fn(&Word) -> bool) -> String {
+        let words: Vec<&str> =
+            self.words.iter().filter(|word| of(word)).map(|word| word.text.as_str()).collect();
+        words.join(" ")
+    }
+}
+
+impl Word {
+    fn name(&self) -> &str {
+        self.long.as_deref().unwrap_or_default()
+    }
+
+    /// When pgbench's option has a meaning; results and formats have one always here.
+    fn mode(&self) -> Option<Mode> {
+        match self.name() {
+            "results" | "format" => Some(Mode::Both),
+            name => mode_of(name),
+        }
+    }
+
+    /// Whether it belongs to making tables.
+    fn makes(&self) -> bool {
+        self.long.is_none() || matches!(self.mode(), Some(Mode::Init | Mode::Both))
+    }
+
+    /// Whether it says where the server is, or where the run is kept.
+    fn leads(&self) -> bool {
+        matches!(self.name(), "host" | "port" | "username" | "dbname" | "results" | "format" | "no-vacuum")
+    }
+}
+
+fn word(argument: &Arg, value: String) -> Word {
+    let long = argument.get_long().map(str::to_owned);
+    // A password is not for quoting.
+    let value = if is_telling_text(&value) { "CONNECTION".to_owned() } else { value };
+    let takes_value =
+        argument.is_positional() || argument.get_num_args().is_some_and(|count| count.min_values() > 0);
+    let text = match (argument.get_short(), &long) {
+        (Some(short), _) if takes_value => format!("-{short} {}", quoted(&value)),
+        (Some(short), _) => format!("-{short}"),
+        (None, Some(long)) if takes_value => format!("--{long}={}", quoted(&value)),
+        (None, Some(long)) => format!("--{long}"),
+        (None, None) => quoted(&value),
+    };
+    Word { long, text, value }
+}
+
+/// As a shell reads it as one word.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -1,0 +1,42 @@
+//! `-P` of `pgdyno bench`: pgbench's lines of progress in the place of what the screen says each second.
+
+use lab::bench;
+use lab::runner::{LabEvent, Progress};
+
+use super::args::Conduct;
+use crate::commands::pgbench::{ProgressLines, Ticker};
+use crate::progress::Screen;
+
+/// The screen, and the lines that were asked for.
+pub(super) struct Watched {
+    screen: Screen,
+    ticker: Option<Ticker>,
+}
+
+impl Watched {
+    pub(super) fn new(screen: Screen, conduct: &Conduct, options: &bench::Options) -> Self {
+        let ticker = conduct.progress.map(|seconds| {
+            let lines = ProgressLines { seconds, timestamp: conduct.progress_timestamp };
+            Ticker::new(
+                lines,
+                options.rate.is_some(),
+                options.promise.is_some(),
+                options.workload.max_tries != 1,
+            )
+        });
+        Self { screen, ticker }
+    }
+}
+
+impl Progress for Watched {
+    fn event(&mut self, event: LabEvent) {
+        match (&mut self.ticker, event) {
+            (Some(ticker), LabEvent::Second { start_us, length_us, scripts, .. }) => {
+                if let Some(line) = ticker.told(start_us, length_us, &scripts) {
+                    self.screen.line(&line);
+                }
+            }
+            (_, event) => self.screen.event(event),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `pgdyno pgbench --format json` (docs/pgbench-output.md): the facts of a report of pgbench, under other names.
+
+use serde_json::{Map, Value};
+
+use super::{Place, SEND_ALL, STRANGE};
+use crate::import::found::{self, FoundRun, Parts};
+use crate::import::report::model::{Figures, Report, ReportScript};
+use crate::import::{ImportError, Options};
+
+const SCHEMA: &str = "pgdyno-pgbench/1";
+
+pub(super) fn run(
+    facts: &Map<String, Value>,
+    place: &Place<'_>,
+    hash: String,
+) -> Result<FoundRun, ImportError> {
+    match facts.get("schema").and_then(Value::as_str) {
+        Some(SCHEMA) => {}
+        Some(other) if other.starts_with("pgdyno-pgbench/") => {
+            return Err(place.refused("written by a newer pgdyno", "import it with that one"));
+        }
+        _ => return Err(place.refused(STRANGE, SEND_ALL)),
+    }
+    let value = Value::Object(facts.clone());
+    let report = report(&value);
+    let rate = value.pointer("/settings/rate_tps").and_then(Value::as_f64);
+    let parts = Parts {
+        report: Some(&report),
+        report_place: Some(place.source()),
+        changed_us: place.changed_us,
+        log: None,
+        files: &[],
+        options: &Options { rate, ..Options::default() },
+    };
+    let mut found = found::run(parts);
+    found.hashes = vec![hash];
+    found.run.events = found::events(&found);
+    Ok(found)
+}
+
+fn report(all: &Value) -> Report {
+    let number = |at: &str| all.pointer(at).and_then(Value::as_f64);
+    let count = |at: &str| all.pointer(at).and_then(Value::as_u64);
+    let text = |at: &str| all.pointer(at).and_then(Value::as_str).map(str::to_owned);
+    let scripts = all.pointer("/scripts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let kind = match scripts {
+        [only] => only.pointer("/name").and_then(Value::as_str).unwrap_or_default(),
+        _ => "multiple scripts",
+    };
+    Report {
+        text: serde_json::to_string_pretty(all).unwrap_or_default(),
+        pgbench: text("/pgdyno_version"),
+        server: text("/server_version"),
+        kind: kind.to_owned(),
+        scale: count("/settings/scale"),
+        protocol: text("/settings/query_mode"),
+        partition_method: text("/settings/partition_method"),
+        partitions: count("/settings/partitions").filter(|partitions| *partitions > 0),
+        clients: count("/settings/clients"),
+        threads: count("/settings/threads"),
+        max_tries: count("/settings/max_tries"),
+        per_client: count("/settings/transactions_per_client"),
+        duration_s: number("/settings/duration_s"),
+        processed: count("/transactions/processed"),
+        figures: figures(all),
+        limit_ms: number("/settings/latency_limit_ms"),
+        late: count("/transactions/late"),
+        lag_ms: number("/lag/average_ms").zip(number("/lag/max_ms")),
+        connect_ms: number("/connection_initial_ms"),
+        reconnect_ms: number("/connection_average_ms"),
+        tps: number("/tps"),
+        scripts: if scripts.len() > 1 { scripts.iter().map(script).collect() } else { Vec::new() },
+        seed: count("/settings/random_seed"),
+        aborted: count("/aborted_clients").unwrap_or(0),
+        incomplete: all.pointer("/complete") == Some(&Value::Bool(false)),
+        ..Report::default()
+    }
+}
+
+fn script(one: &Value) -> ReportScript {
+    ReportScript {
+        name: one.pointer("/name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        weight: one.pointer("/weight").and_then(Value::as_u64),
+        total: one.pointer("/transactions/total").and_then(Value::as_u64),
+        processed: one.pointer("/transactions/processed").and_then(Value::as_u64),
+        figures: figures(one),
+        statements: Vec::new(),
+    }
+}
+
+/// Those of the run or of a script.
+fn figures(of: &Value) -> Figures {
+    let count = |name: &str| of.pointer(&format!("/transactions/{name}")).and_then(Value::as_u64);
+    let ms = |name: &str| of.pointer(&format!("/latency/{name}")).and_then(Value::as_f64);
+    Figures {
+        failed: count("failed"),
+        serialization: count("failed_serialization"),
+        deadlock: count("failed_deadlock"),
+        other: count("failed_other"),
+        retried: count("retried"),
+        retries: count("retries"),
+        skipped: count("skipped"),
+        latency_ms: ms("average_ms"),
+        stddev_ms: ms("stddev_ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_report_of_the_drop_in_is_a_run_with_averages() {
+        let text = r#"{"schema": "pgdyno-pgbench/1", "pgdyno_version": "18.0 (pgdyno 0.1.0)", "server_version": "17.2",
+            "settings": {"clients": 8, "threads": 2, "query_mode": "simple", "scale": 10, "partitions": 0,
+                "rate_tps": 100.0, "latency_limit_ms": 5.0, "duration_s": 10, "random_seed": 7},
+            "complete": true, "aborted_clients": 0, "tps": 99.5,
+            "transactions": {"total": 1000, "processed": 990, "late": 12, "failed": 4, "skipped": 6},
+            "latency": {"average_ms": 1.5, "stddev_ms": 0.5}, "lag": {"average_ms": 0.1, "max_ms": 2.0},
+            "scripts": [{"name": "<builtin: TPC-B (sort of)>", "weight": 1}]}"#;
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        let place = Place { path: Path::new("a.json"), line: 1, changed_us: 0, several: false };
+        let found = run(value.as_object().expect("an object"), &place, "hash".into()).expect("a run");
+        let run = found.run();
+        assert_eq!((run.workload.as_str(), run.clients, run.offered_rate), ("tpcb-like", 8, Some(100.0)));
+        assert_eq!((run.counts["ok"], run.counts["late"], run.counts["skipped"]), (978, 12, 6));
+        assert_eq!(run.tps().map(|tps| (tps * 10.0).round()), Some(995.0));
+        assert_eq!(run.figures["latency_mean_us"], 1500.0);
+        assert!(found.no_percentiles.is_some());
+    }
+}
