@@ -197,7 +197,7 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Finished { .. } => {
-                Some("see it with pgdyno compare or pgdyno report; add --again to measure it anew, or raise `rounds` to extend it".into())
+                Some("see it with pgdyno compare or pgdyno report; add --again to measure it anew, or a larger --rounds to extend it".into())
             }
             Self::SetAside { advice, .. } => {
                 let mend = if advice.is_empty() { "mend the cause" } else { advice };

@@ -11,6 +11,7 @@ mod error;
 pub mod execute;
 pub mod experiment;
 pub mod factors;
+pub mod foresight;
 pub mod jobs;
 mod known_host;
 mod lateness;

@@ -51,6 +51,15 @@ impl TargetSpec {
         Self::Url { url, shown: text, place, redis, change_server }
     }
 
+    /// Whether both are given by URL and lead to one place.
+    #[must_use]
+    pub fn is_place_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Url { place, .. }, Self::Url { place: other, .. }) => place == other,
+            _ => false,
+        }
+    }
+
     /// The managed server of another version or build beside this one; a server by URL is what it is.
     #[must_use]
     pub(crate) fn with_version(&self, level: &str, build: Option<&Build>) -> Self {

@@ -145,6 +145,7 @@ fn cover<'a>(text: &'a str, known: &[String]) -> Cow<'a, str> {
 }
 
 fn holds_password(argument: &str) -> bool {
+    let argument = argument.strip_prefix("url:").map_or(argument, str::trim_start);
     let in_uri = ["postgres://", "postgresql://"].iter().any(|scheme| {
         argument.strip_prefix(scheme).is_some_and(|rest| {
             let authority = rest.split(['/', '?']).next().unwrap_or_default();
@@ -167,6 +168,7 @@ mod tests {
             ("postgresql://me:geheim@host/db", true),
             ("postgres://me@host/db?password=geheim", true),
             ("host=x password=geheim", true),
+            ("url: postgres://me:geheim@host/db", true),
             ("postgres://me@host:5432/db", false),
             ("postgres://me:@host/db", false),
             ("host=x user=me", false),

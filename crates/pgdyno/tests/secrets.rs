@@ -26,7 +26,7 @@ fn silent(what: &str, done: &Finished) {
 fn no_command_quotes_a_misplaced_password() {
     let place = Place::new();
     let dsns = misplaced::MISPLACED.iter().map(|string| string.replace("PW", PASSWORD));
-    let arguments: [&[&str]; 29] = [
+    let arguments: [&[&str]; 35] = [
         &["bench", "-t", "1", "-n", "-S", "DSN"],
         &["pgbench", "-t", "1", "-n", "-S", "DSN"],
         &["run", "DSN"],
@@ -34,6 +34,12 @@ fn no_command_quotes_a_misplaced_password() {
         &["bench", "-t", "1", "-n", "-S", "-h", "127.0.0.1", "-p", "1", "DSN"],
         &["bench", "-t", "1", "-n", "-S", "-h", "127.0.0.1", "-p", "DSN"],
         &["bench", "-t", "1", "-n", "-S", "-h", "127.0.0.1", "-p", "1", "-U", "DSN"],
+        &["bench", "-S", "--against", "url: DSN", "-h", "127.0.0.1", "-p", "1"],
+        &["bench", "-S", "--against", "DSN", "-h", "127.0.0.1", "-p", "1"],
+        &["bench", "-S", "--against", "settings: DSN", "-h", "127.0.0.1", "-p", "1"],
+        &["bench", "-S", "--against", "settings: jit=off", "-p", "1", "DSN"],
+        &["bench", "-S", "--against", "script: DSN", "-h", "127.0.0.1", "-p", "1"],
+        &["bench", "-S", "--managed", "--against", "version: DSN"],
         &["bench", "-c", "DSN"],
         &["bench", "shop", "DSN"],
         &["bench", "-l", "DSN"],

@@ -130,15 +130,26 @@ pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
 /// What is said where there is nothing to judge.
 const INVALID: &str = "invalid, no valid pair";
 
-/// A verdict with what would make it clearer, e.g. `inconclusive, about 12 more pairs needed`.
-pub(crate) fn verdict_with_advice(of: Verdict, margin: f64) -> String {
+/// A verdict, and that there is none where there is nothing to judge.
+pub(crate) fn verdict_or_invalid(of: Verdict, margin: f64) -> String {
     match of {
-        Verdict::Inconclusive { more_pairs: Some(more) } if more <= 1000 => {
-            let pairs = numbers::counted(more as usize, "more pair");
-            format!("{}, about {pairs} needed", verdict(of, margin))
-        }
         Verdict::Invalid => INVALID.to_owned(),
         _ => verdict(of, margin),
+    }
+}
+
+/// A verdict with what would make it clearer, e.g. `inconclusive (about 20 rounds needed)`; it rests on `pairs`.
+pub(crate) fn verdict_with_need(of: Verdict, margin: f64, pairs: usize) -> String {
+    match of {
+        Verdict::Inconclusive { more_pairs: Some(more) } if more <= 1000 => {
+            let rounds = pairs + more as usize;
+            format!(
+                "{} (about {} needed)",
+                verdict(of, margin),
+                numbers::counted(rounds + rounds % 2, "round")
+            )
+        }
+        _ => verdict_or_invalid(of, margin),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use record::{Experiment, Host, Run, RunEvent, RunKind, Target};
 use results::comparison::{Cell, Comparison, Grouped, Metric, two_groups};
-use results::{ExperimentId, Store, StoreError};
+use results::{Course, ExperimentId, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::InTime;
@@ -24,6 +24,8 @@ pub struct ReportData {
     pub latency: Option<Comparison>,
     /// Cells whose runs fall into two groups.
     pub groups: Vec<Grouped>,
+    /// The command that measured it, and how often it was looked at and extended.
+    pub course: Course,
     /// Figures of the grid's runs, by cell and arm.
     pub(crate) grid: Vec<CellFigures>,
     /// Figures of the runs beside the grid, by cell.
@@ -37,7 +39,9 @@ impl ReportData {
     /// When there is no such experiment, or the file cannot be read.
     pub fn load(store: &Store, experiment: ExperimentId) -> Result<Self, StoreError> {
         let stored = store.experiment(experiment)?;
-        Ok(Self::new(stored.experiment, stored.host, stored.target, store.runs(experiment)?))
+        let course = store.course(experiment)?;
+        let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(experiment)?);
+        Ok(Self { course, ..data })
     }
 
     /// The same from records at hand.
@@ -56,7 +60,9 @@ impl ReportData {
         });
         let groups = two_groups(&runs);
         let (grid, beside) = (Vec::new(), Vec::new());
-        let mut data = Self { experiment, host, target, runs, throughput, latency, groups, grid, beside };
+        let course = Course::default();
+        let mut data =
+            Self { experiment, host, target, runs, throughput, latency, groups, course, grid, beside };
         data.grid = CellFigures::of(data.grid_runs(), &data.arms(), &data.groups);
         data.beside = CellFigures::of(data.runs_beside(), &[None], &data.groups);
         data

@@ -14,6 +14,7 @@ mod compared;
 mod data;
 pub mod format;
 pub mod html;
+mod next;
 pub mod numbers;
 pub mod pgbench;
 mod sections;

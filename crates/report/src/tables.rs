@@ -4,5 +4,5 @@
 pub use crate::sections::crosstabs::crosstab;
 pub use crate::sections::load::{phases, sizes};
 pub use crate::sections::runs::runs;
-pub use crate::sections::verdicts::{compared, compared_in_words};
+pub use crate::sections::verdicts::{below, compared, compared_in_words};
 pub use crate::sections::workloads::cells;

@@ -8,6 +8,7 @@ mod groups;
 mod histogram;
 mod paired;
 mod rank_sum;
+mod sight;
 mod sparse;
 mod verdict;
 
@@ -18,5 +19,6 @@ pub use paired::{
     Estimate, autocorrelation, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, welch,
 };
 pub use rank_sum::rank_sum_p;
+pub use sight::Sight;
 pub use sparse::SparseHistogram;
 pub use verdict::{Better, Verdict, verdict};

@@ -1,10 +1,11 @@
 //! Whether the arms of an experiment can be had from a server, asked before anything is prepared.
 
-use crate::error::LabError;
+use crate::error::{Class, LabError};
 use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
+use crate::setup::Arm;
 use target::control::Control;
-use target::settings::{Means, catalog, check, without_right};
+use target::settings::{Catalog, Means, catalog, check, is_in_force, without_right};
 
 /// Reads what the server knows and tells every setting of every arm that it cannot be brought to, each with its line.
 pub(super) fn check_arms(
@@ -12,6 +13,7 @@ pub(super) fn check_arms(
     plan: &Plan,
     control: &mut Control,
     means: Means,
+    same: bool,
 ) -> Result<(), LabError> {
     if plan.content.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(());
@@ -32,6 +34,25 @@ pub(super) fn check_arms(
     let told: Vec<String> = told.collect();
     match problems.into_iter().next() {
         Some((_, first)) => Err(LabError::from(first).told_as(told.join("\n"))),
-        None => Ok(()),
+        None if same => Ok(()),
+        None => {
+            plan.content.arms.iter().skip(1).try_for_each(|arm| differs(&known, &plan.content.arms[0], arm))
+        }
     }
+}
+
+/// Refuses an arm whose settings are in force in the base already: A would be compared with A.
+fn differs(known: &Catalog, base: &Arm, arm: &Arm) -> Result<(), LabError> {
+    let is_same = |(name, value): (&String, &String)| match base.settings.get(name) {
+        Some(own) => own == value,
+        None => known.get(name).is_some_and(|entry| is_in_force(value, entry)),
+    };
+    let only_of_base = base.settings.keys().any(|name| !arm.settings.contains_key(name));
+    if arm.settings.is_empty() || only_of_base || !arm.settings.iter().all(is_same) {
+        return Ok(());
+    }
+    let (name, base) = (arm.name.as_deref().unwrap_or_default(), base.name.as_deref().unwrap_or_default());
+    let settings: Vec<_> = arm.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let what = format!("arms {base} and {name} are the same: {} is in force already", settings.join(", "));
+    Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"))
 }

@@ -70,7 +70,7 @@ impl Ground {
             progress.note(format!("it goes on as it began: {}", plan.order_words()));
         }
         let (kept, planned) = (stored.finished.len(), plan.runs.len());
-        let jobs = match prepared(file, plan, &mut stages, progress, stop) {
+        let jobs = match prepared(file, plan, options.same, &mut stages, progress, stop) {
             Ok(jobs) => jobs,
             Err(_) if stop.soon() => {
                 return Err(LabError::Interrupted { kept, planned, again: stored.again });
@@ -216,6 +216,7 @@ fn opened(
 fn prepared(
     file: &ExperimentFile,
     plan: &Plan,
+    same: bool,
     stages: &mut [(At, Stage)],
     progress: &mut dyn Progress,
     stop: &Stop,
@@ -223,7 +224,7 @@ fn prepared(
     for (_, stage) in &mut *stages {
         let (control, means) = stage.control_and_means()?;
         // Before anything is prepared, and not before the second arm.
-        check_arms(file, plan, control, means)?;
+        check_arms(file, plan, control, means, same)?;
     }
     let jobs = stages.iter_mut().map(|(at, stage)| {
         Ok((at.clone(), prepare(stage, plan.content.preparation(at), true, progress, stop)?))

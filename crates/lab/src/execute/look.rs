@@ -31,11 +31,11 @@ pub enum Looked {
 }
 
 /// Checks the settings of a plan against the server, as far as it can be had without doing anything: one given by URL
-/// when it answers, a managed one when it runs already.
+/// when it answers, a managed one when it runs already. Where `same`, arms may do so without a difference.
 ///
 /// # Errors
 /// Every setting that the server cannot be brought to, with its line in the file.
-pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
+pub fn look(file: &ExperimentFile, plan: &Plan, same: bool) -> Result<Looked, LabError> {
     if file.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(Looked::Nothing);
     }
@@ -44,7 +44,7 @@ pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
             Ok(found) => found,
             Err(why) => return Ok(Looked::NotChecked(why)),
         };
-        check_arms(file, plan, &mut control, means)?;
+        check_arms(file, plan, &mut control, means, same)?;
     }
     Ok(Looked::Checked)
 }

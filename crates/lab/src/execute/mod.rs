@@ -41,6 +41,10 @@ pub struct Options {
     pub again: bool,
     /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
+    /// Two arms may be the same: A against A.
+    pub same: bool,
+    /// What measures it, to be typed again, without passwords; kept with the experiment.
+    pub command: Option<String>,
 }
 
 /// What became of an experiment that ran to its end.
@@ -78,6 +82,7 @@ pub fn run(
     let arms = stored_arms::arms(&stored.plan, &targets, stop)?;
     let at = (record_of(file, &stored.plan, arms), surroundings);
     let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
+    let results = results.made_by(options.command.clone());
     let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop);
     let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
     // What waits for somebody to look may do so because of what is in the copies.

@@ -141,6 +141,38 @@ impl ExperimentFile {
         Ok(assemble(path, &text, options.full, &variables, true)?)
     }
 
+    /// Reads a text as if it stood in the file `path`, which need not be there; the files that it names are looked at, and
+    /// variables in it come from the environment.
+    ///
+    /// # Errors
+    /// All mistakes found in it.
+    pub fn of_text(path: &Path, text: &str) -> Result<Self, FileProblems> {
+        assemble(path, text, false, &|name| std::env::var(name).ok(), true)
+    }
+
+    /// Its text as it is kept with what it measures: without what may be a password.
+    #[must_use]
+    pub fn kept_text(&self) -> &str {
+        &self.text
+    }
+
+    /// Gives it another name than that of its file.
+    pub fn call(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
+
+    /// Logs in with what these connection strings say and the file does not, such as a password: at the servers of the
+    /// file that they lead to. Neither the file nor its identity changes.
+    pub fn log_in_by(&mut self, urls: &[String]) {
+        for target in self.named.servers.values_mut().chain([&mut self.target]) {
+            let same = |given: &TargetSpec| given.is_place_of(target);
+            let given = urls.iter().map(|url| TargetSpec::url(url.clone(), None, false)).find(same);
+            if let (TargetSpec::Url { url, .. }, Some(TargetSpec::Url { url: given, .. })) = (target, given) {
+                *url = given;
+            }
+        }
+    }
+
     /// Reads a text as if it stood in the file `path`; the files that it names are not looked at.
     ///
     /// # Errors

@@ -65,6 +65,26 @@ impl Plan {
         })
     }
 
+    /// The same experiment with more or fewer rounds than its file says. What follows from a budget stays as it is: runs of
+    /// another length would be another experiment.
+    ///
+    /// # Errors
+    /// When arms are compared and the rounds are odd, or there are more runs than can be.
+    pub fn with_rounds(mut self, rounds: u32) -> Result<Self, LabError> {
+        let wrong = |what: String, hint: String| LabError::failed(Class::Usage, what, hint);
+        if self.content.compare.is_some() && rounds % 2 == 1 {
+            let what = format!(
+                "{} cannot be balanced: the base goes first in every other round",
+                crate::words::count(rounds as usize, "round")
+            );
+            return Err(wrong(what, format!("--rounds {}", rounds + 1)));
+        }
+        self.runs = runs(&self.content, self.seed, rounds, self.standing.as_ref())
+            .map_err(|problem| wrong(format!("--rounds {rounds}: {problem}"), String::new()))?;
+        self.rounds = rounds;
+        Ok(self)
+    }
+
     /// The same plan with this seed.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {

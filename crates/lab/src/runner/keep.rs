@@ -131,6 +131,8 @@ pub(crate) struct Results {
     begun: Option<(ExperimentId, u32)>,
     /// Where no file planned the runs: their round, and the number of those before them.
     numbers: Option<(u32, u32)>,
+    /// What measures it, to be typed again.
+    command: Option<String>,
 }
 
 impl Results {
@@ -143,7 +145,13 @@ impl Results {
         again: bool,
     ) -> Result<Self, LabError> {
         store.check_writable()?;
-        Ok(Self { store, path: path.to_owned(), experiment, at, again, known, begun: None, numbers: None })
+        let (path, begun, numbers, command) = (path.to_owned(), None, None, None);
+        Ok(Self { store, path, experiment, at, again, known, begun, numbers, command })
+    }
+
+    /// The same, with the command that measures it.
+    pub(crate) fn made_by(self, command: Option<String>) -> Self {
+        Self { command, ..self }
     }
 
     /// Of runs that no file planned: the next round of what has their identity.
@@ -160,8 +168,8 @@ impl Results {
         let round = before.iter().map(|run| run.round).fold(jobs, u32::max) + 1;
         let numbers = Some((round, before.len() as u32));
         let experiment = identity.experiment(round);
-        let (path, begun, again) = (path.to_owned(), None, false);
-        Ok(Self { store, path, experiment, at, again, known, begun, numbers })
+        let (path, begun, again, command) = (path.to_owned(), None, false, None);
+        Ok(Self { store, path, experiment, at, again, known, begun, numbers, command })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -193,6 +201,9 @@ impl Results {
             }
         };
         self.begun = Some((id, invocation));
+        if let Some(command) = self.command.take() {
+            self.store.keep_command(id, &command)?;
+        }
         for Finished { run, .. } in &mut *block {
             run.invocation = invocation;
             if let Some((round, sequence)) = &mut self.numbers {

@@ -3,7 +3,7 @@
 use report::tables;
 use results::comparison::{Comparison, Metric};
 
-use super::{load, print};
+use super::{load_to_judge, print, print_below};
 use crate::exit::{self, BAD_INPUT, Failure, Outcome};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::warning;
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let data = load(&args.selection)?;
+    let data = load_to_judge(&args.selection)?;
     let metric = match args.metric {
         Figure::Tps => Metric::Tps,
         Figure::P50 => Metric::P50,
@@ -65,5 +65,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Format::Json | Format::Csv => tables::compared(&data, &comparison),
     };
     print(&table, args.format.format)?;
+    if metric == Metric::Tps {
+        print_below(&data, args.format.format)?;
+    }
     Ok(exit::of_comparison(&comparison))
 }

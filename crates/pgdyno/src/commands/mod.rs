@@ -14,6 +14,7 @@ mod signals;
 mod sql;
 mod table;
 mod target;
+mod typed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -150,11 +151,29 @@ pub(crate) fn other_life() -> Option<ExitCode> {
     Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
+/// Loads the experiment that was asked for, whose verdict is about to be shown: that is counted.
+fn load_to_judge(selection: &Selection) -> anyhow::Result<ReportData> {
+    let path = selection.results.path();
+    let id = Store::open_read_only(&path)?.find(selection.experiment.as_deref())?;
+    results::looked_at(&path, id);
+    Ok(ReportData::load(&Store::open_read_only(&path)?, id)?)
+}
+
 /// Loads the experiment that was asked for.
 fn load(selection: &Selection) -> anyhow::Result<ReportData> {
     let store = Store::open_read_only(&selection.results.path())?;
     let id = store.find(selection.experiment.as_deref())?;
     Ok(ReportData::load(&store, id)?)
+}
+
+/// What stands below a comparison in words: how often it was looked at, and what to do where it is inconclusive.
+fn print_below(found: &ReportData, format: Format) -> anyhow::Result<()> {
+    if matches!(format, Format::Text | Format::Md) {
+        for paragraph in ::report::tables::below(found) {
+            crate::print::data(&format!("\n{paragraph}\n"))?;
+        }
+    }
+    Ok(())
 }
 
 fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {

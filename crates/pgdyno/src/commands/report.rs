@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use report::ReportData;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use super::load;
+use super::load_to_judge;
 use crate::exit::{Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
 use crate::options::Selection;
 use crate::print;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if !printed {
         check_writable(&args.output)?;
     }
-    let data = load(&args.selection)?;
+    let data = load_to_judge(&args.selection)?;
     if printed {
         print::data(&report::html::page(&data))?;
     } else {

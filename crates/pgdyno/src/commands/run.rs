@@ -1,10 +1,11 @@
 //! `pgdyno run`: an experiment file, from plan to report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
 use lab::execute::{self, Looked};
 use lab::experiment::{AskedSlices, ExperimentFile, ReadOptions};
+use lab::foresight::foresee;
 use lab::plan::Plan;
 use lab::{Class, LabError};
 use results::comparison::{Comparison, Metric};
@@ -12,7 +13,7 @@ use results::{ExperimentId, Store};
 use target::Stop;
 use target::settings::Machine;
 
-use super::{print, report as page, signals};
+use super::{print, print_below, report as page, signals, typed};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output, Programs};
 use crate::print::{data, talk, warning};
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// OpenStreetMap extract that $PGDYNO_DATA in the file stands for
     #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
     data: Option<PathBuf>,
+    /// Rounds instead of the file's: a finished experiment goes on with the ones that are more
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: Option<u32>,
     /// Run a finished experiment again, as a new one
     #[arg(long)]
     again: bool,
@@ -51,109 +55,155 @@ pub(crate) struct Args {
     output: Output,
 }
 
+/// How an experiment is carried out, wherever it was described.
+pub(super) struct How<'a> {
+    /// What messages call it.
+    pub(super) name: String,
+    pub(super) dry_run: bool,
+    pub(super) again: bool,
+    /// Whether two arms may be the same.
+    pub(super) same: bool,
+    /// Instead of those it says.
+    pub(super) rounds: Option<u32>,
+    pub(super) report: Option<&'a Path>,
+    pub(super) pg_bin: Option<&'a Path>,
+    pub(super) output: &'a Output,
+}
+
 pub(crate) fn run(args: &Args) -> Outcome {
-    if let Some(path) = &args.report {
-        page::check_writable(path)?;
-    }
+    let how = How {
+        name: args.file.display().to_string(),
+        dry_run: args.dry_run,
+        again: args.again,
+        same: args.same,
+        rounds: args.rounds,
+        report: args.report.as_deref(),
+        pg_bin: args.programs.pg_bin.as_deref(),
+        output: &args.output,
+    };
+    how.can_report()?;
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
     let mut file = ExperimentFile::read(&args.file, &read).map_err(LabError::from)?;
     if let Some(asked) = args.slices {
         file.ask_for_slices(asked);
     }
-    for note in &file.notes {
-        warning(note);
+    how.carry_out(&file)
+}
+
+impl How<'_> {
+    /// Whether the report can be written, asked before anything else.
+    pub(super) fn can_report(&self) -> anyhow::Result<()> {
+        self.report.map_or(Ok(()), page::check_writable)
     }
-    let stop = signals::listen()?;
-    let plan = planned(args, &file, &stop)?;
-    if args.dry_run {
-        return dry_run(args, &file, &plan);
-    }
-    let options = execute::Options {
-        results: args.output.results.path(),
-        again: args.again,
-        pg_bin: args.programs.pg_bin.clone(),
-    };
-    let mut screen = Screen::new(args.output.verbose);
-    let outcome = execute::run(&file, plan, &options, &mut screen, &stop);
-    drop(screen);
-    match outcome {
-        Ok(outcome) => conclude(args, &options, outcome.experiment),
-        Err(error) => {
-            // What was measured is worth its summary, also where some of it is to be measured again.
-            if let LabError::SetAside { experiment, .. } = &error
-                && let Err(untold) = conclude(args, &options, *experiment)
-            {
-                warning(&format!("what was measured could not be told: {untold:#}"));
+
+    /// From a file to what it gives.
+    pub(super) fn carry_out(&self, file: &ExperimentFile) -> Outcome {
+        for note in &file.notes {
+            warning(note);
+        }
+        let stop = signals::listen()?;
+        let plan = self.planned(file, &stop)?;
+        if self.dry_run {
+            return self.dry_run(file, &plan);
+        }
+        let options = execute::Options {
+            results: self.output.results.path(),
+            again: self.again,
+            pg_bin: self.pg_bin.map(Path::to_owned),
+            same: self.same,
+            command: Some(typed::command()),
+        };
+        let mut screen = Screen::new(self.output.verbose);
+        let outcome = execute::run(file, plan, &options, &mut screen, &stop);
+        drop(screen);
+        match outcome {
+            Ok(outcome) => self.conclude(&options.results, outcome.experiment),
+            Err(error) => {
+                // What was measured is worth its summary, also where some of it is to be measured again.
+                if let LabError::SetAside { experiment, .. } = &error
+                    && let Err(untold) = self.conclude(&options.results, *experiment)
+                {
+                    warning(&format!("what was measured could not be told: {untold:#}"));
+                }
+                Err(error.into())
             }
-            Err(error.into())
         }
     }
-}
 
-/// What of the file can be run here, told before anything is done.
-fn planned(args: &Args, file: &ExperimentFile, stop: &Stop) -> Result<Plan, LabError> {
-    let mut plan = Plan::expand(file, Machine::here())?;
-    if let Some([one, other]) = plan.equal_arms().filter(|_| !args.same) {
-        let what = format!("{}: arms {one} and {other} are the same", args.file.display());
-        return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
-    }
-    execute::leave_out(&mut plan, file, args.programs.pg_bin.as_deref(), stop)?;
-    match execute::choose_placement(&mut plan, &args.output.results.path(), args.again) {
-        // Who only looks needs no results.
-        Err(error) if args.dry_run => warning(&format!("whether it has begun already is not known: {error}")),
-        chosen => chosen?,
-    }
-    let plan = execute::look_for_room(plan, file)?;
-    for line in plan.words() {
-        talk(&line);
-    }
-    if let Some(over) = plan.over_budget(file) {
-        warning(&over);
-    }
-    Ok(plan)
-}
-
-/// Prints the plan, run by run; the server is looked at, and nothing else is done.
-fn dry_run(args: &Args, file: &ExperimentFile, plan: &Plan) -> Outcome {
-    match execute::look(file, plan)? {
-        Looked::Nothing => {}
-        Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
-        Looked::NotChecked(why) => warning(&format!(
-            "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
-        )),
-    }
-    let table = match args.output.format.format {
-        Format::Text | Format::Md => plan.short_table(),
-        Format::Json | Format::Csv => plan.table(),
-    };
-    print(&table, args.output.format.format)?;
-    Ok(SAME_OR_BETTER)
-}
-
-/// Compares, prints the summary, writes the report.
-fn conclude(args: &Args, options: &execute::Options, experiment: ExperimentId) -> Outcome {
-    let store = Store::open_read_only(&options.results)?;
-    let found = ReportData::load(&store, experiment)?;
-    let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
-    // That by response times, where schedules set the throughput.
-    let comparison = found.answer().or(throughput.as_ref());
-    match (args.output.format.format, comparison) {
-        (Format::Text, _) => data(&report::summary::text(&found))?,
-        (Format::Md, Some(comparison)) => {
-            print(&report::tables::compared_in_words(&found, comparison), Format::Md)?;
+    /// What of the file can be run here, told before anything is done.
+    fn planned(&self, file: &ExperimentFile, stop: &Stop) -> Result<Plan, LabError> {
+        let mut plan = Plan::expand(file, Machine::here())?;
+        if let Some(rounds) = self.rounds {
+            plan = plan.with_rounds(rounds)?;
         }
-        (format, Some(comparison)) => print(&report::tables::compared(&found, comparison), format)?,
-        (format, None) => print(&report::tables::cells(&found), format)?,
+        if let Some([one, other]) = plan.equal_arms().filter(|_| !self.same) {
+            let what = format!("{}: arms {one} and {other} are the same", self.name);
+            return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
+        }
+        let results = self.output.results.path();
+        execute::leave_out(&mut plan, file, self.pg_bin, stop)?;
+        match execute::choose_placement(&mut plan, &results, self.again) {
+            // Who only looks needs no results.
+            Err(error) if self.dry_run => {
+                warning(&format!("whether it has begun already is not known: {error}"));
+            }
+            chosen => chosen?,
+        }
+        let plan = execute::look_for_room(plan, file)?;
+        for line in plan.words().into_iter().chain(foresee(&plan, &results)) {
+            talk(&line);
+        }
+        if let Some(over) = plan.over_budget(file).filter(|_| self.rounds.is_none()) {
+            warning(&over);
+        }
+        Ok(plan)
     }
-    talk(&format!("results: {} (try: pgdyno table, pgdyno compare, pgdyno sql)", options.results.display()));
-    if let Some(path) = &args.report {
-        page::write(path, &found)?;
-        talk(&format!("report:  {}", path.display()));
+
+    /// Prints the plan, run by run; the server is looked at, and nothing else is done.
+    fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> Outcome {
+        match execute::look(file, plan, self.same)? {
+            Looked::Nothing => {}
+            Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
+            Looked::NotChecked(why) => warning(&format!(
+                "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
+            )),
+        }
+        let format = self.output.format.format;
+        let table = match format {
+            Format::Text | Format::Md => plan.short_table(),
+            Format::Json | Format::Csv => plan.table(),
+        };
+        print(&table, format)?;
+        Ok(SAME_OR_BETTER)
     }
-    Ok(match comparison {
-        Some(comparison) => exit::of_comparison(comparison),
-        None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
-        None => SAME_OR_BETTER,
-    })
+
+    /// Compares, prints the summary, writes the report.
+    fn conclude(&self, results: &Path, experiment: ExperimentId) -> Outcome {
+        results::looked_at(results, experiment);
+        let store = Store::open_read_only(results)?;
+        let found = ReportData::load(&store, experiment)?;
+        let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
+        // That by response times, where schedules set the throughput.
+        let comparison = found.answer().or(throughput.as_ref());
+        match (self.output.format.format, comparison) {
+            (Format::Text, _) => data(&report::summary::text(&found))?,
+            (Format::Md, Some(comparison)) => {
+                print(&report::tables::compared_in_words(&found, comparison), Format::Md)?;
+                print_below(&found, Format::Md)?;
+            }
+            (format, Some(comparison)) => print(&report::tables::compared(&found, comparison), format)?,
+            (format, None) => print(&report::tables::cells(&found), format)?,
+        }
+        talk(&format!("results: {} (try: pgdyno table, pgdyno compare, pgdyno sql)", results.display()));
+        if let Some(path) = self.report {
+            page::write(path, &found)?;
+            talk(&format!("report:  {}", path.display()));
+        }
+        Ok(match comparison {
+            Some(comparison) => exit::of_comparison(comparison),
+            None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
+            None => SAME_OR_BETTER,
+        })
+    }
 }

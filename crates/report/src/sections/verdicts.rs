@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Figure, Grouped, Metric, Sliced};
 use results::{Table, Value};
 use serde::Serialize;
 use stats::{Better, Estimate, Verdict};
@@ -12,9 +12,10 @@ use super::View;
 use crate::arrivals::{Columns, InTime};
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
-    Part, Tone, change, groups_of_pair, lacks, strong, tally, value, verdict, verdict_with_advice,
+    Part, Tone, change, groups_of_pair, lacks, strong, tally, value, verdict, verdict_with_need,
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
+use crate::next::{self, Next};
 use crate::numbers::{self, real};
 use crate::sheet::{Cell, Sheet};
 
@@ -150,7 +151,7 @@ fn said(cell: &CellComparison, margin: f64, groups: Option<String>) -> String {
     let by_ranks = cell
         .second_opinion
         .map(|other| format!("by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p)));
-    let verdict = verdict_with_advice(cell.verdict, margin);
+    let verdict = verdict_with_need(cell.verdict, margin, cell.differences.len());
     [Some(verdict), by_ranks, groups].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -180,8 +181,8 @@ fn excluded(arm: &ArmComparison) -> Markup {
 ///
 /// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
 /// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
-/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. The last four columns
-/// are there where arms took turns in slices.
+/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. Then how arms took turns in
+/// slices. The line of the whole grid says what to do where it is inconclusive, and how often that was looked at.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
@@ -189,33 +190,40 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
         [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
     };
-    let columns = [
-        "change_pct",
-        "low_pct",
-        "high_pct",
-        "p_holm",
-        "n",
-        "verdict",
+    let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict"];
+    let optional = [
         "groups",
         "remarks",
         "slice_ms",
         "quads",
         "void_quads",
         "quad_correlation",
+        "looks",
+        "extended",
+        "rounds_needed",
+        "next_step",
+        "next_command",
     ];
+    let columns: Vec<&str> = columns.into_iter().chain(optional).collect();
     let mut table = table(data, found, &columns, pct, |line| {
         let turns = line.sliced;
+        let next = line.next.as_ref();
+        let looked = |of: u32| line.is_whole.then_some(u64::from(of)).filter(|_| data.course.looks > 0);
         vec![
             line.verdict.clone().into(),
             line.groups.clone().into(),
             line.remarks.clone().into(),
             real(turns.map(|turns| turns.slice_ms)),
-            turns.map(|turns| turns.quads as i64).into(),
-            turns.map(|turns| turns.void as i64).into(),
+            turns.map(|turns| turns.quads as u64).into(),
+            turns.map(|turns| turns.void as u64).into(),
             real(turns.and_then(|turns| turns.autocorrelation)),
+            looked(data.course.looks).into(),
+            looked(data.course.extended).into(),
+            next.map(|next| u64::from(next.rounds)).into(),
+            next.map(Next::words).into(),
+            next.map(|next| next.command.clone()).into(),
         ]
     });
-    let optional = ["groups", "remarks", "slice_ms", "quads", "void_quads", "quad_correlation"];
     table.optional.extend(optional.map(str::to_owned));
     table
 }
@@ -233,6 +241,14 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     })
 }
 
+/// What stands below that table, a paragraph each: how often it was looked at, and what to do where it is inconclusive.
+#[must_use]
+pub fn below(data: &ReportData) -> Vec<String> {
+    let looked = next::looked(&data.course).map(|looked| format!("{}.", sentence(&looked)));
+    let next = Next::of(data).map(|next| format!("Next: {}: `{}`", next.words(), next.command));
+    looked.into_iter().chain(next).collect()
+}
+
 /// A line of the table of all arms.
 #[derive(Default)]
 struct Line<'a> {
@@ -248,6 +264,10 @@ struct Line<'a> {
     remarks: Option<String>,
     sliced: Option<Sliced>,
     in_time: [InTime; 2],
+    /// Whether it is that of an arm's whole grid.
+    is_whole: bool,
+    /// What to do, where it is that and inconclusive.
+    next: Option<Next>,
 }
 
 fn table(
@@ -312,6 +332,7 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         remarks: remarks(data, cell, arm),
         sliced: cell.sliced,
         in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
+        ..Line::default()
     };
     let parts = Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
     let parts = parts.filter_map(|part| {
@@ -327,7 +348,11 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
             .then(|| format!("without {} of offered rates", numbers::counted(arm.scheduled, "cell")));
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
-        Some(Line { arm: &arm.arm, workload: part.name(), cell, change, verdict, ..Line::default() })
+        let is_whole = part.workload.is_none();
+        let inconclusive = |figure: &&Figure| matches!(figure.verdict, Verdict::Inconclusive { .. });
+        let next = part.figure.filter(inconclusive).filter(|_| is_whole).and_then(|_| Next::of(data));
+        let (arm, workload) = (arm.arm.as_str(), part.name());
+        Some(Line { arm, workload, cell, change, verdict, is_whole, next, ..Line::default() })
     });
     arm.cells.iter().map(cell).chain(parts).collect()
 }

@@ -1,5 +1,6 @@
 //! The results file: opening, migrating, and its life as one writer and many readers.
 
+mod course;
 mod import;
 mod migrate;
 mod query;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
+pub use course::{Course, looked_at};
 pub use import::{Collection, Imported, Known, StoredRun};
 
 use record::{Experiment, Host, Run, Target};

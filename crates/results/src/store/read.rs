@@ -185,7 +185,7 @@ impl Store {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         values: impl Params,

@@ -25,7 +25,8 @@ impl Store {
             let id = match known {
                 Some(id) => {
                     transaction.execute(
-                        "UPDATE experiment SET rounds = max(rounds, ?2), plan_json = ?3, file_text = ?4
+                        "UPDATE experiment SET rounds = max(rounds, ?2), plan_json = ?3, file_text = ?4,
+                            extended = extended + (compare_factor IS NOT NULL AND ?2 > rounds)
                          WHERE experiment_id = ?1",
                         params![id, experiment.rounds, experiment.plan_json, experiment.file_text],
                     )?;

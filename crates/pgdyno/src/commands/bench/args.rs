@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 
+use super::against::AgainstArgs;
 use super::given::Given;
 use crate::options::{Driver, Output};
 
@@ -25,6 +26,8 @@ pub(crate) struct BenchArgs {
     pub(super) conduct: Conduct,
     #[command(flatten)]
     pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) against: AgainstArgs,
     #[command(flatten)]
     pub(super) output: Output,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `pgdyno bench`: one run of pgbench scripts, or pgbench's tables.
 
+mod against;
 mod args;
 mod given;
 mod show;
@@ -21,6 +22,7 @@ use script::{Seed, Weighted};
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
 
+use args::BenchArgs;
 pub(super) use args::{BenchArgs as Args, Script};
 pub(super) use given::Given;
 pub(super) use show::phases;
@@ -44,6 +46,9 @@ const MOST_RATE: f64 = 10_000_000.0;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     args.given.check(args.tables.initialize, &args.output.results.path().display().to_string())?;
+    if args.against.is_asked() {
+        return against::run(args);
+    }
     let Target { dsn, dbname, host, port, username } = &args.target;
     let dsn = dsn.as_ref().or(dbname.as_ref());
     let target = bench::at(dsn.map(String::as_str), host.as_deref(), port.as_deref(), username.as_deref())?;
@@ -197,7 +202,7 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
     })
 }
 
-fn seed(given: Option<&str>) -> anyhow::Result<u64> {
+pub(super) fn seed(given: Option<&str>) -> anyhow::Result<u64> {
     match given.map(Seed::parse).transpose() {
         Ok(Some(Seed::Value(seed))) => Ok(seed),
         Ok(None | Some(Seed::Time | Seed::Strong)) => Ok(fresh_seed()),

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::arrivals::InTime;
 use crate::data::{NotRun, ReportData};
+use crate::next::{self, Next};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
@@ -46,6 +47,10 @@ pub(crate) struct Answer {
     suspect: Doubtful,
     invalid: Doubtful,
     groups: Vec<Grouped>,
+    /// What to do where it is inconclusive.
+    next: Option<Next>,
+    /// How often it was looked at and extended, where that matters.
+    looked: Option<String>,
 }
 
 /// What an experiment without comparison gave.
@@ -111,6 +116,8 @@ impl Answer {
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),
             groups: data.groups.clone(),
+            next: Next::of(data),
+            looked: next::looked(&data.course),
         }
     }
 }

@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 use results::comparison::{ArmComparison, Comparison};
 
+use super::super::verdicts;
 use super::Answer;
 use super::words::{Said, cells_in_words};
-use crate::compared::{Part, Tone, but, change, lacks, strong, verdict_with_advice};
+use crate::compared::{Part, Tone, but, change, lacks, strong, verdict_with_need};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
 
@@ -19,6 +20,11 @@ impl Answer {
             @if let Some(instead) = self.instead() { div.answer { p.lead { (instead) } } }
             @for (of, arm, said) in self.arms() {
                 div.{ "answer " (box_class(said.tone)) } { (self.draw_arm(of, arm, &said)) }
+            }
+            @if let Some(looked) = &self.looked { p.remark { (verdicts::sentence(looked)) "." } }
+            @if let Some(next) = &self.next {
+                p.next { strong { "Next: " } (next.words()) ":" }
+                pre.next { code { (next.command) } }
             }
             @if let Some(overload) = self.overload() { p.notice { (overload) } }
             @if let Some(taste) = &self.taste {
@@ -81,7 +87,11 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
     for part in parts(arm).filter(|part| part.workload.is_some() || part.averaged > 0) {
         let verdict = match part.figure {
             Some(figure) => Cell::classed(
-                format!("{}{}", verdict_with_advice(figure.verdict, of.margin), but(figure)),
+                format!(
+                    "{}{}",
+                    verdict_with_need(figure.verdict, of.margin, figure.grid.estimate.n),
+                    but(figure)
+                ),
                 Tone::of(figure.verdict).cell_class(figure.grid.estimate.change_pct(), strong(of)),
             ),
             None => part.no_figure().into(),

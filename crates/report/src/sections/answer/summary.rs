@@ -33,6 +33,7 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  cells: {}", tally(arm)));
         lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));
     }
+    lines.extend(answer.looked.iter().map(|looked| format!("  {looked}")));
     lines.extend(answer.in_time().iter().map(|line| format!("  {line}")));
     lines.extend(answer.taste.iter().map(|taste| format!("  A taste, not a measurement: {taste}")));
     lines.extend(
@@ -44,7 +45,16 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  {head}"));
         lines.extend(each.iter().map(|line| format!("    {line}")));
     }
-    lines.iter().map(|line| wrapped(&visible::line(line))).collect()
+    let said: String = lines.iter().map(|line| wrapped(&visible::line(line))).collect();
+    // A command is copied: it stays on one line.
+    let next = answer.next.map(|next| {
+        format!(
+            "{}    {}\n",
+            wrapped(&visible::line(&format!("  next: {}:", next.words()))),
+            visible::line(&next.command)
+        )
+    });
+    said + &next.unwrap_or_default()
 }
 
 fn workload(of: &Comparison, part: &Part<'_>) -> String {

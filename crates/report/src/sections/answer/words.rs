@@ -4,7 +4,7 @@ use results::comparison::{ArmComparison, CellComparison, Comparison, Figure, Sli
 
 use super::{Answer, CellInTime, Doubtful, Instead};
 use crate::arrivals;
-use crate::compared::{Tone, against, but, grouped_cell, place, tally, verdict_with_advice};
+use crate::compared::{Tone, against, but, grouped_cell, place, tally, verdict_or_invalid};
 use crate::data::cell_text;
 use crate::numbers;
 
@@ -45,7 +45,7 @@ impl Answer {
         let unclear = |verdict: &str, figures: String| (verdict.to_owned(), Tone::Unclear, figures);
         let (verdict, tone, figures) = match &arm.grid {
             Some(figure) => (
-                verdict_with_advice(figure.verdict, of.margin),
+                verdict_or_invalid(figure.verdict, of.margin),
                 Tone::of(figure.verdict),
                 format!(
                     "{}, {}",

@@ -1,0 +1,239 @@
+//! What a plan will be able to tell, from the spread of pairs that are stored already: said before anything is measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use results::{Store, Value};
+use stats::Sight;
+use target::host;
+
+use crate::plan::{Plan, PlannedLoad, PlannedRun};
+use crate::target_spec::TargetSpec;
+
+/// Fewest pairs of a set that tell a spread.
+const LEAST: usize = 3;
+/// The newest sets that count: a host changes.
+const NEWEST: usize = 5;
+/// Runs that are longer or shorter than this many times the planned ones have another spread.
+const ALIKE: f64 = 2.0;
+/// More rounds than this are no advice.
+const MOST_ROUNDS: u32 = 1000;
+
+/// What the plan will be able to tell, in words, a line for each workload and number of clients; nothing where nothing is
+/// compared, or throughput does not decide.
+#[must_use]
+pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
+    if plan.content.compare.is_none() || plan.content.measure.load == PlannedLoad::Rate {
+        return Vec::new();
+    }
+    let seen = Seen::read(plan, results);
+    let asked = asked(plan);
+    let (known, unknown): (Vec<_>, Vec<_>) = asked.iter().partition(|asked| seen.of(plan, asked).is_some());
+    let mut lines: Vec<String> =
+        known.into_iter().filter_map(|asked| Some(words(plan, asked, seen.of(plan, asked)?))).collect();
+    if !unknown.is_empty() {
+        let names: Vec<_> = unknown.iter().map(|asked| asked.words()).collect();
+        lines.push(format!(
+            "what it will be able to tell is not known yet for {}: no earlier pairs of this host, workload, length and order in {}",
+            names.join("; "),
+            results.display()
+        ));
+    }
+    lines
+}
+
+/// A workload under a number of clients, as the base arm runs it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Asked {
+    workload: String,
+    clients: u32,
+    /// Whether its arms take turns in slices.
+    sliced: bool,
+}
+
+impl Asked {
+    fn words(&self) -> String {
+        format!("{}, {}", self.workload, crate::words::count(self.clients as usize, "client"))
+    }
+}
+
+fn asked(plan: &Plan) -> BTreeSet<Asked> {
+    let base = plan.content.compare.as_ref().map(|compare| &compare.base);
+    let of_base = |run: &&PlannedRun| !run.beside && run.arm.as_ref() == base;
+    let asked = |run: &PlannedRun| Asked {
+        workload: run.workload.clone(),
+        clients: run.clients,
+        sliced: plan.turns(run).is_some(),
+    };
+    plan.runs.iter().filter(of_base).map(asked).collect()
+}
+
+/// Log ratios of one cell and arm, by what its base arm ran.
+struct Set {
+    experiment: i64,
+    /// Hashes of the scripts' texts, in order.
+    scripts: String,
+    clients: i64,
+    measured_s: f64,
+    /// Whether its arms took turns in slices.
+    sliced: bool,
+    ratios: Vec<f64>,
+}
+
+/// Sets of pairs that are stored, newest experiments first.
+struct Seen(Vec<Set>);
+
+/// The spread of earlier pairs.
+struct Spread {
+    /// Standard deviation of log ratios.
+    deviation: f64,
+    pairs: usize,
+}
+
+impl Seen {
+    fn read(plan: &Plan, results: &Path) -> Self {
+        let rows = Store::open_read_only(results).and_then(|store| store.query(&stored_runs(plan)));
+        // Only words hang on it.
+        Self(rows.map_or_else(|_| Vec::new(), |table| sets(&table.rows)))
+    }
+
+    fn of(&self, plan: &Plan, asked: &Asked) -> Option<Spread> {
+        let workload = plan.content.workloads.get(&asked.workload)?;
+        let scripts = workload.scripts.values().cloned().collect::<BTreeSet<_>>();
+        let scripts = scripts.into_iter().collect::<Vec<_>>().join(",");
+        let planned = plan.content.measure.duration_s;
+        let alike = |set: &&Set| {
+            let longer = set.measured_s / planned;
+            set.scripts == scripts
+                && set.clients == i64::from(asked.clients)
+                && set.sliced == asked.sliced
+                && (1.0 / ALIKE..=ALIKE).contains(&longer)
+                && set.ratios.len() >= LEAST
+        };
+        let sets: Vec<&Set> = self.0.iter().filter(alike).take(NEWEST).collect();
+        let squares: f64 = sets.iter().map(|set| squares(&set.ratios)).sum();
+        let pairs: usize = sets.iter().map(|set| set.ratios.len()).sum();
+        let freedom = pairs.checked_sub(sets.len()).filter(|freedom| *freedom > 0)?;
+        Some(Spread { deviation: (squares / freedom as f64).sqrt(), pairs })
+    }
+}
+
+/// Sum of the squared distances from the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+/// Runs of arms on this host against this server: experiment, cell, round, arm, whether it is the base, throughput,
+/// length, clients, scripts, whether it was cut into slices.
+fn stored_runs(plan: &Plan) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let target = match &plan.content.target {
+        TargetSpec::Managed { .. } => {
+            "e.plan_json ->> '$.content.target.Managed.name' IS NOT NULL".to_owned()
+        }
+        TargetSpec::Url { place, .. } => {
+            format!("e.plan_json ->> '$.content.target.Url.place' = {}", quoted(place))
+        }
+    };
+    format!(
+        "SELECT r.experiment_id, r.cell_id, r.round, r.arm, r.arm = e.base, r.tps, r.measured_s, r.clients,
+                (SELECT group_concat(text_hash, ',') FROM
+                    (SELECT DISTINCT text_hash FROM script s WHERE s.run_id = r.run_id ORDER BY text_hash)),
+                EXISTS (SELECT 1 FROM slice WHERE slice.run_id = r.run_id)
+         FROM run r JOIN experiment e USING (experiment_id) JOIN host h USING (host_id)
+         WHERE r.kind = 'client' AND r.validity <> 'invalid' AND r.set_aside IS NULL AND r.beside = 0 AND r.load = 'closed'
+           AND r.tps > 0 AND r.arm IS NOT NULL AND e.order_scheme <> 'imported' AND h.uuid = {} AND {target}
+         ORDER BY r.experiment_id DESC, r.cell_id, r.round",
+        quoted(&host::describe(None).uuid)
+    )
+}
+
+fn sets(rows: &[Vec<Value>]) -> Vec<Set> {
+    let mut found: Vec<Set> = Vec::new();
+    let same_cell = |a: &[Value], b: &[Value]| a[..2] == b[..2];
+    for cell in rows.chunk_by(|a, b| same_cell(a, b)) {
+        // By the other arm's name: all its rounds.
+        let mut arms: BTreeMap<String, Set> = BTreeMap::new();
+        for round in cell.chunk_by(|a, b| a[2] == b[2]) {
+            let Some(base) = round.iter().find(|run| run[4] == Value::Int(1)) else { continue };
+            for run in round.iter().filter(|run| run[4] != Value::Int(1)) {
+                let (Value::Text(arm), Value::Real(own), Value::Real(of_base)) = (&run[3], &run[5], &base[5])
+                else {
+                    continue;
+                };
+                let set = arms.entry(arm.clone()).or_insert_with(|| Set::of(base));
+                set.ratios.push((own / of_base).ln());
+            }
+        }
+        found.extend(arms.into_values());
+    }
+    found.sort_by_key(|set| std::cmp::Reverse(set.experiment));
+    found
+}
+
+impl Set {
+    /// Without a pair yet, by a run of its base.
+    fn of(base: &[Value]) -> Self {
+        let whole = |at: usize| if let Value::Int(number) = base[at] { number } else { 0 };
+        let measured_s = if let Value::Real(seconds) = base[6] { seconds } else { 0.0 };
+        let scripts = if let Value::Text(scripts) = &base[8] { scripts.clone() } else { String::new() };
+        let (experiment, clients, sliced) = (whole(0), whole(7), whole(9) == 1);
+        Self { experiment, scripts, clients, measured_s, sliced, ratios: Vec::new() }
+    }
+}
+
+fn words(plan: &Plan, asked: &Asked, spread: Spread) -> String {
+    let margin = plan.content.compare.as_ref().map_or(0.03, |compare| compare.margin);
+    let Some(sight) = Sight::of(spread.deviation, plan.rounds, margin) else { return String::new() };
+    let within = format!("within {} %", (margin * 1e5).round() / 1e3);
+    let same = match (sight.sees_same, Sight::pairs_for_same(spread.deviation, margin, MOST_ROUNDS)) {
+        (true, _) => format!("and no difference as \"same {within}\""),
+        (false, Some(rounds)) => format!("but \"same {within}\" takes about {rounds} rounds"),
+        (false, None) => format!("but this host is too unsteady for \"same {within}\""),
+    };
+    format!(
+        "what it will be able to tell of {}: with {}, half-width about {:.1} % (from {} seen here earlier), differences \
+         above about {:.1} % would be decided, {same}",
+        asked.words(),
+        crate::words::count(plan.rounds as usize, "round"),
+        sight.half_width_pct,
+        crate::words::count(spread.pairs, "pair"),
+        sight.differences_pct,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stored run: experiment, cell, round, arm, throughput; of 2.5 s with 4 clients, uncut.
+    fn run(experiment: i64, round: i64, arm: &str, tps: f64) -> Vec<Value> {
+        let is_base = i64::from(arm == "base");
+        let head = [experiment, 1, round].map(Value::Int);
+        let tail = [Value::from(arm), Value::Int(is_base), Value::Real(tps), Value::Real(2.5), Value::Int(4)];
+        head.into_iter().chain(tail).chain([Value::from("ab,cd"), Value::Int(0)]).collect()
+    }
+
+    #[test]
+    fn pairs_are_put_together_by_round_and_arm() {
+        let mut rows = Vec::new();
+        for (round, new) in [(1, 110.0), (2, 121.0), (3, 110.0)] {
+            rows.extend([
+                run(7, round, "base", 100.0),
+                run(7, round, "new", new),
+                run(7, round, "other", 100.0),
+            ]);
+        }
+        // Without its base there is no pair, and two of them tell no spread.
+        rows.extend([run(6, 1, "new", 90.0), run(6, 2, "base", 100.0), run(6, 2, "new", 90.0)]);
+        let found = sets(&rows);
+        let lengths: Vec<_> = found.iter().map(|set| (set.experiment, set.ratios.len())).collect();
+        assert_eq!(lengths, [(7, 3), (7, 3), (6, 1)]);
+        let set = &found[0];
+        assert_eq!((set.scripts.as_str(), set.clients, set.measured_s, set.sliced), ("ab,cd", 4, 2.5, false));
+        assert!((set.ratios[1] - 1.21f64.ln()).abs() < 1e-12 && found[1].ratios == [0.0; 3]);
+        // ln 1.1, ln 1.21, ln 1.1 differ by ln 1.1 once: 2/3 of its square.
+        assert!((squares(&set.ratios) - 1.1f64.ln().powi(2) * 2.0 / 3.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,237 @@
+//! What `bench` itself would run: the base of the comparison.
+
+use std::path::Path;
+
+use lab::bench;
+use lab::target_spec::TargetSpec;
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::Shown;
+use script::Weighted;
+use toml::Value;
+
+use super::kind::Script as OtherScript;
+use super::toml_text::{inline, one_or_many, scalar};
+use super::{BenchArgs, usage};
+use crate::commands::bench::args::{Mode, Script, Target};
+
+/// Where the base runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Server {
+    /// A private server of this name.
+    Managed(String),
+    /// As it was given, a password included, which never leaves this program.
+    Url(String),
+}
+
+impl Server {
+    pub(super) fn of(args: &BenchArgs) -> anyhow::Result<Self> {
+        let Target { dsn, dbname, host, port, username } = &args.target;
+        let dsn = dsn.as_ref().or(dbname.as_ref()).cloned();
+        let dsn = &dsn;
+        match &args.against.managed {
+            Some(_) if [dsn, host, port, username].into_iter().any(Option::is_some) => Err(usage(
+                "--managed is a private server; a database or server is given too",
+                "leave one of them out",
+            )),
+            Some(name) => Ok(Self::Managed(name.clone())),
+            None => Self::by_url(dsn.as_deref(), host.as_deref(), port.as_deref(), username.as_deref()),
+        }
+    }
+
+    /// What was written on the command line, checked.
+    pub(super) fn by_url(
+        dsn: Option<&str>,
+        host: Option<&str>,
+        port: Option<&str>,
+        user: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        match bench::at(dsn, host, port, user)? {
+            TargetSpec::Url { url, .. } => Ok(Self::Url(url)),
+            TargetSpec::Managed { name, .. } => Ok(Self::Managed(name)),
+        }
+    }
+
+    pub(super) fn is_managed(&self) -> bool {
+        matches!(self, Self::Managed(_))
+    }
+
+    /// Its connection string, where it has one.
+    pub(super) fn url(&self) -> Option<&str> {
+        match self {
+            Self::Managed(_) => None,
+            Self::Url(url) => Some(url),
+        }
+    }
+
+    /// Whether both lead to one place, however they are written.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let spec = |server: &Self| server.url().map(|url| TargetSpec::url(url.to_owned(), None, false));
+        spec(self).zip(spec(other)).is_some_and(|(one, other)| one.is_place_of(&other))
+    }
+
+    /// The key of its table and the value.
+    pub(super) fn entry(&self) -> (&'static str, Value) {
+        match self {
+            Self::Managed(name) => ("managed", inline([("name", Value::from(name.as_str()))])),
+            Self::Url(url) => ("url", Value::from(url_without_secrets(url).replace('$', "$$"))),
+        }
+    }
+
+    /// Whether something in its connection string must not be written down.
+    pub(super) fn has_secret(&self) -> bool {
+        self.url().is_some_and(|url| url_without_secrets(url) != url.trim())
+    }
+}
+
+/// The same place, to be logged in at with a passfile or the environment.
+fn url_without_secrets(url: &str) -> String {
+    let shown = Shown::of(url, &Env::process());
+    match shown.dsn {
+        Some(_) if shown.text == url.trim() => url.trim().to_owned(),
+        dsn => dsn.unwrap_or_default(),
+    }
+}
+
+/// A workload of pgbench scripts.
+#[derive(Debug, Clone)]
+pub(super) struct Workload {
+    /// What arms, tables and reports call it.
+    pub(super) name: String,
+    builtin: Vec<String>,
+    files: Vec<String>,
+}
+
+impl Workload {
+    /// What bench runs: tpcb-like, where nothing is said.
+    pub(super) fn of(args: &BenchArgs) -> Self {
+        let scripts = args.scripts.in_order.iter();
+        let builtin = scripts.clone().filter_map(|script| match script {
+            Script::Builtin(name) => Some(canonical(name)),
+            Script::File(_) => None,
+        });
+        let files = scripts.clone().filter_map(|script| match script {
+            Script::File(name) => Some(name.clone()),
+            Script::Builtin(_) => None,
+        });
+        Self::new(builtin.collect(), files.collect())
+    }
+
+    /// The scripts of the other side.
+    pub(super) fn of_other(scripts: &[OtherScript]) -> Self {
+        let (mut builtin, mut files) = (Vec::new(), Vec::new());
+        for script in scripts {
+            match script {
+                OtherScript::Builtin(name) => builtin.push(name.clone()),
+                OtherScript::File(name) => files.push(name.clone()),
+            }
+        }
+        Self::new(builtin, files)
+    }
+
+    fn new(mut builtin: Vec<String>, files: Vec<String>) -> Self {
+        if builtin.is_empty() && files.is_empty() {
+            builtin.push("tpcb-like".to_owned());
+        }
+        let names = builtin.iter().chain(&files).map(|name| stem(name));
+        let name = plain(&names.collect::<Vec<_>>().join(" and "));
+        Self { name, builtin, files }
+    }
+
+    /// Whether it asks pgbench's own tables.
+    pub(super) fn asks_pgbench_tables(&self) -> bool {
+        !self.builtin.is_empty()
+    }
+
+    /// The value of its key `pgbench`; `folder` is what paths are written from.
+    pub(super) fn value(&self, args: &BenchArgs, folder: &Folder) -> anyhow::Result<Value> {
+        let texts = |texts: Vec<String>| one_or_many(texts.into_iter().map(Value::from).collect());
+        let mut entries = Vec::new();
+        if !self.builtin.is_empty() {
+            entries.push(("builtin", texts(self.builtin.clone())));
+        }
+        if !self.files.is_empty() {
+            entries.push(("files", texts(self.files.iter().map(|file| folder.path(file)).collect())));
+        }
+        entries.extend(options(args)?);
+        // With pgbench's tables it is counted.
+        let scale = args.tables.scale.filter(|_| self.builtin.is_empty());
+        entries.extend(scale.map(|scale| ("scale", Value::Integer(scale.into()))));
+        Ok(inline(entries))
+    }
+}
+
+/// Options of a workload that are not as they always are.
+fn options(args: &BenchArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
+    let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), scalar(value))),
+        _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"), "pgdyno bench --help")),
+    });
+    let define: toml::Table = define.collect::<anyhow::Result<_>>()?;
+    let conduct = &args.conduct;
+    let mode = match args.scripts.mode {
+        Mode::Simple => None,
+        Mode::Extended => Some("extended"),
+        Mode::Prepared => Some("prepared"),
+    };
+    let flag = |name, wanted: bool, value: bool| wanted.then_some((name, Value::Boolean(value)));
+    let found = [
+        mode.map(|mode| ("mode", Value::from(mode))),
+        (!define.is_empty()).then_some(("define", Value::Table(define))),
+        (conduct.max_tries != 1).then(|| ("max_tries", Value::Integer(conduct.max_tries.into()))),
+        flag("reconnect", conduct.connect, true),
+        flag("reconnect_lost", conduct.reconnect, true),
+        flag("vacuum", conduct.no_vacuum, false),
+        flag("may_be_empty", conduct.may_be_empty, true),
+        args.pace.latency_limit.map(|limit| ("latency_limit_ms", Value::Float(limit))),
+    ];
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Where the experiment file stands, or would.
+#[derive(Debug)]
+pub(super) struct Folder {
+    /// Whether it is the folder that the user is in.
+    here: bool,
+}
+
+impl Folder {
+    /// That of a file, or the present one.
+    pub(super) fn of(file: Option<&Path>) -> Self {
+        let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+        let same = |folder: &Path| {
+            let [one, other] = [folder, Path::new(".")].map(std::fs::canonicalize);
+            one.ok().is_some_and(|one| other.is_ok_and(|other| one == other))
+        };
+        Self { here: folder.is_none_or(same) }
+    }
+
+    /// A path that the user wrote, as the file has it.
+    pub(super) fn path(&self, written: &str) -> String {
+        match (self.here, std::path::absolute(written)) {
+            (false, Ok(absolute)) => absolute.to_string_lossy().into_owned(),
+            _ => written.to_owned(),
+        }
+    }
+}
+
+/// A built-in script by its whole name, whatever prefix was given.
+fn canonical(written: &str) -> String {
+    let Ok(Weighted { name, .. }) = Weighted::parse(written) else { return written.to_owned() };
+    match script::Builtin::find(&name) {
+        Ok(found) => written.replacen(&name, found.name, 1),
+        Err(_) => written.to_owned(),
+    }
+}
+
+/// A script's name without folder, ending and weight.
+fn stem(written: &str) -> String {
+    let name = Weighted::parse(written).map_or_else(|_| written.to_owned(), |weighted| weighted.name);
+    Path::new(&name).file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// A name with nothing in it that needs more than quotes: letters, digits, spaces, `_` and `-`.
+pub(super) fn plain(name: &str) -> String {
+    let fits = |c: char| if c.is_alphanumeric() || "_- ".contains(c) { c } else { '-' };
+    let plain: String = name.trim().chars().map(fits).take(60).collect();
+    plain.trim().to_owned()
+}

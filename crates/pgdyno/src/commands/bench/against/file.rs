@@ -1,0 +1,339 @@
+//! From the command line to the experiment file that does it.
+
+use target::managed::{Choice, FindError, Installation};
+use toml::Value;
+
+use super::base::{Folder, Server, Workload, plain};
+use super::kind::Change;
+use super::toml_text::{TomlText, inline, scalar, seconds};
+use super::{BenchArgs, usage};
+use crate::exit::{Failure, MISSING};
+use crate::secrets::is_telling_text;
+
+/// A minute of measuring: 12 rounds of 5 s, shared by the two sides.
+const ROUNDS: u32 = 12;
+const ROUND_S: f64 = 5.0;
+/// Enough for plans to be chosen for good and memory to fill again after a switch, seconds.
+const WARMUP_S: f64 = 0.5;
+/// Behind this the name of an arm or what is done to it is cut in the question.
+const LONGEST: usize = 100;
+
+/// An experiment file that was made of arguments.
+#[derive(Debug)]
+pub(super) struct Written {
+    /// What it is called where it has no file.
+    pub(super) name: String,
+    pub(super) text: String,
+    /// Connection strings as they were given: their passwords stand nowhere else.
+    pub(super) logins: Vec<String>,
+    /// Whether there are passwords in them.
+    pub(super) left_out: bool,
+}
+
+/// The arms of a comparison.
+struct Sides {
+    /// The factor that is compared.
+    factor: &'static str,
+    base: Value,
+    /// Its levels, where they are no tables of their own.
+    levels: Vec<Value>,
+    /// What the base and the other side are called in the question.
+    called: [String; 2],
+    /// What else the other side is called, for a file of its own.
+    short: String,
+}
+
+/// The file that compares what `bench` would run with the same thing changed.
+///
+/// # Errors
+/// What cannot be meant, with what to write.
+pub(super) fn written(args: &BenchArgs, change: &Change, folder: &Folder) -> anyhow::Result<Written> {
+    let own = &args.against;
+    let server = Server::of(args)?;
+    let base = Workload::of(args);
+    let other_server = other_server(change, &server)?;
+    can_be_changed(args, change, &server)?;
+    let mut tables = TomlText::default();
+    let sides = match change {
+        Change::Settings(settings) => of_settings(settings, &base, &mut tables),
+        Change::Scripts(scripts) => {
+            of_scripts(args, &Workload::of_other(scripts), &base, folder, &mut tables)?
+        }
+        Change::Url(_) => of_servers(&base),
+        Change::Version { base: first, new } => of_versions(first.as_deref(), new, &base, &mut tables)?,
+        Change::Sql(sql) => of_sql(sql, own.undo.as_deref(), &base, &mut tables),
+    };
+    let mut text = TomlText::default();
+    text.comment(super::SAVED_BY);
+    text.entry("question", question(&sides));
+    if let Some(seed) = args.conduct.random_seed.as_deref() {
+        let seed = super::super::seed(Some(seed))?;
+        text.entry(
+            "seed",
+            i64::try_from(seed).map_err(|_| usage("--random-seed must be below 2^63 here", ""))?,
+        );
+    }
+    match &other_server {
+        None => target(&mut text, "target", &server, own.change_server),
+        Some(other) => {
+            text.table(&["server", "base"]);
+            entry_of(&mut text, &server);
+            text.table(&["server", "other"]);
+            entry_of(&mut text, other);
+        }
+    }
+    if server.is_managed() {
+        prepare(args, &base, change, folder, &mut text);
+    }
+    text.table(&["workload", &base.name]);
+    text.entry("pgbench", base.value(args, folder)?);
+    text.table(&["factors"]);
+    text.entry("clients", Value::Integer(args.load.client.into()));
+    if !sides.levels.is_empty() {
+        text.entry(sides.factor, sides.levels.clone());
+    }
+    text.table(&["compare"]);
+    text.entry("factor", sides.factor);
+    text.entry("base", sides.base.clone());
+    if let Some(margin) = own.margin {
+        text.entry("margin", format!("{margin}%"));
+    }
+    let mut text = text.into_text() + &tables.into_text();
+    text.push_str(&measure(args));
+    let servers = [Some(&server), other_server.as_ref()];
+    Ok(Written {
+        name: plain(&format!("{}-{}", base.name, sides.short)).replace(' ', "-"),
+        text,
+        logins: servers.iter().flatten().filter_map(|server| server.url().map(str::to_owned)).collect(),
+        left_out: servers.iter().flatten().any(|server| server.has_secret()),
+    })
+}
+
+fn target(text: &mut TomlText, table: &str, server: &Server, change_server: bool) {
+    text.table(&[table]);
+    entry_of(text, server);
+    if change_server {
+        text.entry("change_server", true);
+    }
+}
+
+fn entry_of(text: &mut TomlText, server: &Server) {
+    let (key, value) = server.entry();
+    if value.as_str() == Some("") {
+        text.comment("as the environment says: PGHOST, PGDATABASE and the like");
+    }
+    if server.has_secret() {
+        text.comment("whoever logs in: ~/.pgpass or PGPASSWORD");
+    }
+    text.entry(key, value);
+}
+
+/// The server of the other side, where it has one of its own.
+fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>> {
+    let Change::Url(url) = change else { return Ok(None) };
+    if base.is_managed() {
+        let hint = "name the base by URL too: pgdyno bench --against 'url: …' DBNAME|URI";
+        return Err(usage("--managed: what stands on a private server is not on the other one", hint));
+    }
+    let wrong =
+        |error: anyhow::Error| usage(&format!("--against 'url: …': {error}"), "anything that psql takes");
+    let other = Server::by_url(Some(url), None, None, None).map_err(wrong)?;
+    match base.is_same(&other) {
+        true => Err(usage("url: both sides are the same server", "name the other one")),
+        false => Ok(Some(other)),
+    }
+}
+
+/// Whether the server of the base may be changed so.
+fn can_be_changed(args: &BenchArgs, change: &Change, server: &Server) -> anyhow::Result<()> {
+    let own = &args.against;
+    let is_sql = matches!(change, Change::Sql(_));
+    if own.undo.is_some() && !is_sql {
+        return Err(usage("--undo undoes 'sql: …', and nothing else", ""));
+    }
+    if own.change_server && (server.is_managed() || !is_sql && !matches!(change, Change::Settings(_))) {
+        let what = "--change-server is for settings and SQL on a server that is not pgdyno's";
+        return Err(usage(what, "leave it out"));
+    }
+    match change {
+        Change::Version { .. } if !server.is_managed() => {
+            let hint =
+                "pgdyno bench --managed … --against 'version: …'; for two servers of your own: 'url: …'";
+            Err(usage("version: needs a private server, which pgdyno makes of each version", hint))
+        }
+        Change::Sql(_) if !server.is_managed() => {
+            let lacks = [
+                (own.undo.is_none(), "--undo 'SQL that undoes it'"),
+                (!own.change_server, "--change-server"),
+            ];
+            let lacks: Vec<&str> = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, what)| *what).collect();
+            match lacks.is_empty() {
+                true => Ok(()),
+                false => {
+                    let what = "sql: changes a server that is not pgdyno's";
+                    let hint = format!("{}; or --managed, where nothing need be undone", lacks.join(" and "));
+                    Err(usage(what, &hint))
+                }
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_settings(settings: &[(String, String)], base: &Workload, tables: &mut TomlText) -> Sides {
+    // What may be secret stands in the file alone, which hides it.
+    let value = |value: &str| if is_telling_text(value) { "set".to_owned() } else { value.to_owned() };
+    let each = settings.iter().map(|(name, of)| format!("{name} {}", value(of)));
+    let name = plain(&each.collect::<Vec<_>>().join(" and "));
+    tables.table(&["settings", "base"]);
+    tables.table(&["settings", &name]);
+    for (name, value) in settings {
+        tables.entry(name, scalar(value));
+    }
+    let each = settings.iter().map(|(name, of)| format!("{name} = {}", value(of)));
+    let other = format!("{} with {}", base.name, each.collect::<Vec<_>>().join(", "));
+    let called = ["without".to_owned(), other];
+    Sides { factor: "settings", base: "base".into(), levels: Vec::new(), called, short: name }
+}
+
+fn of_scripts(
+    args: &BenchArgs,
+    other: &Workload,
+    base: &Workload,
+    folder: &Folder,
+    tables: &mut TomlText,
+) -> anyhow::Result<Sides> {
+    let name = if other.name == base.name { format!("{} new", other.name) } else { other.name.clone() };
+    tables.table(&["workload", &name]);
+    tables.entry("pgbench", other.value(args, folder)?);
+    let called = [base.name.clone(), name.clone()];
+    let levels = called.iter().map(|name| Value::from(name.as_str())).collect();
+    let short = format!("against-{name}");
+    Ok(Sides { factor: "workload", base: base.name.as_str().into(), levels, called, short })
+}
+
+fn of_servers(base: &Workload) -> Sides {
+    let called = ["on the base server".to_owned(), format!("{} on the other server", base.name)];
+    let short = "other-server".to_owned();
+    Sides { factor: "server", base: "base".into(), levels: Vec::new(), called, short }
+}
+
+/// Versions by their numbers, builds by tables of their own.
+fn of_versions(
+    first: Option<&str>,
+    new: &str,
+    workload: &Workload,
+    tables: &mut TomlText,
+) -> anyhow::Result<Sides> {
+    let base = match first {
+        Some(first) => first.to_owned(),
+        None => newest()?.to_string(),
+    };
+    if base == new {
+        let installed: Vec<String> =
+            Installation::all().iter().map(|found| found.major.to_string()).collect();
+        let what = format!("both sides are PostgreSQL {base}, which is the newest here");
+        let hint = format!("name the base first: 'version: 17, 18'; installed: {}", installed.join(", "));
+        return Err(usage(&what, &hint));
+    }
+    let mut name = |level: &str, build: &str| {
+        if level.parse::<u32>().is_ok() {
+            return level.to_owned();
+        }
+        let bin =
+            std::path::absolute(level).map_or_else(|_| level.to_owned(), |bin| bin.display().to_string());
+        tables.table(&["version", build]);
+        tables.entry("bin", bin.replace('$', "$$"));
+        build.to_owned()
+    };
+    let [base, new] = [name(&base, "base-build"), name(new, "build")];
+    let called = [format!("on {base}"), format!("{} on PostgreSQL {new}", workload.name)];
+    let levels = [&base, &new].map(|level| scalar(level)).to_vec();
+    let short = format!("version-{base}-{new}");
+    Ok(Sides { factor: "version", base: scalar(&base), levels, called, short })
+}
+
+fn newest() -> anyhow::Result<u32> {
+    let found = Installation::find(&Choice { version: None, pg_bin: None });
+    let missing = |error: FindError| Failure::with_code(MISSING, error.to_string(), None);
+    Ok(found.map_err(missing)?.major)
+}
+
+fn of_sql(sql: &str, undo: Option<&str>, base: &Workload, tables: &mut TomlText) -> Sides {
+    tables.table(&["change", "sql", "before"]);
+    tables.table(&["change", "sql", "after"]);
+    tables.entry("do", sql);
+    if let Some(undo) = undo {
+        tables.entry("undo", undo);
+    }
+    let done = if is_telling_text(sql) { "the SQL" } else { sql };
+    let called = ["before".to_owned(), format!("{} after: {done}", base.name)];
+    let short = "after-sql".to_owned();
+    Sides { factor: "sql", base: "before".into(), levels: Vec::new(), called, short }
+}
+
+fn question(sides: &Sides) -> String {
+    let [base, other] = sides.called.each_ref().map(|called| match called.chars().count() > LONGEST {
+        true => called.chars().take(LONGEST).chain(['…']).collect(),
+        false => called.split_whitespace().collect::<Vec<_>>().join(" "),
+    });
+    format!("Is {other} faster than {base}?")
+}
+
+/// pgbench's tables where its scripts ask them, and what else is put on a private server.
+fn prepare(args: &BenchArgs, base: &Workload, change: &Change, folder: &Folder, text: &mut TomlText) {
+    let other =
+        matches!(change, Change::Scripts(scripts) if Workload::of_other(scripts).asks_pgbench_tables());
+    let makes_tables = base.asks_pgbench_tables() || other || args.tables.scale.is_some();
+    if !makes_tables && args.against.prepare.is_empty() {
+        return;
+    }
+    text.table(&["prepare"]);
+    if makes_tables {
+        let of_tables = &args.tables;
+        let mut entries = vec![("scale", Value::Integer(of_tables.scale.unwrap_or(1).into()))];
+        if of_tables.init_steps != "dtgvp" {
+            entries.push(("steps", of_tables.init_steps.as_str().into()));
+        }
+        if of_tables.fillfactor != 100 {
+            entries.push(("fillfactor", Value::Integer(of_tables.fillfactor.into())));
+        }
+        if of_tables.unlogged_tables {
+            entries.push(("unlogged", Value::Boolean(true)));
+        }
+        text.entry("pgbench", inline(entries));
+    }
+    let files =
+        args.against.prepare.iter().map(|file| folder.path(&file.to_string_lossy()).replace('$', "$$"));
+    let files: Vec<Value> = files.map(Value::from).collect();
+    if !files.is_empty() {
+        text.entry("sql", Value::Array(files));
+    }
+}
+
+/// How each round is measured: the two sides share its length.
+fn measure(args: &BenchArgs) -> String {
+    let mut text = TomlText::default();
+    if args.pace.rate.is_some() || args.pace.latency_limit.is_some() {
+        text.table(&["load"]);
+        if let Some(rate) = args.pace.rate {
+            text.entry("rate", rate);
+        }
+        if let Some(limit) = args.pace.latency_limit {
+            text.entry("promise", format!("{limit}ms"));
+        }
+    }
+    text.table(&["measure"]);
+    let warmup = if args.load.warmup > 0.0 { args.load.warmup } else { WARMUP_S };
+    let round = args.load.time.map_or(ROUND_S, |seconds| seconds as f64);
+    text.entry("warmup", seconds(warmup));
+    text.entry("duration", seconds(round / 2.0));
+    text.entry("rounds", Value::Integer(args.against.rounds.unwrap_or(ROUNDS).into()));
+    if let Some(slices) = &args.against.slices {
+        text.entry("slices", scalar(slices));
+    }
+    if args.load.jobs != 1 {
+        text.entry("threads", Value::Integer(args.load.jobs.into()));
+    }
+    text.into_text()
+}

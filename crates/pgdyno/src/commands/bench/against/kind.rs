@@ -1,0 +1,263 @@
+//! What is changed on the other side: `KIND: WHAT`, as it is written.
+
+use std::path::Path;
+
+use protocol::nearest;
+use script::Weighted;
+
+/// The kinds, as they are written.
+const KINDS: [&str; 5] = ["settings", "script", "url", "version", "sql"];
+
+/// What the other side is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Settings by name, in the order they were given.
+    Settings(Vec<(String, String)>),
+    /// Scripts in place of the base's: files and built-in ones, each with its weight after `@` if it was given.
+    Scripts(Vec<Script>),
+    /// Another server.
+    Url(String),
+    /// Another PostgreSQL; of two the first is the base.
+    Version { base: Option<String>, new: String },
+    /// SQL that is run on the other side's server before it is measured.
+    Sql(String),
+}
+
+/// One script of the other side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Script {
+    File(String),
+    Builtin(String),
+}
+
+impl Change {
+    /// Reads `settings: jit=off`.
+    ///
+    /// # Errors
+    /// What is wrong with it; advice follows on a line of its own.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let kinds = || format!("kinds: {}", KINDS.join(", "));
+        let Some((kind, what)) = text.split_once(':') else {
+            return Err(format!("--against must be KIND: WHAT\n{}", kinds()));
+        };
+        let (kind, what) = (kind.trim(), what.trim());
+        if !KINDS.contains(&kind) {
+            let plain = kind.len() <= 20 && kind.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let named = if plain { format!("kind {kind:?}") } else { "such kind".to_owned() };
+            let advice = nearest(kind, KINDS).map_or_else(kinds, |near| format!("did you mean '{near}: …'?"));
+            return Err(format!("--against: there is no {named}\n{advice}"));
+        }
+        if what.is_empty() {
+            return Err(format!("--against '{kind}:' says nothing\nwrite {}", example(kind)));
+        }
+        let wrong = |why: String| format!("--against '{kind}: …': {why}");
+        match kind {
+            "settings" => settings(what).map(Self::Settings).map_err(wrong),
+            "script" => scripts(what).map(Self::Scripts).map_err(wrong),
+            "url" => Ok(Self::Url(what.to_owned())),
+            "version" => version(what).map_err(wrong),
+            _ => Ok(Self::Sql(what.to_owned())),
+        }
+    }
+}
+
+/// What was written, unless it may be a connection string in the wrong place.
+fn shown(written: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./ ".contains(c);
+    if written.len() <= 80 && written.chars().all(plain) {
+        written.to_owned()
+    } else {
+        "(not shown)".to_owned()
+    }
+}
+
+fn example(kind: &str) -> &'static str {
+    match kind {
+        "settings" => "'settings: jit=off, work_mem=64MB'",
+        "script" => "'script: new.sql'",
+        "url" => "'url: postgres://me@db2.example/shop'",
+        "version" => "'version: 18'",
+        _ => "'sql: create index on t (x)'",
+    }
+}
+
+/// `jit=off, search_path='a, b'; work_mem=64MB`.
+fn settings(what: &str) -> Result<Vec<(String, String)>, String> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for part in parts(what)? {
+        let example = "write name=value, several separated by commas";
+        let (name, value) =
+            part.split_once('=').ok_or_else(|| format!("{} is no setting\n{example}", shown(part)))?;
+        let (name, value) = (name.trim(), unquoted(value.trim()));
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!("{} is no name of a setting\n{example}", shown(name)));
+        }
+        let value = value.ok_or_else(|| format!("{name} has no value\n{example}; an empty one is ''"))?;
+        if value.contains(char::is_whitespace) && !part.trim_end().ends_with(['\'', '"']) {
+            return Err(format!("{name}: a value with spaces stands in quotes\n{example}"));
+        }
+        if found.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            return Err(format!("{name} is given twice"));
+        }
+        found.push((name.to_ascii_lowercase(), value));
+    }
+    Ok(found)
+}
+
+/// The text between commas or semicolons that stand in no quotes.
+fn parts(what: &str) -> Result<Vec<&str>, String> {
+    let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
+    for (at, c) in what.char_indices() {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, ',' | ';') => {
+                parts.push(&what[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if quote.is_some() {
+        return Err("a quote is not closed".to_owned());
+    }
+    parts.push(&what[start..]);
+    Ok(parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect())
+}
+
+/// A value without its quotes, which are doubled inside; `None` where there is nothing.
+fn unquoted(value: &str) -> Option<String> {
+    for quote in ['\'', '"'] {
+        let inside = value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
+        if let Some(inside) = inside {
+            return Some(inside.replace(&format!("{quote}{quote}"), &quote.to_string()));
+        }
+    }
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// `a.sql@2, b.sql`: a file if there is one of that name, else a built-in script.
+fn scripts(what: &str) -> Result<Vec<Script>, String> {
+    parts(what)?.into_iter().map(script).collect()
+}
+
+fn script(written: &str) -> Result<Script, String> {
+    let written = unquoted(written).unwrap_or_default();
+    let weighted =
+        Weighted::parse(&written).map_err(|_| format!("{} has no weight after its @", shown(&written)))?;
+    if Path::new(&weighted.name).is_file() {
+        return Ok(Script::File(written));
+    }
+    let known: Vec<_> = script::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    if known.contains(&weighted.name.as_str()) {
+        return Ok(Script::Builtin(written));
+    }
+    let near = nearest(&weighted.name, known.iter().copied());
+    let advice = near.map_or_else(
+        || format!("a file, or one of {}", known.join(", ")),
+        |near| format!("did you mean the built-in script {near}?"),
+    );
+    Err(format!("there is no file {}\n{advice}", shown(&weighted.name)))
+}
+
+/// `18`, `17, 18`, or a folder with PostgreSQL's programs.
+fn version(what: &str) -> Result<Change, String> {
+    let levels = parts(what)?;
+    let level = |level: &str| {
+        let folder = || Path::new(level).join("initdb").is_file();
+        match level.parse::<u32>() {
+            Ok(9..=99) => Ok(level.to_owned()),
+            _ if folder() => Ok(level.to_owned()),
+            _ => Err(format!(
+                "{} is no version\nwrite a major version such as 18, or the folder of a build's programs",
+                shown(level)
+            )),
+        }
+    };
+    match levels[..] {
+        [new] => Ok(Change::Version { base: None, new: level(new)? }),
+        [base, new] => Ok(Change::Version { base: Some(level(base)?), new: level(new)? }),
+        _ => Err("a comparison has two sides\nwrite 'version: 18', or 'version: 17, 18' with the base first"
+            .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_with_their_quotes() {
+        for (what, wanted) in [
+            ("jit=off", &[("jit", "off")][..]),
+            (" jit = off , work_mem=64MB ", &[("jit", "off"), ("work_mem", "64MB")]),
+            ("jit=off; work_mem='64 MB';", &[("jit", "off"), ("work_mem", "64 MB")]),
+            ("search_path='a, b;c', jit=on", &[("search_path", "a, b;c"), ("jit", "on")]),
+            ("search_path=\"it's\"", &[("search_path", "it's")]),
+            ("x.y='it''s'", &[("x.y", "it's")]),
+            ("x.y=''", &[("x.y", "")]),
+            ("x.y=a=b", &[("x.y", "a=b")]),
+            ("JIT=off", &[("jit", "off")]),
+        ] {
+            let wanted = wanted.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            assert_eq!(Change::parse(&format!("settings: {what}")), Ok(Change::Settings(wanted.collect())));
+        }
+        for (what, wanted) in [
+            ("jit", "is no setting"),
+            ("jit=", "has no value"),
+            ("=off", "is no name"),
+            ("jit=off, JIT=on", "given twice"),
+            ("jit='off", "not closed"),
+            ("jit=off work_mem=64MB", "stands in quotes"),
+        ] {
+            let why = Change::parse(&format!("settings: {what}")).unwrap_err();
+            assert!(why.contains(wanted), "{what}: {why}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_told_with_what_can() {
+        for (written, wanted) in [
+            ("jit=off", "must be KIND: WHAT"),
+            ("", "kinds: settings, script, url, version, sql"),
+            ("setings: jit=off", "did you mean 'settings: …'?"),
+            ("postgres://me:geheim@h/db", "there is no kind \"postgres\""),
+            ("host=h password=geheim x:y", "there is no such kind"),
+            ("settings:", "says nothing\nwrite 'settings: jit=off"),
+            ("sql:   ", "'sql: create index"),
+            ("version: new", "is no version"),
+            ("version: 8", "is no version"),
+            ("version: 15, 17, 18", "two sides"),
+            ("script: /nowhere/x.sql", "there is no file /nowhere/x.sql"),
+            ("script: select-onli", "did you mean the built-in script select-only?"),
+        ] {
+            let why = Change::parse(written).unwrap_err();
+            assert!(why.contains(wanted) && !why.contains("geheim"), "{written}: {why}");
+        }
+    }
+
+    #[test]
+    fn the_other_kinds() {
+        let here = std::env::current_exe().unwrap().display().to_string();
+        for (written, wanted) in [
+            ("url: postgres://h/x", Change::Url("postgres://h/x".into())),
+            ("version: 18", Change::Version { base: None, new: "18".into() }),
+            ("version: 17, 18", Change::Version { base: Some("17".into()), new: "18".into() }),
+            (
+                "sql: create index on t (a, b); analyze",
+                Change::Sql("create index on t (a, b); analyze".into()),
+            ),
+            ("script: select-only@3", Change::Scripts(vec![Script::Builtin("select-only@3".into())])),
+            (
+                &format!("script: '{here}@2', simple-update"),
+                Change::Scripts(vec![
+                    Script::File(format!("{here}@2")),
+                    Script::Builtin("simple-update".into()),
+                ]),
+            ),
+        ] {
+            assert_eq!(Change::parse(written).as_ref(), Ok(&wanted), "{written}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `pgdyno bench … --against 'KIND: WHAT'`: what `bench` would run compared with the same thing changed. The arguments
+//! become an experiment file; what is run is the plan of that file, whether it is saved or not.
+
+mod args;
+mod base;
+mod file;
+mod kind;
+#[cfg(test)]
+mod tests;
+mod toml_text;
+
+use std::path::{Path, PathBuf};
+
+use lab::LabError;
+use lab::experiment::ExperimentFile;
+
+pub(crate) use self::args::AgainstArgs;
+use self::base::Folder;
+use self::file::Written;
+use self::kind::Change;
+use super::{BenchArgs, source};
+use crate::commands::run::How;
+use crate::exit::{Failure, INPUT_OUTPUT, Outcome, USAGE};
+use crate::print::{talk, warning};
+use crate::secrets::is_telling_text;
+
+/// First line of what is saved: such a file may be written anew.
+const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";
+
+/// What messages call the file that stands nowhere.
+const NOWHERE: &str = "--against";
+
+pub(super) fn run(args: &BenchArgs) -> Outcome {
+    let own = &args.against;
+    let [change] = &own.against[..] else {
+        let hint = "one now and the other later; or --save FILE, and give the file further levels";
+        return Err(usage("--against stands once: a comparison has two sides", hint));
+    };
+    has_only_what_can_be_compared(args)?;
+    let change = Change::parse(change).map_err(|why| {
+        let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
+        usage(why, hint)
+    })?;
+    for script in &args.scripts.in_order {
+        source(script)?;
+    }
+    let how = How {
+        name: NOWHERE.to_owned(),
+        dry_run: own.dry_run,
+        again: own.again,
+        same: own.same,
+        rounds: None,
+        report: own.report.as_deref(),
+        pg_bin: None,
+        output: &args.output,
+    };
+    how.can_report()?;
+    if own.save.is_some() && has_secret_beside_servers(args, &change) {
+        let hint = "leave --save out; what is run then keeps no such text";
+        return Err(usage(
+            "settings, SQL or variables given here may hold a password, which no file is to hold",
+            hint,
+        ));
+    }
+    let written = file::written(args, &change, &Folder::of(own.save.as_deref()))?;
+    let file = read(&written, own.save.as_deref())?;
+    if let Some(path) = &own.save {
+        save(&written, path)?;
+        talk(&format!("experiment: {} (pgdyno run does the same with it)", path.display()));
+    }
+    if written.left_out {
+        warning(
+            "the password that was given is used now and kept nowhere: give it by ~/.pgpass or PGPASSWORD, and the same \
+             command and its file can do without it",
+        );
+    }
+    how.carry_out(&file).map_err(in_words_of_bench)
+}
+
+/// Options of `bench` that mean nothing where two sides are compared.
+fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
+    let refused = [
+        (args.tables.initialize, "-i", "--managed makes pgbench's tables by itself, at scale -s"),
+        (args.load.transactions.is_some(), "-t", "rounds have a length: -T SECONDS, shared by both sides"),
+        (args.conduct.report_per_command, "-r", "without --against it tells the latency of each statement"),
+        (args.conduct.driver != Default::default(), "--driver", "leave it out: both sides have the same"),
+    ];
+    if let Some(odd) = args.against.rounds.filter(|rounds| rounds % 2 == 1) {
+        let what = format!(
+            "--rounds {odd}: an odd number cannot be balanced, the base goes first in every other round"
+        );
+        return Err(usage(&what, &format!("--rounds {}", odd + 1)));
+    }
+    match refused.into_iter().find(|(given, ..)| *given) {
+        Some((_, option, hint)) => Err(usage(&format!("{option} cannot be had with --against"), hint)),
+        None => Ok(()),
+    }
+}
+
+/// Whether something that the file has as it is may hold a password; connection strings are written without theirs.
+fn has_secret_beside_servers(args: &BenchArgs, change: &Change) -> bool {
+    let changed = match change {
+        Change::Settings(settings) => settings.iter().map(|(_, value)| value.as_str()).collect(),
+        Change::Sql(sql) => vec![sql.as_str()],
+        _ => Vec::new(),
+    };
+    let given = args.against.undo.iter().chain(&args.scripts.define).map(String::as_str);
+    changed.into_iter().chain(given).any(is_telling_text)
+}
+
+/// Reads what was written, as `pgdyno run` would.
+fn read(written: &Written, saved: Option<&Path>) -> anyhow::Result<ExperimentFile> {
+    let path = saved.map_or_else(|| PathBuf::from(NOWHERE), Path::to_owned);
+    let read = ExperimentFile::of_text(&path, &written.text)
+        .map_err(|problems| in_words_of_bench(LabError::from(problems).into()));
+    let mut file = read?;
+    if saved.is_none() {
+        file.call(&written.name);
+    }
+    file.log_in_by(&written.logins);
+    Ok(file)
+}
+
+/// Writes it, readable by its owner only; what somebody else wrote stays.
+fn save(written: &Written, path: &Path) -> anyhow::Result<()> {
+    let failed = |error: std::io::Error| {
+        Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) if !text.contains(SAVED_BY) => {
+            let what = format!("{} is there already, and was not made by --save", path.display());
+            return Err(usage(&what, "name another file, or remove it"));
+        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    std::fs::write(path, &written.text).map_err(failed)
+}
+
+/// What stands in a file elsewhere is an option here.
+fn in_words_of_bench(error: anyhow::Error) -> anyhow::Error {
+    let own = |text: &str| {
+        text.replace("write change_server = true into [target]", "give --change-server").replace(
+            "use a managed target, or set it there by hand for all arms",
+            "use --managed, or set it there by hand",
+        )
+    };
+    match error.downcast::<LabError>() {
+        Ok(LabError::File(mut problems)) => {
+            for problem in &mut problems.problems {
+                problem.hint = problem.hint.as_deref().map(own);
+            }
+            LabError::File(problems).into()
+        }
+        Ok(LabError::Failed { class, what, hint, source }) => {
+            // What it came from says the same in the words of a file.
+            let source = source.filter(|_| own(&what) == what);
+            LabError::Failed { class, what: own(&what), hint: own(&hint), source }.into()
+        }
+        Ok(other) => other.into(),
+        Err(other) => other,
+    }
+}
+
+fn usage(what: &str, hint: &str) -> anyhow::Error {
+    Failure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
+}

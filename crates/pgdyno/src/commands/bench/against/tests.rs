@@ -1,0 +1,236 @@
+//! Arguments, and the experiment files that they become.
+
+use std::path::Path;
+
+use lab::experiment::ExperimentFile;
+use lab::plan::Plan;
+use target::settings::Machine;
+
+use super::base::Folder;
+use super::file::{Written, written};
+use super::kind::Change;
+use super::{BenchArgs, has_only_what_can_be_compared, has_secret_beside_servers};
+use crate::commands::{Command, parse_from};
+
+const HERE: Machine = Machine { memory_bytes: 8 << 30, cores: 2 };
+
+fn args(line: &str) -> BenchArgs {
+    let words = line.split('|').flat_map(|part| match part.starts_with(' ') {
+        // What stands between bars is one word.
+        true => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+        false => vec![part.to_owned()],
+    });
+    let words = ["pgdyno", "bench"].into_iter().map(str::to_owned).chain(words);
+    match parse_from(words.map(Into::into)).unwrap_or_else(|error| panic!("{line}: {error}")).command {
+        Command::Bench(args) => *args,
+        _ => panic!("bench"),
+    }
+}
+
+fn made(line: &str) -> Result<Written, String> {
+    let args = args(line);
+    has_only_what_can_be_compared(&args).map_err(|error| error.to_string())?;
+    let change = Change::parse(&args.against.against[0])?;
+    written(&args, &change, &Folder::of(args.against.save.as_deref())).map_err(|error| error.to_string())
+}
+
+fn file(text: &str) -> ExperimentFile {
+    let file = ExperimentFile::of_text(Path::new("x.toml"), text);
+    file.unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+}
+
+fn plan(text: &str) -> Plan {
+    Plan::expand(&file(text), HERE).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// A line, and what its file must say.
+struct Case {
+    line: &'static str,
+    says: &'static [&'static str],
+    /// Compared, base first.
+    arms: [&'static str; 2],
+}
+
+#[test]
+fn every_kind_becomes_a_file_that_can_be_read() {
+    let cases = [
+        Case {
+            line: " -S -c 4 -j 2 -M prepared shop --against |settings: jit=off",
+            says: &[
+                "url = \"shop\"\n",
+                "[workload.select-only]\npgbench = { builtin = \"select-only\", mode = \"prepared\" }\n",
+                "clients = 4\n",
+                "[settings.base]\n",
+                "[settings.\"jit off\"]\njit = \"off\"\n",
+                "warmup = \"500ms\"\nduration = \"2.5s\"\nrounds = 12\nthreads = 2\n",
+            ],
+            arms: ["base", "jit off"],
+        },
+        Case {
+            line: " -T 60 --warmup 2 --rounds 24 --margin 1.5 --slices 200ms -R 100 -L 20 -n --against |settings: work_mem='64 MB', jit=1",
+            says: &[
+                "url = \"\"\n",
+                "vacuum = false",
+                "builtin = \"tpcb-like\"",
+                "[load]\nrate = 100.0\npromise = \"20ms\"\n",
+                "work_mem = \"64 MB\"\njit = 1\n",
+                "margin = \"1.5%\"",
+                "warmup = \"2s\"\nduration = \"30s\"\nrounds = 24\nslices = \"200ms\"\n",
+            ],
+            arms: ["base", "work_mem 64 MB and jit 1"],
+        },
+        Case {
+            line: " -h db1 -U me -S shop --against |url: postgres://me@db2/shop",
+            says: &[
+                "[server.base]\nurl = \"host='db1' user='me' dbname='shop'\"\n",
+                "[server.other]\nurl = \"postgres://me@db2/shop\"\n",
+                "factor = \"server\"\n",
+            ],
+            arms: ["base", "other"],
+        },
+        Case {
+            line: " -b tpcb -s 10 --managed --against |script: simple-update, select-only@3",
+            says: &[
+                "managed = { name = \"default\" }\n",
+                "pgbench = { scale = 10 }\n",
+                "[workload.tpcb-like]\npgbench = { builtin = \"tpcb-like\" }\n",
+                "[workload.\"simple-update and select-only\"]\npgbench = { builtin = [\"simple-update\", \"select-only@3\"] }\n",
+            ],
+            arms: ["tpcb-like", "simple-update and select-only"],
+        },
+        Case {
+            line: " -S --managed=mine -F 90 --against |version: 15, 18",
+            says: &[
+                "managed = { name = \"mine\" }\n",
+                "pgbench = { fillfactor = 90, scale = 1 }\n",
+                "version = [15, 18]\n",
+                "base = 15\n",
+            ],
+            arms: ["15", "18"],
+        },
+        Case {
+            line: " -N --managed --against |sql: create index on t (\"a:b\")",
+            says: &["[change.sql.before]\n\n[change.sql.after]\ndo = 'create index on t (\"a:b\")'\n"],
+            arms: ["before", "after"],
+        },
+        Case {
+            line: " -N shop --change-server --undo |drop index i| --against |sql: create index i on t (a)",
+            says: &["change_server = true\n", "undo = \"drop index i\"\n"],
+            arms: ["before", "after"],
+        },
+    ];
+    for Case { line, says, arms } in cases {
+        let Written { text, .. } = made(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        for wanted in says {
+            assert!(text.contains(wanted), "{line}: no {wanted:?} in\n{text}");
+        }
+        let plan = plan(&text);
+        let found: std::collections::BTreeSet<_> =
+            plan.runs.iter().filter_map(|run| run.arm.as_deref()).collect();
+        assert_eq!(found, arms.into(), "{line}");
+        assert_eq!(plan.equal_arms(), None, "{line}");
+    }
+}
+
+#[test]
+fn what_is_saved_is_the_same_experiment() {
+    let line = |more: &str| format!(" -S shop {more} --against |settings: jit=off");
+    let [plain, saved, more] =
+        ["", "--save x.toml", "--rounds 24"].map(|more| plan(&made(&line(more)).unwrap().text));
+    assert_eq!(plain.hash(), saved.hash());
+    assert_eq!((plain.hash(), plain.rounds, more.rounds), (more.hash(), 12, 24));
+    let [other, longer] = ["-c 2", "-T 10"].map(|more| plan(&made(&line(more)).unwrap().text).hash());
+    assert!(other != plain.hash() && longer != plain.hash());
+}
+
+#[test]
+fn scripts_are_found_from_where_the_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("a b.sql");
+    std::fs::write(&script, "SELECT 1;\n").unwrap();
+    let line = format!(" -S shop --against |script: '{}@2'", script.display());
+    let Written { text, name, .. } = made(&line).unwrap();
+    assert!(text.contains(&format!("files = \"{}@2\"", script.display())), "{text}");
+    assert!(text.contains("[workload.\"a b\"]"), "{text}");
+    assert_eq!(name, "select-only-against-a-b");
+    assert_eq!(Folder::of(Some(Path::new("x.toml"))).path("a.sql"), "a.sql");
+    let absolute = Folder::of(Some(&folder.path().join("x.toml"))).path("a.sql");
+    assert!(Path::new(&absolute).is_absolute(), "{absolute}");
+}
+
+#[test]
+fn no_password_is_written() {
+    for (line, login) in [
+        (" postgres://me:geheim@h/shop --against |settings: jit=off", "postgres://me:geheim@h/shop"),
+        (
+            " -S postgres://me@h/shop --against |url: postgres://me:geheim@g/shop",
+            "postgres://me:geheim@g/shop",
+        ),
+        (" |host=h password=geheim| --against |settings: jit=off", "host=h password=geheim"),
+    ] {
+        let written = made(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        assert!(!written.text.contains("geheim") && !written.name.contains("geheim"), "{}", written.text);
+        assert!(
+            written.left_out && written.logins.iter().any(|known| known == login),
+            "{:?}",
+            written.logins
+        );
+        let mut file = file(&written.text);
+        let before = plan(&written.text).hash();
+        file.log_in_by(&written.logins);
+        assert_eq!(Plan::expand(&file, HERE).unwrap().hash(), before);
+    }
+}
+
+#[test]
+fn what_may_hold_a_password_is_saved_in_no_file() {
+    for (line, wanted) in [
+        (" -S --managed --against |sql: alter role r password 'geheim'", true),
+        (" -S --managed --against |settings: primary_conninfo='host=h password=geheim'", true),
+        (" -S --managed -D |url=postgres://u:geheim@h/d| --against |settings: jit=off", true),
+        (" -S --managed --against |sql: create index on t (a)", false),
+    ] {
+        let args = args(line);
+        let change = Change::parse(&args.against.against[0]).unwrap();
+        assert_eq!(has_secret_beside_servers(&args, &change), wanted, "{line}");
+        let written = written(&args, &change, &Folder::of(None)).unwrap();
+        // It is in the text that is run, and nowhere else.
+        assert!(!written.name.contains("geheim"), "{}", written.name);
+        let question = written.text.lines().find(|line| line.starts_with("question")).unwrap();
+        assert!(
+            !question.contains("geheim") && !file(&written.text).kept_text().contains("geheim"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    for (line, wanted) in [
+        (" -S -t 5 shop --against |settings: jit=off", "-t cannot be had"),
+        (" -S -r shop --against |settings: jit=off", "-r cannot be had"),
+        (" -i shop --against |settings: jit=off", "-i cannot be had"),
+        (" -S --driver io_uring shop --against |settings: jit=off", "--driver cannot be had"),
+        (" -S --rounds 5 shop --against |settings: jit=off", "an odd number cannot be balanced"),
+        (" -S shop --against |version: 18", "needs a private server"),
+        (" -S --managed --against |version: 15, 15", "both sides are PostgreSQL 15"),
+        (" -S shop --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
+        (" -S shop --undo x --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
+        (" -S shop --undo x --against |settings: jit=off", "--undo undoes 'sql: …'"),
+        (" -S --managed --change-server --against |settings: jit=off", "--change-server is for"),
+        (" -S shop --change-server --against |script: simple-update", "--change-server is for"),
+        (" -S shop --managed --against |settings: jit=off", "a database or server is given too"),
+        (" -S --managed --against |url: shop", "is not on the other one"),
+        (" -S postgres://h/shop --against |url: host=h dbname=shop", "the same server"),
+        (" -S shop --against |url: host=h nonsense=1", "--against 'url: …': invalid connection option"),
+    ] {
+        let why = made(line).expect_err(line);
+        assert!(why.contains(wanted), "{line}: {why}");
+    }
+    for line in [" -S --rounds 4 shop", " --managed -S", " --prepare x.sql shop --against |settings: jit=off"]
+    {
+        let words = line.split('|').flat_map(str::split_whitespace);
+        let words = ["pgdyno", "bench"].into_iter().chain(words);
+        assert!(parse_from(words.map(Into::into)).is_err(), "{line}");
+    }
+}

@@ -1,0 +1,82 @@
+//! The command as it was typed, to be kept with an experiment and typed again: without passwords, and without what is
+//! said anew each time.
+
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::Shown;
+
+use crate::secrets::is_telling_text;
+
+/// What stands in place of what cannot be shown at all.
+const LEFT_OUT: &str = "...";
+
+/// This process's own.
+pub(super) fn command() -> String {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    of(&arguments)
+}
+
+fn of(arguments: &[String]) -> String {
+    let mut words = vec!["pgdyno".to_owned()];
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--again" | "--dry-run" => {}
+            "--rounds" => drop(rest.next()),
+            rounds if rounds.starts_with("--rounds=") => {}
+            other => words.push(quoted(&without_password(other))),
+        }
+    }
+    words.join(" ")
+}
+
+/// An argument as it may be kept: of a connection string all but what is secret.
+fn without_password(argument: &str) -> String {
+    let options = argument.split_once('=').filter(|(name, _)| name.starts_with("--"));
+    let (option, value) = options.map_or(("", argument), |(name, value)| (name, value));
+    let (kind, value) = match value.split_once(':') {
+        Some((kind, value)) if kind.trim() == "url" => ("url: ", value.trim()),
+        _ => ("", value),
+    };
+    if !is_telling_text(value) {
+        return argument.to_owned();
+    }
+    let shown = Shown::of(value, &Env::empty().with_user("somebody")).dsn;
+    let equals = if option.is_empty() { "" } else { "=" };
+    format!("{option}{equals}{kind}{}", shown.as_deref().unwrap_or(LEFT_OUT))
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_can_be_typed_again() {
+        for (arguments, wanted) in [
+            (&["run", "a b.toml", "--rounds", "24", "--again"][..], "pgdyno run 'a b.toml'"),
+            (&["run", "a.toml", "--rounds=24", "--full", "--dry-run"], "pgdyno run a.toml --full"),
+            (
+                &["bench", "--against", "settings: a='b c'", "-S", "postgres://me@h:5432/shop"],
+                r"pgdyno bench --against 'settings: a='\''b c'\''' -S postgres://me@h:5432/shop",
+            ),
+            (
+                &["bench", "--against", "url: postgres://me:geheim@h/shop", "postgres://me:geheim@g/shop"],
+                "pgdyno bench --against 'url: host=h dbname=shop user=me' 'host=g dbname=shop user=me'",
+            ),
+            (&["bench", "--against=url:host=h password=geheim"], "pgdyno bench '--against=url: host=h'"),
+            (&["bench", "--against", "sql: alter role r password 'geheim'"], "pgdyno bench --against ..."),
+        ] {
+            let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(of(&arguments), wanted);
+        }
+    }
+}

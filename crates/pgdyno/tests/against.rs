@@ -1,0 +1,220 @@
+//! `pgdyno bench --against`: a comparison without a file, against real servers; what it saves, how it is extended, and what
+//! it leaves behind.
+
+mod support;
+
+use support::{Place, Server};
+
+/// A place and a server with pgbench's tables.
+fn prepared() -> (Place, Server) {
+    let (place, server) = (Place::new(), Server::start());
+    place.run(["bench", "-i", "-s", "1", &server.url()]).expect(0);
+    (place, server)
+}
+
+const FIND: &str = "\\set b random(1, 1000000)\nSELECT count(*) FROM pgbench_accounts WHERE abalance = :b;\n";
+const ALL: &str = "\\set aid random(1, 100000)\nSELECT count(*) FROM pgbench_accounts WHERE bid > 0;\n";
+
+/// What the newest experiment's comparison says of the whole grid, by its columns in JSON.
+fn whole_grid(place: &Place, columns: &[&str]) -> Vec<String> {
+    let done = place.run(["compare", "--format", "json"]);
+    let row =
+        done.stdout.lines().find(|line| line.contains("\"whole grid\"")).expect("a line of the whole grid");
+    let value = |column: &&str| {
+        let (_, behind) =
+            row.split_once(&format!("\"{column}\": ")).unwrap_or_else(|| panic!("no {column} in {row}"));
+        let end = behind.find(", \"").unwrap_or(behind.len());
+        behind[..end].trim_end_matches(['}', ',']).trim_matches('"').to_owned()
+    };
+    columns.iter().map(value).collect()
+}
+
+#[test]
+fn what_is_saved_goes_on_where_the_command_ended() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let command = [
+        "bench",
+        "-S",
+        "-c",
+        "2",
+        "-T",
+        "1",
+        &url,
+        "--against",
+        "settings: work_mem=8MB",
+        "--save",
+        "saved.toml",
+    ];
+    let with = |more: &[&str]| place.run(command.iter().chain(more));
+    let first = with(&["--rounds", "4"]);
+    assert!([0, 1, 2].contains(&first.status.code().unwrap()), "{}", first.stderr);
+    let first = first.says(&[
+        "experiment: saved.toml",
+        "what it will be able to tell is not known yet for select-only, 2 clients",
+    ]);
+    assert!(!first.stderr.contains('['), "no interval while it is measured:\n{}", first.stderr);
+    assert!(
+        first.stdout.contains("work_mem 8MB: ") && first.stdout.contains("4 rounds x 1 cell"),
+        "{}",
+        first.stdout
+    );
+    place.run(["run", "saved.toml"]).expect(64).says(&["is finished", "--rounds"]);
+    // Reading it again is no further look; with other runs it is one.
+    for _ in 0..2 {
+        assert_eq!(whole_grid(&place, &["looks", "extended"]), ["1", "0"]);
+        place.run(["report", "-o", "report.html"]).expect(0);
+    }
+    let more = place.run(["run", "saved.toml", "--rounds", "6"]);
+    let more = more.says(&["12 runs, 8 of them stored before", "half-width about"]);
+    assert!(more.stdout.contains("looked at twice, extended once: "), "{}", more.stdout);
+    let again = with(&["--rounds", "8", "--format", "md"]);
+    assert!(again.stdout.contains("Looked at 3 times, extended twice: "), "{}", again.stdout);
+    assert_eq!(place.sql("select count(*) || ' ' || max(round) from run where kind = 'client'"), "16 8");
+    assert_eq!(place.sql("select count(*) from experiment where compare_factor = 'settings'"), "1");
+    let command = place.sql("select command from experiment where compare_factor is not null");
+    assert!(
+        command.contains("--against 'settings: work_mem=8MB'") && !command.contains("--rounds"),
+        "{command}"
+    );
+    // Somebody's own file stays.
+    place.write("mine.toml", "question = \"mine\"\n");
+    place.run(["bench", "-S", &url, "--against", "settings: jit=off", "--save", "mine.toml"]).expect(64);
+    assert_eq!(std::fs::read_to_string(place.path().join("mine.toml")).unwrap(), "question = \"mine\"\n");
+}
+
+#[test]
+fn an_inconclusive_answer_ends_with_what_to_type() {
+    let (place, server) = prepared();
+    let url = server.url();
+    // A against A, and a margin that nothing meets.
+    let args = ["bench", "-S", "-T", "1", &url, "--rounds", "2", "--same", "--margin", "0.001"];
+    let done = place.run(args.iter().chain(&["--against", "settings: work_mem=4MB"])).expect(2);
+    let last: Vec<&str> = done.stdout.lines().rev().take(2).collect();
+    assert!(last[1].contains("next: too few rounds to know the spread; rounds = 8"), "{}", done.stdout);
+    let wanted = format!(
+        "    pgdyno bench -S -T 1 '{url}' --same --margin 0.001 --against 'settings: work_mem=4MB' --rounds 8"
+    );
+    assert_eq!(last[0].replace('\'', ""), wanted.replace('\'', ""));
+    assert!(!done.stdout.contains("more pair"), "{}", done.stdout);
+    let [rounds, command] = &whole_grid(&place, &["rounds_needed", "next_command"])[..] else {
+        panic!("two")
+    };
+    assert!(rounds == "8" && command.ends_with("--rounds 8"), "{rounds} {command}");
+    let page = place.run(["report", "-o", "-"]).expect(0).stdout;
+    assert!(
+        page.contains("<strong>Next: </strong>too few rounds") && page.contains("--rounds 8</code>"),
+        "the page"
+    );
+}
+
+#[test]
+fn another_script_is_slower_and_a_script_of_its_own_is_refused() {
+    let (place, server) = prepared();
+    place.write("all.sql", ALL);
+    let url = server.url();
+    let against = |script: &str| {
+        place.run([
+            "bench",
+            "-S",
+            "-T",
+            "1",
+            &url,
+            "--rounds",
+            "4",
+            "--against",
+            &format!("script: {script}"),
+        ])
+    };
+    let done = against("all.sql").expect(1);
+    assert!(done.stdout.contains("all: slower: "), "{}", done.stdout);
+    against("select-only").expect(65).says(&["are the same", "--same"]);
+    against("al.sql").expect(64).says(&["there is no file al.sql"]);
+    let dry = ["bench", "-S", &url, "--dry-run", "--against", "script: all.sql"];
+    let planned = place
+        .run(dry)
+        .expect(0)
+        .says(&["compared: workload = select-only, all", "what it will be able to tell"]);
+    assert_eq!(
+        planned.stdout.lines().filter(|line| line.starts_with("run ")).count(),
+        24,
+        "{}",
+        planned.stdout
+    );
+}
+
+#[test]
+fn sql_runs_on_a_copy_of_the_private_server() {
+    let place = Place::new();
+    place.write("find.sql", FIND);
+    let against = ["--against", "sql: create index found on pgbench_accounts (abalance)"];
+    let command = ["bench", "-f", "find.sql", "-s", "2", "--managed", "-T", "1", "--rounds"];
+    let done = place.run(command.iter().chain(&["4"]).chain(&against)).expect(0);
+    assert!(done.stdout.contains("after: faster: "), "{}", done.stdout);
+    assert_eq!(place.clusters(), ["default"], "copies are gone");
+    let more = place.run(command.iter().chain(&["6"]).chain(&against)).expect(0);
+    assert!(
+        more.stdout.contains("6 rounds x 1 cell") && more.stdout.contains("extended once"),
+        "{}",
+        more.stdout
+    );
+    let found =
+        "select group_concat(distinct arm) from run r join relation f using (run_id) where f.name = 'found'";
+    assert_eq!(place.sql(found), "after");
+    place.wait_until_quiet(std::time::Duration::from_secs(15));
+}
+
+#[test]
+fn sql_at_a_url_is_undone() {
+    let (place, server) = prepared();
+    place.write("find.sql", FIND);
+    let url = server.url();
+    let against = ["--against", "sql: create index found on pgbench_accounts (abalance)"];
+    let command = ["bench", "-f", "find.sql", "-T", "1", "--rounds", "2", &url];
+    place.run(command.iter().chain(&against)).expect(64).says(&["--undo", "--change-server", "--managed"]);
+    let undo = ["--undo", "drop index if exists found", "--change-server"];
+    let done = place.run(command.iter().chain(&against).chain(&undo));
+    assert!(done.stdout.contains("after: "), "{}{}", done.stdout, done.stderr);
+    assert_eq!(server.psql("select count(*) from pg_indexes where indexname = 'found'"), "0");
+}
+
+#[test]
+fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
+    let (place, server) = (Place::new(), Server::start());
+    place.run(["bench", "-i", "-s", "1", &server.url()]).expect(0);
+    server.psql("grant all on all tables in schema public to scram");
+    let url = |database: &str| format!("postgres://scram:geheim@127.0.0.1:{}/{database}", server.port);
+    let done = place.run([
+        "bench",
+        "-S",
+        "-n",
+        "-T",
+        "1",
+        "--rounds",
+        "2",
+        "--same",
+        "--save",
+        "saved.toml",
+        &url("postgres"),
+        "--against",
+        "settings: work_mem=8MB",
+        "--report",
+        "page.html",
+    ]);
+    let done = done.says(&["the password that was given is used now and kept nowhere"]);
+    assert!(done.stdout.contains("next: ") && done.stdout.contains("2 rounds x 1 cell"), "{}", done.stdout);
+    let mut texts = vec![done.stdout.into_bytes(), done.stderr.into_bytes()];
+    for name in ["saved.toml", "results.sqlite", "results.sqlite-wal", "page.html"] {
+        texts.extend(std::fs::read(place.path().join(name)));
+    }
+    assert!(texts.len() >= 5);
+    for text in texts {
+        assert!(!text.windows(6).any(|part| part == b"geheim"));
+    }
+    // The file asks the environment for it.
+    place.run(["run", "saved.toml", "--rounds", "4"]).expect(67);
+    let mut with = place.command(["run", "saved.toml", "--rounds", "4"]);
+    with.env("PGPASSWORD", "geheim");
+    let more = support::finish(with);
+    assert!(more.stdout.contains("4 rounds x 1 cell"), "{}{}", more.stdout, more.stderr);
+}

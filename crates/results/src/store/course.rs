@@ -1,0 +1,125 @@
+//! How an experiment came to what it is: the command that measures it, how often its verdict was seen, and how often more
+//! rounds were asked for.
+
+use std::path::Path;
+
+use rusqlite::params;
+
+use super::{ExperimentId, Store};
+use crate::error::StoreError;
+
+/// How an experiment came to what it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Course {
+    /// What measures it, to be typed again; without passwords, and without the number of rounds.
+    pub command: Option<String>,
+    /// States in which its verdict was shown: the same state shown again is no further look.
+    pub looks: u32,
+    /// How often more rounds were asked for than before.
+    pub extended: u32,
+}
+
+impl Store {
+    /// How an experiment came to what it is.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn course(&self, id: ExperimentId) -> Result<Course, StoreError> {
+        let found = self.rows(
+            "SELECT command, (SELECT count(*) FROM look WHERE look.experiment_id = ?1), extended
+             FROM experiment WHERE experiment_id = ?1",
+            [id.0],
+            |row| Ok(Course { command: row.get(0)?, looks: row.get(1)?, extended: row.get(2)? }),
+        )?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// Keeps the command that measures an experiment; the last one counts.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn keep_command(&mut self, id: ExperimentId, command: &str) -> Result<(), StoreError> {
+        let kept = self.write(|transaction| {
+            let keep = "UPDATE experiment SET command = ?2 WHERE experiment_id = ?1";
+            transaction.execute(keep, params![id.0, command])
+        });
+        kept.map(drop).map_err(|error| self.error(&error))
+    }
+
+    /// Counts that the verdict of an experiment is shown in its present state. What compares nothing has none, and what
+    /// was imported cannot be extended.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn look(&mut self, id: ExperimentId) -> Result<(), StoreError> {
+        let counted = self.write(|transaction| {
+            transaction.execute(
+                "INSERT OR IGNORE INTO look (experiment_id, runs, looked_at)
+                 SELECT e.experiment_id, count(*), strftime('%Y-%m-%dT%H:%M:%SZ', 'now') FROM experiment e JOIN run r USING (experiment_id)
+                 WHERE e.experiment_id = ?1 AND e.compare_factor IS NOT NULL AND e.order_scheme <> 'imported'
+                   AND r.kind = 'client'
+                 GROUP BY e.experiment_id",
+                [id.0],
+            )
+        });
+        counted.map(drop).map_err(|error| self.error(&error))
+    }
+}
+
+/// The same for whoever only reads: a file that cannot be written is read all the same.
+pub fn looked_at(path: &Path, id: ExperimentId) {
+    if let Ok(mut store) = Store::create_or_open(path) {
+        let _ = store.look(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{experiment, finished, host, run, target};
+
+    fn state(store: &Store, id: ExperimentId) -> (u32, u32) {
+        let course = store.course(id).unwrap();
+        (course.looks, course.extended)
+    }
+
+    #[test]
+    fn a_state_that_is_shown_twice_is_one_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.sqlite");
+        let mut store = Store::create_or_open(&path).unwrap();
+        let mut planned = experiment(&["A", "B"]);
+        let (id, _) = store.begin_experiment(&planned, &host(), &target(), false).unwrap();
+        store.look(id).unwrap();
+        assert_eq!(state(&store, id), (0, 0), "there is nothing to see yet");
+        for (round, rounds, wanted) in [(1, planned.rounds, (1, 0)), (2, planned.rounds + 4, (2, 1))] {
+            planned.rounds = rounds;
+            store.begin_experiment(&planned, &host(), &target(), false).unwrap();
+            for arm in ["A", "B"] {
+                store.store(id, &[finished(run("reads", 4, Some(arm), round, 1000.0))]).unwrap();
+            }
+            store.look(id).unwrap();
+            looked_at(&path, id);
+            assert_eq!(state(&store, id), wanted);
+        }
+        store.begin_experiment(&planned, &host(), &target(), false).unwrap();
+        assert_eq!(state(&store, id), (2, 1), "the same rounds are no extension");
+        store.keep_command(id, "pgdyno run a.toml").unwrap();
+        assert_eq!(store.course(id).unwrap().command.as_deref(), Some("pgdyno run a.toml"));
+    }
+
+    #[test]
+    fn what_compares_nothing_has_no_verdict_to_look_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create_or_open(&folder.path().join("results.sqlite")).unwrap();
+        let mut planned = experiment(&[]);
+        (planned.compare_factor, planned.base) = (None, None);
+        for rounds in 1..3 {
+            planned.rounds = rounds;
+            let (id, _) = store.begin_experiment(&planned, &host(), &target(), false).unwrap();
+            store.store(id, &[finished(run("reads", 4, None, rounds, 1000.0))]).unwrap();
+            store.look(id).unwrap();
+            assert_eq!(state(&store, id), (0, 0));
+        }
+    }
+}

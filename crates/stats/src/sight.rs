@@ -1,0 +1,54 @@
+//! What a number of pairs will be able to tell, from the spread that was seen before.
+
+use crate::paired::{percent, t_quantile};
+
+/// What so many pairs of this spread can tell, four times in five.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sight {
+    /// Expected half-width of the 95 % interval, percent.
+    pub half_width_pct: f64,
+    /// Differences from this size on are called faster or slower, percent.
+    pub differences_pct: f64,
+    /// Whether no difference at all is called the same within the margin.
+    pub sees_same: bool,
+}
+
+impl Sight {
+    /// Of `pairs` pairs whose log ratios have the standard deviation `deviation`, with a margin (a share); `None` below two.
+    #[must_use]
+    pub fn of(deviation: f64, pairs: u32, margin: f64) -> Option<Self> {
+        let df = f64::from(pairs.checked_sub(1).filter(|df| *df > 0)?);
+        let error = deviation / f64::from(pairs).sqrt();
+        let times = |quantiles: &[f64]| quantiles.iter().map(|q| t_quantile(*q, df)).sum::<f64>() * error;
+        Some(Self {
+            half_width_pct: percent(times(&[0.975])),
+            differences_pct: percent(times(&[0.975, 0.8])),
+            // Two one-sided tests: each may miss by a tenth.
+            sees_same: times(&[0.95, 0.9]) < margin.ln_1p(),
+        })
+    }
+
+    /// The fewest pairs, an even number, that tell no difference as the same within the margin; `None` above `most`.
+    #[must_use]
+    pub fn pairs_for_same(deviation: f64, margin: f64, most: u32) -> Option<u32> {
+        let sees = |pairs: &u32| Self::of(deviation, *pairs, margin).is_some_and(|sight| sight.sees_same);
+        (2..=most).step_by(2).find(sees)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// t(.975, 11) = 2.201, t(.8, 11) = 0.876: of a standard error of 1 %.
+    #[test]
+    fn twelve_pairs_by_hand() {
+        let sight = Sight::of(0.01 * 12f64.sqrt(), 12, 0.03).unwrap();
+        assert!((sight.half_width_pct - 2.225).abs() < 0.01, "{sight:?}");
+        assert!((sight.differences_pct - 3.125).abs() < 0.01, "{sight:?}");
+        assert!(!sight.sees_same, "(1.796 + 1.363) % are more than 2.96");
+        assert_eq!(Sight::pairs_for_same(0.01 * 12f64.sqrt(), 0.03, 100), Some(14));
+        assert_eq!(Sight::pairs_for_same(0.5, 0.03, 100), None);
+        assert_eq!(Sight::of(0.1, 1, 0.03), None);
+    }
+}
