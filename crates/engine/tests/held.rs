@@ -238,7 +238,7 @@ fn rate(measured: &Measured) -> f64 {
 
 /// Rate of a run in stretches over that of an uncut one as long, of a server that draws the same service times.
 fn bias(service: Service, length: Time, clients: usize) -> f64 {
-    let next = stretches(2000, length, Draws(3));
+    let next = stretches(500, length, Draws(3));
     let mut server = Serving::new(service);
     let held = simulate_held(&held_plan(), askers(clients), &mut server, &mut (), &Stop::new(), next)
         .expect("it runs");

@@ -12,6 +12,7 @@ mod fixture;
 mod job;
 mod outage;
 mod promise;
+mod quads;
 mod run;
 mod sample;
 mod slice;

@@ -10,6 +10,7 @@ mod phases;
 mod progress;
 mod seat;
 mod serve;
+mod stretches;
 mod thread;
 mod timers;
 mod tls;

@@ -257,3 +257,134 @@ impl Plan {
         cut.into_iter().chain(uncut).collect::<Vec<_>>().join("; ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::plan;
+    use super::*;
+
+    const MANAGED: &str = "managed = {}";
+    const URL: &str = "url = \"postgres://there\"";
+
+    /// Two arms of settings, of these workloads of pgbench's own.
+    fn settings(target: &str, builtins: &[&str], one: &str, more: &str) -> Plan {
+        let what = format!(
+            "[settings.base]\n[settings.other]\n{one}\n[compare]\nfactor = \"settings\"\nbase = \"base\""
+        );
+        compared(target, builtins, &what, more)
+    }
+
+    fn compared(target: &str, builtins: &[&str], what: &str, more: &str) -> Plan {
+        let workloads =
+            builtins.iter().map(|name| format!("[workload.{name}]\npgbench = {{ builtin = \"{name}\" }}\n"));
+        let (workloads, load) = (workloads.collect::<String>(), more);
+        plan(&format!(
+            "question = \"?\"\n[target]\n{target}\n{workloads}[factors]\nworkload = {builtins:?}\nclients = 2\n{what}\n\
+             {load}\nrounds = 4\n"
+        ))
+    }
+
+    /// Whether all, some or none take turns, and the words about it.
+    fn words(plan: &Plan) -> (usize, String) {
+        let sliced = plan.runs.iter().filter(|run| run.round == 1 && plan.turns(run).is_some()).count();
+        (sliced, plan.slicing_words())
+    }
+
+    #[track_caller]
+    fn uncut(plan: &Plan, why: &str) {
+        let (sliced, words) = words(plan);
+        assert_eq!(sliced, 0, "{words}");
+        assert!(words.contains(why), "{words:?} lacks {why:?}");
+    }
+
+    #[track_caller]
+    fn sliced(plan: &Plan, runs: usize) {
+        let (sliced, words) = words(plan);
+        assert_eq!(sliced, runs, "{words}");
+    }
+
+    const MEASURE: &str = "[measure]";
+
+    #[test]
+    fn settings_of_a_connection_need_one_server_and_others_two() {
+        let on_one = settings(MANAGED, &["select-only", "tpcb-like"], "work_mem = \"64MB\"", MEASURE);
+        sliced(&on_one, 4);
+        assert!(on_one.copies().is_none());
+        sliced(&settings(URL, &["select-only"], "jit = \"off\"", MEASURE), 2);
+        let restart = settings(MANAGED, &["select-only"], "shared_buffers = \"1GB\"", MEASURE);
+        sliced(&restart, 2);
+        // A reload would do on one server, if they did not have to be in force at once.
+        let reload = settings(MANAGED, &["select-only"], "autovacuum_naptime = \"10s\"", MEASURE);
+        sliced(&reload, 2);
+        assert!(reload.copies().is_some_and(|copies| copies.each == 2));
+        let at_url = settings(
+            &format!("{URL}\nchange_server = true"),
+            &["select-only"],
+            "autovacuum_naptime = \"10s\"",
+            MEASURE,
+        );
+        uncut(&at_url, "autovacuum_naptime is one of the whole server");
+        let outlasting = settings(URL, &["select-only"], "synchronous_commit = \"off\"", MEASURE);
+        uncut(&outlasting, "the effect of synchronous_commit outlasts");
+    }
+
+    #[test]
+    fn what_an_idle_server_does_is_a_reason_unless_they_are_asked_for() {
+        let background =
+            |more| settings(MANAGED, &["select-only", "tpcb-like"], "wal_buffers = \"16MB\"", more);
+        let (runs, words) = words(&background(MEASURE));
+        assert_eq!(runs, 2);
+        assert!(words.contains("arms of select-only take turns"), "{words}");
+        assert!(words.contains("no slices for tpcb-like: its arms run in half-rounds"), "{words}");
+        let forced = background("[measure]\nslices = true");
+        sliced(&forced, 4);
+        let tpcb = forced.runs.iter().find(|run| run.workload == "tpcb-like").unwrap();
+        let (kind, burden) = forced.told_of_turns(tpcb).unwrap();
+        assert_eq!(kind, RunEvent::SLICED_ALL_THE_SAME);
+        assert!(burden.contains("tpcb-like writes and the arms differ in wal_buffers"), "{burden}");
+        let reads = forced.runs.iter().find(|run| run.workload == "select-only").unwrap();
+        assert_eq!(forced.told_of_turns(reads), None);
+    }
+
+    #[test]
+    fn loads_that_cannot_be_held_are_not_cut() {
+        let of = |more: &str| settings(MANAGED, &["select-only"], "jit = \"off\"", more);
+        uncut(&of("[load]\nrate = 100\n[measure]"), "arrivals on a schedule cannot be held");
+        uncut(&of("[load]\nusers = { think = \"1s\" }\n[measure]"), "users pause by themselves");
+        uncut(&of("[load]\npromise = \"10ms\"\n[measure]"), "a slice empties the queues");
+        uncut(&of("[measure]\nslices = false"), "slices = false");
+        uncut(&of("[measure]\nduration = \"90ms\""), "shorter than two slices");
+        let length = of("[measure]\nslices = \"250ms\"");
+        let turns = length.turns(&length.runs[0]).unwrap();
+        assert_eq!(turns.length, Some(Duration::from_millis(250)));
+        assert!(length.slicing_words().contains("slices of 250 ms"), "{}", length.slicing_words());
+    }
+
+    #[test]
+    fn arms_that_write_leave_something_on_the_one_server() {
+        let of = |one: &str, other: &str| {
+            compared(
+                MANAGED,
+                &[one, other],
+                &format!("[compare]\nfactor = \"workload\"\nbase = \"{one}\""),
+                MEASURE,
+            )
+        };
+        uncut(&of("tpcb-like", "simple-update"), "is there in the other");
+        let clients = "[compare]\nfactor = \"clients\"\nbase = 2";
+        let clients = plan(&format!(
+            "question = \"?\"\n[target]\n{MANAGED}\n[workload.w]\npgbench = {{ builtin = \"tpcb-like\" }}\n[factors]\n\
+             clients = [2, 4]\n{clients}\n[measure]\nrounds = 4\n"
+        ));
+        sliced(&clients, 2);
+    }
+
+    #[test]
+    fn one_that_was_begun_by_an_earlier_build_goes_on_as_it_began() {
+        let plan = settings(MANAGED, &["select-only"], "work_mem = \"64MB\"", MEASURE);
+        let hash = plan.hash();
+        let before = plan.sliced_so(None);
+        assert_eq!(before.hash(), hash, "no part of the identity");
+        assert_eq!(words(&before), (0, String::new()));
+    }
+}

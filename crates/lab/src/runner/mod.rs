@@ -422,19 +422,7 @@ impl<'a> Runner<'a> {
         };
         let Some(stage) = stage.filter(|_| care.counters) else { return Ok((measured, None, None)) };
         telling.progress.step(Step::Collect, "counters and verdict");
-        let trouble = measured.trouble.take().filter(|_| !stop.at_once());
-        let mut lost = stage.check().err().or(trouble.map(LabError::from));
-        let mut changed = None;
-        if !measured.engine.outages.is_empty() {
-            // Another server may answer by now.
-            stage.close_control();
-        } else if lost.is_none() {
-            match stage.changed() {
-                Ok(found) => changed = found,
-                Err(_) if stop.at_once() => stage.close_control(),
-                Err(error) => lost = Some(error),
-            }
-        }
+        let (lost, changed) = stage.afterwards(&mut measured, stop);
         Ok((measured, lost, changed))
     }
 

@@ -11,6 +11,7 @@ use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
 use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
+use crate::measure::Measured;
 use crate::setup::{Arm, Connection, OwnLevel, Placement};
 use crate::target_spec::TargetSpec;
 use target::Stop;
@@ -357,6 +358,27 @@ impl Stage {
             used.pooler.check()?;
         }
         Ok(())
+    }
+
+    /// After a run: why the server could not be asked about it, and which settings somebody changed meanwhile.
+    pub(crate) fn afterwards(
+        &mut self,
+        measured: &mut Measured,
+        stop: &Stop,
+    ) -> (Option<LabError>, Option<String>) {
+        let trouble = measured.trouble.take().filter(|_| !stop.at_once());
+        let lost = self.check().err().or(trouble.map(LabError::from));
+        if !measured.engine.outages.is_empty() {
+            // Another server may answer by now.
+            self.close_control();
+        } else if lost.is_none() {
+            match self.changed() {
+                Ok(found) => return (None, found),
+                Err(_) if stop.at_once() => self.close_control(),
+                Err(error) => return (Some(error), None),
+            }
+        }
+        (lost, None)
     }
 
     /// An error that may come from the end of a server of ours, with what its log says: connections break before the

@@ -1,12 +1,12 @@
 //! The arms of a pair measured together: each works for a slice while the others are held.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ::record::{Doubt, Reason, Run, RunEvent, Slice, Validity};
 use engine::{Observer, Second, Time};
 use results::Finished;
-use target::placement::Spread;
+use target::placement::{Placed, Spread};
 use target::{Heeded, Stop};
 use workloads::Places;
 
@@ -68,39 +68,16 @@ impl Runner<'_> {
     ) -> Result<(Vec<Measured>, Taken), LabError> {
         self.progress.step(Step::WarmUp, "clients of all arms connect, then warm up in turn");
         let Self { stages, workloads, progress, stop, .. } = self;
-        let mut stages: BTreeMap<At, &mut Stage> = stages
-            .iter_mut()
-            .filter(|(at, _)| ready.iter().any(|turn| turn.setup.at() == **at))
-            .map(|(at, stage)| (at.clone(), stage))
-            .collect();
-        // Each server is watched by the arm that alone is on it; what several do to one is nobody's.
-        let own_servers = stages.len() == ready.len();
-        let (mut placed, mut postmasters) = (Vec::new(), Vec::new());
-        for turn in ready {
-            let stage = stages.get(&turn.setup.at()).ok_or_else(not_opened)?;
-            if placed.len() < stages.len() {
-                placed.push(stage.place(&turn.setup.placement)?);
-            }
-            postmasters.push(stage.target.postmaster());
-        }
+        let mut servers = Servers::of(stages, ready)?;
+        let postmasters = servers.postmasters(ready);
+        let placed = servers.place(ready)?;
         let mut tell = |event: LabEvent| progress.event(event);
         let tell: RefCell<&mut dyn FnMut(LabEvent)> = RefCell::new(&mut tell);
         let mut tellers: Vec<Teller<'_, '_>> = ready
             .iter()
             .map(|turn| Teller { tell: &tell, run: &turn.record.uuid, stop, measuring: None })
             .collect();
-        let mut watched: Vec<Vec<Box<dyn Collector + '_>>> = Vec::with_capacity(ready.len());
-        let mut controls: BTreeMap<At, _> = BTreeMap::new();
-        if own_servers {
-            for (at, stage) in &mut stages {
-                controls.insert(at.clone(), stage.control()?);
-            }
-        }
-        for (turn, server) in ready.iter().zip(&postmasters) {
-            let sql = controls.remove(&turn.setup.at()).map(|control| control as _);
-            let server = server.filter(|_| own_servers);
-            watched.push(collectors::all(Watched { sql, server, encryption: None }));
-        }
+        let mut watched = servers.watch(ready, &postmasters)?;
         let loads = ready.iter().zip(&mut tellers).zip(&mut watched).map(|((turn, teller), collectors)| {
             Measurement {
                 workload: &*workloads[&turn.setup.asked()].workload,
@@ -136,24 +113,64 @@ impl Runner<'_> {
         let ReadyTurn { setup, mut record, .. } = turn;
         let stop = self.stop;
         let stage = self.stage(&setup.at())?;
-        let trouble = measured.trouble.take().filter(|_| !stop.at_once());
-        let mut lost = stage.check().err().or(trouble.map(LabError::from));
-        let mut changed = None;
-        if !measured.engine.outages.is_empty() {
-            // Another server may answer by now.
-            stage.close_control();
-        } else if lost.is_none() {
-            match stage.changed() {
-                Ok(found) => changed = found,
-                Err(_) if stop.at_once() => stage.close_control(),
-                Err(error) => lost = Some(error),
-            }
-        }
+        let (lost, changed) = stage.afterwards(&mut measured, stop);
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
         note(&mut record, arm, taken);
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
         Ok(Done { finished, cause, measured: measured.engine, lost })
+    }
+}
+
+/// The servers that runs take turns on.
+struct Servers<'s> {
+    stages: BTreeMap<At, &'s mut Stage>,
+    /// Each run has one of its own: it is watched by that run, and what several do to one is nobody's.
+    own: bool,
+}
+
+impl<'s> Servers<'s> {
+    fn of(all: &'s mut BTreeMap<At, Stage>, ready: &[ReadyTurn<'_>]) -> Result<Self, LabError> {
+        let asked: BTreeSet<At> = ready.iter().map(|turn| turn.setup.at()).collect();
+        let stages: BTreeMap<At, &mut Stage> = all
+            .iter_mut()
+            .filter(|(at, _)| asked.contains(at))
+            .map(|(at, stage)| (at.clone(), stage))
+            .collect();
+        if stages.len() < asked.len() {
+            return Err(not_opened());
+        }
+        Ok(Self { own: stages.len() == ready.len(), stages })
+    }
+
+    /// Of each run's server, where it is ours.
+    fn postmasters(&self, ready: &[ReadyTurn<'_>]) -> Vec<Option<u32>> {
+        ready.iter().map(|turn| self.stages[&turn.setup.at()].target.postmaster()).collect()
+    }
+
+    /// Puts each server where its runs want it; that is the same for all of them.
+    fn place(&self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Placed>, LabError> {
+        let placement =
+            |at: &At| ready.iter().find(|turn| turn.setup.at() == *at).map(|turn| &turn.setup.placement);
+        self.stages.iter().filter_map(|(at, stage)| Some(stage.place(placement(at)?))).collect()
+    }
+
+    /// What watches each run.
+    fn watch<'w>(
+        &'w mut self,
+        ready: &[ReadyTurn<'_>],
+        postmasters: &[Option<u32>],
+    ) -> Result<Vec<Vec<Box<dyn Collector + 'w>>>, LabError> {
+        let own = self.own;
+        let mut controls = BTreeMap::new();
+        for (at, stage) in self.stages.iter_mut().filter(|_| own) {
+            controls.insert(at.clone(), stage.control()?);
+        }
+        let watched = ready.iter().zip(postmasters).map(|(turn, server)| {
+            let sql = controls.remove(&turn.setup.at()).map(|control| control as _);
+            collectors::all(Watched { sql, server: server.filter(|_| own), encryption: None })
+        });
+        Ok(watched.collect())
     }
 }
 

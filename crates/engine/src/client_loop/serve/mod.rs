@@ -3,6 +3,7 @@
 mod bytes;
 mod reconnect;
 mod slots;
+mod work;
 
 use super::link::LinkState;
 use super::seat::{Seat, State};
