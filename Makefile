@@ -43,11 +43,11 @@ test: ## every check: format, lints, docs, unit, property, snapshot and end-to-e
 versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
 	@setup/versions
 
-bench: ## pgdyno's own cost beside pgbench and redis-benchmark, as a Markdown page (BENCH='cost --pairs 9': parts of it)
-	@setup/install rust postgres redis pgbouncer openssl
+bench: ## pgdyno's own cost beside pgbench and redis-benchmark, as a Markdown page (BENCH='cost --pairs 9': parts of it; BENCH=answer, BENCH=believe: its comparisons, about an hour and four)
+	@setup/install rust postgres redis pgbouncer openssl osm2pgsql
 	@$(MAKE) --no-print-directory build
 	@cargo build --release --locked --quiet -p pgdyno-benches
-	@exec $${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)
+	@PGDYNO_DATA=$$(setup/malta) exec $${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)
 
 microbench: ## evaluator, codec, recorder and schedule by themselves
 	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine --bench '*'

@@ -1,6 +1,7 @@
 //! A program run to its end, with the CPU it used.
 
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -88,13 +89,18 @@ impl Started {
     /// # Errors
     /// When it failed, with what it said; when a signal ended it.
     pub(crate) fn finish(self) -> anyhow::Result<Ran> {
+        self.finish_with(0..=0)
+    }
+
+    /// The same, where each of these statuses is a good end.
+    pub(crate) fn finish_with(self, good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
         let Self { name, since, child, output, errors } = self;
         let (output, errors) = (join(output), join(errors));
         stop::load_ended();
         let (status, usage) = wait(child.id())?;
         let wall_s = since.elapsed().as_secs_f64();
         stop::check()?;
-        if status != 0 {
+        if !good.contains(&status) {
             bail!("{name} ended with status {status}:\n{errors}{output}");
         }
         let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));

@@ -1,4 +1,4 @@
-//! Measures pgdyno side by side with the programs it replaces: `make bench`.
+//! Measures pgdyno side by side with the programs it replaces, and its comparisons beside what they promise: `make bench`.
 //!
 //! A and B run in turn, order swapped from pair to pair, on the same server; what is quoted is the median of the pairs'
 //! ratios with their range. Client CPU is that of the whole client process, user and system, as the kernel tells it to its
@@ -30,6 +30,7 @@ mod redis;
 mod redis_load;
 mod server;
 mod sink;
+mod slices;
 mod stop;
 mod truth;
 
@@ -40,10 +41,10 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use target::child::{WATCHDOG_ARGUMENT, watchdog_main};
 
-/// Measures what pgdyno costs, beside pgbench and redis-benchmark.
+/// Measures what pgdyno costs, beside pgbench and redis-benchmark, and how much it sees.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What to measure [default: all]
+    /// What to measure [default: all but answer and believe, which take hours]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
@@ -52,7 +53,7 @@ struct Args {
     /// The real pgbench [default: that of the server]
     #[arg(long)]
     pgbench: Option<PathBuf>,
-    /// Pairs per row [default: 5; 9 for pinned]
+    /// Pairs per row, repetitions of a comparison [default: 5; 9 for pinned; by part for believe]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: Option<u32>,
     /// Seconds of each run; at least 20 where connecting many clients is subtracted
@@ -67,6 +68,11 @@ struct Args {
     /// Wait at most so many seconds for a quiet machine before each pair
     #[arg(long, default_value_t = 60)]
     patience: u64,
+    /// OpenStreetMap extract whose tiles are asked for
+    #[arg(long, env = "PGDYNO_DATA", hide_env_values = true)]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    slices: slices::Options,
 }
 
 impl Args {
@@ -114,6 +120,17 @@ enum What {
     Init,
     /// Recorded latency beside the timestamps of a server with known delays
     Truth,
+    /// How narrow the interval of a minute's comparison is, in slices and run by run
+    Answer,
+    /// Whether such intervals can be believed
+    Believe,
+}
+
+impl What {
+    /// Whether it speaks of comparisons; the others speak of cost.
+    fn compares(self) -> bool {
+        matches!(self, Self::Answer | Self::Believe)
+    }
 }
 
 /// What a measurement needs and the machine lacks: it is told, and the others go on.
@@ -140,10 +157,11 @@ fn main() -> anyhow::Result<()> {
     let options = Args::parse();
     limits::raise_open_files();
     stop::listen()?;
-    let wanted = if options.what.is_empty() { What::value_variants() } else { &options.what };
-    println!("{}", page::head(&options)?);
+    let all = || What::value_variants().iter().copied().filter(|what| !what.compares()).collect();
+    let wanted: Vec<What> = if options.what.is_empty() { all() } else { options.what.clone() };
+    println!("{}", page::head(&options, &wanted)?);
     for what in wanted {
-        or_told(measure(&options, *what))?;
+        or_told(measure(&options, what))?;
     }
     Ok(())
 }
@@ -178,5 +196,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Redis => redis::values(options),
         What::Init => init::tables(options),
         What::Truth => truth::of_latency(options),
+        What::Answer => slices::answer::of_a_minute(options),
+        What::Believe => slices::believe::parts(options),
     }
 }

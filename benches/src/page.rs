@@ -9,12 +9,16 @@ use crate::pairs::{Compared, Noise, Rounds, Spread};
 use crate::{Args, What};
 
 /// What the figures are of.
-pub(crate) fn head(options: &Args) -> anyhow::Result<String> {
-    let mut text = String::from("# Cost\n");
+pub(crate) fn head(options: &Args, wanted: &[What]) -> anyhow::Result<String> {
+    let all_compare = wanted.iter().all(|what| what.compares());
+    let mut text = String::from(if all_compare { "# Comparisons\n" } else { "# Cost\n" });
     let version = Command::new(&options.pgdyno).arg("--version").output()?;
     let _ = write!(text, "\n{}", String::from_utf8_lossy(&version.stdout));
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    let _ = write!(text, "{cpus} CPUs, {}, runs of {} s", kernel(), options.seconds);
+    let _ = write!(text, "{cpus} CPUs, {}", kernel());
+    if !all_compare {
+        let _ = write!(text, ", runs of {} s", options.seconds);
+    }
     Ok(text)
 }
 

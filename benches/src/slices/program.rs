@@ -1,0 +1,205 @@
+//! The built program, with servers, results and files in a folder of its own.
+
+use std::ffi::OsString;
+use std::ops::RangeInclusive;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use target::host::HostSample;
+
+use super::file::{Comparison, Slices, Workload, scripts};
+use super::stored::{self, Answer, Quad};
+use crate::child::Ran;
+use crate::{Args, Missing, child, daemon, quiet, stop};
+
+/// Exit codes that are verdicts.
+const VERDICTS: RangeInclusive<i32> = 0..=3;
+/// Comparisons in a row that fail, and no more are tried.
+const FAILURES: u32 = 3;
+/// How long servers are waited for when the program was killed; their watchdogs take 10 s at most.
+const SERVERS_END: Duration = Duration::from_secs(12);
+
+/// What the program gave as the reason of its failure, in a line.
+fn reason(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    let own = text.lines().find_map(|line| line.strip_prefix("error: "));
+    own.or_else(|| text.lines().next()).unwrap_or_default().to_owned()
+}
+
+/// A comparison that was carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct Compared {
+    pub(crate) answer: Answer,
+    /// The whole command, copies of servers included.
+    pub(crate) wall_s: f64,
+    /// What the hypervisor took in the runs, mean over them, %.
+    pub(crate) stolen_pct: Option<f64>,
+    /// The same around the whole command.
+    pub(crate) stolen_around_pct: Option<f64>,
+    /// Empty where arms did not take turns.
+    pub(crate) quads: Vec<Quad>,
+}
+
+/// The program under test; its folder goes with this value.
+pub(crate) struct Program<'a> {
+    options: &'a Args,
+    path: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl<'a> Program<'a> {
+    /// Calibrates the host first, unless that is not wanted, and says what was advised.
+    ///
+    /// # Errors
+    /// The program is not there, or cannot calibrate.
+    pub(crate) fn start(options: &'a Args) -> anyhow::Result<Self> {
+        let path = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
+        let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
+        // The servers' account must be able to pass through.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+        for (name, text) in scripts() {
+            std::fs::write(folder.path().join(name), text)?;
+        }
+        let program = Self { options, path, folder };
+        let placement = match options.slices.uncalibrated {
+            true => "not calibrated: client threads and servers of both arms on all CPUs by turns".to_owned(),
+            false => program.calibrate()?,
+        };
+        println!("\nPlacement: {placement}.\n");
+        Ok(program)
+    }
+
+    fn calibrate(&self) -> anyhow::Result<String> {
+        quiet::wait(self.options.patience());
+        let json = self.run(&["calibrate", "--format", "json"], 0..=0)?.output;
+        stored::advice(&json)
+    }
+
+    /// Makes the data of a workload, so that no comparison is charged with that.
+    ///
+    /// # Errors
+    /// [`Missing`] where tiles cannot be had here; else what the program said.
+    pub(crate) fn prepare(&self, comparison: &Comparison) -> anyhow::Result<()> {
+        let tiles = comparison.workload == Workload::Polygons;
+        if tiles && self.options.data.as_ref().is_none_or(|extract| !extract.is_file()) {
+            return Err(Missing("polygons need an OpenStreetMap extract: --data FILE".into()).into());
+        }
+        if tiles && daemon::found("osm2pgsql").is_none() {
+            return Err(Missing("polygons need osm2pgsql".into()).into());
+        }
+        let tiny = Comparison { rounds: 2, each_ms: 200, slices: Slices::Never, ..comparison.clone() };
+        match self.compare(&tiny) {
+            Err(error) if tiles && stop::check().is_ok() => {
+                Err(Missing(format!("polygons: {error:#}")).into())
+            }
+            prepared => prepared.map(drop),
+        }
+    }
+
+    /// Compares, once the machine is quiet.
+    ///
+    /// # Errors
+    /// The program failed, or came to no interval.
+    pub(crate) fn compare(&self, comparison: &Comparison) -> anyhow::Result<Compared> {
+        quiet::wait(self.options.patience());
+        let file = self.folder.path().join("comparison.toml");
+        std::fs::write(&file, comparison.text())?;
+        let file = file.display().to_string();
+        let before = HostSample::take(None);
+        // Each is an experiment of its own, also where one like it was done.
+        let ran = self.run(&["run", &file, "--again", "--format", "json"], VERDICTS)?;
+        let around = HostSample::take(None).figures_since(&before).get("steal_pct").copied();
+        let [base, _] = comparison.arms.names();
+        Ok(Compared {
+            answer: Answer::parse(&ran.output)?,
+            wall_s: ran.wall_s,
+            stolen_pct: stored::stolen(&self.sql(stored::STOLEN)?)?,
+            stolen_around_pct: around,
+            quads: stored::quads(&self.sql(stored::QUADS)?, base)?,
+        })
+    }
+
+    fn sql(&self, query: &str) -> anyhow::Result<String> {
+        Ok(self.run(&["sql", query, "--format", "json"], 0..=0)?.output)
+    }
+
+    fn run(&self, words: &[&str], good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
+        let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
+        words.extend(["--results".into(), self.folder.path().join("results.sqlite").into()]);
+        let mut env = vec![("PGDYNO_HOME".to_owned(), self.folder.path().join("home").display().to_string())];
+        env.extend(
+            self.options.data.as_ref().map(|data| ("PGDYNO_DATA".to_owned(), data.display().to_string())),
+        );
+        child::start(&self.path, &words, &env, None)?.finish_with(good)
+    }
+
+    /// Whether a process names the folder in its command line.
+    fn has_processes(&self) -> bool {
+        let folder = self.folder.path().display().to_string();
+        let Ok(all) = std::fs::read_dir("/proc") else { return false };
+        all.flatten().any(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&folder)
+        })
+    }
+}
+
+/// Comparisons that may fail: some out of many.
+#[derive(Default)]
+pub(crate) struct Tries {
+    /// Those that did.
+    pub(crate) failed: u32,
+    in_a_row: u32,
+}
+
+impl Tries {
+    /// Compares; a failure is told on standard error.
+    ///
+    /// # Errors
+    /// It was one too many in a row, or a signal came.
+    pub(crate) fn compare(
+        &mut self,
+        program: &Program<'_>,
+        comparison: &Comparison,
+    ) -> anyhow::Result<Result<Compared, String>> {
+        match program.compare(comparison) {
+            Ok(compared) => {
+                self.in_a_row = 0;
+                Ok(Ok(compared))
+            }
+            Err(error) => {
+                stop::check()?;
+                (self.failed, self.in_a_row) = (self.failed + 1, self.in_a_row + 1);
+                eprintln!("{}: {}", comparison.workload.name(), reason(&error));
+                if self.in_a_row == FAILURES {
+                    return Err(error.context(format!("{FAILURES} comparisons in a row")));
+                }
+                Ok(Err(reason(&error)))
+            }
+        }
+    }
+}
+
+impl Drop for Program<'_> {
+    /// Servers of a killed program are stopped by its watchdogs; their folder is not taken from under them.
+    fn drop(&mut self) {
+        let start = Instant::now();
+        while self.has_processes() && start.elapsed() < SERVERS_END {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_all_that_was_said_the_error_is_the_reason() {
+        let said = "pgdyno [\"run\"] ended with status 65:\n2 rounds\nerror: slices are too short\n try: longer ones\n";
+        assert_eq!(reason(&anyhow::anyhow!(said)), "slices are too short");
+        assert_eq!(reason(&anyhow::anyhow!("no interval")), "no interval");
+    }
+}
