@@ -161,3 +161,50 @@ pub(crate) fn scripts() -> [(String, String); 2] {
     let [base, new] = Arms::Scripts.names().map(|name| format!("{name}.sql"));
     [(base, plain), (new, more)]
 }
+
+#[cfg(test)]
+mod tests {
+    use lab::experiment::ExperimentFile;
+    use lab::plan::Plan;
+    use target::settings::Machine;
+
+    use super::*;
+
+    /// What the plan of a file says of it.
+    fn planned(comparison: &Comparison) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in scripts() {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let text = comparison.text();
+        let file = ExperimentFile::of_text(&folder.path().join("comparison.toml"), &text);
+        let file = file.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        Plan::expand(&file, Machine::here()).unwrap().words().join("\n")
+    }
+
+    #[test]
+    fn files_ask_for_what_is_meant() {
+        const TURNS: &str = "arms take turns in slices of";
+        let setting = Arms::Setting { name: "full_page_writes", values: ["on", "off"] };
+        let length = Slices::Length("250ms".to_owned());
+        for (workload, arms, slices, wanted) in [
+            (Workload::Tpcb, Arms::Same, Slices::Usual, ["side by side on 2 copies", TURNS]),
+            (Workload::Select, Arms::Same, length, ["side by side on 2 copies", "slices of 250 ms"]),
+            (
+                Workload::Tpcb,
+                Arms::Same,
+                Slices::Never,
+                ["side by side on 2 copies", "no slices: slices = false"],
+            ),
+            (Workload::Lookups, Arms::Scripts, Slices::Usual, ["next to each other on one server", TURNS]),
+            (Workload::Tpcb, setting, Slices::Always, ["side by side on 2 copies", TURNS]),
+            (Workload::Tpcb, setting, Slices::Never, ["half-rounds", "no slices: slices = false"]),
+        ] {
+            let placement = (workload == Workload::Select).then(|| "free".to_owned());
+            let comparison =
+                Comparison { workload, arms, slices, placement, rounds: 12, each_ms: 2_500, margin_pct: 3 };
+            let said = planned(&comparison);
+            assert!(wanted.iter().all(|words| said.contains(words)), "{comparison:?}: {said}");
+        }
+    }
+}

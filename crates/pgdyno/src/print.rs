@@ -21,6 +21,18 @@ pub(crate) fn data(text: &str) -> std::io::Result<()> {
     }
 }
 
+/// Writes what is no text to standard output, unless that is a terminal.
+pub(crate) fn bytes(bytes: &[u8]) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if out.is_terminal() {
+        return Err(std::io::Error::other("it is not for a terminal: name a file with -o"));
+    }
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
 /// Whether data goes to a person.
 pub(crate) fn data_is_read() -> bool {
     std::io::stdout().is_terminal()

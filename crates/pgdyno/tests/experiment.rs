@@ -219,7 +219,31 @@ rounds = 2
         assert!(done.stdout.contains(wanted), "{args:?}:\n{}{}", done.stdout, done.stderr);
     }
     screenshot(&place, &report);
+    charts_stand_alone(&place);
     place.run(["target", "destroy", "tiles"]).expect(0);
+}
+
+/// Each chart is a file of its own, named by what it shows.
+fn charts_stand_alone(place: &Place) {
+    let listed = place.run(["report", "--chart", "--format", "csv"]).expect(0).stdout;
+    assert!(listed.starts_with("chart,shows\r\n"), "{listed}");
+    for name in ["points-throughput-over-clients", "one-against-four-change-of-throughput", "osm-phases"] {
+        assert!(listed.contains(&format!("\n{name},")), "no {name} in:\n{listed}");
+        for (end, begins) in [("svg", &b"<svg xmlns"[..]), ("png", b"\x89PNG")] {
+            let file = format!("{name}.{end}");
+            place.run(["report", "--chart", &file]).expect(0).says(&[&format!("chart: {file}")]);
+            let bytes = std::fs::read(place.path().join(&file)).expect("the chart");
+            assert!(bytes.starts_with(begins), "{file}");
+        }
+    }
+    place.run(["report", "--chart", "osm.svg", "-o", "mail.svg"]).expect(0).says(&["chart: mail.svg"]);
+    let unknown = place.run(["report", "--chart", "nothing.png"]).expect(64);
+    unknown.says(&["there is no chart of that name", "osm-phases"]);
+    place.run(["report", "--chart", "osm-phases"]).expect(64).says(&[".svg or .png"]);
+    place
+        .run(["report", "--chart", "nowhere/osm-phases.png"])
+        .expect(74)
+        .says(&["the chart nowhere/osm-phases.png"]);
 }
 
 /// Opens the report in a real browser, offline, and looks that something was drawn.

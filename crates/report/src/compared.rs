@@ -138,10 +138,11 @@ pub(crate) fn verdict_or_invalid(of: Verdict, margin: f64) -> String {
     }
 }
 
-/// A verdict with what would make it clearer, e.g. `inconclusive (about 20 rounds needed)`; it rests on `pairs`.
+/// A verdict with what would make it clearer, e.g. `inconclusive (about 20 rounds needed)`; it rests on `pairs`, 0 where
+/// there are none that more rounds could add to.
 pub(crate) fn verdict_with_need(of: Verdict, margin: f64, pairs: usize) -> String {
     match of {
-        Verdict::Inconclusive { more_pairs: Some(more) } if more <= 1000 => {
+        Verdict::Inconclusive { more_pairs: Some(more) } if pairs > 0 && more <= 1000 => {
             let rounds = pairs + more as usize;
             format!(
                 "{} (about {} needed)",

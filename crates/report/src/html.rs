@@ -7,7 +7,7 @@ use crate::sections::answer::Answer;
 use crate::sections::{SECTIONS, Section, load, tiles};
 use crate::{tile, visible};
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// The whole page, complete from `<!doctype html>` on. Works for any experiment: without tiles, arms, or with one run.
 ///
@@ -61,7 +61,7 @@ fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Markup)]) -> 
             }
         }
         footer {
-            @if tiles::any(data) || load::has_map_data(data) {
+            @if shows_map_data(data) {
                 p { "Map data " (tile::ATTRIBUTION) ", ODbL 1.0." }
             }
             p {
@@ -71,8 +71,13 @@ fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Markup)]) -> 
     }
 }
 
+/// Whether map data was measured: then its source must be named.
+pub(crate) fn shows_map_data(data: &ReportData) -> bool {
+    tiles::any(data) || load::has_map_data(data)
+}
+
 /// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms, where they have servers of their own.
-fn kicker(data: &ReportData) -> String {
+pub(crate) fn kicker(data: &ReportData) -> String {
     let of_arms = data.experiment.arms.iter().filter_map(|arm| arm.target.as_ref());
     let mut versions: Vec<&str> = Vec::new();
     for target in std::iter::once(&data.target).chain(of_arms) {

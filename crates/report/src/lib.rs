@@ -3,10 +3,12 @@
 //! Everything shown is derived here and now from what `results` stored; nothing is measured or kept. [`ReportData`] is an
 //! experiment with the figures of its cells; each section of a report (`sections`) makes a view of it, plain data, and
 //! draws that: on a page ([`html`]), as [`tables`] that [`mod@format`] prints, as the lines at the end of a run
-//! ([`summary`]). Numbers are written only by [`numbers`]; whatever in foreign text would drive a terminal or turn the
+//! ([`summary`]). Numbers are written only by [`numbers`]; a chart can also stand
+//! alone as a file ([`charts`]); whatever in foreign text would drive a terminal or turn the
 //! direction of what stands beside it is shown as an escape by [`visible`].
 //! [`pgbench`] is apart: what the drop-in prints of a run that was just measured, in pgbench's own layout.
 
+mod alone;
 pub mod arrivals;
 mod cells;
 mod chart;
@@ -23,6 +25,7 @@ pub mod tables;
 pub mod tile;
 pub mod visible;
 
+pub use alone::{Alone, Picture, PictureError, charts};
 pub use data::ReportData;
 pub use format::Format;
 pub use sections::answer::summary;

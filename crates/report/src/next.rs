@@ -196,6 +196,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_nobody_would_wait_for_says_what_else_helps() {
+        let next = |why| Next { rounds: 1240, more_s: 12_000.0, command: "pgdyno run a.toml".into(), why };
+        assert_eq!(
+            next(Why::WouldDecide).words(),
+            "rounds = 1240 would probably decide, about 3 h 20 min more"
+        );
+        let words = next(Why::TooMany(vec!["a quieter host or hour".into(), "longer rounds".into()])).words();
+        for wanted in [
+            "about 1,240 rounds",
+            "3 h 20 min more",
+            "What else helps: a quieter host or hour; longer rounds.",
+        ] {
+            assert!(words.contains(wanted), "no {wanted} in {words}");
+        }
+    }
+
+    #[test]
     fn looks_are_said_from_the_second_on() {
         let said = |looks, extended| looked(&Course { command: None, looks, extended });
         for (looks, extended) in [(0, 0), (1, 0)] {

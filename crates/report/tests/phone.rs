@@ -89,7 +89,11 @@ fn nothing_of_the_first_screen_scrolls_sideways() {
         ("large", large),
         ("run", named),
     ];
-    let pages = pages.map(|(name, data)| (name, html::page(&remade(data))));
+    let pages = pages.map(|(name, mut data)| {
+        // It stands in the command to type next.
+        data.experiment.name = long.to_owned();
+        (name, html::page(&remade(data)))
+    });
     let folder = tempfile::tempdir().expect("a folder");
     let Some(found) = looked_at(&pages, folder.path()) else {
         eprintln!("a browser to look at pages: not available: no Chromium");

@@ -22,7 +22,7 @@ pub enum Verdict {
     Slower,
     /// None of these.
     Inconclusive {
-        /// About how many more pairs would narrow the interval to the margin; `None` when it cannot be said.
+        /// About how many more pairs would probably decide; `None` when it cannot be said.
         more_pairs: Option<u32>,
     },
     /// There is nothing to judge: not one valid pair.
@@ -46,30 +46,27 @@ pub fn verdict(estimate: &Estimate, margin: f64, better: Better) -> Verdict {
     }
 }
 
-/// More pairs until the half-width of the 95 % interval is the margin, from this estimate's spread; at least 1.
+/// More pairs until the answer is probably decided, should mean and spread stay as they are; at least 1.
 ///
-/// Where it is as narrow already and still nothing is decided, the change lies between 0 and the margin: then half the
-/// margin is asked for, since from any change either 0 or the margin is at least that far away.
+/// Whichever comes first, four times in five: the 95 % interval leaves "no change" out, or the 90 % interval lies inside
+/// the margin. As in Stein's two-stage size (Ann. Math. Stat. 1945) the quantiles are those of the pairs there are.
 fn more_pairs(estimate: &Estimate, margin: f64) -> Option<u32> {
     if estimate.n < 3 || margin <= 0.0 {
         return None;
     }
     let deviation = estimate.deviation()?;
-    let wanted = [margin, margin / 2.0]
-        .map(|width| stein_pairs(deviation, estimate.n, width.ln_1p()))
-        .into_iter()
-        .find(|&pairs| pairs > estimate.n)
-        .unwrap_or(estimate.n);
-    Some(u32::try_from(wanted - estimate.n).unwrap_or(u32::MAX).max(1))
-}
-
-/// Stein's two-stage size (Ann. Math. Stat. 1945): N = max(n0, ceil(t²(.975, n0 - 1) s0² / w²)) for a 95 % interval of
-/// half-width `half_width`, from a pilot of `pilot` >= 2 values with standard deviation `deviation`.
-fn stein_pairs(deviation: f64, pilot: usize, half_width: f64) -> usize {
-    let t = t_quantile(0.975, pilot as f64 - 1.0);
-    let wanted = (t * deviation / half_width).powi(2).ceil();
+    let t = |q| t_quantile(q, estimate.n as f64 - 1.0);
+    let change = estimate.log_ratio.abs();
+    let inside = margin.ln_1p() - change;
+    // A change of nothing is never told from nothing, and one beyond the margin is never inside it.
+    let pairs = |quantile: f64, distance: f64| match distance > 0.0 {
+        true => ((t(quantile) + t(0.8)) * deviation / distance).powi(2).ceil(),
+        false => f64::INFINITY,
+    };
+    let wanted = pairs(0.975, change).min(pairs(0.95, inside));
     // `as` saturates, which is right for an absurd wish.
-    (wanted as usize).max(pilot)
+    let wanted = wanted as usize;
+    Some(u32::try_from(wanted.saturating_sub(estimate.n)).unwrap_or(u32::MAX).max(1))
 }
 
 #[cfg(test)]
@@ -77,17 +74,39 @@ mod tests {
     use super::*;
     use crate::paired::paired;
 
-    /// Inconclusive with an interval already narrower than the margin: more pairs are still asked for, in earnest.
+    /// By hand, with t(.975, 7) = 2.365, t(.95, 7) = 1.895, t(.8, 7) = 0.896 and s = 2.886 %: 2 % are told from nothing by
+    /// (3.261 · 2.886 / 2)² = 22.1 pairs, half a per cent is inside ln 1.03 by (2.791 · 2.886 / 2.456)² = 10.8, of which
+    /// there are 8.
     #[test]
-    fn a_change_between_nothing_and_the_margin_needs_half_its_width() {
-        let values: Vec<f64> = (0..8).map(|i| 0.02 + if i % 2 == 0 { 0.027 } else { -0.027 }).collect();
-        let estimate = paired(&values).unwrap();
-        let Verdict::Inconclusive { more_pairs: Some(more) } = verdict(&estimate, 0.03, Better::Larger)
-        else {
-            panic!("neither inside 3 % nor apart from 0")
+    fn more_pairs_are_those_of_the_nearer_answer() {
+        for (mean, wanted) in [(0.02, 15), (0.005, 3), (-0.02, 15)] {
+            let values: Vec<f64> = (0..8).map(|i| mean + if i % 2 == 0 { 0.027 } else { -0.027 }).collect();
+            let estimate = paired(&values).unwrap();
+            assert_eq!(more_pairs(&estimate, 0.03), Some(wanted), "{mean}");
+        }
+    }
+
+    /// The interval was asked to be as narrow as the margin, which decided one answer in two.
+    #[test]
+    fn as_many_more_pairs_as_are_asked_for_decide() {
+        let mut state = 11u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
         };
-        // s = 0.02886: (2.365 · 0.02886 / ln 1.015)² = 21.01, rounded up, of which there are 8.
-        assert_eq!(more, 14);
+        let mut pair = |mean: f64| mean + 0.06 * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0);
+        for mean in [0.0, 0.01, 0.03, 0.05] {
+            let (mut asked, mut decided) = (0, 0);
+            while asked < 200 {
+                let mut values: Vec<f64> = (0..12).map(|_| pair(mean)).collect();
+                let judged = |values: &[f64]| verdict(&paired(values).unwrap(), 0.03, Better::Larger);
+                let Verdict::Inconclusive { more_pairs: Some(more) } = judged(&values) else { continue };
+                asked += 1;
+                values.extend((0..more.min(1000)).map(|_| pair(mean)));
+                decided += usize::from(!matches!(judged(&values), Verdict::Inconclusive { .. }));
+            }
+            assert!(decided >= 160, "{mean}: {decided} of 200");
+        }
     }
 
     #[test]
@@ -110,12 +129,5 @@ mod tests {
             panic!("noise decides nothing")
         };
         assert!(more > 100, "{more}");
-    }
-
-    /// s = 2 %, half-width 1.5 %, pilot of 8: t = 2.365, (2.365 · 2 / 1.5)² = 9.94.
-    #[test]
-    fn steins_size_by_hand() {
-        assert_eq!(stein_pairs(0.02, 8, 0.015), 10);
-        assert_eq!(stein_pairs(0.001, 8, 0.015), 8);
     }
 }

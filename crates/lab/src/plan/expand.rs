@@ -7,10 +7,10 @@ use record::RunKey;
 use workloads::{Preparation, Spec};
 
 use super::cost::sized;
+use super::facts::Facts;
 use super::inputs::fingerprint;
 use super::order::{derive, runs};
 use super::restarts::arms_need_restart;
-use super::slicing::Facts;
 use super::{
     Beside, Content, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun,
     PlannedWorkload, Scheme, Slicing, Standing,

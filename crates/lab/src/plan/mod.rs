@@ -7,6 +7,7 @@ mod cells;
 mod cost;
 mod difference;
 mod expand;
+mod facts;
 mod identity;
 mod inputs;
 mod order;

@@ -9,8 +9,8 @@ use target::change::Step;
 use target::settings::{in_the_background, needs_reload};
 
 use super::cells::Cell;
+use super::facts::{Facts, LEAVE_SOMETHING};
 use super::restarts::arms_need_restart;
-use super::slicing::{Facts, LEAVE_SOMETHING};
 use super::{Content, Plan, PlannedRun, Scheme};
 use crate::experiment::Slices;
 use crate::factors::SETTINGS;

@@ -10,15 +10,13 @@ use target::settings::{needs_reload, needs_restart};
 
 use super::cells::Cell;
 use super::cost::CACHE;
+use super::facts::{Facts, LEAVE_SOMETHING};
 use super::{Content, Plan, PlannedLoad, PlannedRun, Standing};
 use crate::experiment::Slices;
 use crate::factors::{PLACEMENT, SETTINGS};
 use crate::measure::{LONGEST, SHORTEST, Turns};
 use crate::setup::{At, Connection, Placement};
 use record::RunEvent;
-
-/// Settings that a connection can carry, and whose effect stays when it is gone.
-pub(super) const LEAVE_SOMETHING: [&str; 2] = ["synchronous_commit", "default_toast_compression"];
 
 /// Which arms take turns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,23 +27,6 @@ pub struct Slicing {
     /// What is to be known of workloads, to decide anew where arms stand otherwise than they were wanted to.
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
     pub facts: Facts,
-}
-
-/// What of workloads decides.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Those that change data.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub writes: BTreeSet<String>,
-    /// Those that connect for each transaction.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub reconnects: BTreeSet<String>,
-}
-
-impl Facts {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Slicing {

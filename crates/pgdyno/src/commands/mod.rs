@@ -44,7 +44,8 @@ pub(crate) struct Cli {
 enum Command {
     /// Run an experiment file: prepare the target, measure every cell and arm in turn, compare, report
     Run(run::Args),
-    /// One run of pgbench scripts against a server, or pgbench's tables for it (-i)
+    /// One run of pgbench scripts against a server, or pgbench's tables for it (-i); with --against compared with the same
+    /// run changed
     Bench(Box<bench::Args>),
     /// PostgreSQL's pgbench to the letter, and what it lacks (its own help: pgdyno pgbench --help; docs/pgbench.md)
     #[command(disable_help_flag = true)]

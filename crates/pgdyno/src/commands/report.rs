@@ -1,41 +1,140 @@
-//! `pgdyno report`: the HTML page of an experiment.
+//! `pgdyno report`: the HTML page of an experiment, or one of its charts.
 
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use report::ReportData;
+use report::{Alone, ReportData};
+use results::Table;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use super::load_to_judge;
-use crate::exit::{Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
-use crate::options::Selection;
+use super::{load, load_to_judge};
+use crate::exit::{Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_BETTER, USAGE};
+use crate::options::{Format, Selection};
 use crate::print;
+
+/// What `--chart` without a name stands for.
+const LIST: &str = "?";
 
 /// `pgdyno report`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// File to write; `-` for standard output
-    #[arg(long, short = 'o', value_name = "FILE", default_value = "pgdyno-report.html")]
-    output: PathBuf,
+    /// File to write; `-` for standard output [default: pgdyno-report.html, with --chart: what is named there]
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// One chart alone, as SVG or PNG: for a mail. Without a name: which charts there are
+    #[arg(long, value_name = "NAME.svg|png", num_args = 0..=1, default_missing_value = LIST)]
+    chart: Option<PathBuf>,
     #[command(flatten)]
     selection: Selection,
+    /// How the names of the charts are printed
+    #[arg(long, value_enum, default_value_t, requires = "chart")]
+    format: Format,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let printed = args.output.as_os_str() == "-";
+    match &args.chart {
+        None => page(args),
+        Some(asked) if asked.as_os_str() == LIST => list(args),
+        Some(asked) => chart(args, asked),
+    }
+}
+
+fn page(args: &Args) -> Outcome {
+    let output = args.output.as_deref().unwrap_or(Path::new("pgdyno-report.html"));
+    let printed = output.as_os_str() == "-";
     if !printed {
-        check_writable(&args.output)?;
+        check_writable(output)?;
     }
     let data = load_to_judge(&args.selection)?;
     if printed {
         print::data(&report::html::page(&data))?;
     } else {
-        write(&args.output, &data)?;
-        print::talk(&format!("report: {}", args.output.display()));
+        write(output, &data)?;
+        print::talk(&format!("report: {}", output.display()));
     }
     Ok(SAME_OR_BETTER)
+}
+
+/// Which charts the report has.
+fn list(args: &Args) -> Outcome {
+    let mut table = Table::new(&["chart", "shows"]);
+    for chart in report::charts(&load(&args.selection)?) {
+        table.push(vec![chart.name.into(), chart.title.into()]);
+    }
+    super::print(&table, args.format)?;
+    Ok(SAME_OR_BETTER)
+}
+
+/// What a chart is written as.
+enum Kind {
+    Svg,
+    Png,
+}
+
+fn chart(args: &Args, asked: &Path) -> Outcome {
+    let kind = match asked.extension().and_then(OsStr::to_str) {
+        Some("svg") => Kind::Svg,
+        Some("png") => Kind::Png,
+        _ => {
+            let what = "--chart: a name ends in .svg or .png, which says how it is written";
+            return Err(Failure::with_code(USAGE, what, Some("pgdyno report --chart (names them)".into())));
+        }
+    };
+    let output = args.output.as_deref().unwrap_or(asked);
+    let printed = output.as_os_str() == "-";
+    if !printed {
+        check_writable(output)?;
+    }
+    let all = report::charts(&load_to_judge(&args.selection)?);
+    let name = asked.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
+    let chart = named(&all, &name)?;
+    let bytes = match kind {
+        Kind::Svg => chart.svg.clone().into_bytes(),
+        Kind::Png => picture(chart)?,
+    };
+    if printed {
+        print::bytes(&bytes)?;
+    } else {
+        write_bytes(output, &bytes)
+            .map_err(|error| refused(output, &error.to_string(), "name another file with -o".into()))?;
+        print::talk(&format!("chart: {}", output.display()));
+    }
+    Ok(SAME_OR_BETTER)
+}
+
+/// The chart of this name, or of the only one that begins like this.
+fn named<'a>(all: &'a [Alone], name: &str) -> anyhow::Result<&'a Alone> {
+    if let Some(exact) = all.iter().find(|chart| chart.name == name) {
+        return Ok(exact);
+    }
+    let mut beginning = all.iter().filter(|chart| chart.name.starts_with(name) && !name.is_empty());
+    if let (Some(only), None) = (beginning.next(), beginning.next()) {
+        return Ok(only);
+    }
+    let several = all.iter().filter(|chart| chart.name.starts_with(name)).count() > 1;
+    let why = if several { "several charts begin so" } else { "there is no chart of that name" };
+    let names: Vec<&str> = all.iter().map(|chart| chart.name.as_str()).collect();
+    let hint = match names.is_empty() {
+        true => "this experiment has no charts".to_owned(),
+        false => format!("one of\n{}", names.join("\n")),
+    };
+    Err(Failure::with_code(USAGE, format!("--chart: {why}"), Some(hint)))
+}
+
+fn picture(chart: &Alone) -> anyhow::Result<Vec<u8>> {
+    let picture = chart.picture().map_err(|error| {
+        Failure::with_code(INTERNAL, error.to_string(), Some("--chart NAME.svg needs no picture".into()))
+    })?;
+    if !picture.missing.is_empty() {
+        print::warning(&format!(
+            "no font here has {}: empty boxes stand for them; NAME.svg is drawn with the reader's fonts",
+            picture.missing
+        ));
+    }
+    Ok(picture.png)
 }
 
 /// Whether a page can be written to this file, as far as that can be seen without touching anything: asked before the
@@ -81,7 +180,9 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
 }
 
 fn refused(path: &Path, why: &str, hint: String) -> anyhow::Error {
-    let what = format!("the report {} cannot be written: {why}", path.display());
+    let chart = path.extension().is_some_and(|end| end == "svg" || end == "png");
+    let noun = if chart { "chart" } else { "report" };
+    let what = format!("the {noun} {} cannot be written: {why}", path.display());
     Failure::with_code(INPUT_OUTPUT, what, Some(hint))
 }
 
@@ -89,12 +190,14 @@ fn refused(path: &Path, why: &str, hint: String) -> anyhow::Error {
 /// there keeps the rights it was given.
 pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
     let page = report::html::page(data);
-    let written =
-        if is_written_through(path) { std::fs::write(path, page) } else { replace(&place(path), &page) };
-    written.map_err(|error| {
+    write_bytes(path, page.as_bytes()).map_err(|error| {
         let hint = "what was measured is stored; try: pgdyno report -o FILE".to_owned();
         refused(path, &error.to_string(), hint)
     })
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if is_written_through(path) { std::fs::write(path, bytes) } else { replace(&place(path), bytes) }
 }
 
 /// Whether it is a pipe or a device: that is written to, and nothing is put in its place.
@@ -107,7 +210,7 @@ fn place(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn replace(path: &Path, page: &str) -> io::Result<()> {
+fn replace(path: &Path, page: &[u8]) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
     let part = Path::new(&name);
@@ -115,7 +218,7 @@ fn replace(path: &Path, page: &str) -> io::Result<()> {
     written.inspect_err(|_| drop(std::fs::remove_file(part)))
 }
 
-fn write_part(part: &Path, path: &Path, page: &str) -> std::io::Result<()> {
+fn write_part(part: &Path, path: &Path, page: &[u8]) -> std::io::Result<()> {
     match std::fs::remove_file(part) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -126,5 +229,5 @@ fn write_part(part: &Path, path: &Path, page: &str) -> std::io::Result<()> {
     {
         file.set_permissions(there.permissions())?;
     }
-    file.write_all(page.as_bytes())
+    file.write_all(page)
 }

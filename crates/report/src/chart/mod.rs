@@ -18,7 +18,7 @@ const WIDTH: f64 = 560.0;
 /// Width of those with words on both sides of the plot.
 const WIDE: f64 = 680.0;
 /// Size of labels, in the same units.
-const FONT: f64 = 13.0;
+pub(crate) const FONT: f64 = 13.0;
 
 /// Width on a phone, where labels keep their size.
 const SLIM: f64 = 360.0;
@@ -78,14 +78,14 @@ fn figure(chart: &impl Chart) -> Markup {
 }
 
 /// A coordinate with one decimal: enough for a screen, short in the file.
-fn coordinate(value: f64) -> String {
+pub(crate) fn coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// About how wide a text is drawn, in the drawing's units: by the widest of the usual fonts, since the reader's is not
 /// known.
-fn text_width(text: &str) -> f64 {
+pub(crate) fn text_width(text: &str) -> f64 {
     text.chars().map(character_width).sum::<f64>() * FONT
 }
 
@@ -111,7 +111,7 @@ fn character_width(c: char) -> f64 {
 
 /// A text in lines of at most this width: broken after commas, else between words, else within a word, behind an
 /// underscore or the like where there is one. Nothing is cut off.
-fn wrapped(text: &str, width: f64) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in text.split_inclusive(", ").map(str::trim_end) {

@@ -6,6 +6,7 @@ use results::Table;
 use serde::Serialize;
 
 use super::View;
+use crate::chart::Chart;
 use crate::chart::bars::Bars;
 use crate::data::ReportData;
 use crate::numbers::{self, real};
@@ -90,6 +91,10 @@ pub(crate) fn has_map_data(data: &ReportData) -> bool {
     names.any(|name| name.contains("osm"))
 }
 
+fn bars(job: &Job) -> Bars {
+    Bars { title: format!("{}: phases", job.workload), phases: job.phases.clone(), data: phase_sheet(job) }
+}
+
 impl View for Load {
     fn of(data: &ReportData) -> Option<Self> {
         let jobs = data.jobs().filter(|job| !job.phases.is_empty()).map(|job| Job {
@@ -104,12 +109,16 @@ impl View for Load {
         (!load.jobs.is_empty() || !load.sizes.is_empty()).then_some(load)
     }
 
+    fn charts(self) -> Vec<Box<dyn Chart>> {
+        self.jobs.iter().map(|job| Box::new(bars(job)) as Box<dyn Chart>).collect()
+    }
+
     fn draw(&self) -> Markup {
         html! {
             @for job in &self.jobs {
                 h3 { (job.workload) }
                 p { (took(job)) }
-                (Bars { title: format!("{}: phases", job.workload), phases: job.phases.clone(), data: phase_sheet(job) })
+                (bars(job))
             }
             @if !self.sizes.is_empty() { h3 { "Sizes" } }
             @match &self.sizes[..] {

@@ -16,6 +16,7 @@ pub(crate) mod workloads;
 use maud::Markup;
 use serde::Serialize;
 
+use crate::chart::Chart;
 use crate::data::ReportData;
 
 /// What a section shows. It can be serialised, so that a live page can be fed with it.
@@ -25,6 +26,11 @@ trait View: Serialize + Sized {
 
     /// As it stands on a page, below its heading.
     fn draw(&self) -> Markup;
+
+    /// Its charts, in the order of the page.
+    fn charts(self) -> Vec<Box<dyn Chart>> {
+        Vec::new()
+    }
 }
 
 /// A section: its place in the page's address, its heading, and how it is drawn where it has something to show.
@@ -32,6 +38,8 @@ pub(crate) struct Section {
     pub(crate) anchor: &'static str,
     pub(crate) heading: &'static str,
     pub(crate) draw: fn(&ReportData) -> Option<Markup>,
+    /// Its charts, each to be drawn alone.
+    pub(crate) charts: fn(&ReportData) -> Vec<Box<dyn Chart>>,
 }
 
 /// All sections below the answer, in the order of the page.
@@ -48,7 +56,8 @@ pub(crate) const SECTIONS: [Section; 9] = [
 ];
 
 const fn section<V: View>(anchor: &'static str, heading: &'static str) -> Section {
-    Section { anchor, heading, draw: |data| Some(V::of(data)?.draw()) }
+    let charts = |data: &_| V::of(data).map(V::charts).unwrap_or_default();
+    Section { anchor, heading, draw: |data| Some(V::of(data)?.draw()), charts }
 }
 
 #[cfg(test)]

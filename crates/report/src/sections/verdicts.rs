@@ -10,6 +10,7 @@ use stats::{Better, Estimate, Verdict};
 
 use super::View;
 use crate::arrivals::{Columns, InTime};
+use crate::chart::Chart;
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
     Part, Tone, change, groups_of_pair, lacks, strong, tally, value, verdict, verdict_with_need,
@@ -33,6 +34,12 @@ impl View for Verdicts {
 
     fn draw(&self) -> Markup {
         html! { @for of in &self.compared { (draw(of, &self.groups)) } }
+    }
+
+    fn charts(self) -> Vec<Box<dyn Chart>> {
+        let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));
+        let drawn = arms.filter(|(_, arm)| !arm.cells.is_empty());
+        drawn.map(|(of, arm)| Box::new(forest(of, arm)) as Box<dyn Chart>).collect()
     }
 }
 

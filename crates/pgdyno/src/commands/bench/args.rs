@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 
-use super::against::AgainstArgs;
+use super::against_args::AgainstArgs;
 use super::given::Given;
 use crate::options::{Driver, Output};
 

@@ -58,6 +58,12 @@ impl Given {
     /// # Errors
     /// An option that means nothing with `-i`, or nothing without it, or that only the drop-in has.
     pub(super) fn check(&self, initialize: bool, results: &str) -> anyhow::Result<()> {
+        self.fits(initialize)?;
+        self.is_ours(results)
+    }
+
+    /// Refuses what means nothing with `-i`, or nothing without it.
+    fn fits(&self, initialize: bool) -> anyhow::Result<()> {
         let (other, mode) =
             if initialize { (Mode::Run, "when tables are made (-i)") } else { (Mode::Init, "without -i") };
         let strange = self.words.iter().find(|word| word.mode() == Some(other));
@@ -73,6 +79,14 @@ impl Given {
                 Some(hint.trim_end().to_owned()),
             ));
         }
+        Ok(())
+    }
+
+    /// Refuses what only the drop-in has.
+    ///
+    /// # Errors
+    /// With the command that has it.
+    pub(super) fn is_ours(&self, results: &str) -> anyhow::Result<()> {
         let absent = |word: &Word| match word.name() {
             "show-script" => Some("shows no scripts"),
             "builtin" if word.value == "list" => Some("lists no scripts"),

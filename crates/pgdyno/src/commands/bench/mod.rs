@@ -1,6 +1,7 @@
 //! `pgdyno bench`: one run of pgbench scripts, or pgbench's tables.
 
 mod against;
+mod against_args;
 mod args;
 mod given;
 mod show;
@@ -45,10 +46,10 @@ const LEAST_RATE: f64 = 0.001;
 const MOST_RATE: f64 = 10_000_000.0;
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    args.given.check(args.tables.initialize, &args.output.results.path().display().to_string())?;
     if args.against.is_asked() {
         return against::run(args);
     }
+    args.given.check(args.tables.initialize, &args.output.results.path().display().to_string())?;
     let Target { dsn, dbname, host, port, username } = &args.target;
     let dsn = dsn.as_ref().or(dbname.as_ref());
     let target = bench::at(dsn.map(String::as_str), host.as_deref(), port.as_deref(), username.as_deref())?;

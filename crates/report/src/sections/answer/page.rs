@@ -89,7 +89,11 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
             Some(figure) => Cell::classed(
                 format!(
                     "{}{}",
-                    verdict_with_need(figure.verdict, of.margin, figure.grid.estimate.n),
+                    verdict_with_need(
+                        figure.verdict,
+                        of.margin,
+                        if of.paired { figure.grid.estimate.n } else { 0 }
+                    ),
                     but(figure)
                 ),
                 Tone::of(figure.verdict).cell_class(figure.grid.estimate.change_pct(), strong(of)),

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::View;
 use crate::arrivals::{self, Columns};
 use crate::cells::CellFigures;
+use crate::chart::Chart;
 use crate::chart::line::LineChart;
 use crate::compared::{grouped_cell, groups};
 use crate::data::{ReportData, cell_label, levels, split, varying};
@@ -44,6 +45,12 @@ impl View for Workloads {
 
     fn draw(&self) -> Markup {
         html! { @for workload in &self.workloads { (workload) } }
+    }
+
+    fn charts(self) -> Vec<Box<dyn Chart>> {
+        let of =
+            |workload: Workload| workload.ladders.into_iter().chain(workload.charts.into_iter().flatten());
+        self.workloads.into_iter().flat_map(of).map(|chart| Box::new(chart) as Box<dyn Chart>).collect()
     }
 }
 

@@ -26,15 +26,18 @@ pub(super) enum Server {
 impl Server {
     pub(super) fn of(args: &BenchArgs) -> anyhow::Result<Self> {
         let Target { dsn, dbname, host, port, username } = &args.target;
-        let dsn = dsn.as_ref().or(dbname.as_ref()).cloned();
-        let dsn = &dsn;
+        let dsn = dsn.as_ref().or(dbname.as_ref());
         match &args.against.managed {
-            Some(_) if [dsn, host, port, username].into_iter().any(Option::is_some) => Err(usage(
-                "--managed is a private server; a database or server is given too",
-                "leave one of them out",
-            )),
+            Some(_) if dsn.is_some() || [host, port, username].into_iter().any(Option::is_some) => {
+                Err(usage(
+                    "--managed is a private server; a database or server is given too",
+                    "leave one of them out",
+                ))
+            }
             Some(name) => Ok(Self::Managed(name.clone())),
-            None => Self::by_url(dsn.as_deref(), host.as_deref(), port.as_deref(), username.as_deref()),
+            None => {
+                Self::by_url(dsn.map(String::as_str), host.as_deref(), port.as_deref(), username.as_deref())
+            }
         }
     }
 
@@ -180,6 +183,7 @@ fn options(args: &BenchArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
         (conduct.max_tries != 1).then(|| ("max_tries", Value::Integer(conduct.max_tries.into()))),
         flag("reconnect", conduct.connect, true),
         flag("reconnect_lost", conduct.reconnect, true),
+        flag("continue_on_error", conduct.continue_on_error, true),
         flag("vacuum", conduct.no_vacuum, false),
         flag("may_be_empty", conduct.may_be_empty, true),
         args.pace.latency_limit.map(|limit| ("latency_limit_ms", Value::Float(limit))),

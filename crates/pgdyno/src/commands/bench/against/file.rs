@@ -7,6 +7,7 @@ use super::base::{Folder, Server, Workload, plain};
 use super::kind::Change;
 use super::toml_text::{TomlText, inline, scalar, seconds};
 use super::{BenchArgs, usage};
+use crate::commands::bench::args::PartitionMethod;
 use crate::exit::{Failure, MISSING};
 use crate::secrets::is_telling_text;
 
@@ -66,11 +67,15 @@ pub(super) fn written(args: &BenchArgs, change: &Change, folder: &Folder) -> any
     let mut text = TomlText::default();
     text.comment(super::SAVED_BY);
     text.entry("question", question(&sides));
-    if let Some(seed) = args.conduct.random_seed.as_deref() {
-        let seed = super::super::seed(Some(seed))?;
+    if let Some(seed) = &args.conduct.random_seed {
+        let hint = "without it the seed is made from the plan";
+        let wrong = |_| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint);
         text.entry(
             "seed",
-            i64::try_from(seed).map_err(|_| usage("--random-seed must be below 2^63 here", ""))?,
+            seed.parse::<u64>()
+                .map_err(drop)
+                .and_then(|seed| i64::try_from(seed).map_err(drop))
+                .map_err(wrong)?,
         );
     }
     match &other_server {
@@ -298,9 +303,23 @@ fn prepare(args: &BenchArgs, base: &Workload, change: &Change, folder: &Folder, 
         if of_tables.fillfactor != 100 {
             entries.push(("fillfactor", Value::Integer(of_tables.fillfactor.into())));
         }
-        if of_tables.unlogged_tables {
-            entries.push(("unlogged", Value::Boolean(true)));
+        let flags = [
+            ("unlogged", of_tables.unlogged_tables),
+            ("foreign_keys", of_tables.foreign_keys),
+            ("quiet", of_tables.quiet),
+        ];
+        entries.extend(
+            flags.into_iter().filter(|(_, wanted)| *wanted).map(|(key, _)| (key, Value::Boolean(true))),
+        );
+        if of_tables.partitions > 0 {
+            entries.push(("partitions", Value::Integer(of_tables.partitions.into())));
         }
+        if of_tables.partition_method == PartitionMethod::Hash {
+            entries.push(("partition_method", "hash".into()));
+        }
+        let spaces =
+            [("tablespace", &of_tables.tablespace), ("index_tablespace", &of_tables.index_tablespace)];
+        entries.extend(spaces.into_iter().filter_map(|(key, name)| Some((key, name.as_deref()?.into()))));
         text.entry("pgbench", inline(entries));
     }
     let files =
@@ -329,7 +348,7 @@ fn measure(args: &BenchArgs) -> String {
     text.entry("warmup", seconds(warmup));
     text.entry("duration", seconds(round / 2.0));
     text.entry("rounds", Value::Integer(args.against.rounds.unwrap_or(ROUNDS).into()));
-    if let Some(slices) = &args.against.slices {
+    if let Some(slices) = args.against.slices.as_ref().filter(|slices| *slices != "auto") {
         text.entry("slices", scalar(slices));
     }
     if args.load.jobs != 1 {

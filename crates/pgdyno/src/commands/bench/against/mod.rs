@@ -1,7 +1,6 @@
 //! `pgdyno bench … --against 'KIND: WHAT'`: what `bench` would run compared with the same thing changed. The arguments
 //! become an experiment file; what is run is the plan of that file, whether it is saved or not.
 
-mod args;
 mod base;
 mod file;
 mod kind;
@@ -14,10 +13,10 @@ use std::path::{Path, PathBuf};
 use lab::LabError;
 use lab::experiment::ExperimentFile;
 
-pub(crate) use self::args::AgainstArgs;
 use self::base::Folder;
 use self::file::Written;
 use self::kind::Change;
+use super::args::Script;
 use super::{BenchArgs, source};
 use crate::commands::run::How;
 use crate::exit::{Failure, INPUT_OUTPUT, Outcome, USAGE};
@@ -37,6 +36,12 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
         return Err(usage("--against stands once: a comparison has two sides", hint));
     };
     has_only_what_can_be_compared(args)?;
+    let results = args.output.results.path().display().to_string();
+    match own.managed {
+        // Its tables are made with the options of -i.
+        Some(_) => args.given.is_ours(&results)?,
+        None => args.given.check(false, &results)?,
+    }
     let change = Change::parse(change).map_err(|why| {
         let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
         usage(why, hint)
@@ -79,9 +84,17 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
 
 /// Options of `bench` that mean nothing where two sides are compared.
 fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
+    let of_input =
+        |script: &Script| matches!(script, Script::File(name) if name == "-" || name.starts_with("-@"));
     let refused = [
         (args.tables.initialize, "-i", "--managed makes pgbench's tables by itself, at scale -s"),
         (args.load.transactions.is_some(), "-t", "rounds have a length: -T SECONDS, shared by both sides"),
+        (args.conduct.progress.is_some(), "-P", "runs are shown as they end"),
+        (
+            args.scripts.in_order.iter().any(of_input),
+            "-f -",
+            "write the script into a file: both sides read it, every round",
+        ),
         (args.conduct.report_per_command, "-r", "without --against it tells the latency of each statement"),
         (args.conduct.driver != Default::default(), "--driver", "leave it out: both sides have the same"),
     ];
@@ -121,7 +134,7 @@ fn read(written: &Written, saved: Option<&Path>) -> anyhow::Result<ExperimentFil
     Ok(file)
 }
 
-/// Writes it, readable by its owner only; what somebody else wrote stays.
+/// Writes it, unless something stands there that was not made here.
 fn save(written: &Written, path: &Path) -> anyhow::Result<()> {
     let failed = |error: std::io::Error| {
         Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)

@@ -99,10 +99,11 @@ fn every_kind_becomes_a_file_that_can_be_read() {
             arms: ["tpcb-like", "simple-update and select-only"],
         },
         Case {
-            line: " -S --managed=mine -F 90 --against |version: 15, 18",
+            line: " -S --managed=mine -F 90 --foreign-keys --partitions 4 --continue-on-error --against |version: 15, 18",
             says: &[
                 "managed = { name = \"mine\" }\n",
-                "pgbench = { fillfactor = 90, scale = 1 }\n",
+                "pgbench = { fillfactor = 90, foreign_keys = true, partitions = 4, scale = 1 }\n",
+                "builtin = \"select-only\", continue_on_error = true",
                 "version = [15, 18]\n",
                 "base = 15\n",
             ],
@@ -210,6 +211,9 @@ fn what_cannot_be_compared_is_told() {
         (" -S -t 5 shop --against |settings: jit=off", "-t cannot be had"),
         (" -S -r shop --against |settings: jit=off", "-r cannot be had"),
         (" -i shop --against |settings: jit=off", "-i cannot be had"),
+        (" -S -P 1 shop --against |settings: jit=off", "-P cannot be had"),
+        (" -f - shop --against |settings: jit=off", "-f - cannot be had"),
+        (" -S --random-seed rand shop --against |settings: jit=off", "--random-seed must be a number"),
         (" -S --driver io_uring shop --against |settings: jit=off", "--driver cannot be had"),
         (" -S --rounds 5 shop --against |settings: jit=off", "an odd number cannot be balanced"),
         (" -S shop --against |version: 18", "needs a private server"),

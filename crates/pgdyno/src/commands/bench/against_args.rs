@@ -25,8 +25,8 @@ pub(crate) struct AgainstArgs {
     /// Rounds; a finished comparison goes on with the ones that are more [default: 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), requires = "against")]
     pub(super) rounds: Option<u32>,
-    /// Whether both sides take turns in slices within a round: true, false, or how long a slice is [default: where they can]
-    #[arg(long, value_name = "TIME", requires = "against")]
+    /// Whether both sides take turns in slices within a round: auto, true, false or a length such as 100ms [default: auto]
+    #[arg(long, value_name = "WHICH", requires = "against")]
     pub(super) slices: Option<String>,
     /// Change that counts as none, percent [default: 3]
     #[arg(long, value_name = "PCT", requires = "against")]

@@ -1,0 +1,117 @@
+//! A chart that stands alone: one file for a mail, with its title, its words, where it comes from and, where map data was
+//! measured, whose data that is. On white, whatever the reader's screen is.
+
+mod picture;
+mod style;
+
+use maud::{Markup, PreEscaped, html};
+
+pub use picture::{Picture, PictureError};
+
+use crate::chart::{Chart, Drawing, FONT, coordinate, text_width, wrapped};
+use crate::data::ReportData;
+use crate::sections::SECTIONS;
+use crate::{html, tile, visible};
+
+/// Room around everything, in the drawing's units.
+const EDGE: f64 = 22.0;
+/// Size of the title.
+const TITLE: f64 = 17.0;
+/// Distance between lines of text, as a multiple of their size.
+const LEADING: f64 = 1.35;
+
+/// A chart as a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alone {
+    /// What it is asked for by: its title in small letters, digits and dashes.
+    pub name: String,
+    pub title: String,
+    /// The whole file, from `<svg` on.
+    pub svg: String,
+}
+
+/// All charts of an experiment's report, in its order.
+#[must_use]
+pub fn charts(data: &ReportData) -> Vec<Alone> {
+    let mut found: Vec<Alone> = Vec::new();
+    for chart in SECTIONS.iter().flat_map(|section| (section.charts)(data)) {
+        let Some(drawing) = chart.draw(chart.width()) else { continue };
+        let plain = name_of(chart.title());
+        let taken = |name: &str| found.iter().any(|other| other.name == name);
+        let numbered = (2..).map(|number| format!("{plain}-{number}"));
+        let name =
+            std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or_default();
+        let svg = svg(data, chart.as_ref(), drawing);
+        found.push(Alone { name, title: chart.title().to_owned(), svg });
+    }
+    found
+}
+
+/// `polygons: slowest 1 % over clients` is `polygons-slowest-1-over-clients`.
+fn name_of(title: &str) -> String {
+    let plain = title.to_lowercase();
+    let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// Text below each other, from a height on.
+struct Lines {
+    markup: Vec<Markup>,
+    bottom: f64,
+}
+
+impl Lines {
+    /// Adds a text in lines of at most `width`.
+    fn add(&mut self, class: &'static str, size: f64, width: f64, text: &str) {
+        for line in in_words(text, width * FONT / size) {
+            self.bottom += size * LEADING;
+            let baseline = coordinate(self.bottom - size * (LEADING - 1.0));
+            self.markup.push(html! { text class=(class) x=(coordinate(EDGE)) y=(baseline) { (line) } });
+        }
+    }
+}
+
+/// A text in lines as full as their words allow.
+fn in_words(text: &str, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match (lines.last_mut(), longer.filter(|longer| text_width(longer) <= width)) {
+            (Some(last), Some(longer)) => *last = longer,
+            _ => lines.extend(wrapped(word, width)),
+        }
+    }
+    lines
+}
+
+fn svg(data: &ReportData, chart: &dyn Chart, drawing: Drawing) -> String {
+    let width = chart.width();
+    let mut words = Lines { markup: Vec::new(), bottom: EDGE * 0.7 };
+    words.add("title", TITLE, width, chart.title());
+    if !data.experiment.question.is_empty() {
+        words.add("", FONT, width, &data.experiment.question);
+    }
+    let top = words.bottom + 14.0;
+    words.bottom = top + drawing.height + 2.0;
+    words.add("", FONT, width, &chart.caption());
+    words.bottom += 6.0;
+    let source = format!("{} · pgdyno {}", html::kicker(data), env!("CARGO_PKG_VERSION"));
+    words.add("source", FONT, width, &source);
+    if html::shows_map_data(data) {
+        words.add("source", FONT, width, &format!("Map data {}, ODbL 1.0", tile::ATTRIBUTION));
+    }
+    let (whole, height) = (coordinate(width + 2.0 * EDGE), coordinate(words.bottom + EDGE * 0.7));
+    let page = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {whole} {height}")) width=(whole) height=(height)
+            role="img" {
+            title { (chart.title()) }
+            desc { (chart.caption()) }
+            style { (PreEscaped(style::on_white())) }
+            rect width=(whole) height=(height) fill="#fff" {}
+            @for line in &words.markup { (line) }
+            g transform=(format!("translate({} {})", coordinate(EDGE), coordinate(top))) { (drawing.markup) }
+        }
+        "\n"
+    };
+    visible::lines(&page.0).into_owned()
+}
