@@ -44,6 +44,8 @@ pub enum OrderScheme {
     HalfRounds,
     /// No pgdyno planned the runs: they were brought in from elsewhere, and do not alternate.
     Imported,
+    /// Never stored: two experiments, each measured at its own time, are compared.
+    Apart,
 }
 
 /// One level of the compared factor.

@@ -6,10 +6,11 @@ use crate::experiment::{Experiment, OrderScheme};
 use crate::run::{Load, Run, ScriptRecord};
 
 impl Experiment {
-    /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not.
+    /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not, nor do two
+    /// experiments.
     #[must_use]
     pub fn is_interleaved(&self) -> bool {
-        self.order_scheme != OrderScheme::Imported
+        !matches!(self.order_scheme, OrderScheme::Imported | OrderScheme::Apart)
     }
 }
 

@@ -16,6 +16,7 @@ mod quads;
 mod run;
 mod sample;
 mod slice;
+mod text;
 mod verdict;
 mod words;
 
@@ -28,5 +29,6 @@ pub use promise::Promise;
 pub use run::{Artifact, Load, Run, RunEvent, RunKey, RunKind, ScriptRecord, SeriesPoint};
 pub use sample::{Sample, Scope};
 pub use slice::Slice;
+pub use text::{Text, TextKind};
 pub use verdict::{Doubt, Reason, Validity};
 pub use words::{count, hex};

@@ -8,6 +8,7 @@ use serde::Serialize;
 use stats::Histogram;
 
 use crate::arrivals::InTime;
+use crate::scripts::ScriptFigures;
 
 /// Percentiles that something shows.
 const QUANTILES: [f64; 9] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0];
@@ -35,6 +36,8 @@ pub struct CellFigures {
     /// Bytes received, where counted.
     pub(crate) bytes_per_transaction: Option<f64>,
     pub(crate) groups: Option<Grouped>,
+    /// Of each script, where there are several.
+    pub(crate) scripts: Vec<ScriptFigures>,
     /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
     pub(crate) by_second: Vec<(f64, f64)>,
     /// When each run began, UTC as stored, and its throughput.
@@ -112,6 +115,7 @@ impl CellFigures {
             failed: (!runs.is_empty()).then(|| sum("failed")),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
             groups,
+            scripts: ScriptFigures::of(&runs),
             by_second: by_second(&runs),
             each: runs.iter().filter_map(|run| Some((run.started_at.clone(), run.tps()?))).collect(),
         }

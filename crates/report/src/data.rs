@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use record::{Experiment, Host, Run, RunEvent, RunKind, Target};
-use results::comparison::{Cell, Comparison, Grouped, Metric, two_groups};
-use results::{Course, ExperimentId, Store, StoreError};
+use record::{Experiment, Host, Run, RunEvent, RunKind, Target, Text};
+use results::comparison::{
+    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
+};
+use results::{Course, ExperimentId, Store, StoreError, StoredExperiment};
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::InTime;
@@ -24,6 +26,12 @@ pub struct ReportData {
     pub latency: Option<Comparison>,
     /// Cells whose runs fall into two groups.
     pub groups: Vec<Grouped>,
+    /// The texts that were used; none where they were not kept yet.
+    pub texts: Vec<Text>,
+    /// What is to be known before any figure, a sentence each: of two experiments, how they differ besides.
+    pub notes: Vec<String>,
+    /// What arms differ in beside their speed.
+    pub differences: Vec<Difference>,
     /// The command that measured it, and how often it was looked at and extended.
     pub course: Course,
     /// Figures of the grid's runs, by cell and arm.
@@ -39,9 +47,28 @@ impl ReportData {
     /// When there is no such experiment, or the file cannot be read.
     pub fn load(store: &Store, experiment: ExperimentId) -> Result<Self, StoreError> {
         let stored = store.experiment(experiment)?;
-        let course = store.course(experiment)?;
+        let (texts, course) = (store.texts(experiment)?, store.course(experiment)?);
         let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(experiment)?);
-        Ok(Self { course, ..data })
+        Ok(Self { texts, course, ..data })
+    }
+
+    /// What [`Apart`] needs of an experiment, under this name.
+    ///
+    /// # Errors
+    /// As [`ReportData::load`].
+    pub fn measured(store: &Store, experiment: ExperimentId, label: String) -> Result<Measured, StoreError> {
+        let StoredExperiment { experiment: of, host, target, .. } = store.experiment(experiment)?;
+        Ok(Measured { label, experiment: of, host, target, runs: store.runs(experiment)? })
+    }
+
+    /// Two experiments, the second against the first: not interleaved.
+    ///
+    /// # Errors
+    /// When they cannot be compared.
+    pub fn apart(base: &Measured, new: &Measured) -> Result<Self, ApartError> {
+        let Apart { experiment, runs, notes } = Apart::of(base, new)?;
+        let data = Self::new(experiment, base.host.clone(), base.target.clone(), runs);
+        Ok(Self { notes, ..data })
     }
 
     /// The same from records at hand.
@@ -59,10 +86,24 @@ impl ReportData {
             !runs.iter().any(is_sliced) || runs.iter().any(|run| run.arm.is_some() && !run.is_sliced())
         });
         let groups = two_groups(&runs);
-        let (grid, beside) = (Vec::new(), Vec::new());
+        let differences = differences(&experiment, &runs);
+        let (texts, notes, grid, beside) = Default::default();
         let course = Course::default();
-        let mut data =
-            Self { experiment, host, target, runs, throughput, latency, groups, course, grid, beside };
+        let mut data = Self {
+            experiment,
+            host,
+            target,
+            runs,
+            throughput,
+            latency,
+            groups,
+            texts,
+            notes,
+            differences,
+            course,
+            grid,
+            beside,
+        };
         data.grid = CellFigures::of(data.grid_runs(), &data.arms(), &data.groups);
         data.beside = CellFigures::of(data.runs_beside(), &[None], &data.groups);
         data

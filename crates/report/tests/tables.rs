@@ -92,6 +92,90 @@ fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
     );
 }
 
+/// A mix of two scripts had one figure for both: which of them became slower nobody could see.
+#[test]
+fn every_output_tells_the_scripts_of_a_mix_apart() {
+    let mut made = data(&Shape { workloads: vec![("mix", 500.0)], clients: vec![4], ..Shape::small() });
+    for run in made.runs.iter_mut() {
+        let times = if run.arm.as_deref() == Some("gis") { 2 } else { 1 };
+        let script = |name: &str, weight: u32, ok: u64, ns: u64| {
+            // The p95 of all is 2 times the usual; the mean of those of the rounds would be 2.5 times.
+            let mut response = stats::Histogram::new();
+            (0..ok).for_each(|at| response.record(if at % 10 == 0 { ns * u64::from(run.round) } else { ns }));
+            let mut own = run.scripts[0].clone();
+            own.counts = [("ok".to_owned(), ok)].into();
+            record::ScriptRecord { name: name.into(), weight, service: response.clone(), response, ..own }
+        };
+        run.scripts =
+            vec![script("read.sql", 3, 300, 1_000_000), script("write.sql", 1, 100, 8_000_000 * times)];
+    }
+    let made = remade(made);
+    let table = tables::scripts(&made);
+    let ints = |name: &str| column(&table, name).into_iter().cloned().collect::<Vec<_>>();
+    assert_eq!(ints("transactions"), [1200_i64, 400, 1200, 400].map(Value::from));
+    assert_eq!(ints("share_pct"), [75.0, 25.0, 75.0, 25.0].map(Value::from));
+    assert_eq!(ints("tps_mean"), [75.0, 25.0, 75.0, 25.0].map(Value::from), "of runs of 4 s");
+    assert_eq!(ints("script")[..2], ["read.sql", "write.sql"].map(Value::from));
+    let near =
+        |value: &Value, wanted: f64| matches!(value, Value::Real(us) if (us / wanted - 1.0).abs() < 2e-3);
+    for (at, [p50, p95]) in [(0, [1e3, 2e3]), (1, [8e3, 16e3]), (3, [16e3, 32e3])] {
+        assert!(near(&ints("p50_us")[at], p50) && near(&ints("p95_us")[at], p95), "{at}: {table:?}");
+    }
+    let page = html::page(&made);
+    let row =
+        page.split("<tr>").find(|row| row.contains("write.sql") && row.contains(">gis<")).expect("a row");
+    assert!(row.contains("25 %") && row.contains("16.0 ms") && row.contains("32.0 ms"), "{row}");
+    assert!(tables::scripts(&data(&Shape::small())).rows.is_empty(), "one script is all of it");
+}
+
+/// Faster, and three times the WAL: no output had a word for it.
+#[test]
+fn every_output_tells_what_arms_differ_in_besides() {
+    let mut made = data(&Shape { workloads: vec![("polygons", 17.3), ("tpcb", 620.0)], ..Shape::small() });
+    let count = |run: &mut record::Run| {
+        let times = if run.arm.as_deref() == Some("gis") { 3.0 } else { 1.0 };
+        let done = run.count("ok") as f64;
+        if run.workload == "tpcb" {
+            let wal = [
+                ("wal_bytes", 2048.0 * times),
+                ("wal_records", 12.0),
+                ("temp_bytes", (times - 1.0) * 4096.0),
+            ];
+            run.figures.extend(wal.map(|(name, each)| (name.to_owned(), each * done)));
+        }
+    };
+    made.runs.iter_mut().for_each(count);
+    let made = remade(made);
+    let phrases = [
+        "temporary files per transaction: stock 0 bytes, gis 8.00 kB",
+        "WAL per transaction: stock 2.00 kB, gis 6.00 kB (3.0 times)",
+    ];
+    let words = tables::differences_in_words(&made, made.throughput.as_ref().unwrap());
+    let outputs = [
+        flat(&summary::text(&made)),
+        html::page(&made),
+        print(&words, Format::Md),
+        flat(&print(&words, Format::Text)),
+    ];
+    for text in outputs {
+        for phrase in phrases {
+            assert!(text.contains(phrase), "{phrase} in {text}");
+        }
+    }
+    let lines: serde_json::Value = serde_json::from_str(&print(&compared(&made), Format::Json)).unwrap();
+    let told: Vec<_> =
+        lines.as_array().unwrap().iter().filter(|line| !line["differences"].is_null()).collect();
+    assert_eq!(told.len(), 1, "one workload differs: {told:?}");
+    let raw = &told[0]["differences"];
+    let of = |at: usize| (raw[at]["figure"].as_str(), raw[at]["per"].as_str(), raw[at]["base"].as_f64());
+    assert_eq!(of(0), (Some("temp_bytes"), Some("transaction"), Some(0.0)));
+    assert_eq!((of(1).0, raw.as_array().map(Vec::len)), (Some("wal_bytes"), Some(2)));
+    // All of it, large or not.
+    let all = tables::differences(&made);
+    assert!(column(&all, "figure").contains(&&Value::from("wal_records")));
+    assert!(csv(&compared(&made)).contains(r#"""figure"":""temp_bytes"""#));
+}
+
 #[test]
 fn every_table_as_text() {
     let data = sample();

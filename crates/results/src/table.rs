@@ -3,14 +3,17 @@
 use serde::Serialize;
 
 /// One value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
+    #[default]
     Null,
     Int(i64),
     Real(f64),
     Text(String),
     Blob(Vec<u8>),
+    /// Lists and objects: nested in JSON, elsewhere their text.
+    Data(serde_json::Value),
 }
 
 impl From<&str> for Value {

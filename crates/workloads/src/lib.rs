@@ -32,4 +32,4 @@ pub use error::WorkloadError;
 pub use fields::fields;
 pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
-pub use workload::{Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};
+pub use workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};

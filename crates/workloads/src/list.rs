@@ -149,6 +149,14 @@ impl Preparation {
         files
     }
 
+    /// The texts among the files it reads: all but the data.
+    #[must_use]
+    pub fn texts(&self) -> Vec<(&'static str, &Path)> {
+        let style = self.osm.as_ref().and_then(|osm| osm.style.as_deref());
+        let style = style.map(|path| ("prepare.osm.style", path));
+        style.into_iter().chain(self.sql.iter().map(|path| ("prepare.sql", path.as_path()))).collect()
+    }
+
     /// Names of the options of a job that is there; none where it is not.
     #[must_use]
     pub fn option_names(&self, job: &str) -> Vec<&'static str> {

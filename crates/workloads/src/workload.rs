@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Client, Gaps};
-use record::Artifact;
+use record::{Artifact, TextKind};
 
 use crate::answers::Sampled;
 use crate::error::WorkloadError;
@@ -18,6 +18,15 @@ pub struct ScriptInfo {
     pub text_hash: String,
     /// Relative frequency; with one script it means nothing.
     pub weight: u32,
+}
+
+/// A text that a workload asks by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// File as given, or what it is of.
+    pub name: String,
+    pub kind: TextKind,
+    pub text: Vec<u8>,
 }
 
 /// One command of a script, for latencies per statement.
@@ -96,6 +105,11 @@ pub struct Carried {
 pub trait ClientWorkload: Send {
     /// What is counted apart, in the order of `Outcome::script`.
     fn scripts(&self) -> Vec<ScriptInfo>;
+
+    /// The texts of what it asks, and of files that say what it asks; those it makes only once it is prepared.
+    fn texts(&self) -> Vec<Asked> {
+        Vec::new()
+    }
 
     /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
     fn statements(&self) -> Vec<StatementInfo> {

@@ -22,7 +22,7 @@ use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::PlannedRun;
 use crate::runner::{
-    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity,
+    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity, texts,
     try_results,
 };
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
@@ -128,6 +128,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
             seed: options.seed,
         };
         let mut results = Results::next_round(path, &identity, at)?;
+        results.add_texts(texts::of_workload("bench", &positions));
         results.keep(&mut block)?;
         results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))
     });

@@ -133,6 +133,16 @@ fn await_clients_gone(sql: &mut dyn Sql) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// Has the server count what our own connection did so far, such as reading all settings, which can take temporary files:
+/// else it is counted at some later time, in a run. From PostgreSQL 15 on.
+fn hand_in_own(sql: &mut dyn Sql) -> Result<(), SqlError> {
+    let there = "SELECT to_regprocedure('pg_catalog.pg_stat_force_next_flush()')";
+    if permitted(sql.scalar(there))?.flatten().is_some() {
+        permitted(sql.scalar("SELECT pg_catalog.pg_stat_force_next_flush()"))?;
+    }
+    Ok(())
+}
+
 /// Counters at one moment, by the name of their difference.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Counters(BTreeMap<String, f64>);
@@ -141,6 +151,7 @@ impl Counters {
     /// Reads what this server has. What it does not have, or does not show us, is left out.
     pub(crate) fn take(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let mut counters = BTreeMap::new();
+        hand_in_own(sql)?;
         for Source { view, condition, columns } in &SOURCES {
             // Asking first keeps the server's log free of errors about views that other versions have.
             if permitted(sql.scalar(&format!("SELECT to_regclass('{view}')")))?.flatten().is_none() {

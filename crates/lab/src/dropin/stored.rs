@@ -14,7 +14,9 @@ use crate::error::{Class, LabError};
 use crate::known_host::KnownHost;
 use crate::measure::{Keep, Measured};
 use crate::plan::PlannedRun;
-use crate::runner::{Identity, Judged, Results, Stage, Surroundings, identity, judge_and_record, planned};
+use crate::runner::{
+    Identity, Judged, Results, Stage, Surroundings, identity, judge_and_record, planned, texts,
+};
 use crate::setup::Setup;
 use crate::target_spec::TargetSpec;
 
@@ -91,6 +93,7 @@ impl Recorder {
             seed: setup.seed,
         };
         let mut results = Results::next_round(&self.path, &identity, self.at)?;
+        results.add_texts(texts::of_workload("pgbench", workload));
         results.keep(&mut [Finished { run, seconds: measured.seconds }])?;
         let id =
             results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))?;

@@ -149,7 +149,9 @@ impl<'a> Experiment<'a> {
         let left = list.left(&self.done);
         let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
         guard.look(&left)?;
-        self.remarks = guard.remarks;
+        let Guard { remarks, texts, .. } = guard;
+        self.remarks = remarks;
+        self.results.add_texts(texts);
         if list.left(&self.done).iter().any(|run| run.rate.is_some()) {
             judge_by_host(&mut self.runner, self.plan.seed);
         }

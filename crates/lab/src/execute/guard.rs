@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use record::RunEvent;
+use record::{RunEvent, Text};
 use workloads::Sampled;
 
 use crate::error::{Class, LabError};
 use crate::plan::{Plan, PlannedRun};
-use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data};
+use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data, texts};
 use crate::setup::Setup;
 
 /// What is to be said with every run of an arm: by what it asks for, and the arm's name.
@@ -22,6 +22,8 @@ pub(super) struct Guard<'g, 'a> {
     runner: &'g mut Runner<'a>,
     results: &'g Results,
     pub(super) remarks: Remarks,
+    /// What the workloads ask by.
+    pub(super) texts: Vec<Text>,
     /// What was asked of whom: by the workload, and the state of the server.
     samples: BTreeMap<(String, usize), Sampled>,
 }
@@ -48,7 +50,8 @@ impl<'g, 'a> Guard<'g, 'a> {
         runner: &'g mut Runner<'a>,
         results: &'g Results,
     ) -> Self {
-        Self { plan, folder, runner, results, remarks: Remarks::new(), samples: BTreeMap::new() }
+        let (remarks, texts, samples) = Default::default();
+        Self { plan, folder, runner, results, remarks, texts, samples }
     }
 
     /// Opens the workloads of these runs, those of base arms too: each is checked, chooses what it will ask, and proves
@@ -140,6 +143,7 @@ impl<'g, 'a> Guard<'g, 'a> {
             let told = format!("{}: {arm} asks for {}", setup.workload, ready.prepared.summary);
             self.remark(&name, arm, RunEvent::OWN_CHOICE, told);
         }
+        self.texts.extend(texts::of_workload(&format!("workload {name}"), &*ready.workload));
         self.runner.add(&name, ready);
         Ok(())
     }

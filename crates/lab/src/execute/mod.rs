@@ -28,7 +28,7 @@ pub use self::placement::choose_placement;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, Slicing, Standing, diff};
-use crate::runner::{LabEvent, Progress, Results};
+use crate::runner::{LabEvent, Progress, Results, texts};
 use record::RunKey;
 use serde_json::Value;
 
@@ -82,7 +82,11 @@ pub fn run(
     let arms = stored_arms::arms(&stored.plan, &targets, stop)?;
     let at = (record_of(file, &stored.plan, arms), surroundings);
     let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
-    let results = results.made_by(options.command.clone());
+    let mut results = results.made_by(options.command.clone());
+    let content = &stored.plan.content;
+    for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
+        results.add_texts(texts::of_preparation(&prepare.jobs, file.folder()));
+    }
     let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop);
     let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
     // What waits for somebody to look may do so because of what is in the copies.

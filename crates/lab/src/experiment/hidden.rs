@@ -121,7 +121,10 @@ impl<'a> Hidden<'a> {
             return !told;
         }
         let (key, table) = statement.path.split_last().expect("a key has a path");
-        let target = statement.path.iter().any(|part| nearest(part, ["target"]).is_some());
+        // What stands below these has names of the user's own: a level may be called large.
+        let names = ["settings", "workload", "version", "pooler", "change", "placement"];
+        let told = if names.contains(&statement.path[0].as_str()) { 1 } else { statement.path.len() };
+        let target = statement.path[..told].iter().any(|part| nearest(part, ["target"]).is_some());
         if target {
             let known =
                 matches!(key.as_str(), "managed" | "change_server" | "name" | "version" | "extensions");
@@ -403,6 +406,7 @@ mod tests {
             "question = \"Is it faster?\"\n# a remark\n[factors]\nclients = [1,\n 4]\nworkload = \"a\"",
             "[measure]\nwarmpu = \"2s\"\nronds = 4\nduration = \"ten seconds\"",
             "[workload.a]\npgbench = { builtin = \"select-only\", mode = \"simpel\" }",
+            "[settings.large]\nwork_mem = \"64MB\"\n[change.index.target]\ndo = \"CREATE INDEX i ON t (x)\"",
             "[settings.big]\nshared_buffers = \"25% of memory\"\npassword_encryption = \"md5\"",
             "[target]\nmanaged = { extensions = [\"postgis\"], redis = true }\nchange_server = 1",
             "[pooler.p]\npool_mode = \"transaction\"\nsettings = { server_lifetime = \"60\" }",

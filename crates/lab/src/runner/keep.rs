@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::Until;
-use record::{Artifact, Experiment, Host, RunKey, Target};
+use record::{Artifact, Experiment, Host, RunKey, Target, Text};
 use results::{ExperimentId, Finished, Store};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -129,6 +129,8 @@ pub(crate) struct Results {
     known: Option<ExperimentId>,
     /// Its number and that of this invocation, from this invocation's first run on.
     begun: Option<(ExperimentId, u32)>,
+    /// Texts that wait for the first run.
+    texts: Vec<Text>,
     /// Where no file planned the runs: their round, and the number of those before them.
     numbers: Option<(u32, u32)>,
     /// What measures it, to be typed again.
@@ -145,8 +147,8 @@ impl Results {
         again: bool,
     ) -> Result<Self, LabError> {
         store.check_writable()?;
-        let (path, begun, numbers, command) = (path.to_owned(), None, None, None);
-        Ok(Self { store, path, experiment, at, again, known, begun, numbers, command })
+        let (path, begun, numbers, command, texts) = (path.to_owned(), None, None, None, Vec::new());
+        Ok(Self { store, path, experiment, at, again, known, begun, texts, numbers, command })
     }
 
     /// The same, with the command that measures it.
@@ -168,8 +170,8 @@ impl Results {
         let round = before.iter().map(|run| run.round).fold(jobs, u32::max) + 1;
         let numbers = Some((round, before.len() as u32));
         let experiment = identity.experiment(round);
-        let (path, begun, again, command) = (path.to_owned(), None, false, None);
-        Ok(Self { store, path, experiment, at, again, known, begun, numbers, command })
+        let (path, begun, again, command, texts) = (path.to_owned(), None, false, None, Vec::new());
+        Ok(Self { store, path, experiment, at, again, known, begun, texts, numbers, command })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -201,6 +203,7 @@ impl Results {
             }
         };
         self.begun = Some((id, invocation));
+        self.store.keep_texts(id, &std::mem::take(&mut self.texts))?;
         if let Some(command) = self.command.take() {
             self.store.keep_command(id, &command)?;
         }
@@ -214,6 +217,11 @@ impl Results {
             }
         }
         Ok(self.store.store(id, block)?)
+    }
+
+    /// Keeps these texts, with the next runs that are kept.
+    pub(crate) fn add_texts(&mut self, texts: Vec<Text>) {
+        self.texts.extend(texts);
     }
 
     /// Marks stored runs to be measured again.

@@ -13,6 +13,7 @@ mod ready;
 mod record;
 mod settle;
 mod stage;
+pub(crate) mod texts;
 mod turns;
 
 use std::collections::BTreeMap;

@@ -1,12 +1,16 @@
-//! `pgdyno compare`: what changed between arms, with interval and verdict.
+//! `pgdyno compare`: what changed between arms, or between two experiments, with interval and verdict.
 
-use report::tables;
-use results::comparison::{Comparison, Metric};
+use std::path::{Path, PathBuf};
 
-use super::{load_to_judge, print, print_below};
-use crate::exit::{self, BAD_INPUT, Failure, Outcome};
+use report::ReportData;
+use results::Store;
+use results::comparison::{Comparison, Measured, Metric};
+
+use super::report as page;
+use super::{load_to_judge, print_compared, to_judge};
+use crate::exit::{self, BAD_INPUT, Failure, Outcome, USAGE};
 use crate::options::{Format, FormatOption, Selection};
-use crate::print::warning;
+use crate::print::{data, talk, warning};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -25,9 +29,16 @@ enum Figure {
 /// `pgdyno compare`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// Two experiments by number or name, or two results files (of each the newest experiment, or --experiment): the
+    /// second against the first, which is not interleaved. One: its arms [default: the newest experiment]
+    #[arg(value_name = "EXPERIMENT|FILE", num_args = 0..=2)]
+    which: Vec<String>,
     /// What is compared
     #[arg(long, short = 'm', value_enum, default_value_t)]
     metric: Figure,
+    /// Also write the HTML report of two experiments to this file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -35,21 +46,31 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let data = load_to_judge(&args.selection)?;
+    if let Some(path) = &args.report {
+        page::check_writable(path)?;
+    }
+    let found = match &args.which[..] {
+        [base, new] => apart(args, [base, new])?,
+        [one] => only(args, one)?,
+        _ => load_to_judge(&args.selection)?,
+    };
     let metric = match args.metric {
         Figure::Tps => Metric::Tps,
         Figure::P50 => Metric::P50,
         Figure::P95 => Metric::P95,
         Figure::P99 => Metric::P99,
     };
-    let Some(comparison) = Comparison::of(&data.experiment, &data.runs, metric) else {
+    let Some(comparison) = Comparison::of(&found.experiment, &found.runs, metric) else {
         return Err(Failure::with_code(
             BAD_INPUT,
-            format!("experiment {} compares nothing: it has no arms", data.experiment.name),
-            Some("pgdyno table cells".into()),
+            format!("experiment {} compares nothing: it has no arms", found.experiment.name),
+            Some(
+                "pgdyno table cells; two experiments are compared by their numbers: pgdyno compare 1 2"
+                    .into(),
+            ),
         ));
     };
-    if !data.experiment.is_interleaved() {
+    if !found.experiment.is_interleaved() {
         warning(
             "not interleaved: the arms were measured at different times, so drift and change cannot be told apart",
         );
@@ -60,13 +81,85 @@ pub(crate) fn run(args: &Args) -> Outcome {
              try: pgdyno compare --metric p99",
         );
     }
-    let table = match args.format.format {
-        Format::Text | Format::Md => tables::compared_in_words(&data, &comparison),
-        Format::Json | Format::Csv => tables::compared(&data, &comparison),
-    };
-    print(&table, args.format.format)?;
-    if metric == Metric::Tps {
-        print_below(&data, args.format.format)?;
+    headline(&found, args.format.format)?;
+    print_compared(&found, &comparison, args.format.format)?;
+    if let Some(path) = &args.report {
+        page::write(path, &found)?;
+        talk(&format!("report:  {}", path.display()));
     }
     Ok(exit::of_comparison(&comparison))
+}
+
+/// What is to be said before the table of two experiments; JSON and CSV have it in their rows.
+fn headline(found: &ReportData, format: Format) -> anyhow::Result<()> {
+    if found.experiment.order_scheme != record::OrderScheme::Apart {
+        return Ok(());
+    }
+    let head = format!("{}, not interleaved", found.experiment.question);
+    match format {
+        Format::Text => data(&report::summary::paragraph(&head, &found.notes))?,
+        Format::Md => data(&report::summary::markdown(&head, &found.notes))?,
+        Format::Json | Format::Csv => {}
+    }
+    Ok(())
+}
+
+/// One experiment of the results file, or the newest one of another file.
+fn only(args: &Args, which: &str) -> anyhow::Result<ReportData> {
+    let (store, id, _) = found(args, which)?;
+    to_judge(store.path(), id)
+}
+
+/// Two experiments, the second against the first.
+fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {
+    let [(base, old, base_name), (new, now, new_name)] = [found(args, which[0])?, found(args, which[1])?];
+    if old == now && std::fs::canonicalize(base.path()).ok() == std::fs::canonicalize(new.path()).ok() {
+        let what = format!("{} and {} are one experiment", which[0], which[1]);
+        let hint = "pgdyno table experiments lists those in a results file".to_owned();
+        return Err(Failure::with_code(BAD_INPUT, what, Some(hint)));
+    }
+    // One name for both would tell nothing.
+    let labels = if base_name == new_name { which.map(Clone::clone) } else { [base_name, new_name] };
+    let labels = if labels[0] == labels[1] {
+        [(&base, old), (&new, now)].map(|(store, id)| format!("{}:{}", store.path().display(), id.0))
+    } else {
+        labels
+    };
+    let [one, other] = labels;
+    let base: Measured = ReportData::measured(&base, old, one)?;
+    let new: Measured = ReportData::measured(&new, now, other)?;
+    ReportData::apart(&base, &new).map_err(|error| {
+        let hint =
+            "only cells of the same levels are compared; pgdyno table cells -e NUMBER lists them".to_owned();
+        Failure::with_code(BAD_INPUT, error.to_string(), Some(hint))
+    })
+}
+
+/// An experiment by what was given: a number, a name, or a file; with what it is called here.
+fn found(args: &Args, which: &str) -> anyhow::Result<(Store, results::ExperimentId, String)> {
+    let path = Path::new(which);
+    if is_file(path, which) {
+        let store = Store::open_read_only(path)?;
+        let id = store.find(args.selection.experiment.as_deref())?;
+        let name = path.file_name().map_or(which.to_owned(), |name| name.to_string_lossy().into_owned());
+        return Ok((store, id, name));
+    }
+    if args.selection.experiment.is_some() {
+        let what =
+            format!("{which} names an experiment already; --experiment says which one of a results file");
+        return Err(Failure::with_code(USAGE, what, None));
+    }
+    let store = Store::open_read_only(&args.selection.results.path())?;
+    let id = store.find(Some(which))?;
+    let name = if is_number(which) { format!("experiment {which}") } else { which.to_owned() };
+    Ok((store, id, name))
+}
+
+/// Numbers are experiments, whatever lies about; a name is one unless it is that of a file.
+fn is_file(path: &Path, which: &str) -> bool {
+    !is_number(which) && (path.is_file() || which.contains('/') || which.ends_with(".sqlite"))
+}
+
+fn is_number(which: &str) -> bool {
+    which.bytes().all(|byte| byte.is_ascii_digit())
 }

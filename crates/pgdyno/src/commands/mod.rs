@@ -4,6 +4,7 @@ mod bench;
 mod calibrate;
 mod compare;
 mod completion;
+mod export;
 mod import;
 mod man;
 mod osm;
@@ -17,12 +18,14 @@ mod target;
 mod typed;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use ::report::ReportData;
 use ::target::settings::journal;
 use clap::{CommandFactory, FromArgMatches};
-use results::Store;
+use results::comparison::{Comparison, Metric};
+use results::{ExperimentId, Store};
 
 use crate::exit::Outcome;
 use crate::options::{Format, Selection};
@@ -50,12 +53,15 @@ enum Command {
     /// PostgreSQL's pgbench to the letter, and what it lacks (its own help: pgdyno pgbench --help; docs/pgbench.md)
     #[command(disable_help_flag = true)]
     Pgbench(Pgbench),
-    /// Print stored results as a table: runs, cells, a crosstab, load phases or sizes
+    /// Print stored results as a table: runs, cells, scripts, a crosstab, what arms differ in, load phases or sizes
     Table(table::Args),
     /// Compare the arms of an experiment: change, interval and verdict per cell, workload and grid
     Compare(compare::Args),
     /// Write the HTML report of an experiment: one file, no network, no script needed
     Report(report::Args),
+    /// Take an experiment out of the results file: its file and scripts, to repeat it
+    #[command(subcommand)]
+    Export(export::Command),
     /// Ask the results file a question in SQL (read only; try: select * from v_run)
     Sql(sql::Args),
     /// Bring results of pgbench (its reports, its logs), or that pgdyno bench printed as JSON, into the results file
@@ -124,6 +130,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Table(args) => table::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Export(command) => export::run(&command),
         Command::Sql(args) => sql::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
@@ -156,8 +163,13 @@ pub(crate) fn other_life() -> Option<ExitCode> {
 fn load_to_judge(selection: &Selection) -> anyhow::Result<ReportData> {
     let path = selection.results.path();
     let id = Store::open_read_only(&path)?.find(selection.experiment.as_deref())?;
-    results::looked_at(&path, id);
-    Ok(ReportData::load(&Store::open_read_only(&path)?, id)?)
+    to_judge(&path, id)
+}
+
+/// Loads an experiment whose verdict is shown: that counts as a look.
+fn to_judge(path: &Path, id: ExperimentId) -> anyhow::Result<ReportData> {
+    results::looked_at(path, id);
+    Ok(ReportData::load(&Store::open_read_only(path)?, id)?)
 }
 
 /// Loads the experiment that was asked for.
@@ -167,12 +179,23 @@ fn load(selection: &Selection) -> anyhow::Result<ReportData> {
     Ok(ReportData::load(&store, id)?)
 }
 
-/// What stands below a comparison in words: how often it was looked at, and what to do where it is inconclusive.
-fn print_below(found: &ReportData, format: Format) -> anyhow::Result<()> {
-    if matches!(format, Format::Text | Format::Md) {
-        for paragraph in ::report::tables::below(found) {
-            crate::print::data(&format!("\n{paragraph}\n"))?;
-        }
+/// Prints what arms give against the base; for people also what else was counted that differs much, how often it was looked at,
+/// and what to do where it is inconclusive.
+fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyhow::Result<()> {
+    use ::report::tables;
+    if matches!(format, Format::Json | Format::Csv) {
+        return print(&tables::compared(data, found), format);
+    }
+    print(&tables::compared_in_words(data, found), format)?;
+    let besides = tables::differences_in_words(data, found);
+    if !besides.rows.is_empty() {
+        crate::print::data("\n")?;
+        print(&besides, format)?;
+    }
+    // What is to be done, and how often it was looked at, is said of the throughput.
+    let paragraphs = if found.metric == Metric::Tps { tables::below(data) } else { Vec::new() };
+    for paragraph in paragraphs {
+        crate::print::data(&format!("\n{paragraph}\n"))?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use results::{ExperimentId, Store};
 use target::Stop;
 use target::settings::Machine;
 
-use super::{print, print_below, report as page, signals, typed};
+use super::{print, print_compared, report as page, signals, typed};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output, Programs};
 use crate::print::{data, talk, warning};
@@ -188,11 +188,7 @@ impl How<'_> {
         let comparison = found.answer().or(throughput.as_ref());
         match (self.output.format.format, comparison) {
             (Format::Text, _) => data(&report::summary::text(&found))?,
-            (Format::Md, Some(comparison)) => {
-                print(&report::tables::compared_in_words(&found, comparison), Format::Md)?;
-                print_below(&found, Format::Md)?;
-            }
-            (format, Some(comparison)) => print(&report::tables::compared(&found, comparison), format)?,
+            (format, Some(comparison)) => print_compared(&found, comparison, format)?,
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
         talk(&format!("results: {} (try: pgdyno table, pgdyno compare, pgdyno sql)", results.display()));

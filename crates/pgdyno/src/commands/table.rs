@@ -15,12 +15,16 @@ enum Kind {
     /// One line per cell and arm: mean, maximum, percentiles
     #[default]
     Cells,
+    /// One line per cell, arm and script, where a workload has several scripts
+    Scripts,
     /// Clients down, arms across, per workload, with percent change
     Crosstab,
     /// Phases of loads
     Phases,
     /// Sizes of tables and indexes
     Sizes,
+    /// What was counted in each arm besides, the largest difference first
+    Differences,
     /// The experiments in the file
     Experiments,
 }
@@ -51,9 +55,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let table = match args.kind {
         Kind::Runs => tables::runs(&data),
         Kind::Cells | Kind::Experiments => tables::cells(&data),
+        Kind::Scripts => tables::scripts(&data),
         Kind::Crosstab => tables::crosstab(&data),
         Kind::Phases => tables::phases(&data),
         Kind::Sizes => tables::sizes(&data),
+        Kind::Differences => tables::differences(&data),
     };
     print(&table, format)?;
     Ok(SAME_OR_BETTER)

@@ -30,6 +30,7 @@ fn field(value: &Value) -> String {
         }
         Value::Text(text) => quoted(text),
         Value::Blob(bytes) => hex(bytes),
+        Value::Data(data) => quoted(&data.to_string()),
     }
 }
 

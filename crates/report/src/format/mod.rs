@@ -8,6 +8,7 @@ mod units;
 
 use results::{Table, Value};
 
+pub(crate) use markdown::escaped as markdown_text;
 use units::Units;
 
 /// How a table is printed.

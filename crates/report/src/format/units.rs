@@ -54,6 +54,7 @@ impl Units {
             (Value::Null, _) => String::new(),
             (Value::Text(text), _) => visible::line(text).into_owned(),
             (Value::Blob(bytes), _) => format!("({} bytes)", bytes.len()),
+            (Value::Data(data), _) => visible::line(&data.to_string()).into_owned(),
         }
     }
 

@@ -26,6 +26,7 @@ impl View for Beside {
             @for figures in &self.workloads {
                 h3 { (figures.workload) }
                 (figures.sheet())
+                (figures.by_script())
                 (figures.in_time())
             }
         }

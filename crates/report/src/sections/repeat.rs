@@ -1,18 +1,19 @@
-//! How to repeat the experiment: the command and the file.
+//! How to repeat the experiment: the command, the file, and the texts it used.
 
 use maud::{Markup, html};
+use record::OrderScheme;
 use serde::Serialize;
 
 use super::View;
 use crate::data::ReportData;
+use crate::repeat::Kit;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Repeat {
-    name: String,
-    seed: u64,
-    imported: bool,
-    /// Empty for what was measured from the command line.
-    file: String,
+    /// Nothing for what was imported, or is two experiments.
+    kit: Option<Kit>,
+    /// Names of the two.
+    apart: Vec<String>,
     /// JSON, indented for reading; as it was stored where it is not JSON.
     plan: String,
 }
@@ -22,36 +23,65 @@ impl View for Repeat {
         let experiment = &data.experiment;
         let plan = serde_json::from_str::<serde_json::Value>(&experiment.plan_json);
         let indented = plan.and_then(|plan| serde_json::to_string_pretty(&plan));
+        let is_apart = experiment.order_scheme == OrderScheme::Apart;
+        let apart = experiment.arms.iter().filter(|_| is_apart).map(|arm| arm.name.clone()).collect();
+        let indented = indented.map(|plan| if is_apart { String::new() } else { plan });
         Some(Self {
-            name: experiment.name.clone(),
-            seed: experiment.seed,
-            imported: !experiment.is_interleaved(),
-            file: experiment.file_text.clone(),
+            kit: Kit::of(data),
+            apart,
             plan: indented.unwrap_or_else(|_| experiment.plan_json.clone()),
         })
     }
 
     fn draw(&self) -> Markup {
         html! {
-            @if self.imported {
-                p { "These results were imported; how to repeat them is known to those who measured them." }
-            } @else if self.file.trim().is_empty() {
-                p { "This was measured from the command line, without an experiment file; its plan is below." }
-            } @else {
-                p {
-                    "Save the text below as " code { (self.name) ".toml" } " and run it with pgdyno; the seed "
-                    code { (self.seed) } " gives the same order and the same random numbers:"
-                }
-                pre { code { "pgdyno run " (self.name) ".toml" } }
-                details open="" {
-                    summary { "The experiment file" }
-                    pre { code { (self.file) } }
-                }
+            @match &self.kit {
+                Some(kit) => (kit_drawn(kit)),
+                None if !self.apart.is_empty() => p {
+                    "These are two experiments, " (self.apart.join(" and "))
+                    ": each is repeated by itself. To have drift cancelled, make them the arms of one experiment."
+                },
+                None => p { "These results were imported; how to repeat them is known to those who measured them." },
             }
             @if !self.plan.trim().is_empty() {
                 details {
                     summary { "The plan it expanded to" }
                     pre { code { (self.plan) } }
+                }
+            }
+        }
+    }
+}
+
+fn kit_drawn(kit: &Kit) -> Markup {
+    html! {
+        @match (&kit.experiment, kit.files.is_empty()) {
+            (Some(_), _) => p {
+                "With the results file at hand, " code { "pgdyno export experiment " (kit.name) " DIR" }
+                " writes what is below into a folder; without it, save each text under its name. The seed "
+                code { (kit.seed) } " gives the same order and the same random numbers:"
+            },
+            (None, false) => p { "This was measured from the command line, with the scripts below:" },
+            (None, true) => p { "This was measured from the command line:" },
+        }
+        pre { code { (kit.command) } }
+        @if !kit.notes.is_empty() { ul { @for note in &kit.notes { li { (note) } } } }
+        @for file in &kit.files {
+            @if let Some(text) = &file.text {
+                details open[file.sha256.is_none()] {
+                    summary {
+                        (file.path)
+                        @if file.sha256.is_none() { ", the experiment file" } @else { " (" (file.used_by.join(", ")) ")" }
+                    }
+                    pre { code { (text) } }
+                }
+            }
+        }
+        @for asked in &kit.asked {
+            @if let Some(text) = &asked.text {
+                details {
+                    summary { (asked.name) " (" (asked.used_by) ")" }
+                    pre { code { (text) } }
                 }
             }
         }

@@ -208,6 +208,7 @@ impl Setup {
                 "half-rounds: all cells in one arm, then in the next, order swapped every round"
             }
             OrderScheme::Imported => "not interleaved: imported results, in the order they were given",
+            OrderScheme::Apart => "not interleaved: two experiments, each measured at its own time",
             OrderScheme::Single => "single: nothing is compared",
         };
         let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());

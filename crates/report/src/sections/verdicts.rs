@@ -16,6 +16,7 @@ use crate::compared::{
     Part, Tone, change, groups_of_pair, lacks, strong, tally, value, verdict, verdict_with_need,
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
+use crate::differences;
 use crate::next::{self, Next};
 use crate::numbers::{self, real};
 use crate::sheet::{Cell, Sheet};
@@ -188,8 +189,10 @@ fn excluded(arm: &ArmComparison) -> Markup {
 ///
 /// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
 /// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
-/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. Then how arms took turns in
-/// slices. The line of the whole grid says what to do where it is inconclusive, and how often that was looked at.
+/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. `differences`, in the
+/// line of a workload, is what else was counted that differs much; `interleaved` says "no" where drift and change cannot be told
+/// apart. Then how arms took turns in slices. The line of the whole grid says what to do where it is inconclusive, and how often
+/// that was looked at.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
@@ -197,10 +200,13 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         let ends = [interval.map(|(low, _)| low), interval.map(|(_, high)| high)];
         [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
     };
+    let interleaved = if found.paired { "yes" } else { "no" };
     let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict"];
     let optional = [
         "groups",
         "remarks",
+        "differences",
+        "interleaved",
         "slice_ms",
         "quads",
         "void_quads",
@@ -220,6 +226,8 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             line.verdict.clone().into(),
             line.groups.clone().into(),
             line.remarks.clone().into(),
+            line.differences.clone(),
+            interleaved.into(),
             real(turns.map(|turns| turns.slice_ms)),
             turns.map(|turns| turns.quads as u64).into(),
             turns.map(|turns| turns.void as u64).into(),
@@ -242,7 +250,8 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
         let text = |of: &Estimate| numbers::change_with_interval(of.change_pct(), of.interval_pct());
         vec![change.map(text).into()]
     };
-    table(data, found, &["change, 95 %", "p_holm", "n", "verdict"], words, |line| {
+    let verdict = if found.paired { "verdict" } else { "verdict, not interleaved" };
+    table(data, found, &["change, 95 %", "p_holm", "n", verdict], words, |line| {
         let parts = [Some(&line.verdict), line.groups.as_ref(), line.remarks.as_ref()];
         vec![parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ").into()]
     })
@@ -271,6 +280,8 @@ struct Line<'a> {
     remarks: Option<String>,
     sliced: Option<Sliced>,
     in_time: [InTime; 2],
+    /// What differs much besides; lines of workloads only.
+    differences: Value,
     /// Whether it is that of an arm's whole grid.
     is_whole: bool,
     /// What to do, where it is that and inconclusive.
@@ -358,8 +369,13 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         let is_whole = part.workload.is_none();
         let inconclusive = |figure: &&Figure| matches!(figure.verdict, Verdict::Inconclusive { .. });
         let next = part.figure.filter(inconclusive).filter(|_| is_whole).and_then(|_| Next::of(data));
+        let differences =
+            part.workload.map_or(Value::Null, |name| differences::raw(&data.differences, name, &arm.arm));
+        // Of two experiments.
+        let remarks = (is_whole && !data.notes.is_empty()).then(|| data.notes.join("; "));
         let (arm, workload) = (arm.arm.as_str(), part.name());
-        Some(Line { arm, workload, cell, change, verdict, is_whole, next, ..Line::default() })
+        let line = Line { arm, workload, cell, change, verdict, remarks, is_whole, next, ..Line::default() };
+        Some(Line { differences, ..line })
     });
     arm.cells.iter().map(cell).chain(parts).collect()
 }

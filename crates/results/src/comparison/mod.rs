@@ -3,7 +3,9 @@
 //! Pairs are the runs of one cell in one round. A run that is invalid takes its whole pair out, and the reasons are
 //! kept; nothing else excludes a run. Imported runs have no pairs, and are compared set by set.
 
+mod apart;
 mod crosstab;
+mod differences;
 mod groups;
 mod pairs;
 mod sliced;
@@ -13,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, Verdict};
 
+pub use apart::{Apart, ApartError, Measured};
 pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
+pub use differences::{Difference, Per, QUANTITIES, Quantity, Unit, differences, largest};
 pub use groups::{Grouped, SameCpu, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};

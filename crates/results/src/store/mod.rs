@@ -8,6 +8,7 @@ mod read;
 mod rows;
 mod run;
 mod text;
+mod texts;
 mod write;
 
 use std::ffi::OsStr;

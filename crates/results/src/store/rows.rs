@@ -193,13 +193,13 @@ fn unsigned(row: &Row<'_>, column: usize) -> Sqlite<u64> {
     Ok(row.get::<_, i64>(column)?.unsigned_abs())
 }
 
-fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text).map_err(|error| damaged(column, error))
 }
 
 /// A value stored under the name serde knows it by.
-fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
+pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
     let text: String = row.get(column)?;
     serde_json::from_value(text.into()).map_err(|error| damaged(column, error))
 }

@@ -51,6 +51,32 @@ fn what_is_stored_comes_back_whole() {
     );
 }
 
+/// A script that ten experiments use is there once; what an experiment keeps again changes nothing.
+#[test]
+fn texts_are_kept_once_and_come_back() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let text = |used_by: &str, name: &str, text: Option<&str>| record::Text {
+        used_by: used_by.into(),
+        name: name.into(),
+        kind: record::TextKind::File,
+        hash: format!("hash of {text:?}"),
+        bytes: 9,
+        text: text.map(str::to_owned),
+        replaced: vec![1, 3],
+    };
+    let all = [
+        text("prepare.sql", "a.sql", None),
+        text("workload a", "../b.sql", Some("x")),
+        text("workload c", "b.sql", Some("x")),
+    ];
+    store.keep_texts(id, &all[..2]).unwrap();
+    store.keep_texts(id, &all).unwrap();
+    assert_eq!(store.texts(id).unwrap(), all);
+    assert_eq!(store.query("SELECT count(*) FROM text").unwrap().rows, [[Value::Int(2)]]);
+    assert_eq!(store.texts(ExperimentId(99)).unwrap(), []);
+}
+
 /// What an earlier invocation prepared was looked for in all runs, read with all their histograms.
 #[test]
 fn resuming_reads_no_histograms_for_one_artifact() {

@@ -8,7 +8,7 @@ use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
-use crate::workload::{Prepared, ScriptInfo, StatementInfo};
+use crate::workload::{Asked, Prepared, ScriptInfo, StatementInfo};
 
 /// Parsed scripts and how they are to be run; shared by all clients.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(super) struct Program {
     pub(super) first_command: Vec<usize>,
     /// SHA-256 of each script's text.
     pub(super) hashes: Vec<String>,
+    /// The scripts as they were read, the startup script too.
+    pub(super) sources: Vec<Asked>,
     /// Whether a built-in script is among them: they need pgbench's tables.
     pub(super) builtin: bool,
 }
@@ -86,7 +88,7 @@ impl Program {
         options.validate()?;
         manner.validate(sources.len())?;
         let mut scripts = Scripts::new();
-        let (mut hashes, mut builtin) = (Vec::new(), false);
+        let (mut hashes, mut texts, mut builtin) = (Vec::new(), Vec::new(), false);
         for source in sources {
             let loaded = Loaded::read(source, drop_in)?;
             if !drop_in && std::str::from_utf8(&loaded.text).is_err() {
@@ -97,11 +99,13 @@ impl Program {
             builtin |= loaded.builtin;
             hashes.push(sha256_hex(&loaded.text));
             scripts.add(&loaded.name, &loaded.text, loaded.weight).map_err(wrong)?;
+            texts.push(loaded.asked());
         }
         let startup = manner.startup.is_some().then_some(sources.len());
         if let Some(source) = &manner.startup {
             let loaded = Loaded::read(source, drop_in)?;
             scripts.add_aside(&loaded.name, &loaded.text).map_err(wrong)?;
+            texts.push(loaded.asked());
         }
         scripts.check(options.mode != Mode::Simple).map_err(wrong)?;
         check_names(options, drop_in)?;
@@ -118,6 +122,7 @@ impl Program {
             manner,
             scripts,
             hashes,
+            sources: texts,
             builtin,
             options: options.clone(),
         })

@@ -3,9 +3,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use record::TextKind;
 use script::{Builtin, Weighted};
 
 use crate::error::WorkloadError;
+use crate::workload::Asked;
 use protocol::nearest;
 
 /// Longest script file that an experiment reads.
@@ -45,6 +47,11 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
+    pub(super) fn asked(self) -> Asked {
+        let kind = if self.builtin { TextKind::Builtin } else { TextKind::File };
+        Asked { name: self.name, kind, text: self.text }
+    }
+
     /// Reads it; in a drop-in as pgbench does, and with its messages.
     pub(super) fn read(source: &ScriptSource, drop_in: bool) -> Result<Self, WorkloadError> {
         Ok(match source {

@@ -18,7 +18,9 @@ use super::variables::default_seed_given;
 use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
-use crate::workload::{Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};
+use crate::workload::{
+    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo,
+};
 use protocol::postgres::sql::Sql;
 
 /// pgbench scripts.
@@ -142,6 +144,10 @@ impl Pgbench {
 impl ClientWorkload for Pgbench {
     fn scripts(&self) -> Vec<ScriptInfo> {
         self.program.infos()
+    }
+
+    fn texts(&self) -> Vec<Asked> {
+        self.program.sources.clone()
     }
 
     fn statements(&self) -> Vec<StatementInfo> {

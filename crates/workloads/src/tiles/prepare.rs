@@ -21,8 +21,8 @@ pub(super) struct Picked {
     pub(super) zooms: Vec<Vec<Tile>>,
 }
 
-/// Reads a list of tiles, one `z/x/y` a line; empty lines and those that begin with `#` are passed over.
-pub(super) fn read_trace(path: &Path) -> Result<Vec<Tile>, WorkloadError> {
+/// Reads a list of tiles, with its text: one `z/x/y` a line; empty lines and those that begin with `#` are passed over.
+pub(super) fn read_trace(path: &Path) -> Result<(Vec<Tile>, String), WorkloadError> {
     let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let mut tiles = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn read_trace(path: &Path) -> Result<Vec<Tile>, WorkloadError> {
     if tiles.is_empty() {
         return Err(wrong("names no tile; write one z/x/y a line".to_owned()));
     }
-    Ok(tiles)
+    Ok((tiles, text))
 }
 
 /// Chooses the tiles of a layer.

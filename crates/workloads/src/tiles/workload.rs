@@ -1,10 +1,11 @@
 //! The workload as `lab` sees it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use record::Artifact;
+use record::{Artifact, TextKind};
 use script::Streams;
 
 use super::check::{Layer, layers};
@@ -20,7 +21,7 @@ use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
-use crate::workload::{Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
+use crate::workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
 
 /// Map tiles.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Tiles {
     options: Options,
     style: Style,
     trace: Vec<Tile>,
+    /// The list of tiles as it was read.
+    trace_text: String,
     /// Found by `check`.
     layers: Vec<Layer>,
     /// Chosen by `prepare`, as many as `layers`.
@@ -41,12 +44,19 @@ impl Tiles {
     /// When options are out of range or the list cannot be read.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
-        let trace = match &options.picker {
+        let (trace, trace_text) = match &options.picker {
             Picker::Trace(path) => read_trace(&folder.join(path))?,
-            Picker::Data | Picker::Uniform => Vec::new(),
+            Picker::Data | Picker::Uniform => Default::default(),
         };
         let style = Style { variant: options.variant, min_pixels: options.min_pixels };
-        Ok(Self { options: options.clone(), style, trace, layers: Vec::new(), picked: Vec::new() })
+        Ok(Self {
+            options: options.clone(),
+            style,
+            trace,
+            trace_text,
+            layers: Vec::new(),
+            picked: Vec::new(),
+        })
     }
 
     fn atlas(&self) -> Atlas {
@@ -90,6 +100,24 @@ impl ClientWorkload for Tiles {
                 ScriptInfo { name: table.to_owned(), text_hash: sha256_hex(text.as_bytes()), weight: 1 }
             })
             .collect()
+    }
+
+    /// The query of each layer and zoom, and the list of tiles, where there is one.
+    fn texts(&self) -> Vec<Asked> {
+        let mut texts = Vec::new();
+        if let Picker::Trace(path) = &self.options.picker {
+            let text = self.trace_text.clone().into_bytes();
+            texts.push(Asked { name: path.display().to_string(), kind: TextKind::File, text });
+        }
+        for (layer, picked) in &self.picked {
+            let zooms: BTreeSet<u8> = picked.zooms.iter().flatten().map(|tile| tile.z).collect();
+            texts.extend(zooms.into_iter().map(|z| Asked {
+                name: format!("{}, zoom {z}", layer.shown),
+                kind: TextKind::Query,
+                text: prepared(layer, z, self.style).into_bytes(),
+            }));
+        }
+        texts
     }
 
     fn carried(&self) -> Carried {
@@ -191,5 +219,44 @@ impl ClientWorkload for Tiles {
 
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
         samples(site.sql()?, &self.picked, self.style)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The list stays as it was written, comments too; a query is told once for each zoom that is asked for.
+    #[test]
+    fn texts_are_the_list_and_the_query_of_each_zoom() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = "# mine\n14/8851/6439\n13/4425/3219\n14/8852/6439\n";
+        std::fs::write(folder.path().join("list.txt"), list).unwrap();
+        let options = Options {
+            table: Some("roads".into()),
+            picker: Picker::Trace("list.txt".into()),
+            ..Options::default()
+        };
+        let mut tiles = Tiles::open(&options, folder.path()).unwrap();
+        let layer = Layer {
+            shown: "roads".into(),
+            table: "\"public\".\"roads\"".into(),
+            name: "roads".into(),
+            geometry: "\"way\"".into(),
+            attributes: Vec::new(),
+            has_area: false,
+            identity: "1".into(),
+        };
+        let zooms = vec![tiles.trace.clone()];
+        tiles.picked.push((layer, Picked { table: "roads".into(), zooms }));
+        let told: Vec<_> = tiles.texts().into_iter().map(|asked| (asked.name, asked.kind)).collect();
+        let wanted = [
+            ("list.txt", TextKind::File),
+            ("roads, zoom 13", TextKind::Query),
+            ("roads, zoom 14", TextKind::Query),
+        ];
+        assert_eq!(told, wanted.map(|(name, kind)| (name.to_owned(), kind)));
+        assert_eq!(tiles.texts()[0].text, list.as_bytes());
+        assert!(tiles.texts()[1].text.starts_with(b"SELECT ST_AsMVT"));
     }
 }

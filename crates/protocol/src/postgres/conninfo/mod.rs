@@ -5,6 +5,7 @@
 //! file, the environment, built-in defaults.
 
 mod config;
+mod covered;
 mod describe;
 mod env;
 mod error;
@@ -22,6 +23,7 @@ mod text;
 mod uri;
 
 pub use config::Config;
+pub use covered::{Covered, REPLACED, without_passwords};
 pub use env::Env;
 pub use error::{ConnInfoError, UriError};
 pub use hosts::{Host, HostSpec};

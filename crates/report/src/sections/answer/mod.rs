@@ -8,7 +8,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use record::{Reason, RunEvent, Validity};
-use results::comparison::{Cell, Comparison, Grouped, Metric};
+use results::comparison::{Cell, Comparison, Difference, Grouped, Metric};
 use serde::Serialize;
 
 use crate::arrivals::InTime;
@@ -34,6 +34,8 @@ pub(crate) struct Answer {
     /// Why this is no measurement to rely on.
     pub(crate) taste: Option<String>,
     runs: usize,
+    /// How two experiments differ besides.
+    notes: Vec<String>,
     /// What arms answer otherwise than the base: said before any speed.
     different: Vec<String>,
     /// What arms with other data ask for, which is not what the base asks for.
@@ -47,6 +49,8 @@ pub(crate) struct Answer {
     suspect: Doubtful,
     invalid: Doubtful,
     groups: Vec<Grouped>,
+    /// What arms differ in beside their speed: all that is large.
+    differences: Vec<Difference>,
     /// What to do where it is inconclusive.
     next: Option<Next>,
     /// How often it was looked at and extended, where that matters.
@@ -108,6 +112,7 @@ impl Answer {
             in_time: in_time.collect(),
             taste: data.experiment.taste.clone(),
             runs: data.client_runs().count(),
+            notes: data.notes.clone(),
             different: sentences(RunEvent::OTHER_ANSWERS),
             own_choice: sentences(RunEvent::OWN_CHOICE),
             uncut: sentences(RunEvent::UNCUT),
@@ -116,6 +121,7 @@ impl Answer {
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),
             groups: data.groups.clone(),
+            differences: data.differences.iter().filter(|own| own.large).cloned().collect(),
             next: Next::of(data),
             looked: next::looked(&data.course),
         }

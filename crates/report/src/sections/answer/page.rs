@@ -17,6 +17,7 @@ impl Answer {
             @for different in &self.different { p.notice { strong { "The arms do not do the same: " } (different) "." } }
             @for burden in &self.sliced_all_the_same { p.notice { strong { "In slices all the same: " } (burden) "." } }
             @for own in &self.own_choice { p.notice { strong { "Chosen from its own data, by the same rule: " } (own) "." } }
+            @if !self.notes.is_empty() { div.notice { ul { @for note in &self.notes { li { (note) } } } } }
             @if let Some(instead) = self.instead() { div.answer { p.lead { (instead) } } }
             @for (of, arm, said) in self.arms() {
                 div.{ "answer " (box_class(said.tone)) } { (self.draw_arm(of, arm, &said)) }
@@ -61,6 +62,10 @@ impl Answer {
                 "."
             }
             @if arm.workload_names().len() > 1 { (by_workload(of, arm, by_latency)) }
+            @for (workload, told) in self.besides(of, arm) {
+                p.remark { "What differs most besides" @if arm.workload_names().len() > 1 { " in " (workload) } ":" }
+                ul.besides { @for phrase in &told { li { (phrase) } } }
+            }
             p.remark { (cells_in_words(of, arm)) }
             @for remark in &said.remarks { p.remark { (remark) } }
         }

@@ -5,6 +5,7 @@ use results::comparison::Comparison;
 use super::Answer;
 use crate::compared::{Part, but, tally, verdict};
 use crate::data::ReportData;
+use crate::format::markdown_text;
 use crate::visible;
 
 /// Width of a line, in characters.
@@ -22,11 +23,25 @@ pub fn text(data: &ReportData) -> String {
     lines.extend(own_choice.map(|own| format!("  Chosen from its own data, by the same rule: {own}.")));
     let forced = answer.sliced_all_the_same.iter();
     lines.extend(forced.map(|burden| format!("  In slices all the same: {burden}.")));
+    lines.extend(answer.notes.iter().map(|note| format!("  {note}.")));
     lines.extend(answer.instead().map(|instead| format!("  {instead}")));
     for (of, arm, said) in answer.arms() {
         let parts = Part::workloads(arm);
-        lines.extend(parts.iter().filter(|_| parts.len() > 1).map(|part| workload(of, part)));
-        lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
+        let besides = answer.besides(of, arm);
+        let besides_of = |name: &str| -> Vec<String> {
+            let told = besides.iter().filter(|(own, _)| *own == name).flat_map(|(_, told)| told);
+            told.map(|phrase| format!("    {phrase}")).collect()
+        };
+        if let [only] = &parts[..] {
+            lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
+            lines.extend(besides_of(only.name()));
+        } else {
+            for part in &parts {
+                lines.push(workload(of, part));
+                lines.extend(besides_of(part.name()));
+            }
+            lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
+        }
         if !said.unsafe_settings.is_empty() {
             lines.push(format!("  {} is not crash-safe: {}", said.arm, said.unsafe_settings));
         }
@@ -55,6 +70,26 @@ pub fn text(data: &ReportData) -> String {
         )
     });
     said + &next.unwrap_or_default()
+}
+
+/// A headline with notes below it, as lines of a terminal.
+#[must_use]
+pub fn paragraph(head: &str, notes: &[String]) -> String {
+    let notes = notes.iter().map(|note| format!("  {note}."));
+    std::iter::once(head.to_owned())
+        .chain(notes)
+        .map(|line| wrapped(&visible::line(&line)))
+        .chain(["\n".to_owned()])
+        .collect()
+}
+
+/// The same as Markdown.
+#[must_use]
+pub fn markdown(head: &str, notes: &[String]) -> String {
+    let escaped = |text: &str| markdown_text(&visible::line(text));
+    let notes: String = notes.iter().map(|note| format!("- {}\n", escaped(note))).collect();
+    let gap = if notes.is_empty() { "" } else { "\n" };
+    format!("**{}**\n\n{notes}{gap}", escaped(head))
 }
 
 fn workload(of: &Comparison, part: &Part<'_>) -> String {

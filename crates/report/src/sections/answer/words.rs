@@ -6,7 +6,7 @@ use super::{Answer, CellInTime, Doubtful, Instead};
 use crate::arrivals;
 use crate::compared::{Tone, against, but, grouped_cell, place, tally, verdict_or_invalid};
 use crate::data::cell_text;
-use crate::numbers;
+use crate::{differences, numbers};
 
 /// Cells that are named one by one; the others are counted.
 const NAMED: usize = 12;
@@ -61,6 +61,7 @@ impl Answer {
                 unclear("invalid", format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell")))
             }
         };
+        let verdict = if self.interleaved { verdict } else { format!("{verdict} (not interleaved)") };
         let interleaved = (!self.interleaved).then(|| NOT_INTERLEAVED.to_owned());
         let remarks = interleaved.into_iter().chain(remarks(arm)).chain(averages_leave_out(scheduled));
         Said {
@@ -71,6 +72,12 @@ impl Answer {
             unsafe_settings: arm.unsafe_settings.join(", "),
             remarks: remarks.collect(),
         }
+    }
+
+    /// What an arm differs in most beside its speed, a phrase each, by workload; workloads with nothing to say are left out.
+    pub(super) fn besides<'a>(&self, of: &Comparison, arm: &'a ArmComparison) -> Vec<(&'a str, Vec<String>)> {
+        let of_it = |name| (name, differences::told(&self.differences, name, &arm.arm, &of.base));
+        arm.workload_names().into_iter().map(of_it).filter(|(_, told)| !told.is_empty()).collect()
     }
 
     /// What there is to say where nothing is compared.

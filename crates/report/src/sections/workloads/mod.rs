@@ -3,7 +3,10 @@
 mod clients;
 mod ladder;
 mod latency;
+mod scripts;
 mod time;
+
+pub use scripts::scripts;
 
 use maud::{Markup, Render, html};
 use results::Table;
@@ -83,6 +86,7 @@ impl Render for Workload {
             @for found in self.figures.cells.iter().filter_map(|cell| cell.groups.as_ref()) {
                 p.notice { (grouped_cell(found)) }
             }
+            (self.figures.by_script())
             (self.figures.in_time())
             (charts(&self.ladders))
             (charts(open.iter().flatten()))
@@ -200,6 +204,46 @@ impl Figures {
                 bytes.then(|| or_absent(cell.bytes_per_transaction, |bytes| numbers::bytes(bytes as u64))),
             );
             sheet.row(row);
+        }
+        sheet
+    }
+
+    /// Each script of each cell and arm; nothing where there is one script only.
+    pub(super) fn by_script(&self) -> Markup {
+        html! {
+            @if self.cells.iter().any(|cell| !cell.scripts.is_empty()) {
+                (self.by_script_sheet())
+            }
+        }
+    }
+
+    fn by_script_sheet(&self) -> Sheet {
+        let started_only = self.cells.iter().any(CellFigures::is_of_started_only);
+        let mut sheet = Sheet::new(
+            "By script: transactions of all rounds together, per second over rounds, response times of all rounds together",
+        )
+        .text(["cell"])
+        .text(self.has_arms().then_some("arm"))
+        .text(["script"])
+        .numbers(started_only.then_some("times of"))
+        .numbers(["transactions", "share", "tps mean", "mean", "p50", "p95", "p99", "failed"]);
+        for cell in &self.cells {
+            let factors: Vec<String> = cell.cell.factors.keys().cloned().collect();
+            for own in &cell.scripts {
+                let mut row: Vec<Cell> = vec![cell_label(&cell.cell, &factors).into()];
+                row.extend(self.has_arms().then(|| arm(cell)));
+                row.push((&own.name).into());
+                row.extend(started_only.then(|| arrivals::percentiles_cell(&cell.in_time)));
+                row.push(numbers::count(own.transactions).into());
+                row.push(or_absent(own.share, numbers::percent));
+                row.push(or_absent(own.tps, numbers::tps));
+                let quantiles = [own.p50_ns, own.p95_ns, own.p99_ns].map(|ns| ns.map(|ns| ns as f64));
+                row.extend(
+                    [own.mean_ns].into_iter().chain(quantiles).map(|ns| or_absent(ns, numbers::latency_ns)),
+                );
+                row.push(should_be_0(Some(own.failed)));
+                sheet.row(row);
+            }
         }
         sheet
     }

@@ -1,0 +1,59 @@
+//! What an experiment asks by, kept without secrets: scripts, queries, SQL files.
+
+use std::path::Path;
+
+use protocol::postgres::conninfo::without_passwords;
+use record::{Text, TextKind};
+use sha2::{Digest, Sha256};
+use workloads::{ClientWorkload, Preparation};
+
+/// Longer texts are not kept, only their hash: they are data rather than questions.
+const LONGEST: usize = 1 << 20;
+
+/// A text as it is kept.
+fn kept(used_by: &str, name: &str, kind: TextKind, bytes: &[u8]) -> Text {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LONGEST && !text.contains('\0'));
+    let covered = text.map(without_passwords);
+    Text {
+        used_by: used_by.to_owned(),
+        name: name.to_owned(),
+        kind,
+        hash: record::hex(&Sha256::digest(bytes)),
+        bytes: bytes.len() as u64,
+        replaced: covered.as_ref().map_or_else(Vec::new, |covered| covered.lines.clone()),
+        text: covered.map(|covered| covered.text),
+    }
+}
+
+/// Those of a workload.
+pub(crate) fn of_workload(used_by: &str, workload: &dyn ClientWorkload) -> Vec<Text> {
+    workload.texts().iter().map(|asked| kept(used_by, &asked.name, asked.kind, &asked.text)).collect()
+}
+
+/// Those of a preparation; files are named from this folder on. What cannot be read is told by the job that needs it.
+pub(crate) fn of_preparation(jobs: &Preparation, folder: &Path) -> Vec<Text> {
+    let one = |(used_by, path): (&'static str, &Path)| {
+        let bytes = std::fs::read(path).ok()?;
+        let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        Some(kept(used_by, &name, TextKind::File, &bytes))
+    };
+    jobs.texts().into_iter().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_has_no_password_and_the_hash_of_what_was_used() {
+        let used = b"SELECT dblink_connect('host=h password=geheim');\n";
+        let text = kept("prepare.sql", "a.sql", TextKind::File, used);
+        assert_eq!(text.text.as_deref(), Some("SELECT dblink_connect('host=h password=(hidden)');\n"));
+        assert_eq!((text.replaced, text.bytes), (vec![1], used.len() as u64));
+        assert_eq!(text.hash, record::hex(&Sha256::digest(used)));
+        for not_kept in [&[0xff, b'a'][..], b"a\0b", &vec![b'a'; LONGEST + 1]] {
+            let text = kept("prepare.sql", "a.sql", TextKind::File, not_kept);
+            assert_eq!((text.text, text.bytes), (None, not_kept.len() as u64));
+        }
+    }
+}

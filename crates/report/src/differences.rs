@@ -1,0 +1,149 @@
+//! What arms differ in beside their speed, in words.
+
+use results::comparison::{Comparison, Difference, Per, Quantity, Unit, largest};
+use results::{Table, Value};
+
+use crate::data::ReportData;
+use crate::numbers::{self, real};
+
+/// So many stand under an answer.
+const TOLD: usize = 3;
+
+/// What a quantity is called. A test sees that each has its name.
+fn name(of: &Quantity) -> &'static str {
+    match of.name {
+        "temp_bytes" => "temporary files",
+        "temp_files" => "number of temporary files",
+        "wal_bytes" => "WAL",
+        "wal_records" => "WAL records",
+        "wal_full_page_images" => "full-page images in the WAL",
+        "blocks_read" => "blocks read into shared buffers",
+        "blocks_hit" => "blocks found in shared buffers",
+        "checkpoint_buffers" => "blocks written by checkpoints",
+        "background_writer_buffers" => "blocks written by the background writer",
+        "backend_buffers" => "blocks written by backends",
+        "checkpoints" => "checkpoints",
+        "tuples_scanned" => "rows and index entries scanned",
+        "tuples_fetched" => "rows fetched through indexes",
+        "tuples_inserted" => "rows inserted",
+        "tuples_updated" => "rows updated",
+        "tuples_deleted" => "rows deleted",
+        "affected" => "rows changed",
+        "rows" => "rows received",
+        "bytes" => "bytes received",
+        "failed" => "failures",
+        "retries" => "retries",
+        "server_cpu_s" => "CPU time of the server",
+        "client_cpu_s" => "CPU time of the client",
+        other => other,
+    }
+}
+
+fn per(of: &Quantity) -> &'static str {
+    match of.per {
+        Per::Transaction => "transaction",
+        Per::Minute => "minute",
+    }
+}
+
+fn amount(of: &Quantity, value: f64) -> String {
+    match of.unit {
+        Unit::Count => numbers::figure(value),
+        // Less than one byte in each of many transactions is no size.
+        Unit::Bytes => numbers::bytes(value.round() as u64),
+        Unit::Seconds => numbers::latency_ns(value * 1e9),
+    }
+}
+
+/// `WAL per transaction: stock 2.20 kB, gis 9.10 kB (4.1 times)`: the ratio as such, also where it is below 1.
+fn words(of: &Difference, base: &str) -> String {
+    let ratio = of.ratio().map(|ratio| format!(" ({} times)", numbers::about(ratio)));
+    format!(
+        "{} per {}: {base} {}, {} {}{}",
+        name(of.of),
+        per(of.of),
+        amount(of.of, of.base),
+        of.arm,
+        amount(of.of, of.new),
+        ratio.unwrap_or_default()
+    )
+}
+
+/// The largest differences of an arm in a workload, a phrase each, beginning with a small letter but for names.
+pub(crate) fn told(all: &[Difference], workload: &str, arm: &str, base: &str) -> Vec<String> {
+    largest(all, workload, arm, TOLD).into_iter().map(|of| words(of, base)).collect()
+}
+
+/// The same for every arm and workload of a comparison, to stand below its table: empty where nothing differs much.
+#[must_use]
+pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
+    let mut table = Table::new(&["arm", "workload", "what differs most besides"]);
+    for arm in &found.arms {
+        for workload in arm.workload_names() {
+            for line in told(&data.differences, workload, &arm.arm, &found.base) {
+                table.push(vec![arm.arm.as_str().into(), workload.into(), line.into()]);
+            }
+        }
+    }
+    table
+}
+
+/// All that was counted in each arm and workload, large or not, the largest difference first.
+#[must_use]
+pub fn differences(data: &ReportData) -> Table {
+    let mut table = Table::new(&[
+        "arm",
+        "workload",
+        "figure",
+        "unit",
+        "per",
+        "base",
+        "new",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "rounds",
+        "large",
+    ]);
+    for own in &data.differences {
+        let interval = own.estimate.interval(0.95).filter(|_| own.ratio().is_some());
+        let ratios = [own.ratio(), interval.map(|(low, _)| low.exp()), interval.map(|(_, high)| high.exp())];
+        let head = [own.arm.as_str(), &own.workload, own.of.name, unit(own.of), per(own.of)].map(Value::from);
+        let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real);
+        let judged = [(own.estimate.n as u64).into(), if own.large { "yes" } else { "no" }.into()];
+        table.push(head.into_iter().chain(figures).chain(judged).collect());
+    }
+    table
+}
+
+fn unit(of: &Quantity) -> &'static str {
+    match of.unit {
+        Unit::Count => "count",
+        Unit::Bytes => "bytes",
+        Unit::Seconds => "seconds",
+    }
+}
+
+/// All large ones of an arm in a workload, as programs read them; nothing where there are none.
+pub(crate) fn raw(all: &[Difference], workload: &str, arm: &str) -> Value {
+    let own = all.iter().filter(|own| own.large && own.workload == workload && own.arm == arm);
+    let own: Vec<serde_json::Value> =
+        own.map(|own| serde_json::to_value(own).expect("differences are plain data")).collect();
+    if own.is_empty() { Value::Null } else { Value::Data(own.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use results::comparison::QUANTITIES;
+
+    use super::*;
+
+    #[test]
+    fn every_quantity_has_its_words() {
+        for of in &QUANTITIES {
+            let name = name(of);
+            assert!(name != of.name || ["checkpoints", "retries"].contains(&name), "{name}");
+            assert!(!name.contains('_'), "{name}");
+        }
+    }
+}

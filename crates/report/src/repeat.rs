@@ -1,0 +1,424 @@
+//! What repeats an experiment: its file and the texts it used, as a folder that can be run; or the command line with its
+//! scripts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Text, TextKind};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::data::ReportData;
+use crate::{numbers, visible};
+
+/// All that is needed, and what must be known of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Kit {
+    pub name: String,
+    pub question: String,
+    /// Identity of the experiment.
+    pub hash: String,
+    pub seed: u64,
+    /// What runs it, in the folder that holds the files.
+    pub command: String,
+    /// The experiment file; `None` where it was measured from the command line.
+    pub experiment: Option<String>,
+    /// The experiment file first.
+    pub files: Vec<KitFile>,
+    /// What was asked besides: built-in scripts, and queries that pgdyno made.
+    pub asked: Vec<Text>,
+    /// What is other than it was, or lacks, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A file of the folder.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KitFile {
+    /// Below the folder; never above it.
+    pub path: String,
+    /// What uses it; empty for the experiment file.
+    pub used_by: Vec<String>,
+    /// Of what was used; `None` for the experiment file.
+    pub sha256: Option<String>,
+    pub text: Option<String>,
+}
+
+impl Kit {
+    /// `None` for what was imported: how to repeat that is known to those who measured it.
+    #[must_use]
+    pub fn of(data: &ReportData) -> Option<Self> {
+        let experiment = &data.experiment;
+        if !experiment.is_interleaved() {
+            return None;
+        }
+        let mut kit = Self {
+            name: experiment.name.clone(),
+            question: experiment.question.clone(),
+            hash: experiment.hash.clone(),
+            seed: experiment.seed,
+            command: String::new(),
+            experiment: None,
+            files: Vec::new(),
+            asked: data.texts.iter().filter(|text| text.kind != TextKind::File).cloned().collect(),
+            notes: Vec::new(),
+        };
+        let from_file = !experiment.file_text.trim().is_empty();
+        let used: Vec<&Text> = data.texts.iter().filter(|text| text.kind == TextKind::File).collect();
+        let places = Places::of(used.iter().map(|text| text.name.as_str()));
+        if from_file {
+            kit.add_experiment(data, &places);
+        }
+        for text in used {
+            kit.add(text, &places);
+        }
+        kit.command = match &kit.experiment {
+            Some(path) => run_command(path, data),
+            None => command_line(data, &places),
+        };
+        Some(kit)
+    }
+
+    /// The same for programs.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+
+    fn add_experiment(&mut self, data: &ReportData, places: &Places) {
+        let plain: String =
+            data.experiment.name.chars().map(|c| if "/\\".contains(c) { '_' } else { c }).collect();
+        let path = format!("{}{plain}.toml", "in/".repeat(places.depth));
+        let mut text = data.experiment.file_text.clone();
+        for (was, is) in &places.moved {
+            let moved = replaced(&text, was, is);
+            let place = if moved == text {
+                "not found in the experiment file"
+            } else {
+                "as the experiment file now says"
+            };
+            self.notes.push(format!("{was} is {is} here, {place}."));
+            text = moved;
+        }
+        if text.contains("(hidden: ") {
+            self.notes.push(format!(
+                "{path}: what may have been a password is not kept: it says (hidden: …) there."
+            ));
+        }
+        self.files.push(KitFile { path: path.clone(), used_by: Vec::new(), sha256: None, text: Some(text) });
+        self.experiment = Some(path);
+        if data.texts.is_empty() && kept_before(data) {
+            let note = "The pgdyno that stored this kept no texts of scripts and SQL files: put them where the file names them.";
+            self.notes.push(note.to_owned());
+        }
+        self.notes.extend(extracts(data));
+    }
+
+    fn add(&mut self, text: &Text, places: &Places) {
+        let path = places.of_name(&text.name);
+        if let Some(known) = self.files.iter_mut().find(|file| file.path == path && file.sha256.is_some()) {
+            known.used_by.push(text.used_by.clone());
+            return;
+        }
+        if text.text.is_none() {
+            let size = numbers::bytes(text.bytes);
+            self.notes.push(format!("{path} ({size}, SHA-256 {}) is not kept: put it there.", text.hash));
+        }
+        if !text.replaced.is_empty() {
+            let lines: Vec<String> = text.replaced.iter().map(u32::to_string).collect();
+            let line = if lines.len() == 1 { "line" } else { "lines" };
+            self.notes.push(format!(
+                "{path}, {line} {}: what may be a password is replaced by (hidden); with it back it is the same experiment.",
+                lines.join(", ")
+            ));
+        }
+        self.files.push(KitFile {
+            path,
+            used_by: vec![text.used_by.clone()],
+            sha256: Some(text.hash.clone()),
+            text: text.text.clone(),
+        });
+    }
+}
+
+/// Where files lie in the folder: as the experiment file names them, which stands so deep that `..` stays inside.
+struct Places {
+    /// Folders above the experiment file.
+    depth: usize,
+    /// Absolute paths, and what is in their place, from the experiment file on.
+    moved: BTreeMap<String, String>,
+}
+
+impl Places {
+    fn of<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Self {
+        let depth = names.clone().filter(|name| !name.starts_with('/')).map(ups).max().unwrap_or(0);
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        let mut moved = BTreeMap::new();
+        for name in names.filter(|name| name.starts_with('/')) {
+            if moved.contains_key(name) {
+                continue;
+            }
+            let base = name.rsplit('/').next().unwrap_or_default();
+            let free = |n: &u32| if *n == 1 { format!("files/{base}") } else { format!("files/{n}/{base}") };
+            let place = (1..).map(|n| free(&n)).find(|place| !taken.contains(place)).unwrap_or_default();
+            taken.insert(place.clone());
+            moved.insert(name.to_owned(), place);
+        }
+        Self { depth, moved }
+    }
+
+    /// Below the folder.
+    fn of_name(&self, name: &str) -> String {
+        let name = self.moved.get(name).map_or(name, String::as_str);
+        let mut parts: Vec<&str> = vec!["in"; self.depth];
+        for part in name.split('/').filter(|part| !matches!(*part, "" | ".")) {
+            match part {
+                ".." => drop(parts.pop()),
+                part => parts.push(part),
+            }
+        }
+        parts.join("/")
+    }
+}
+
+/// How far above its start a relative path leads at most.
+fn ups(name: &str) -> usize {
+    let (mut at, mut most) = (0_i64, 0_i64);
+    for part in name.split('/') {
+        at += match part {
+            "" | "." => 0,
+            ".." => -1,
+            _ => 1,
+        };
+        most = most.min(at);
+    }
+    most.unsigned_abs() as usize
+}
+
+/// The experiment file with another path: where it stands itself, alone or with a weight, and where a variable with the
+/// same file's name stands for it.
+fn replaced(text: &str, was: &str, is: &str) -> String {
+    let base = was.rsplit('/').next().unwrap_or(was);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '\'']) {
+        let quote = &rest[at..=at];
+        out.push_str(&rest[..=at]);
+        rest = &rest[at + 1..];
+        let Some(end) = rest.find([quote, "\n"].concat().chars().collect::<Vec<_>>().as_slice()) else {
+            break;
+        };
+        let own = &rest[..end];
+        let path = own
+            .rsplit_once('@')
+            .filter(|(_, weight)| weight.parse::<u32>().is_ok())
+            .map_or(own, |(path, _)| path);
+        let by_variable = path.contains('$') && path.rsplit('/').next() == Some(base);
+        match path == was || by_variable {
+            true => {
+                out.push_str(is);
+                out.push_str(&own[path.len()..]);
+            }
+            false => out.push_str(own),
+        }
+        out.push_str(&rest[end..=end]);
+        rest = &rest[end + 1..];
+    }
+    out + rest
+}
+
+/// Whether the file names something whose text would be kept today.
+fn kept_before(data: &ReportData) -> bool {
+    ["files", "sql", "style", "trace"].iter().any(|key| {
+        data.experiment
+            .file_text
+            .lines()
+            .any(|line| line.contains(key) && line.contains('=') && line.contains(['"', '\'']))
+    })
+}
+
+/// Data that the preparation reads are not in the results.
+fn extracts(data: &ReportData) -> Vec<String> {
+    let plan: Value = serde_json::from_str(&data.experiment.plan_json).unwrap_or_default();
+    let kept: BTreeSet<&str> = data.texts.iter().map(|text| text.hash.as_str()).collect();
+    let inputs =
+        plan.pointer("/content/prepare/inputs").and_then(Value::as_object).cloned().unwrap_or_default();
+    let osm = plan.pointer("/content/prepare/osm").is_some_and(|osm| !osm.is_null());
+    let missing =
+        inputs.iter().filter(|(_, hash)| osm && hash.as_str().is_some_and(|hash| !kept.contains(hash)));
+    let note = |(name, hash): (&String, &Value)| {
+        let hash = hash.as_str().unwrap_or_default();
+        format!(
+            "The data {name} (SHA-256 {hash}) is not in the results: name it where the experiment file asks for it."
+        )
+    };
+    missing.filter(|(name, _)| name.contains(".osm") || name.ends_with(".pbf")).map(note).collect()
+}
+
+/// `pgdyno run demo.toml --full --data FILE`.
+fn run_command(path: &str, data: &ReportData) -> String {
+    let text = &data.experiment.file_text;
+    let has = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
+    // The long form of an experiment is no taste any more.
+    let full = has("[full") && has("taste") && data.experiment.taste.is_none();
+    let full = if full { " --full" } else { "" };
+    let extract = if text.contains("PGDYNO_DATA") { " --data EXTRACT" } else { "" };
+    format!("pgdyno run {}{full}{extract}", shell(path))
+}
+
+/// What `bench` or the drop-in was called with, as far as it makes the experiment.
+fn command_line(data: &ReportData, places: &Places) -> String {
+    let plan: Value = serde_json::from_str(&data.experiment.plan_json).unwrap_or_default();
+    let program = match data.experiment.name.as_str() {
+        "bench" => "pgdyno bench",
+        "pgbench" => "pgdyno pgbench",
+        // Its options are in the plan.
+        other => return format!("pgdyno {other} …"),
+    };
+    let mut words = vec![program.to_owned()];
+    let files: BTreeSet<&str> =
+        data.texts.iter().filter(|text| text.kind == TextKind::File).map(|text| text.name.as_str()).collect();
+    for script in plan["scripts"].as_array().into_iter().flatten() {
+        let (name, weight) = (script[0].as_str().unwrap_or_default(), script[2].as_u64().unwrap_or(1));
+        let weight = if weight == 1 { String::new() } else { format!("@{weight}") };
+        let builtin = name.strip_prefix("<builtin: ").and_then(|name| name.strip_suffix('>'));
+        match builtin {
+            Some(of) => words.extend(["-b".to_owned(), shell(&format!("{}{weight}", builtin_name(of)))]),
+            None if files.contains(name) => {
+                words.extend(["-f".to_owned(), shell(&format!("{}{weight}", places.of_name(name)))]);
+            }
+            None => words.extend(["-f".to_owned(), shell(&format!("{name}{weight}"))]),
+        }
+    }
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), shell(&value)]));
+    };
+    let number = |value: &Value| value.as_f64().map(numbers::as_given);
+    let other_than = |value: &Value, usual: f64| number(value).filter(|_| value.as_f64() != Some(usual));
+    option("-c", number(&plan["clients"]));
+    option("-j", other_than(&plan["threads"], 1.0));
+    option("-T", number(&plan["until"]["elapsed_s"]));
+    option("-t", number(&plan["until"]["per_client"]));
+    option("--warmup", other_than(&plan["warmup_s"], 0.0));
+    option("-R", number(&plan["rate"]));
+    option("-L", plan["limit_s"].as_f64().map(|seconds| numbers::as_given(seconds * 1e3)));
+    let workload = &plan["workload"];
+    option("-M", workload["mode"].as_str().filter(|mode| *mode != "simple").map(str::to_owned));
+    option("-s", number(&workload["scale"]));
+    option("--max-tries", other_than(&workload["max_tries"], 1.0));
+    for (name, value) in workload["define"].as_object().into_iter().flatten() {
+        option("-D", Some(format!("{name}={}", value.as_str().unwrap_or_default())));
+    }
+    let set = |key: &str| workload[key] == Value::Bool(true);
+    let flags = [("reconnect", "-C"), ("reconnect_lost", "--reconnect"), ("may_be_empty", "--may-be-empty")];
+    words.extend(flags.iter().filter(|(key, _)| set(key)).map(|(_, flag)| (*flag).to_owned()));
+    if workload["vacuum"] == Value::Bool(false) {
+        words.push("-n".to_owned());
+    }
+    words.push(shell(&data.target.dsn_redacted));
+    words.join(" ")
+}
+
+/// The name that pgbench's description of a builtin script stands for.
+fn builtin_name(description: &str) -> &str {
+    match description {
+        "TPC-B (sort of)" => "tpcb-like",
+        "simple update" => "simple-update",
+        "select only" => "select-only",
+        other => other,
+    }
+}
+
+/// All of it as one text: for a terminal, or as Markdown.
+#[must_use]
+pub fn in_words(kit: &Kit, markdown: bool) -> String {
+    let block = |text: &str| {
+        let text = visible::lines(text);
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        // A fence is longer than any in the text.
+        let fence = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0).max(2) + 1);
+        if markdown { format!("{fence}\n{text}{end}{fence}\n") } else { format!("{text}{end}") }
+    };
+    let head = |text: &str| if markdown { format!("\n## {text}\n\n") } else { format!("\n== {text}\n") };
+    let mut out = if markdown {
+        format!("# {}\n\n", visible::line(&kit.question))
+    } else {
+        format!("{}\n", visible::line(&kit.question))
+    };
+    out += &format!(
+        "{} (identity {}, seed {}):\n\n",
+        if kit.experiment.is_some() { "Repeat it" } else { "Measured from the command line" },
+        kit.hash,
+        kit.seed
+    );
+    out += &block(&kit.command);
+    for note in &kit.notes {
+        out += &format!("{}{}\n", if markdown { "\n- " } else { "note: " }, visible::line(note));
+    }
+    for file in &kit.files {
+        let Some(text) = &file.text else { continue };
+        let used =
+            if file.used_by.is_empty() { "the experiment file".to_owned() } else { file.used_by.join(", ") };
+        out += &(head(&visible::line(&format!("{}: {used}", file.path))) + &block(text));
+    }
+    for asked in &kit.asked {
+        let Some(text) = &asked.text else { continue };
+        out += &(head(&visible::line(&format!("{}: {}", asked.name, asked.used_by))) + &block(text));
+    }
+    out
+}
+
+/// A word as a shell takes it.
+fn shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@=:,+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stay_below_the_folder() {
+        let names = [
+            "a.sql",
+            "x/../../b.sql",
+            "../../c/d.sql",
+            "/etc/e.sql",
+            "/tmp/e.sql",
+            "./f.sql",
+            "../../../../g.sql",
+        ];
+        let places = Places::of(names.into_iter());
+        let paths = names.map(|name| places.of_name(name));
+        let wanted = [
+            "in/in/in/in/a.sql",
+            "in/in/in/b.sql",
+            "in/in/c/d.sql",
+            "in/in/in/in/files/e.sql",
+            "in/in/in/in/files/2/e.sql",
+            "in/in/in/in/f.sql",
+            "g.sql",
+        ];
+        assert_eq!(paths, wanted);
+        let flat = Places::of(["a.sql", "b/c.sql"].into_iter());
+        assert_eq!((flat.depth, flat.of_name("b/c.sql")), (0, "b/c.sql".to_owned()));
+    }
+
+    #[test]
+    fn absolute_paths_are_changed_where_they_stand() {
+        let text =
+            "a = [\"/x/a.sql@3\", '/x/a.sql', \"/x/a.sql.old\"] # don't\nb = \"$D/a.sql\"\nc = \"d/a.sql\"\n";
+        let wanted = "a = [\"files/a.sql@3\", 'files/a.sql', \"/x/a.sql.old\"] # don't\nb = \"files/a.sql\"\nc = \"d/a.sql\"\n";
+        assert_eq!(replaced(text, "/x/a.sql", "files/a.sql"), wanted);
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (word, wanted) in [("a.sql@3", "a.sql@3"), ("it's $x", r"'it'\''s $x'"), ("", "''")] {
+            assert_eq!(shell(word), wanted);
+        }
+    }
+}

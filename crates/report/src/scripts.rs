@@ -1,0 +1,77 @@
+//! What each of several scripts of a workload gave in a cell and arm: all rounds together.
+
+use std::collections::BTreeMap;
+
+use record::Run;
+use results::comparison::Summary;
+use serde::Serialize;
+use stats::Histogram;
+
+/// One script (or layer of tiles) among several.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ScriptFigures {
+    pub(crate) name: String,
+    pub(crate) weight: u32,
+    /// Succeeded, in time or late.
+    pub(crate) transactions: u64,
+    /// Of all scripts' transactions, 0..=1.
+    pub(crate) share: Option<f64>,
+    /// Mean over the runs.
+    pub(crate) tps: Option<f64>,
+    pub(crate) failed: u64,
+    pub(crate) mean_ns: Option<f64>,
+    pub(crate) p50_ns: Option<u64>,
+    pub(crate) p95_ns: Option<u64>,
+    pub(crate) p99_ns: Option<u64>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    name: String,
+    weight: u32,
+    done: u64,
+    failed: u64,
+    tps: Vec<f64>,
+    response: Histogram,
+}
+
+impl ScriptFigures {
+    /// In the order of the workload; none where it has one script only.
+    pub(crate) fn of(runs: &[&Run]) -> Vec<Self> {
+        if runs.iter().all(|run| run.scripts.len() < 2) {
+            return Vec::new();
+        }
+        let mut all: BTreeMap<usize, Gathered> = BTreeMap::new();
+        for run in runs {
+            // By its share, so that those of all scripts add up to the run's, in slices too.
+            let per_transaction = run.tps().zip(Some(run.count("ok") + run.count("late")));
+            let per_transaction =
+                per_transaction.filter(|(_, all)| *all > 0).map(|(tps, all)| tps / all as f64);
+            for (position, script) in run.scripts.iter().enumerate() {
+                let own = all.entry(position).or_default();
+                let count = |name: &str| script.counts.get(name).copied().unwrap_or(0);
+                let done = count("ok") + count("late");
+                own.name.clone_from(&script.name);
+                own.weight = script.weight;
+                own.done += done;
+                own.failed += count("failed");
+                own.tps.extend(per_transaction.map(|each| each * done as f64));
+                own.response.add(&script.response);
+            }
+        }
+        let together: u64 = all.values().map(|own| own.done).sum();
+        let figures = |own: Gathered| Self {
+            share: (together > 0).then(|| own.done as f64 / together as f64),
+            transactions: own.done,
+            tps: own.tps.into_iter().collect::<Summary>().mean,
+            failed: own.failed,
+            mean_ns: own.response.mean_ns(),
+            p50_ns: own.response.quantile_ns(0.5),
+            p95_ns: own.response.quantile_ns(0.95),
+            p99_ns: own.response.quantile_ns(0.99),
+            name: own.name,
+            weight: own.weight,
+        };
+        all.into_values().map(figures).collect()
+    }
+}

@@ -1,0 +1,373 @@
+//! Two experiments that were measured apart, as the arms of one comparison: cells of the same levels, by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, RunKind, Target};
+
+/// One of the two.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// What it is called here: `12`, `before.sqlite`.
+    pub label: String,
+    pub experiment: Experiment,
+    pub host: Host,
+    pub target: Target,
+    pub runs: Vec<Run>,
+}
+
+/// Both as one experiment that is not interleaved.
+#[derive(Debug)]
+pub struct Apart {
+    pub experiment: Experiment,
+    /// Runs of cells that both have.
+    pub runs: Vec<Run>,
+    /// What differs besides, and what is not compared, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Why two experiments are not compared.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApartError {
+    #[error("{label} ({name}) has no runs of clients to compare")]
+    NoRuns { label: String, name: String },
+    #[error("{base} and {new} have no cell in common: {why}")]
+    NothingInCommon { base: String, new: String, why: String },
+}
+
+/// All levels of a run by factor, its arm's too.
+type Levels = BTreeMap<String, String>;
+
+/// Name of the factor whose levels the two are.
+const FACTOR: &str = "experiment";
+
+impl Apart {
+    /// The second against the first.
+    ///
+    /// # Errors
+    /// When one has nothing to compare, or they have no cell in common.
+    pub fn of(base: &Measured, new: &Measured) -> Result<Self, ApartError> {
+        let mut sides = [side(base)?, side(new)?];
+        let mut notes = Vec::new();
+        notes.extend(drop_lonely(&mut sides, [base, new]));
+        let [of_base, of_new] = sides
+            .each_ref()
+            .map(|side| side.iter().map(|(levels, _)| levels.clone()).collect::<BTreeSet<_>>());
+        let common: BTreeSet<&Levels> = of_base.intersection(&of_new).collect();
+        if common.is_empty() {
+            let why = difference([(&base.label, &of_base), (&new.label, &of_new)]);
+            return Err(ApartError::NothingInCommon {
+                base: base.label.clone(),
+                new: new.label.clone(),
+                why,
+            });
+        }
+        for (label, cells) in [(&base.label, &of_base), (&new.label, &of_new)] {
+            match cells.len() - common.len() {
+                0 => {}
+                1 => notes.push(format!("1 cell of {label} is not in the other, and left out")),
+                n => notes.push(format!("{n} cells of {label} are not in the other, and left out")),
+            }
+        }
+        let mut runs: Vec<Run> = Vec::new();
+        for (side, of) in sides.iter().zip([base, new]) {
+            let first = runs.len() as u32;
+            for (levels, run) in side.iter().filter(|(levels, _)| common.contains(levels)) {
+                runs.push(as_arm(run, levels, &of.label, first));
+            }
+        }
+        notes.extend(settings_differ(base, new));
+        let scripts = scripts_differ(&runs, base, new);
+        for run in runs.iter_mut().filter(|run| run.arm.as_ref() == Some(&new.label)) {
+            let told = scripts.get(&run.workload).map(|detail| RunEvent {
+                time_us: 0,
+                kind: RunEvent::OTHER_ANSWERS.to_owned(),
+                detail: detail.clone(),
+            });
+            run.events.extend(told);
+        }
+        notes.extend(surroundings_differ(base, new, &runs));
+        Ok(Self { experiment: experiment(base, new), runs, notes })
+    }
+}
+
+fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
+    let runs = of.runs.iter().filter(|run| run.kind == RunKind::Client && !run.beside);
+    let factor = of.experiment.compare_factor.as_deref();
+    let with_levels = |run| (levels(run, factor), run);
+    let all: Vec<(Levels, &Run)> = runs.map(with_levels).collect();
+    match all.is_empty() {
+        true => Err(ApartError::NoRuns { label: of.label.clone(), name: of.experiment.name.clone() }),
+        false => Ok(all),
+    }
+}
+
+fn levels(run: &Run, factor: Option<&str>) -> Levels {
+    let mut levels = run.factors.clone();
+    levels.insert("workload".to_owned(), run.workload.clone());
+    levels.entry("clients".to_owned()).or_insert_with(|| run.clients.to_string());
+    if let Some(arm) = &run.arm {
+        levels.insert(factor.unwrap_or("arm").to_owned(), arm.clone());
+    }
+    levels
+}
+
+/// A factor that only one of them has says nothing where it has one level.
+fn drop_lonely(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Vec<String> {
+    let factors = |side: &[(Levels, &Run)]| -> BTreeMap<String, BTreeSet<String>> {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (name, level) in side.iter().flat_map(|(levels, _)| levels) {
+            found.entry(name.clone()).or_default().insert(level.clone());
+        }
+        found
+    };
+    let both = [factors(&sides[0]), factors(&sides[1])];
+    let mut notes = Vec::new();
+    for at in 0..2 {
+        for (name, own) in both[at].iter().filter(|(name, _)| !both[1 - at].contains_key(*name)) {
+            let [(Some(only), None)] = [(own.first(), own.iter().nth(1))] else { continue };
+            sides[at].iter_mut().for_each(|(levels, _)| drop(levels.remove(name)));
+            notes.push(format!("only {} names {name} ({only})", of[at].label));
+        }
+    }
+    notes
+}
+
+/// Why no cell is in both: a factor that only one has, or levels of which none are the same.
+fn difference(sides: [(&String, &BTreeSet<Levels>); 2]) -> String {
+    let of = |cells: &BTreeSet<Levels>, name: &str| -> BTreeSet<String> {
+        cells.iter().filter_map(|cell| cell.get(name)).cloned().collect()
+    };
+    let names: BTreeSet<&String> =
+        sides.iter().flat_map(|(_, cells)| cells.iter().flat_map(|cell| cell.keys())).collect();
+    let shown = |levels: &BTreeSet<String>| match levels.is_empty() {
+        true => "none".to_owned(),
+        false => levels.iter().cloned().collect::<Vec<_>>().join(", "),
+    };
+    let told = |name: &&String| {
+        let [one, other] = sides.map(|(_, cells)| of(cells, name));
+        let told =
+            || format!("{name}: {} has {}, {} has {}", sides[0].0, shown(&one), sides[1].0, shown(&other));
+        one.is_disjoint(&other).then(told)
+    };
+    let all: Vec<String> = names.iter().filter_map(told).collect();
+    if all.is_empty() { "no combination of their levels is in both".to_owned() } else { all.join("; ") }
+}
+
+/// A run as one of an arm, in a cell of all its own levels.
+fn as_arm(run: &Run, levels: &Levels, label: &str, first: u32) -> Run {
+    let mut run = run.clone();
+    run.workload.clone_from(&levels["workload"]);
+    run.factors.clone_from(levels);
+    run.arm = Some(label.to_owned());
+    run.sequence += first;
+    run
+}
+
+fn experiment(base: &Measured, new: &Measured) -> Experiment {
+    let arm = |of: &Measured| Arm {
+        name: of.label.clone(),
+        settings: BTreeMap::new(),
+        unsafe_settings: Vec::new(),
+        target: Some(of.target.clone()),
+    };
+    let question = [new, base].map(|of| match of.experiment.name == of.label {
+        true => of.label.clone(),
+        false => format!("{} ({})", of.label, of.experiment.name),
+    });
+    Experiment {
+        hash: format!("{} {}", base.experiment.hash, new.experiment.hash),
+        name: format!("{} against {}", new.label, base.label),
+        question: question.join(" against "),
+        file_text: String::new(),
+        plan_json: "{}".to_owned(),
+        seed: base.experiment.seed,
+        order_scheme: OrderScheme::Apart,
+        rounds: base.experiment.rounds.max(new.experiment.rounds),
+        compare_factor: Some(FACTOR.to_owned()),
+        base: Some(base.label.clone()),
+        arms: vec![arm(base), arm(new)],
+        margin: base.experiment.margin,
+        taste: base.experiment.taste.clone().or_else(|| new.experiment.taste.clone()),
+        created_at: base.experiment.created_at.clone().max(new.experiment.created_at.clone()),
+    }
+}
+
+/// Arms of one name that set other things in each.
+fn settings_differ(base: &Measured, new: &Measured) -> Vec<String> {
+    let mut notes = Vec::new();
+    for arm in &base.experiment.arms {
+        let Some(other) = new.experiment.arms.iter().find(|other| other.name == arm.name) else { continue };
+        let names: BTreeSet<&String> = arm.settings.keys().chain(other.settings.keys()).collect();
+        let value =
+            |of: &Arm, name: &String| of.settings.get(name).map_or("not set".to_owned(), Clone::clone);
+        let told: Vec<String> = names
+            .into_iter()
+            .filter(|name| arm.settings.get(*name) != other.settings.get(*name))
+            .map(|name| format!("{name} {} and {}", value(arm, name), value(other, name)))
+            .collect();
+        if !told.is_empty() {
+            notes.push(format!("{} is not the same in both: {}", arm.name, told.join(", ")));
+        }
+    }
+    notes
+}
+
+/// Workloads of one name that ask by other texts, in words.
+fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<String, String> {
+    let texts = |label: &str| -> BTreeMap<&str, BTreeSet<(&str, &str, u32)>> {
+        let mut found: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.arm.as_deref() == Some(label)) {
+            let scripts =
+                run.scripts.iter().map(|own| (own.name.as_str(), own.text_hash.as_str(), own.weight));
+            found.entry(&run.workload).or_default().extend(scripts);
+        }
+        found
+    };
+    let (old, now) = (texts(&base.label), texts(&new.label));
+    let told = |(workload, own): (&&str, &BTreeSet<(&str, &str, u32)>)| {
+        let other = &old[workload];
+        let hashes = |of: &BTreeSet<(&str, &str, u32)>| {
+            of.iter().map(|(_, hash, _)| (*hash).to_owned()).collect::<BTreeSet<_>>()
+        };
+        let same =
+            hashes(own) == hashes(other) || own.iter().chain(other).any(|(_, hash, _)| hash.is_empty());
+        let weights = own.iter().map(|own| own.2).eq(other.iter().map(|own| own.2));
+        let what = match (same, weights) {
+            (true, true) => return None,
+            (true, false) => "weighs its scripts otherwise",
+            (false, _) => "has other scripts of that name",
+        };
+        Some(((*workload).to_owned(), format!("{workload}: {} {what} than {}", new.label, base.label)))
+    };
+    now.iter().filter_map(told).collect()
+}
+
+/// Where, on what, and how long each was measured.
+fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<String> {
+    let told = |what: &str, [one, other]: [String; 2]| {
+        (one != other).then(|| format!("{what}: {} {one}, {} {other}", base.label, new.label))
+    };
+    let both = [base, new];
+    let machines = both.map(|of| format!("{} ({})", of.host.name, of.host.cpu));
+    let machine = (base.host.uuid != new.host.uuid).then(|| {
+        format!("not the same machine: {} {}, {} {}", base.label, machines[0], new.label, machines[1])
+    });
+    let lengths = |of: &Measured| {
+        let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
+        own.map(|run| run.measured_s.round() as u64).max().unwrap_or(0)
+    };
+    let differ = [
+        machine,
+        told("PostgreSQL", both.map(|of| of.target.server_version.clone())),
+        told("pgdyno", both.map(|of| of.target.versions.get("pgdyno").cloned().unwrap_or_default())),
+        told("runs of", both.map(|of| format!("{} s", lengths(of)))),
+        told("begun", both.map(|of| minute(&of.experiment.created_at))),
+        told("margin", both.map(|of| format!("{} %", of.experiment.margin * 100.0))),
+    ];
+    differ.into_iter().flatten().collect()
+}
+
+/// A stored time to the minute.
+fn minute(stored: &str) -> String {
+    let minute: String = stored.chars().take(16).collect();
+    format!("{} UTC", minute.replace('T', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::{Comparison, Metric};
+    use crate::fixture::{experiment, host, run, target};
+    use stats::Verdict;
+
+    fn measured(label: &str, arms: &[&str], runs: Vec<Run>) -> Measured {
+        let experiment = match arms {
+            [] => Experiment { arms: vec![], base: None, compare_factor: None, ..experiment(&["A"]) },
+            arms => experiment(arms),
+        };
+        Measured { label: label.into(), experiment, host: host(), target: target(), runs }
+    }
+
+    fn rounds(workload: &str, arm: Option<&str>, tps: f64) -> Vec<Run> {
+        (1..=6).map(|round| run(workload, 4, arm, round, tps + f64::from(round * 7 % 5))).collect()
+    }
+
+    fn together(parts: [Vec<Run>; 2]) -> Vec<Run> {
+        parts.into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn cells_of_one_name_are_compared_arm_by_arm() {
+        let base = together([rounds("reads", Some("A"), 1000.0), rounds("reads", Some("B"), 2000.0)]);
+        let new = together([rounds("reads", Some("A"), 1000.0), rounds("reads", Some("B"), 3000.0)]);
+        let apart = Apart::of(&measured("1", &["A", "B"], base), &measured("2", &["A", "B"], new)).unwrap();
+        assert!(!apart.experiment.is_interleaved());
+        assert_eq!(apart.notes, [] as [&str; 0]);
+        let found = Comparison::of(&apart.experiment, &apart.runs, Metric::Tps).unwrap();
+        assert_eq!((found.paired, found.base.as_str(), found.arms[0].arm.as_str()), (false, "1", "2"));
+        let cells: Vec<_> = found.arms[0].cells.iter().map(|cell| (cell.cell.text(), cell.verdict)).collect();
+        let wanted = [("A", Verdict::Same), ("B", Verdict::Faster)]
+            .map(|(arm, verdict)| (format!("reads, clients 4, settings {arm}"), verdict));
+        assert_eq!(cells, wanted);
+    }
+
+    #[test]
+    fn what_only_one_has_is_told() {
+        let base = measured(
+            "a.sqlite",
+            &["A", "B"],
+            together([rounds("reads", Some("A"), 1000.0), rounds("writes", Some("A"), 9.0)]),
+        );
+        let mut new = measured("b.sqlite", &[], rounds("reads", None, 1000.0));
+        new.host.uuid = "other".into();
+        new.runs.iter_mut().for_each(|run| run.scripts[0].text_hash = "cd".into());
+        let apart = Apart::of(&base, &new).unwrap();
+        assert!(
+            apart.notes.iter().any(|note| note == "only a.sqlite names settings (A)"),
+            "{:?}",
+            apart.notes
+        );
+        assert!(
+            apart.notes.iter().any(|note| note == "1 cell of a.sqlite is not in the other, and left out")
+        );
+        assert!(apart.notes.iter().any(|note| note.starts_with("not the same machine: a.sqlite ")));
+        assert_eq!(apart.runs.len(), 12);
+        let told: Vec<_> = apart
+            .runs
+            .iter()
+            .flat_map(|run| &run.events)
+            .filter(|event| event.kind == RunEvent::OTHER_ANSWERS)
+            .collect();
+        assert_eq!(
+            (told.len(), told[0].detail.as_str()),
+            (6, "reads: b.sqlite has other scripts of that name than a.sqlite")
+        );
+    }
+
+    #[test]
+    fn why_there_is_nothing_to_compare_is_told() {
+        let reads = measured("1", &[], rounds("reads", None, 1000.0));
+        let writes = measured("2", &[], rounds("writes", None, 1000.0));
+        let error = Apart::of(&reads, &writes).unwrap_err().to_string();
+        assert_eq!(error, "1 and 2 have no cell in common: workload: 1 has reads, 2 has writes");
+        let arms = measured(
+            "3",
+            &["A", "B"],
+            together([rounds("reads", Some("A"), 1.0), rounds("reads", Some("B"), 1.0)]),
+        );
+        let error = Apart::of(&reads, &arms).unwrap_err().to_string();
+        assert_eq!(error, "1 and 3 have no cell in common: settings: 1 has none, 3 has A, B");
+        let nothing = measured("4", &[], vec![]);
+        assert!(matches!(Apart::of(&reads, &nothing), Err(ApartError::NoRuns { label, .. }) if label == "4"));
+    }
+
+    #[test]
+    fn arms_of_one_name_that_set_other_things_are_told() {
+        let base = measured("1", &["A", "B"], rounds("reads", Some("A"), 1000.0));
+        let mut new = base.clone();
+        new.label = "2".into();
+        new.experiment.arms[0].settings.insert("jit".into(), "off".into());
+        let apart = Apart::of(&base, &new).unwrap();
+        assert_eq!(apart.notes, ["A is not the same in both: jit not set and off"]);
+    }
+}

@@ -1,0 +1,412 @@
+//! What arms differ in beside their speed: what was counted while they ran, per transaction.
+//!
+//! A figure is told when it differs by much, by the same in all rounds, and by enough to matter: the rules are
+//! constants here, their reasons in docs/figures.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Experiment, Run};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use stats::Estimate;
+
+use super::pairs::by_cell_and_arm;
+
+/// From this ratio on a difference is large: a quarter more, or a fifth less.
+const LARGE: f64 = 1.25;
+/// The 99 % interval of the ratio must lie beyond this one.
+const SURELY: f64 = 1.1;
+const CONFIDENCE: f64 = 0.99;
+/// Fewer rounds do not show that something is steady.
+const FEWEST: usize = 3;
+/// So many must have been counted in one arm, all rounds together.
+const ENOUGH: f64 = 20.0;
+/// A value below this share of what matters counts as this share: there is no ratio to nothing.
+const NEXT_TO_NOTHING: f64 = 0.01;
+
+/// What an amount is given for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// One that succeeded, in time or late.
+    Transaction,
+    /// Of the measured part.
+    Minute,
+}
+
+/// What an amount is an amount of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    Count,
+    Bytes,
+    Seconds,
+}
+
+/// A figure that runs store, and from when on its difference matters.
+#[derive(Debug, PartialEq)]
+pub struct Quantity {
+    /// As runs store it.
+    pub name: &'static str,
+    /// Of several figures that show one thing only the one that differs most is told.
+    pub family: &'static str,
+    pub unit: Unit,
+    pub per: Per,
+    /// A smaller difference, of what is shown, matters to nobody.
+    pub matters: f64,
+    /// How much of it one event makes: what is counted in few events is chance.
+    pub event: f64,
+}
+
+const fn quantity(name: &'static str, family: &'static str, unit: Unit, matters: f64) -> Quantity {
+    let event = match unit {
+        Unit::Count => 1.0,
+        // A block.
+        Unit::Bytes => 8192.0,
+        // A tick of the kernel's accounting.
+        Unit::Seconds => 0.01,
+    };
+    Quantity { name, family, unit, per: Per::Transaction, matters, event }
+}
+
+/// The list of what is looked at.
+pub const QUANTITIES: [Quantity; 23] = [
+    quantity("temp_bytes", "temporary files", Unit::Bytes, 1024.0),
+    quantity("temp_files", "temporary files", Unit::Count, 0.01),
+    quantity("wal_bytes", "wal", Unit::Bytes, 64.0),
+    quantity("wal_records", "wal", Unit::Count, 0.5),
+    quantity("wal_full_page_images", "wal", Unit::Count, 0.05),
+    quantity("blocks_read", "blocks", Unit::Count, 0.1),
+    quantity("blocks_hit", "blocks", Unit::Count, 1.0),
+    quantity("checkpoint_buffers", "written", Unit::Count, 0.1),
+    quantity("background_writer_buffers", "written", Unit::Count, 0.1),
+    quantity("backend_buffers", "written", Unit::Count, 0.1),
+    Quantity { per: Per::Minute, ..quantity("checkpoints", "checkpoints", Unit::Count, 0.5) },
+    quantity("tuples_scanned", "rows looked at", Unit::Count, 10.0),
+    quantity("tuples_fetched", "rows looked at", Unit::Count, 1.0),
+    quantity("tuples_inserted", "rows changed", Unit::Count, 0.1),
+    quantity("tuples_updated", "rows changed", Unit::Count, 0.1),
+    quantity("tuples_deleted", "rows changed", Unit::Count, 0.1),
+    quantity("affected", "rows changed", Unit::Count, 0.1),
+    quantity("rows", "received", Unit::Count, 0.1),
+    Quantity { event: 100.0, ..quantity("bytes", "received", Unit::Bytes, 16.0) },
+    quantity("failed", "failed", Unit::Count, 0.01),
+    quantity("retries", "retries", Unit::Count, 0.01),
+    quantity("server_cpu_s", "server CPU", Unit::Seconds, 5e-6),
+    quantity("client_cpu_s", "client CPU", Unit::Seconds, 2e-6),
+];
+
+impl Quantity {
+    /// How much of it a run counted; `None` where it did not.
+    fn of(&self, run: &Run) -> Option<f64> {
+        let counted = || run.counts.get(self.name).map(|count| *count as f64);
+        run.figures.get(self.name).copied().or_else(counted).filter(|amount| *amount >= 0.0)
+    }
+
+    /// What that is given for, in a run.
+    fn divisor(&self, run: &Run) -> f64 {
+        match self.per {
+            Per::Transaction => (run.count("ok") + run.count("late")) as f64,
+            Per::Minute => run.measured_s / 60.0,
+        }
+    }
+}
+
+/// What an arm and the base counted in a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    pub workload: String,
+    pub arm: String,
+    pub of: &'static Quantity,
+    /// Per transaction or minute, over all cells and rounds.
+    pub base: f64,
+    pub new: f64,
+    /// Of the ratio, as that of throughput: from pairs of a round, or from whole sets.
+    pub estimate: Estimate,
+    /// Whether it is large, steady, and matters.
+    pub large: bool,
+}
+
+impl Difference {
+    /// New to base; `None` where one of them is nothing, or next to it.
+    #[must_use]
+    pub fn ratio(&self) -> Option<f64> {
+        let least = self.of.matters * NEXT_TO_NOTHING;
+        (self.base > least && self.new > least).then(|| self.estimate.log_ratio.exp())
+    }
+}
+
+impl Serialize for Difference {
+    /// Flat, with what a program needs to judge for itself.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let interval = self.estimate.interval(0.95).filter(|_| self.ratio().is_some());
+        let mut fields = serializer.serialize_struct("Difference", 11)?;
+        fields.serialize_field("workload", &self.workload)?;
+        fields.serialize_field("arm", &self.arm)?;
+        fields.serialize_field("figure", self.of.name)?;
+        fields.serialize_field("unit", &self.of.unit)?;
+        fields.serialize_field("per", &self.of.per)?;
+        fields.serialize_field("base", &self.base)?;
+        fields.serialize_field("new", &self.new)?;
+        fields.serialize_field("ratio", &self.ratio())?;
+        fields.serialize_field("ratio_low", &interval.map(|(low, _)| low.exp()))?;
+        fields.serialize_field("ratio_high", &interval.map(|(_, high)| high.exp()))?;
+        fields.serialize_field("large", &self.large)?;
+        fields.end()
+    }
+}
+
+/// The runs of a cell that are compared: by round, of the base and of the arm.
+type Sides<'r> = [BTreeMap<u32, &'r Run>; 2];
+
+/// What every other arm counted against the base, by arm, then workload, the largest difference first; empty where
+/// nothing is compared. Invalid runs are left out, with their whole pair.
+#[must_use]
+pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
+    let Some(base) = &experiment.base else { return Vec::new() };
+    let runs = by_cell_and_arm(runs);
+    let paired = experiment.is_interleaved();
+    let mut found = Vec::new();
+    for arm in experiment.arms.iter().filter(|arm| arm.name != *base) {
+        let mut workloads: BTreeMap<&str, Vec<Sides<'_>>> = BTreeMap::new();
+        for ((cell, _), of_base) in runs.iter().filter(|((_, own), _)| own.as_ref() == Some(base)) {
+            let Some(of_arm) = runs.get(&(cell.clone(), Some(arm.name.clone()))) else { continue };
+            let sides = [of_base, of_arm].map(|runs| runs.iter().map(|run| (run.round, *run)).collect());
+            workloads.entry(&cell.workload).or_default().push(sides);
+        }
+        for (workload, cells) in &workloads {
+            let names = (*workload, arm.name.as_str());
+            let mut of_it: Vec<Difference> =
+                QUANTITIES.iter().filter_map(|of| difference(names, of, cells, paired)).collect();
+            of_it.sort_by(|a, b| size(b).total_cmp(&size(a)));
+            found.extend(of_it);
+        }
+    }
+    found
+}
+
+/// The largest differences of a workload and arm that are worth being told, one of each family.
+#[must_use]
+pub fn largest<'d>(all: &'d [Difference], workload: &str, arm: &str, most: usize) -> Vec<&'d Difference> {
+    let mut families = BTreeSet::new();
+    let of_it = all.iter().filter(|own| own.large && own.workload == workload && own.arm == arm);
+    of_it.filter(|own| families.insert(own.of.family)).take(most).collect()
+}
+
+fn size(of: &Difference) -> f64 {
+    of.estimate.log_ratio.abs()
+}
+
+/// What one side counted: amounts of its runs, what they are given for, and the values of its rounds.
+#[derive(Default)]
+struct Side {
+    amount: f64,
+    divisor: f64,
+    values: BTreeMap<u32, f64>,
+}
+
+impl Side {
+    fn add(&mut self, of: &Quantity, round: u32, run: &Run) {
+        let (Some(amount), divisor) = (of.of(run), of.divisor(run)) else { return };
+        if divisor > 0.0 {
+            self.amount += amount;
+            self.divisor += divisor;
+            self.values.insert(round, (amount / divisor).max(of.matters * NEXT_TO_NOTHING));
+        }
+    }
+
+    fn logs(&self) -> Vec<f64> {
+        self.values.values().copied().collect()
+    }
+}
+
+fn difference(
+    (workload, arm): (&str, &str),
+    of: &'static Quantity,
+    cells: &[Sides<'_>],
+    paired: bool,
+) -> Option<Difference> {
+    let has = |run: &&Run| of.of(run).is_some();
+    let sides: Vec<[Side; 2]> = cells
+        .iter()
+        .map(|[base, new]| {
+            let one = |own: &BTreeMap<u32, &Run>, other: &BTreeMap<u32, &Run>| {
+                let mut side = Side::default();
+                let together = |round: &u32| !paired || other.get(round).is_some_and(has);
+                own.iter()
+                    .filter(|(round, _)| together(round))
+                    .for_each(|(round, run)| side.add(of, *round, run));
+                side
+            };
+            [one(base, new), one(new, base)]
+        })
+        .collect();
+    let total = |side: usize| {
+        let (amount, divisor) = sides.iter().fold((0.0, 0.0), |(amount, divisor), cell| {
+            (amount + cell[side].amount, divisor + cell[side].divisor)
+        });
+        (divisor > 0.0).then(|| (amount, amount / divisor))
+    };
+    let ((all_base, base), (all_new, new)) = (total(0)?, total(1)?);
+    let estimate = if paired { of_pairs(&sides) } else { of_sets(&sides) }?;
+    let enough = all_base.max(all_new) / of.event >= ENOUGH;
+    let large = enough && (new - base).abs() >= of.matters && is_large_and_steady(&estimate);
+    let (workload, arm) = (workload.to_owned(), arm.to_owned());
+    Some(Difference { workload, arm, of, base, new, estimate, large })
+}
+
+fn of_pairs(cells: &[[Side; 2]]) -> Option<Estimate> {
+    let rounds: BTreeSet<u32> =
+        cells.iter().flat_map(|cell| &cell[0].values).map(|(round, _)| *round).collect();
+    let of_cell = |[base, new]: &[Side; 2]| {
+        rounds
+            .iter()
+            .map(|round| Some((new.values.get(round)? / base.values.get(round)?).ln()))
+            .collect::<Vec<_>>()
+    };
+    stats::grid(&cells.iter().map(of_cell).collect::<Vec<_>>()).map(|grid| grid.estimate)
+}
+
+fn of_sets(cells: &[[Side; 2]]) -> Option<Estimate> {
+    let each: Vec<Estimate> =
+        cells.iter().filter_map(|[base, new]| stats::welch(&base.logs(), &new.logs())).collect();
+    stats::combined(&each).map(|grid| grid.estimate)
+}
+
+fn is_large_and_steady(estimate: &Estimate) -> bool {
+    let enough = estimate.n >= FEWEST;
+    let Some((low, high)) = estimate.interval(CONFIDENCE).filter(|_| enough) else { return false };
+    let surely = low > SURELY.ln() || high < -SURELY.ln();
+    surely && estimate.log_ratio.abs() >= LARGE.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{OrderScheme, Validity};
+
+    use super::*;
+    use crate::fixture::{experiment, run};
+
+    /// Eight rounds of two arms at 1,000 transactions a run, with what each counted in a round of an arm.
+    fn runs(name: &str, of: impl Fn(u32, bool) -> f64) -> Vec<Run> {
+        let one = |round: u32, arm: &str| {
+            let mut own = run("reads", 4, Some(arm), round, 1000.0);
+            own.figures = [(name.to_owned(), of(round, arm == "B"))].into();
+            own.counts.retain(|name, _| ["ok", "due"].contains(&name.as_str()));
+            own
+        };
+        (1..=8).flat_map(|round| ["A", "B"].map(|arm| one(round, arm))).collect()
+    }
+
+    /// Base, new, ratio.
+    type Told = Option<(f64, f64, Option<f64>)>;
+    /// A figure's name, what a round of an arm counts, and what is told.
+    type Case<'c> = (&'c str, &'c dyn Fn(u32, bool) -> f64, Told);
+
+    fn told(name: &str, of: impl Fn(u32, bool) -> f64) -> Told {
+        let all = differences(&experiment(&["A", "B"]), &runs(name, of));
+        let digits = |value: f64| (value * 1e3).round() / 1e3;
+        largest(&all, "reads", "B", 3)
+            .first()
+            .map(|own| (digits(own.base), digits(own.new), own.ratio().map(digits)))
+    }
+
+    /// Between 0 and 1, another for each round and arm.
+    fn noise(round: u32, arm: bool) -> f64 {
+        f64::from((round * 7 + u32::from(arm) * 5) % 11) / 11.0
+    }
+
+    #[test]
+    fn what_is_told_is_large_steady_and_matters() {
+        let two = |arm, base: f64, new: f64| if arm { new } else { base };
+        let cases: [Case<'_>; 9] = [
+            // Twice the WAL, under noise of 10 %.
+            (
+                "wal_bytes",
+                &|round, arm| two(arm, 2e6, 4e6) * (0.95 + 0.1 * noise(round, arm)),
+                Some((1997.727, 3977.273, Some(1.991))),
+            ),
+            // It grows from round to round in both arms.
+            (
+                "wal_bytes",
+                &|round, arm| two(arm, 1e6, 2e6) * f64::from(round),
+                Some((4500.0, 9000.0, Some(2.0))),
+            ),
+            // Nothing in the base: no ratio.
+            ("temp_bytes", &|_, arm| two(arm, 0.0, 8e6), Some((0.0, 8000.0, None))),
+            // 3 and 2 blocks.
+            ("blocks_read", &|_, arm| two(arm, 3.0, 2.0), None),
+            // Half of 10 blocks in 1,000 transactions is steady, and nobody's matter.
+            ("blocks_read", &|_, arm| two(arm, 10.0, 5.0), None),
+            // Twice as much in the mean, and now less, now more.
+            ("blocks_read", &|round, arm| if arm { 1e3 * f64::from(round % 4) + 1.0 } else { 800.0 }, None),
+            // Not large.
+            ("wal_bytes", &|_, arm| two(arm, 1e6, 1.2e6), None),
+            // All in one round.
+            ("temp_files", &|round, arm| two(arm, 0.0, if round == 3 { 90.0 } else { 0.0 }), None),
+            // Not known.
+            ("work", &|_, arm| two(arm, 1.0, 9.0), None),
+        ];
+        for (name, of, wanted) in cases {
+            assert_eq!(told(name, of), wanted, "{name}");
+        }
+    }
+
+    /// One round has no spread, and two agree by chance.
+    #[test]
+    fn two_rounds_tell_no_difference() {
+        let all = runs("wal_bytes", |_, arm| if arm { 9e6 } else { 1e6 });
+        for (rounds, large) in [(1, false), (2, false), (3, true)] {
+            let found = differences(&experiment(&["A", "B"]), &all[..rounds * 2]);
+            let told: Vec<_> = found.iter().map(|own| (own.of.name, own.large)).collect();
+            assert_eq!(told, [("wal_bytes", large)], "{rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn invalid_runs_take_their_pair_out() {
+        let mut all = runs("wal_bytes", |_, arm| if arm { 4e6 } else { 2e6 });
+        for at in [1, 4] {
+            all[at].validity = Validity::Invalid;
+            all[at].figures.insert("wal_bytes".into(), 1e12);
+        }
+        all[0].figures.insert("wal_bytes".into(), 1e11);
+        let found = differences(&experiment(&["A", "B"]), &all);
+        assert_eq!((found[0].base, found[0].new, found[0].estimate.n), (2000.0, 4000.0, 6));
+    }
+
+    #[test]
+    fn sets_that_were_not_measured_together_are_compared_as_sets() {
+        let mut all =
+            runs("wal_bytes", |round, arm| (if arm { 4e6 } else { 2e6 }) * (0.95 + 0.1 * noise(round, arm)));
+        all.retain(|run| run.arm.as_deref() == Some("A") || run.round < 5);
+        let imported = Experiment { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
+        let found = differences(&imported, &all);
+        assert!(found[0].large && found[0].estimate.n == 4, "{found:?}");
+    }
+
+    /// Bytes of WAL, its records and full-page images are three figures of one thing.
+    #[test]
+    fn one_figure_of_a_family_is_told() {
+        let mut all = runs("wal_bytes", |_, arm| if arm { 4e6 } else { 2e6 });
+        for run in &mut all {
+            let times = if run.arm.as_deref() == Some("B") { 1.0 } else { 5.0 };
+            run.figures.extend([
+                ("wal_records".to_owned(), 1e4 * times),
+                ("blocks_hit".to_owned(), 2e4 * times),
+                ("server_cpu_s".to_owned(), 0.1 * times),
+                ("temp_bytes".to_owned(), 1e7 * times * times),
+            ]);
+        }
+        let found = differences(&experiment(&["A", "B"]), &all);
+        let names =
+            |most| largest(&found, "reads", "B", most).iter().map(|own| own.of.name).collect::<Vec<_>>();
+        assert_eq!(names(9), ["temp_bytes", "wal_records", "blocks_hit", "server_cpu_s"]);
+        assert_eq!(names(3).len(), 3);
+        let json = serde_json::to_value(&found[0]).unwrap();
+        assert_eq!(
+            (&json["figure"], &json["per"], &json["unit"]),
+            (&"temp_bytes".into(), &"transaction".into(), &"bytes".into())
+        );
+        assert!((json["ratio"].as_f64().unwrap() - 0.04).abs() < 1e-9, "{json}");
+    }
+}
