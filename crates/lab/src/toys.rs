@@ -210,7 +210,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
                 may_be_empty: true,
             };
             judge_and_record(&mut run, &setup, &mut measured.expect("measured"), &judged);
-            done.push(Done { run, cause: None, number: 0 });
+            done.push(Done { run, cause: None, number: 0, in_turn: false });
         }
     }
     assert!(done.len() > 1, "the first one cannot do");

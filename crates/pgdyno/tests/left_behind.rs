@@ -35,6 +35,7 @@ checkpoint_timeout = "9min"
 bgwriter_delay = "50ms"
 [settings.stock]
 [measure]
+slices = false
 warmup = "0s"
 duration = "1s"
 rounds = 2
@@ -438,7 +439,7 @@ fn own_arms() -> String {
     let text = EXPERIMENT.replace("change_server = true\n", "").replace("base = \"changed\"", "base = \"a\"");
     let from = text.find("[settings.changed]").unwrap();
     format!("{}[settings.a]\n[settings.b]\nwork_mem = \"8MB\"\n", &text[..from])
-        + "[measure]\nwarmup = \"0s\"\nduration = \"1s\"\nrounds = 2\n"
+        + "[measure]\nslices = false\nwarmup = \"0s\"\nduration = \"1s\"\nrounds = 2\n"
 }
 
 /// Settings of the server were another experiment's from the middle of a run on, and the run counted.

@@ -198,7 +198,12 @@ impl Calibrating<'_> {
                 let keep = Keep::Distributions(&self.options.results);
                 let ran = runner.run(&next.run, &next.setup, Care::NONE, keep)?;
                 self.stopped(runner.stop().at_once(), next.number)?;
-                self.done.push(Done { run: ran.finished.run.clone(), cause: ran.cause, number: 0 });
+                self.done.push(Done {
+                    run: ran.finished.run.clone(),
+                    cause: ran.cause,
+                    number: 0,
+                    in_turn: false,
+                });
                 pending.push(ran.finished);
                 if next.number == planned {
                     self.store(&mut pending);

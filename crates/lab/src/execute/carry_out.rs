@@ -66,6 +66,7 @@ impl<'a> Experiment<'a> {
             run: Run::new(RunKind::Client, key.clone()),
             cause: None,
             number: 0,
+            in_turn: false,
         });
         let done: Vec<Done> = done.collect();
         Self {
@@ -173,6 +174,7 @@ impl<'a> Experiment<'a> {
     fn block(&mut self, list: &List<'_>, block: &Block) -> Result<bool, LabError> {
         self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
         let turns = self.plan.turns(&block.runs[0].run).filter(|_| block.runs.len() > 1);
+        let in_turn = turns.is_some();
         let taken = match turns {
             Some(how) => self.in_turn(list, block, &how)?,
             None => self.one_after_the_other(list, block)?,
@@ -182,8 +184,9 @@ impl<'a> Experiment<'a> {
         self.runner.progress.step(Step::Store, self.results.path().display().to_string());
         let numbers = self.results.keep(&mut finished)?;
         let waits = Aside::of(&self.done).waits.len();
-        for ((Finished { run, .. }, cause), number) in finished.into_iter().zip(causes).zip(numbers) {
-            self.done.push(Done { run: light(run), cause, number });
+        let stored = finished.into_iter().zip(causes).zip(numbers).enumerate();
+        for (position, ((Finished { run, .. }, cause), number)) in stored {
+            self.done.push(Done { run: light(run), cause, number, in_turn: in_turn && position > 0 });
         }
         self.set_aside(waits)?;
         Ok(true)
@@ -309,7 +312,7 @@ impl<'a> Experiment<'a> {
     /// What was invalid twice in a row waits, and those two runs are to be measured again; `before` waited already.
     fn set_aside(&mut self, before: usize) -> Result<(), LabError> {
         for waits in &Aside::of(&self.done).waits[before..] {
-            let last = self.done.iter().find(|done| done.number == waits.runs[1]);
+            let last = self.done.iter().find(|done| waits.runs.last() == Some(&done.number));
             let doubts = last.iter().flat_map(|done| &done.run.doubts);
             let why: Vec<_> =
                 doubts.map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();
@@ -319,7 +322,7 @@ impl<'a> Experiment<'a> {
                 why.join("; ")
             );
             self.results.set_aside(&waits.runs, &why)?;
-            self.marked.extend(waits.runs);
+            self.marked.extend(&waits.runs);
             self.runner.progress.warn(format!("{why}; its other runs are left for later"));
             if self.waiting.is_empty() {
                 let code = last.and_then(|done| done.cause.as_ref()?.code.as_deref());

@@ -34,6 +34,8 @@ pub(crate) struct Turns {
     pub(crate) duration: Duration,
     /// Length of a slice, where it was asked for.
     pub(crate) length: Option<Duration>,
+    /// Whether it is refused where it holds no two transactions; else they are not cut.
+    pub(crate) strict: bool,
     /// Whether the processes of all arms are put on CPUs by turns, alike: where nobody says where they are to be.
     pub(crate) spread: bool,
 }
@@ -183,7 +185,8 @@ impl Length {
             return uncut("in the warm-up no transaction ended".to_owned());
         }
         if let Some(asked) = turns.length.filter(|asked| *asked < FEWEST_MEDIANS * median) {
-            return Err(TooShort { asked, median });
+            let short = TooShort { asked, median };
+            return if turns.strict { Err(short) } else { uncut(short.to_string()) };
         }
         if MEDIANS * median > LONGEST {
             return uncut(format!("half of the transactions take longer than {}", words(median)));
@@ -223,6 +226,7 @@ mod tests {
             warmup: Duration::from_secs(1),
             duration: Duration::from_secs(5),
             length: asked_ms.map(Duration::from_millis),
+            strict: true,
             spread: false,
         };
         Length::of(&[&base, &other], &turns).map_err(|error| error.to_string())
@@ -251,6 +255,21 @@ mod tests {
             why(&rare)
         );
         assert!(why(&[]).contains("no transaction ended"));
+    }
+
+    /// A machine that is slower in a later round ended the whole experiment.
+    #[test]
+    fn a_slice_that_becomes_too_short_is_not_cut() {
+        let warm = latencies(&[30.0]);
+        let turns = Turns {
+            warmup: Duration::from_secs(1),
+            duration: Duration::from_secs(5),
+            length: Some(Duration::from_millis(50)),
+            strict: false,
+            spread: false,
+        };
+        let length = Length::of(&[&warm], &turns).unwrap();
+        assert!(matches!(&length, Length::Uncut { why } if why.contains("less than two")), "{length:?}");
     }
 
     #[test]

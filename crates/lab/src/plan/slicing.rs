@@ -132,6 +132,11 @@ impl Content {
                 if let Some(name) = names.iter().find(held) {
                     return Some(format!("{name} is one of the whole server, and the arms stand on one"));
                 }
+                let forced = self.measure.slices.is_some_and(Slices::is_wanted);
+                let burden = all.iter().find_map(|name| self.burden_of(name, facts));
+                if let Some(burden) = burden.filter(|_| !forced) {
+                    return Some(burden);
+                }
                 let leaves = names.iter().find(|name| LEAVE_SOMETHING.contains(&name.as_str()))?;
                 Some(format!("on one server the effect of {leaves} outlasts its arm's slices"))
             }
@@ -189,6 +194,7 @@ impl Plan {
                 }
                 _ => None,
             },
+            strict: run.round == 1,
             spread: !self.chooses_placement()
                 && self.placement.as_ref().is_some_and(|chosen| chosen.placement == Placement::default()),
         })
@@ -305,6 +311,14 @@ mod tests {
             MEASURE,
         );
         uncut(&at_url, "autovacuum_naptime is one of the whole server");
+        let log = |more| settings(MANAGED, &["tpcb-like", "select-only"], "wal_compression = \"on\"", more);
+        assert_eq!(words(&log(MEASURE)).0, 2, "what writes is not cut, on one server either");
+        assert!(
+            words(&log(MEASURE)).1.contains("the arms differ in wal_compression"),
+            "{}",
+            words(&log(MEASURE)).1
+        );
+        sliced(&log("[measure]\nslices = true"), 4);
         let outlasting = settings(URL, &["select-only"], "synchronous_commit = \"off\"", MEASURE);
         uncut(&outlasting, "the effect of synchronous_commit outlasts");
     }

@@ -39,11 +39,12 @@ impl Cause {
 type Cell = BTreeMap<String, String>;
 
 /// The last invalid run of a cell or workload.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Last {
     cell: Cell,
     cause: Cause,
-    run: i64,
+    /// Its number, and those of the runs that took turns with it.
+    runs: Vec<i64>,
 }
 
 /// What waits.
@@ -51,8 +52,8 @@ struct Last {
 pub(crate) struct Waits {
     /// In words: a workload, or one cell of it.
     pub(crate) what: String,
-    /// Numbers of the two runs that showed it, as stored.
-    pub(crate) runs: [i64; 2],
+    /// Numbers of the two runs that showed it, as stored; with each go those that took turns with it.
+    pub(crate) runs: Vec<i64>,
 }
 
 /// What waits because of the runs that are done: two invalid runs in a row with the same cause, of one cell, and that
@@ -81,6 +82,9 @@ impl Aside {
     }
 
     fn judged(&mut self, done: &Done) {
+        if done.in_turn && self.is_of_last(done) {
+            return;
+        }
         let (workload, cell) = (done.run.workload.clone(), done.run.factors.clone());
         let before_in_workload = self.last_of_workload.remove(&workload);
         let before_in_cell = self.last_of_cell.remove(&cell);
@@ -88,15 +92,36 @@ impl Aside {
         let same = |last: &Last| last.cause == cause;
         if let Some(before) = before_in_cell.filter(same) {
             self.cells.insert(cell.clone());
-            self.waits.push(Waits { what: in_words(&done.run), runs: [before.run, done.number] });
+            self.waits.push(Waits { what: in_words(&done.run), runs: with(before.runs, done.number) });
         } else if let Some(before) = before_in_workload.filter(|last| same(last) && last.cell != cell) {
             self.workloads.insert(workload.clone());
-            self.waits.push(Waits { what: workload.clone(), runs: [before.run, done.number] });
+            self.waits.push(Waits { what: workload.clone(), runs: with(before.runs, done.number) });
         }
-        let last = |cause| Last { cell: cell.clone(), cause, run: done.number };
+        let last = |cause| Last { cell: cell.clone(), cause, runs: vec![done.number] };
         self.last_of_workload.insert(workload, last(cause.clone()));
         self.last_of_cell.insert(cell.clone(), last(cause));
     }
+}
+
+impl Aside {
+    /// Whether what an arm shows was shown already by one that took turns with it: that happened once, to both.
+    fn is_of_last(&mut self, done: &Done) -> bool {
+        let lasts =
+            [self.last_of_cell.get_mut(&done.run.factors), self.last_of_workload.get_mut(&done.run.workload)];
+        let mut first = None;
+        for last in lasts.into_iter().flatten() {
+            first = last.runs.first().copied();
+            last.runs.push(done.number);
+        }
+        let waits = self.waits.last_mut().filter(|waits| first.is_some_and(|run| waits.runs.contains(&run)));
+        waits.into_iter().for_each(|waits| waits.runs.push(done.number));
+        first.is_some()
+    }
+}
+
+fn with(mut runs: Vec<i64>, run: i64) -> Vec<i64> {
+    runs.push(run);
+    runs
 }
 
 /// `tpcb, 4 clients`: the cell of a run.
@@ -121,7 +146,7 @@ mod tests {
 
     fn done(run: &Run, code: Option<&str>, number: i64) -> Done {
         let cause = code.map(|code| Cause { reasons: [Reason::Errors].into(), code: Some(code.to_owned()) });
-        Done { run: run.clone(), cause, number }
+        Done { run: run.clone(), cause, number, in_turn: false }
     }
 
     /// A dropped table made all the remaining rounds invalid, one after the other.
@@ -133,13 +158,29 @@ mod tests {
         assert_eq!(Aside::of(&runs).waits, []);
         runs.push(done(&one, Some("42P01"), 3));
         let aside = Aside::of(&runs);
-        assert_eq!(aside.waits, [Waits { what: "a, 1 client".into(), runs: [1, 3] }]);
+        assert_eq!(aside.waits, [Waits { what: "a, 1 client".into(), runs: vec![1, 3] }]);
         assert_eq!(aside.cells, [cell(&one)].into());
         // The next cell of that workload shows that it is not the cell.
         runs.push(done(&four, Some("42P01"), 4));
         let aside = Aside::of(&runs);
         assert_eq!((aside.waits.len(), aside.waits[1].what.as_str()), (2, "a"));
         assert_eq!(aside.workloads, ["a".to_owned()].into());
+    }
+
+    /// What happened once to arms that took turns counted as two in a row, and only one of each pair was measured again.
+    #[test]
+    fn arms_that_took_turns_are_one() {
+        let run = run("a", 1);
+        let pair = |code, number| {
+            let other = Done { in_turn: true, ..done(&run, code, number + 1) };
+            [done(&run, code, number), other]
+        };
+        let once: Vec<_> = pair(Some("42P01"), 1).into();
+        assert_eq!(Aside::of(&once).waits, []);
+        let twice = [pair(Some("42P01"), 1), pair(Some("42P01"), 3)].concat();
+        assert_eq!(Aside::of(&twice).waits, [Waits { what: "a, 1 client".into(), runs: vec![1, 2, 3, 4] }]);
+        let mended = [pair(Some("42P01"), 1), pair(None, 3), pair(Some("42P01"), 5)].concat();
+        assert_eq!(Aside::of(&mended).waits, []);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(crate) struct Done {
     pub(crate) cause: Option<Cause>,
     /// Its number in the results file, if it is there.
     pub(crate) number: i64,
+    /// Whether it took turns with the one before it.
+    pub(crate) in_turn: bool,
 }
 
 /// Runs that belong together: they are stored together, or not at all.

@@ -258,7 +258,7 @@ pub(crate) mod tests {
             });
             run.counts.insert("ok".into(), 9_000);
             run.figures.insert("start_lag_p99_us".into(), if done.len() == 12 { 90.0 } else { 50.0 });
-            done.push(Done { run, cause: None, number: 0 });
+            done.push(Done { run, cause: None, number: 0, in_turn: false });
         }
         assert_eq!(told[0], (1, "cost".to_owned(), Load::Closed));
         assert_eq!(told[1], (1, "lateness".to_owned(), Load::Rate(3000.0)));

@@ -235,7 +235,7 @@ mod tests {
     fn placements_take_turns_and_come_first() {
         let strategy = both(30, &["free", "apart"]);
         let (runs, done) = (strategy.placements.runs(Duration::from_secs(30)), |runs| {
-            vec![Done { run: super::super::tests::run(1.0), cause: None, number: 0 }; runs]
+            vec![Done { run: super::super::tests::run(1.0), cause: None, number: 0, in_turn: false }; runs]
         });
         assert_eq!(runs, 4 * MOST_TURNS);
         let cell = |at: usize| {
