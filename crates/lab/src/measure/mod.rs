@@ -19,7 +19,7 @@ use workloads::{ClientWorkload, Places, WorkloadError};
 
 use self::series::Series;
 use self::turns::TooShort;
-pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns};
+pub(crate) use self::turns::{LONGEST, SHORTEST, Taken, Turns, USUAL};
 use crate::collectors::Collector;
 use crate::setup::Setup;
 

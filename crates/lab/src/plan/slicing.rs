@@ -14,7 +14,7 @@ use super::facts::{Facts, LEAVE_SOMETHING};
 use super::{Content, Plan, PlannedLoad, PlannedRun, Standing};
 use crate::experiment::Slices;
 use crate::factors::{PLACEMENT, SETTINGS};
-use crate::measure::{LONGEST, SHORTEST, Turns};
+use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
 use crate::setup::{At, Connection, Placement};
 use record::RunEvent;
 
@@ -186,7 +186,8 @@ impl Plan {
         }
         let measure = &self.content.measure;
         Some(Turns {
-            warmup: Duration::from_secs_f64(self.content.warmup_of(run)),
+            // Without one nothing would be known of how long transactions take.
+            warmup: Duration::from_secs_f64(self.content.warmup_of(run)).max(USUAL),
             duration: Duration::from_secs_f64(measure.duration_s),
             length: match measure.slices {
                 Some(Slices::Length(length_s)) => {
@@ -352,6 +353,12 @@ mod tests {
         let length = of("[measure]\nslices = \"250ms\"");
         let turns = length.turns(&length.runs[0]).unwrap();
         assert_eq!(turns.length, Some(Duration::from_millis(250)));
+        let at_once = of("[measure]\nwarmup = \"0s\"");
+        assert_eq!(
+            at_once.turns(&at_once.runs[0]).unwrap().warmup,
+            USUAL,
+            "its length follows from the warm-up"
+        );
         assert!(length.slicing_words().contains("slices of 250 ms"), "{}", length.slicing_words());
     }
 

@@ -43,6 +43,7 @@ impl Runner<'_> {
         let mut ready = Vec::with_capacity(turns.len());
         for Turn { run, setup } in turns {
             let mut record = planned(run, setup);
+            record.warmup_s = how.warmup.as_secs_f64();
             self.bring_about(setup, Care::FULL, &mut record)?;
             self.with_what_is_known_of(setup, &mut record)?;
             let places = self.stage(&setup.at())?.places();
@@ -219,6 +220,11 @@ fn note(record: &mut Run, arm: usize, taken: &Taken) {
         let (quads, voids) = record.quads();
         record.figures.insert("quads".to_owned(), quads as f64);
         record.figures.insert("void_quads".to_owned(), voids as f64);
+        if voids == quads {
+            let detail = format!("a drain took too long in every one of {quads} quads: none counts");
+            record.validity = Validity::Invalid;
+            record.doubts.push(Doubt { reason: Reason::Unsteady, detail });
+        }
     }
 }
 
@@ -243,5 +249,36 @@ impl Observer for Teller<'_, '_> {
 
     fn second(&mut self, second: &Second) {
         (self.tell.borrow_mut())(LabEvent::second(self.run, second));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::record::{RunKey, RunKind};
+
+    use super::*;
+
+    /// A run of which nothing counts was valid, and its pair was missing without a word.
+    #[test]
+    fn a_run_whose_quads_are_all_void_is_invalid() {
+        let slice = |quad, is_void| Slice {
+            quad,
+            start_us: 0,
+            length_us: 100_000,
+            drain_us: 200_000,
+            succeeded: 1,
+            at_work_us: 3e5,
+            steal_pct: None,
+            is_void,
+        };
+        let validity = |voids: [bool; 2]| {
+            let key = RunKey { workload: "w".into(), factors: BTreeMap::new(), arm: None, round: 1 };
+            let mut run = Run::new(RunKind::Client, key);
+            let slices = vec![vec![slice(0, voids[0]), slice(1, voids[1])]];
+            note(&mut run, 0, &Taken { slices, ..Taken::default() });
+            run.validity
+        };
+        assert_eq!(validity([true, false]), Validity::Valid);
+        assert_eq!(validity([true, true]), Validity::Invalid);
     }
 }
