@@ -1,5 +1,7 @@
 //! Cells whose runs fall into two groups: a finding about the cell, made when reading. It excludes nothing.
 
+use std::collections::BTreeSet;
+
 use stats::TwoGroups;
 
 use super::pairs::{Cell, by_cell_and_arm};
@@ -33,24 +35,40 @@ pub struct SameCpu {
 const APART_PCT: f64 = 20.0;
 
 /// Cells and arms whose runs fall into two groups ([`stats::two_groups`]). Where a schedule offers the rate, throughput
-/// follows it, and nothing is said.
+/// follows it, and nothing is said; nor where arms took turns and the same rounds are the slow ones in all of them: what made
+/// these slow (other tiles, the machine) was the same for all, and no ratio knows of it.
 #[must_use]
 pub fn two_groups(runs: &[Run]) -> Vec<Grouped> {
-    by_cell_and_arm(runs)
-        .into_iter()
-        .filter_map(|((cell, arm), runs)| {
-            let runs: Vec<(&Run, f64)> = runs
-                .into_iter()
-                .filter(|run| !run.is_open())
-                .filter_map(|run| Some((run, run.tps()?)))
-                .collect();
-            let values: Vec<f64> = runs.iter().map(|(_, tps)| *tps).collect();
-            let groups = stats::two_groups(&values)?;
-            let since_round = since(&runs, &groups);
-            let same_cpu = same_cpu(&runs, &groups);
-            Some(Grouped { cell, arm, groups, since_round, same_cpu })
-        })
-        .collect()
+    let by_arm: Vec<OfArm> = by_cell_and_arm(runs).into_iter().collect();
+    by_arm.chunk_by(|((one, _), _), ((other, _), _)| one == other).flat_map(of_cell).collect()
+}
+
+type OfArm<'a> = ((Cell, Option<String>), Vec<&'a Run>);
+
+fn of_cell(arms: &[OfArm]) -> Vec<Grouped> {
+    let (found, slow): (Vec<Grouped>, Vec<Option<BTreeSet<u32>>>) = arms.iter().filter_map(of_arm).unzip();
+    let of_rounds = arms.len() > 1
+        && found.len() == arms.len()
+        && slow.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]);
+    if of_rounds { Vec::new() } else { found }
+}
+
+/// The groups of an arm's runs, and the rounds of the slower one.
+fn of_arm(((cell, arm), runs): &OfArm) -> Option<(Grouped, Option<BTreeSet<u32>>)> {
+    let runs: Vec<(&Run, f64)> =
+        runs.iter().filter(|run| !run.is_open()).filter_map(|run| Some((*run, run.tps()?))).collect();
+    let values: Vec<f64> = runs.iter().map(|(_, tps)| *tps).collect();
+    let groups = stats::two_groups(&values)?;
+    let since_round = since(&runs, &groups);
+    let same_cpu = same_cpu(&runs, &groups);
+    let slow = slow_rounds(&runs, &groups);
+    Some((Grouped { cell: cell.clone(), arm: arm.clone(), groups, since_round, same_cpu }, slow))
+}
+
+/// The rounds of the slower group; `None` where arms did not take turns.
+fn slow_rounds(runs: &[(&Run, f64)], groups: &TwoGroups) -> Option<BTreeSet<u32>> {
+    let slow = runs.iter().filter(|(_, tps)| *tps <= groups.boundary);
+    runs.iter().all(|(run, _)| run.is_sliced()).then(|| slow.map(|(run, _)| run.round).collect())
 }
 
 /// The round of the one change from one group to the other; `runs` are in order of execution.

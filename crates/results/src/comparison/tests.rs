@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{experiment, run};
-use record::{Doubt, Load, OrderScheme, Reason, Validity};
+use record::{Doubt, Load, OrderScheme, Reason, Slice, Validity};
 
 /// Eight ABBA rounds of two cells: B faster by `gain`, with a drift of 6 % over the experiment and some noise.
 fn rounds(gain: f64) -> Vec<Run> {
@@ -232,6 +232,47 @@ fn a_cell_whose_runs_fall_into_two_groups_is_found() {
     let mut open = cell(&tps);
     open.iter_mut().for_each(|run| run.load = Load::Rate);
     assert!(two_groups(&open).is_empty());
+}
+
+/// A round whose tiles were other ones, slow in both arms that took turns in it, was called two groups.
+#[test]
+fn a_round_that_is_slow_for_all_arms_in_turn_is_no_group() {
+    let tps = [6674.0, 7592.0, 7393.0, 6580.0, 6459.0, 32_149.0];
+    let rounds = |faster: [usize; 2], sliced: bool| -> Vec<Run> {
+        let arms = ["A", "B"].into_iter().zip(faster);
+        let of_arm = |(arm, shift): (&'static str, usize)| {
+            (0..6).map(move |at| {
+                let round = u32::try_from(at).unwrap() + 1;
+                let mut run = run("reads", 1, Some(arm), round, tps[(at + shift) % 6]);
+                if sliced {
+                    let succeeded = (tps[(at + shift) % 6] * 2.0) as u64;
+                    run.slices = vec![Slice { succeeded, at_work_us: 2e6, ..slice() }];
+                }
+                run
+            })
+        };
+        arms.flat_map(of_arm).collect()
+    };
+    assert_eq!(two_groups(&rounds([0, 0], true)).len(), 0, "the same round in both");
+    assert_eq!(
+        two_groups(&rounds([0, 1], true)).len(),
+        2,
+        "another round in each: something is not alike for both"
+    );
+    assert_eq!(two_groups(&rounds([0, 0], false)).len(), 2, "one after the other: it may have hit either");
+}
+
+fn slice() -> Slice {
+    Slice {
+        quad: 0,
+        start_us: 0,
+        length_us: 100_000,
+        drain_us: 0,
+        succeeded: 0,
+        at_work_us: 0.0,
+        steal_pct: None,
+        is_void: false,
+    }
 }
 
 /// What was called "placement?" is told from groups that where they were does not tell apart.
