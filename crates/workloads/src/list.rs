@@ -86,6 +86,16 @@ impl Spec {
         }
     }
 
+    /// The same without the places of its files: their names are kept.
+    #[must_use]
+    pub fn portable(&self) -> Self {
+        match self {
+            Self::Pgbench(options) => Self::Pgbench(options.portable()),
+            Self::Tiles(options) => Self::Tiles(options.portable()),
+            Self::Redis(options) => Self::Redis(options.clone()),
+        }
+    }
+
     /// The workload it describes; script files and tile lists are read here, relative ones from `folder`.
     ///
     /// # Errors

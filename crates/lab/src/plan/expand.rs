@@ -11,13 +11,14 @@ use super::facts::Facts;
 use super::inputs::fingerprint;
 use super::order::{derive, runs};
 use super::restarts::arms_need_restart;
+use super::workload::level_name;
 use super::{
     Beside, Content, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun,
     PlannedWorkload, Scheme, Slicing, Standing,
 };
 use crate::error::{Class, LabError};
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
-use crate::factors::{SETTINGS, with_data};
+use crate::factors::{SETTINGS, with_data, with_options};
 use crate::named::Named;
 use crate::setup::{Arm, At};
 use target::settings::{Machine, resolve_all, weakens};
@@ -250,17 +251,37 @@ fn facts(file: &ExperimentFile) -> Facts {
 }
 
 fn planned_workload(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<PlannedWorkload, LabError> {
+    let texts = |spec: &Spec| texts(file, name, spec);
+    let scripts = texts(spec)?;
+    let mut levels = BTreeMap::new();
+    let varied = file.factors.all().iter().filter_map(|(key, levels)| {
+        let option = key.strip_prefix(name)?.strip_prefix('.')?;
+        Some(levels.iter().map(move |level| (option.to_owned(), level.to_owned())))
+    });
+    for (option, level) in varied.flatten() {
+        let named = level_name(&option, &level);
+        let changed = with_options(spec, &BTreeMap::from([(option, level)])).map_err(|why| {
+            LabError::failed(Class::BadInput, format!("{}: {name}.{named}: {why}", file.path.display()), "")
+        })?;
+        let own = texts(&changed)?;
+        if own != scripts {
+            levels.insert(named, own);
+        }
+    }
+    Ok(PlannedWorkload { spec: spec.clone(), scripts, levels })
+}
+
+/// What a workload asks, and the content of the files it reads: name to SHA-256.
+fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<String, String>, LabError> {
     let opened = spec.open(file.folder()).map_err(|error| {
         LabError::failed(Class::BadInput, format!("{}: [workload.{name}] {error}", file.path.display()), "")
     })?;
-    let mut scripts: BTreeMap<String, String> = BTreeMap::new();
-    for script in opened.scripts() {
-        scripts.insert(script.name, script.text_hash);
-    }
+    let mut texts: BTreeMap<String, String> =
+        opened.scripts().into_iter().map(|script| (script.name, script.text_hash)).collect();
     if let Spec::Tiles(options) = spec
         && let workloads::tiles::Picker::Trace(path) = &options.picker
     {
-        scripts.insert(path.display().to_string(), fingerprint(&file.folder().join(path))?);
+        texts.insert(path.display().to_string(), fingerprint(&file.folder().join(path))?);
     }
-    Ok(PlannedWorkload { spec: spec.clone(), scripts })
+    Ok(texts)
 }

@@ -43,6 +43,9 @@ impl Content {
     pub(super) fn identity(&self) -> Value {
         let mut value = serde_json::to_value(self).expect("plans are plain data");
         value["prepare"] = self.prepare.identity();
+        for (name, workload) in &self.workloads {
+            value["workloads"][name] = workload.identity();
+        }
         for (levels, prepare) in &self.data {
             value["data"][levels] = prepare.identity();
         }

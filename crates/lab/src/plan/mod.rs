@@ -17,14 +17,15 @@ mod setups;
 mod sides;
 mod slicing;
 mod table;
+mod workload;
 
 use std::collections::BTreeMap;
 
 use record::RunKey;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use workloads::Preparation;
 use workloads::jobs::Inputs;
-use workloads::{Preparation, Spec};
 
 pub use cost::Estimate;
 pub(crate) use cost::RESTART_S;
@@ -32,9 +33,9 @@ pub use difference::diff;
 pub use scheme::Scheme;
 pub use sides::{Copies, Standing};
 pub use slicing::Slicing;
+pub use workload::PlannedWorkload;
 
 use crate::experiment::{CellOrder, Slices};
-use crate::factors::with_options;
 use crate::named::Named;
 use crate::setup::{Arm, Placement, Setup};
 use crate::target_spec::TargetSpec;
@@ -181,28 +182,6 @@ impl<'de> Deserialize<'de> for PlannedPreparation {
         let jobs = Preparation::deserialize(serde_json::Value::Object(jobs));
         let (inputs, jobs) = (inputs.map_err(D::Error::custom)?, jobs.map_err(D::Error::custom)?);
         Ok(Self { jobs, inputs: inputs.unwrap_or_default() })
-    }
-}
-
-/// A workload, with the texts it stands for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlannedWorkload {
-    /// As in the file.
-    pub spec: Spec,
-    /// Its scripts, layers or commands: name to SHA-256 of its text.
-    pub scripts: BTreeMap<String, String>,
-}
-
-impl PlannedWorkload {
-    /// What it asks for with these options, whatever its scripts are called.
-    fn effect(&self, options: &BTreeMap<String, String>) -> String {
-        let spec = with_options(&self.spec, options).unwrap_or_else(|_| self.spec.clone());
-        let mut spec = serde_json::to_value(spec).expect("options are plain data");
-        if let Some(options) = spec.as_object_mut().and_then(|spec| spec.values_mut().next()?.as_object_mut())
-        {
-            options.remove("files");
-        }
-        format!("{spec} {:?}", self.scripts.values())
     }
 }
 

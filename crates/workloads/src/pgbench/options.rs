@@ -1,12 +1,14 @@
 //! What a user may write about pgbench scripts.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use engine::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::source::{find_builtin, weighted};
 use crate::error::WorkloadError;
+use crate::jobs::file_name;
 use crate::words::unknown_word;
 
 /// `pgbench = { builtin = "tpcb-like" }`, `pgbench = { files = ["a.sql@3", "b.sql"], mode = "prepared" }`.
@@ -115,6 +117,12 @@ impl Options {
     /// The latency after which a transaction is not retried, ns.
     pub(super) fn promise(&self) -> Option<Time> {
         self.latency_limit_ms.map(|promise| (promise * 1e6) as Time)
+    }
+
+    /// The same without the places of its files.
+    pub(crate) fn portable(&self) -> Self {
+        let files = self.files.iter().map(|file| file_name(Path::new(file)));
+        Self { files: files.collect(), ..self.clone() }
     }
 
     /// Checks ranges and words.

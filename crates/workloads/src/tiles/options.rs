@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::WorkloadError;
+use crate::jobs::file_name;
 use crate::words::unknown_word;
 
 /// `tiles = { table = "planet_osm_polygon", zooms = [12, 16], picker = "data" }`.
@@ -140,6 +141,15 @@ impl<'de> Deserialize<'de> for Variant {
 }
 
 impl Options {
+    /// The same without the places of its files.
+    pub(crate) fn portable(&self) -> Self {
+        let picker = match &self.picker {
+            Picker::Trace(path) => Picker::Trace(file_name(path).into()),
+            other => other.clone(),
+        };
+        Self { picker, ..self.clone() }
+    }
+
     /// Checks ranges and words.
     ///
     /// # Errors

@@ -1,0 +1,128 @@
+//! A workload of a plan, with the texts it stands for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workloads::Spec;
+
+use crate::factors::with_options;
+
+/// Name to SHA-256 of a text.
+type Texts = BTreeMap<String, String>;
+
+/// A workload, with the texts it stands for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedWorkload {
+    /// As in the file.
+    pub spec: Spec,
+    /// Its scripts, layers or commands, and the files it reads: name to SHA-256 of its text.
+    pub scripts: BTreeMap<String, String>,
+    /// The same of each level of its options that makes other ones of them: `files = b.sql`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// What a level of an option is kept under.
+pub(super) fn level_name(option: &str, level: &str) -> String {
+    format!("{option} = {level}")
+}
+
+impl PlannedWorkload {
+    /// What it asks for with these options, whatever its scripts are called.
+    pub(super) fn effect(&self, options: &BTreeMap<String, String>) -> String {
+        let spec = with_options(&self.spec, options).unwrap_or_else(|_| self.spec.clone());
+        let mut spec = serde_json::to_value(spec).expect("options are plain data");
+        if let Some(options) = spec.as_object_mut().and_then(|spec| spec.values_mut().next()?.as_object_mut())
+        {
+            options.remove("files");
+        }
+        let changed =
+            options.iter().filter_map(|(option, level)| self.levels.get(&level_name(option, level)));
+        let texts: Vec<&Texts> = changed.collect();
+        let texts = if texts.is_empty() { vec![&self.scripts] } else { texts };
+        let hashes: Vec<&String> = texts.into_iter().flat_map(BTreeMap::values).collect();
+        format!("{spec} {hashes:?}")
+    }
+
+    /// The workload without the places of its files.
+    pub(super) fn identity(&self) -> Value {
+        let levels = self.levels.iter().map(|(level, texts)| (level.clone(), without_places(texts)));
+        let portable = Self {
+            spec: self.spec.portable(),
+            scripts: without_places(&self.scripts),
+            levels: levels.collect(),
+        };
+        serde_json::to_value(portable).expect("plans are plain data")
+    }
+}
+
+/// Texts by the names of their files; those in whose place another one of that name would stand keep theirs.
+fn without_places(texts: &Texts) -> Texts {
+    let mut portable = Texts::new();
+    for (place, hash) in texts {
+        let name = Path::new(place)
+            .file_name()
+            .map_or_else(|| place.clone(), |name| name.to_string_lossy().into_owned());
+        let name = if portable.contains_key(&name) { place.clone() } else { name };
+        portable.insert(name, hash.clone());
+    }
+    portable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::plan_of;
+    use super::super::{Plan, diff};
+
+    const PLAIN: &str =
+        "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { files = \"a.sql\" }\n";
+
+    /// The files of two levels of an option were no part of what an experiment is: with another text in one of them the
+    /// rounds of both texts were one experiment. And two files compared were called A against A.
+    #[test]
+    fn texts_of_levels_are_part_of_an_experiment() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let compared = format!(
+            "{PLAIN}[compare]\nfactor = \"w.files\"\nbase = \"a.sql\"\n[factors]\n\"w.files\" = [\"a.sql\", \"b.sql\"]\n"
+        );
+        let plan = |text: &str| plan_of(&folder.path().join("e.toml"), text);
+        write("a.sql", "SELECT 1;\n");
+        write("b.sql", "SELECT 2;\n");
+        let before: Plan = plan(&compared);
+        assert_eq!(before.equal_arms(), None);
+        assert_eq!(before.hash(), plan(&compared).hash());
+        write("b.sql", "SELECT 3;\n");
+        let after = plan(&compared);
+        assert_ne!(before.hash(), after.hash());
+        let said = diff(&before, &after);
+        assert!(
+            matches!(&said[..], [only] if only.starts_with("workloads.w.levels.files = b.sql.b.sql: ")),
+            "{said:?}"
+        );
+        write("b.sql", "SELECT 1;\n");
+        assert_eq!(plan(&compared).equal_arms(), Some(["a.sql".to_owned(), "b.sql".to_owned()]));
+    }
+
+    /// Saved into another folder, an experiment was another one.
+    #[test]
+    fn the_place_of_a_script_is_no_part_of_an_experiment() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        std::fs::write(folder.path().join("a.sql"), "SELECT 1;\n").unwrap();
+        let here = plan_of(&folder.path().join("e.toml"), PLAIN);
+        let elsewhere = PLAIN.replace("a.sql", "../a.sql");
+        assert_eq!(here.hash(), plan_of(&folder.path().join("sub/e.toml"), &elsewhere).hash());
+        let absolute = PLAIN.replace("a.sql", &folder.path().join("a.sql").display().to_string());
+        assert_eq!(here.hash(), plan_of(&folder.path().join("e.toml"), &absolute).hash());
+        // Two files of one name are two.
+        std::fs::write(folder.path().join("sub/a.sql"), "SELECT 2;\n").unwrap();
+        let two = |files: &str| {
+            let text = PLAIN.replace("\"a.sql\"", files);
+            plan_of(&folder.path().join("e.toml"), &text).content.workloads["w"].identity()
+        };
+        assert_eq!(two("[\"a.sql\", \"sub/a.sql\"]")["scripts"].as_object().unwrap().len(), 2);
+    }
+}
