@@ -144,38 +144,32 @@ impl Stage {
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
                 let redis_place = redis.as_ref().map(Redis::address);
-                Ok(Self {
-                    target,
-                    redis,
-                    redis_place,
-                    pooler: None,
-                    in_force: InForce::default(),
-                    copy: None,
-                    making: change::Options::default(),
-                    control: None,
-                    recorded: Vec::new(),
-                    watchdog,
-                    stop: stop.clone(),
-                })
+                Ok(Self::at(target, (redis, redis_place), watchdog, stop))
             }
             TargetSpec::Url { url, redis, change_server, .. } => {
                 let rights = if *change_server { Rights::Change } else { least };
                 let target = Target::url(url, rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
-                Ok(Self {
-                    target,
-                    redis: None,
-                    redis_place,
-                    pooler: None,
-                    in_force: InForce::default(),
-                    copy: None,
-                    making: change::Options::default(),
-                    control: None,
-                    recorded: Vec::new(),
-                    watchdog,
-                    stop: stop.clone(),
-                })
+                Ok(Self::at(target, (None, redis_place), watchdog, stop))
             }
+        }
+    }
+
+    /// Reached, and nothing done there yet.
+    fn at(target: Target, redis: (Option<Redis>, Option<Address>), watchdog: Watchdog, stop: &Stop) -> Self {
+        let (redis, redis_place) = redis;
+        Self {
+            target,
+            redis,
+            redis_place,
+            pooler: None,
+            in_force: InForce::default(),
+            copy: None,
+            making: change::Options::default(),
+            control: None,
+            recorded: Vec::new(),
+            watchdog,
+            stop: stop.clone(),
         }
     }
 

@@ -72,10 +72,34 @@ pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<Foun
     let first = own.first().ok_or_else(|| place.refused(super::STRANGE, super::SEND_ALL))?;
     let scripts = own.iter().map(|row| script(row)).collect::<Result<Vec<_>, _>>();
     let scripts = scripts.map_err(|what| place.refused(&what, "print it anew"))?;
-    let mut counts = Counts::default();
-    own.iter().for_each(|row| counts.add(&row.counts()));
     let unknown = first.started_at.is_none();
     let file_time = || jiff::Timestamp::from_microsecond(place.changed_us).unwrap_or_default().to_string();
+    let started_at = first.started_at.clone().unwrap_or_else(file_time);
+    let run = of_scripts(&own, first, scripts, started_at);
+    let missing = own.iter().any(|row| row.response.is_none() && row.counts().processed() > 0);
+    let mut notes = Vec::new();
+    if unknown {
+        notes.push("when it ran is not known: the file's own time stands for it".to_owned());
+    }
+    let mut found = FoundRun {
+        run,
+        seconds: Vec::new().into(),
+        source: place.source(),
+        hashes: vec![hash],
+        notes,
+        no_percentiles: missing.then_some("the JSON holds no distribution (an earlier pgdyno printed it)"),
+        pgbench: None,
+        server: first.server_version.clone(),
+        uuid: first.run.clone(),
+    };
+    found.run.events = found::events(&found);
+    Ok(found)
+}
+
+/// All scripts together: what stands in a row of one of them, their first, is the same in all.
+fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>, started_at: String) -> Run {
+    let mut counts = Counts::default();
+    own.iter().for_each(|row| counts.add(&row.counts()));
     let throttled = first.rate_tps.is_some() || first.offered_tps.is_some();
     let workload = scripts.iter().map(|script| script.name.as_str()).collect::<Vec<_>>().join(", ");
     let key = RunKey { factors: factors(&workload, first, throttled), workload, arm: None, round: 1 };
@@ -95,8 +119,8 @@ pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<Foun
         ),
         seed: first.seed.as_deref().and_then(|seed| seed.parse().ok()).unwrap_or(0),
         warmup_s: first.warmup_s.unwrap_or(0.0),
-        measured_s: measured_s(&own),
-        started_at: first.started_at.clone().unwrap_or_else(file_time),
+        measured_s: measured_s(own),
+        started_at,
         counts: counts.named(),
         figures: first.promise_ms.map(|ms| ("promise_ms".to_owned(), ms)).into_iter().collect(),
         settings: first.server_version.iter().map(setting).collect(),
@@ -104,24 +128,7 @@ pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<Foun
         ..Run::new(RunKind::Client, key)
     };
     believe(&mut run, &counts, first);
-    let missing = own.iter().any(|row| row.response.is_none() && row.counts().processed() > 0);
-    let mut notes = Vec::new();
-    if unknown {
-        notes.push("when it ran is not known: the file's own time stands for it".to_owned());
-    }
-    let mut found = FoundRun {
-        run,
-        seconds: Vec::new().into(),
-        source: place.source(),
-        hashes: vec![hash],
-        notes,
-        no_percentiles: missing.then_some("the JSON holds no distribution (an earlier pgdyno printed it)"),
-        pgbench: None,
-        server: first.server_version.clone(),
-        uuid: first.run.clone(),
-    };
-    found.run.events = found::events(&found);
-    Ok(found)
+    run
 }
 
 /// As with every imported run, and with what was said of it where it was measured.

@@ -68,25 +68,9 @@ pub(super) fn written(args: &BenchArgs, change: &Change, folder: &Folder) -> any
     text.comment(super::SAVED_BY);
     text.entry("question", question(&sides));
     if let Some(seed) = &args.conduct.random_seed {
-        let hint = "without it the seed is made from the plan";
-        let wrong = |_| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint);
-        text.entry(
-            "seed",
-            seed.parse::<u64>()
-                .map_err(drop)
-                .and_then(|seed| i64::try_from(seed).map_err(drop))
-                .map_err(wrong)?,
-        );
+        text.entry("seed", seed_of(seed)?);
     }
-    match &other_server {
-        None => target(&mut text, "target", &server, own.change_server),
-        Some(other) => {
-            text.table(&["server", "base"]);
-            entry_of(&mut text, &server);
-            text.table(&["server", "other"]);
-            entry_of(&mut text, other);
-        }
-    }
+    targets(&mut text, &server, other_server.as_ref(), own.change_server);
     if server.is_managed() {
         prepare(args, &base, change, folder, &mut text);
     }
@@ -114,11 +98,27 @@ pub(super) fn written(args: &BenchArgs, change: &Change, folder: &Folder) -> any
     })
 }
 
-fn target(text: &mut TomlText, table: &str, server: &Server, change_server: bool) {
-    text.table(&[table]);
-    entry_of(text, server);
-    if change_server {
-        text.entry("change_server", true);
+fn seed_of(text: &str) -> anyhow::Result<i64> {
+    let seed = text.parse::<u64>().ok().and_then(|seed| i64::try_from(seed).ok());
+    let hint = "without it the seed is made from the plan";
+    seed.ok_or_else(|| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint))
+}
+
+fn targets(text: &mut TomlText, server: &Server, other: Option<&Server>, change_server: bool) {
+    match other {
+        None => {
+            text.table(&["target"]);
+            entry_of(text, server);
+            if change_server {
+                text.entry("change_server", true);
+            }
+        }
+        Some(other) => {
+            text.table(&["server", "base"]);
+            entry_of(text, server);
+            text.table(&["server", "other"]);
+            entry_of(text, other);
+        }
     }
 }
 
