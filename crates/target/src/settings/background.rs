@@ -27,12 +27,16 @@ const NAMES: [&str; 8] = [
     "data_sync_retry",
     "file_copy_method",
 ];
+/// One that begins so and decides only how much memory such work may have, as `maintenance_work_mem` does where it is not set.
+const MEMORY_ONLY: &str = "autovacuum_work_mem";
 
 /// Whether a setting decides what a server does when nobody asks it anything, or how it writes.
 #[must_use]
 pub fn in_the_background(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    NAMES.contains(&name.as_str()) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+    let named =
+        NAMES.contains(&name.as_str()) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
+    named && name != MEMORY_ONLY
 }
 
 #[cfg(test)]
@@ -45,6 +49,7 @@ mod tests {
             ("max_wal_size", true),
             ("wal_buffers", true),
             ("autovacuum_naptime", true),
+            ("autovacuum_work_mem", false),
             ("Synchronous_Commit", true),
             ("io_method", true),
             ("shared_buffers", false),
