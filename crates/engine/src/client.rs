@@ -53,6 +53,15 @@ pub struct Keepalive {
     pub count: Option<u32>,
 }
 
+/// What a client left running, and what ends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Abandoned {
+    /// Where it runs.
+    pub address: Address,
+    /// To be sent there, over a connection of its own.
+    pub request: Vec<u8>,
+}
+
 /// One end point a client keeps a connection to.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
@@ -371,6 +380,12 @@ pub trait Client: Send {
     /// Whether its links are opened only when it asks with [`Step::Reconnect`]; then it is ready from the start.
     fn on_demand(&self) -> bool {
         false
+    }
+
+    /// What ends the open transaction where it runs, sent over a connection of its own to where the link leads: asked for
+    /// each link when the run ends without it. `None` where nothing goes on there.
+    fn abandon(&self, _link: Link) -> Option<Vec<u8>> {
+        None
     }
 
     /// Handles one event.

@@ -18,8 +18,8 @@ mod stop;
 mod wake;
 
 pub use client::{
-    Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome, Returned,
-    StatementEnd, Step, TcpOptions, Time, Tls,
+    Abandoned, Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome,
+    Returned, StatementEnd, Step, TcpOptions, Time, Tls,
 };
 pub use error::EngineError;
 pub use measured::{Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch};

@@ -106,6 +106,53 @@ fn what_cannot_be_cut_says_why() {
     assert!(refused.stderr.contains("a longer `slices`"), "{}", refused.stderr);
 }
 
+/// "too many clients already" ended the experiment, where half of them would do for one arm after the other.
+#[test]
+fn a_server_with_room_for_one_arm_is_measured_uncut() {
+    let (place, server) =
+        (Place::new(), Server::start_with(&["max_connections=6", "superuser_reserved_connections=0"]));
+    let target = format!("url = \"{}\"", server.url());
+    let file = experiment(&place, &target, "geqo_threshold", "", "SELECT 1;\n");
+    let text = std::fs::read_to_string(&file).unwrap();
+    place.write("ask.toml", text.replace("clients = 2", "clients = 4"));
+    let done = place.run(["run", &file]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let why =
+        "No slices: ask: connected at the same time, all arms need more connections than the server takes";
+    assert!(done.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{}", done.stdout);
+    assert_eq!(place.sql("select count(*) from slice"), "0");
+}
+
+/// What clients had asked for went on for its own time on a server that is not ours, beside the next rounds.
+#[test]
+fn what_clients_leave_running_is_cancelled() {
+    let (place, server) = (Place::new(), Server::start());
+    let hangs = "\\set r random(1, 2000)\n\\if :r = 1\nSELECT pg_sleep(100);\n\\else\nSELECT 1;\n\\endif\n";
+    let target = format!("url = \"{}\"", server.url());
+    let file = experiment(&place, &target, "geqo_threshold", "", hangs);
+    let done = place.run(["run", &file]);
+    assert!(done.stderr.contains("not over 10 s after its arm was to be held"), "{}", done.stderr);
+    assert_eq!(asleep(&server), "0", "after its pair was given up");
+    let script = place.write("sleep.sql", "SELECT pg_sleep(100);\n");
+    let bench = ["bench", "-c", "2", "-T", "60", "-n", "-f", script.to_str().unwrap(), &server.url()];
+    let running = Watched::start(place.command(bench));
+    let start = Instant::now();
+    while asleep(&server) != "2" {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(running.child.id(), "INT");
+    let (status, said) = running.end();
+    assert_eq!(status.code(), Some(75), "{said}");
+    assert_eq!(asleep(&server), "0", "after Ctrl-C");
+}
+
+/// Statements that sleep, once those that were cancelled had time to hear of it.
+fn asleep(server: &Server) -> String {
+    std::thread::sleep(Duration::from_millis(300));
+    server.psql("select count(*) from pg_stat_activity where wait_event = 'PgSleep'").trim().to_owned()
+}
+
 /// A transaction that hangs held the other arm up for ever.
 #[test]
 fn a_transaction_that_hangs_ends_its_pair_and_not_the_machine() {

@@ -228,6 +228,10 @@ impl RunEvent {
     pub const UNCUT: &'static str = "uncut";
     /// Kind of the event that says why arms took turns in slices where what one does in the background is another's burden.
     pub const SLICED_ALL_THE_SAME: &'static str = "sliced all the same";
+    /// Kind of the event that says in how many slices, of what length, a run took turns.
+    pub const SLICED: &'static str = "slices";
+    /// Kind of the event that says on which CPUs the processes of all arms were put by turns.
+    pub const SPREAD: &'static str = "spread";
     /// Kind of the event that says which of several servers a run was done on, such as a copy.
     pub const SERVER: &'static str = "server";
 }

@@ -30,6 +30,7 @@ mod workload;
 pub use answers::{Answer, Sampled};
 pub use error::WorkloadError;
 pub use fields::fields;
+pub use link::address_of;
 pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
 pub use workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};

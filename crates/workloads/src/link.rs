@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{Endpoint, Io, Keepalive, Link, Returned, Step};
 use protocol::postgres::conninfo::{TargetSession, TcpOptions};
-use protocol::postgres::{Connection, Counted, Handshake, LoginError, Place};
+use protocol::postgres::{Connection, Counted, Handshake, LoginError, Place, frontend};
 use protocol::{Address, wording};
 
 /// What a connection counted, as the engine takes it.
@@ -70,6 +70,14 @@ impl PgLink {
 
     pub(crate) fn is_up(&self) -> bool {
         self.stage == Stage::Up
+    }
+
+    /// What ends the statement that runs on it, over another connection.
+    pub(crate) fn cancel(&self) -> Option<Vec<u8>> {
+        let key = self.connection.cancel_key().filter(|_| self.is_up())?;
+        let mut request = Vec::new();
+        frontend::cancel_request(&mut request, key);
+        Some(request)
     }
 
     /// The client closes the connection itself, perhaps to open it again.
@@ -202,6 +210,15 @@ impl PgLink {
 /// A server that starts, stops, recovers or has no connection left may take one later.
 fn is_passing(sqlstate: &str) -> bool {
     ["08", "53", "57"].iter().any(|class| sqlstate.starts_with(class))
+}
+
+/// As it was before the engine had it.
+#[must_use]
+pub fn address_of(address: &engine::Address) -> Address {
+    match address {
+        engine::Address::Tcp(address) => Address::Tcp(*address),
+        engine::Address::Unix(path) => Address::Unix(path.clone()),
+    }
 }
 
 /// As the engine connects to it.

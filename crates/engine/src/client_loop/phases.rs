@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use super::link::LinkState;
 use super::progress::Phase;
-use super::seat::State;
+use super::seat::{Seat, State};
 use super::serve::Serving;
 use super::{Assignment, ClientLoop};
 use crate::client::Time;
@@ -209,6 +209,8 @@ impl<D: Driver> ClientLoop<D> {
     }
 
     fn leave(&mut self) {
+        let busy = self.seats.iter().filter(|seat| seat.state == State::Busy);
+        self.thread.recorder.figures.abandoned.extend(busy.flat_map(Seat::abandoned));
         for conn in 0..self.owners.len() {
             self.driver.close(conn);
         }

@@ -1,7 +1,7 @@
 //! What the loop keeps of each client.
 
 use super::link::LinkState;
-use crate::client::{Client, Endpoint};
+use crate::client::{Abandoned, Client, Endpoint};
 use crate::recorder::Transaction;
 
 /// Where a client stands.
@@ -45,6 +45,15 @@ pub(super) struct Seat {
 }
 
 impl Seat {
+    /// What it leaves running.
+    pub(super) fn abandoned(&self) -> impl Iterator<Item = Abandoned> {
+        let links = self.links.iter().enumerate().filter(|(_, link)| link.open);
+        links.filter_map(|(number, link)| {
+            let request = self.client.abandon(number)?;
+            Some(Abandoned { address: link.endpoint.address.clone(), request })
+        })
+    }
+
     /// A client whose links are the thread's connections from `first_conn` on.
     pub(super) fn new(
         client: Box<dyn Client>,

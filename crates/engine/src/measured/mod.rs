@@ -8,7 +8,7 @@ use stats::Histogram;
 
 pub use self::stretch::Stretch;
 pub(crate) use self::thread::ThreadFigures;
-use crate::client::{Abort, Time};
+use crate::client::{Abandoned, Abort, Time};
 
 /// Figures of one script: over the run, or over one second of it.
 #[derive(Debug, Clone, Default)]
@@ -143,6 +143,8 @@ pub struct Measured {
     pub outages_dropped: u64,
     /// Clients that gave up, in the order they did; at most one entry per client.
     pub aborts: Vec<Abort>,
+    /// What clients left running when the run ended without it; the caller's to end.
+    pub abandoned: Vec<Abandoned>,
     /// Messages of clients (bounded; the rest is only counted).
     pub messages: Vec<String>,
     /// Messages not kept.

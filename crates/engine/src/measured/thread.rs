@@ -3,8 +3,7 @@
 use stats::{Histogram, SparseHistogram};
 
 use super::{Measured, OwnCost, StatementFigures};
-use crate::client::Abort;
-use crate::client::{StatementEnd, Time};
+use crate::client::{Abandoned, Abort, StatementEnd, Time};
 use crate::driver::Cpu;
 
 /// One thread's part of [`Measured`].
@@ -15,6 +14,7 @@ pub(crate) struct ThreadFigures {
     pub(crate) reconnecting: Time,
     pub(crate) connections_lost: u64,
     pub(crate) aborts: Vec<(Time, Abort)>,
+    pub(crate) abandoned: Vec<Abandoned>,
     /// When the last transaction of the measured part ended; 0 when there was none.
     pub(crate) last_end: Time,
     /// Arrivals of the measured part that were started after it.
@@ -44,6 +44,7 @@ impl ThreadFigures {
             measured.reconnecting += thread.reconnecting;
             measured.connections_lost += thread.connections_lost;
             measured.drained += thread.drained;
+            measured.abandoned.extend_from_slice(&thread.abandoned);
             thread.cost.merge_into(&mut measured.own);
         }
     }

@@ -7,7 +7,7 @@ mod turns;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use engine::{Abort, EngineError, Entry, Message, Observer, Second, Time};
 use protocol::postgres::sql::SqlError;
@@ -95,7 +95,18 @@ pub fn measure(load: Measurement<'_, '_>, stop: &Stop) -> Result<Measured, NotSt
     let engine = engine::run(&plan, clients, &mut watch, &engine::Stop::from(stop.flag()))?;
     // What was measured until now is worth its figures, also if the user has seen enough.
     let _concluding = stop.concluding();
+    end_abandoned(&engine.abandoned);
     Ok(watch.end(engine))
+}
+
+/// How long servers are asked to end what clients left running there.
+const ASKING: Duration = Duration::from_millis(500);
+
+/// Ends what clients left running on their servers.
+fn end_abandoned(left: &[engine::Abandoned]) {
+    let requests: Vec<_> =
+        left.iter().map(|of| (workloads::address_of(&of.address), of.request.clone())).collect();
+    target::control::cancel_all(&requests, ASKING);
 }
 
 /// Told while loads that take turns connect, with the number of one.
@@ -134,6 +145,7 @@ pub(crate) fn measure_in_turn(
     let _concluding = stop.concluding();
     let finished: Result<Vec<_>, _> = runs.into_iter().map(engine::Run::finish).collect();
     let finished = finished.map_err(|error| (0, error.into()))?;
+    finished.iter().for_each(|engine| end_abandoned(&engine.abandoned));
     let ended = parts.into_iter().zip(finished).map(|(part, engine)| part.watch.end(engine)).collect();
     Ok((ended, taken))
 }

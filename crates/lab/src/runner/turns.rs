@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::record::{Doubt, Reason, Run, RunEvent, Slice, Validity};
-use engine::{Observer, Second, Time};
+use engine::{EngineError, Observer, Second, Time};
 use results::Finished;
 use target::placement::{Placed, Spread};
 use target::{Heeded, Stop};
@@ -14,7 +14,7 @@ use super::record::planned;
 use super::{Care, Done, LabEvent, Runner, Stage, Step, Tell, event, not_opened};
 use crate::collectors::{self, Collector, Watched};
 use crate::error::LabError;
-use crate::measure::{Arrival, Keep, Measured, Measurement, Taken, Turns, measure_in_turn};
+use crate::measure::{Arrival, Keep, Measured, Measurement, NotStarted, Taken, Turns, measure_in_turn};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Setup};
 use crate::strategies::Cause;
@@ -51,22 +51,40 @@ impl Runner<'_> {
         }
         if ready.iter().any(|turn| turn.record.validity == Validity::Invalid) {
             // That is known from the guard, and a pair of which one is invalid says nothing.
-            return turns.iter().map(|turn| self.run(turn.run, turn.setup, Care::FULL, keep)).collect();
+            return self.one_by_one(turns, keep, "an arm is invalid before it begins");
         }
-        let (measured, taken) = self.measure_turns(&ready, how, keep)?;
+        let Some((measured, taken, cpus)) = self.measure_turns(&ready, how, keep)? else {
+            let why = "connected at the same time, all arms need more connections than the server takes";
+            return self.one_by_one(turns, keep, why);
+        };
         let mut done = Vec::with_capacity(ready.len());
-        for (arm, (turn, measured)) in ready.into_iter().zip(measured).enumerate() {
+        for (arm, (mut turn, measured)) in ready.into_iter().zip(measured).enumerate() {
+            turn.record.events.extend(cpus.as_deref().map(|cpus| event(RunEvent::SPREAD, by_turns(cpus))));
             done.push(self.conclude_turn(turn, arm, measured, &taken)?);
         }
         Ok(done)
     }
 
+    /// Carries them out uncut, because of this.
+    fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, LabError> {
+        let mut all = Vec::with_capacity(turns.len());
+        for turn in turns {
+            let mut done = self.run(turn.run, turn.setup, Care::FULL, keep)?;
+            let run = &mut done.finished.run;
+            run.events.push(event(RunEvent::UNCUT, format!("{}: {why}", run.workload)));
+            all.push(done);
+        }
+        Ok(all)
+    }
+
+    /// What was measured, how the turns went, and over which CPUs processes were spread, if they were; `None` where
+    /// the server takes no such number of connections.
     fn measure_turns(
         &mut self,
         ready: &[ReadyTurn<'_>],
         how: &Turns,
         keep: Keep<'_>,
-    ) -> Result<(Vec<Measured>, Taken), LabError> {
+    ) -> Result<Option<InTurn>, LabError> {
         self.progress.step(Step::WarmUp, "clients of all arms connect, then warm up in turn");
         let Self { stages, workloads, progress, stop, .. } = self;
         let mut servers = Servers::of(stages, ready)?;
@@ -97,10 +115,11 @@ impl Runner<'_> {
         drop((watched, tellers, placed));
         let (measured, taken) = match result {
             Ok(both) => both,
+            Err((_, error)) if is_crowded(&error) => return Ok(None),
             Err((arm, error)) => return Err(self.not_started(&ready[arm].setup.at(), error)),
         };
         self.progress.step(Step::Collect, "counters and verdict");
-        Ok((measured, taken))
+        Ok(Some((measured, taken, cpus)))
     }
 
     /// Judges one of the runs, and makes its record.
@@ -121,6 +140,14 @@ impl Runner<'_> {
         let finished = Finished { run: record, seconds: measured.seconds };
         Ok(Done { finished, cause, measured: measured.engine, lost })
     }
+}
+
+/// What was measured, how the turns went, and over which CPUs processes were spread.
+type InTurn = (Vec<Measured>, Taken, Option<Vec<usize>>);
+
+/// Whether a server turned a client away because it has enough of them.
+fn is_crowded(error: &NotStarted) -> bool {
+    matches!(error, NotStarted::Engine(EngineError::Setup(abort)) if abort.code.as_deref() == Some("53300"))
 }
 
 /// The servers that runs take turns on.
@@ -195,6 +222,15 @@ impl Arrival for Placing<'_> {
     }
 }
 
+/// Where the processes of all arms are, in words.
+fn by_turns(cpus: &[usize]) -> String {
+    let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    format!(
+        "client threads and the server's processes for them by turns on CPUs {}, alike for all arms",
+        cpus.join(", ")
+    )
+}
+
 /// What became of the turns, in a run's record.
 fn note(record: &mut Run, arm: usize, taken: &Taken) {
     if let Some(why) = &taken.uncut {
@@ -220,6 +256,12 @@ fn note(record: &mut Run, arm: usize, taken: &Taken) {
         let (quads, voids) = record.quads();
         record.figures.insert("quads".to_owned(), quads as f64);
         record.figures.insert("void_quads".to_owned(), voids as f64);
+        let slices = crate::words::count(slices.len(), "slice");
+        let length = slice.length_us as f64 / 1e3;
+        record.events.push(event(
+            RunEvent::SLICED,
+            format!("{slices} of {length:.0} ms in turn with the other arms, in {quads} quads, {voids} of them void"),
+        ));
         if voids == quads {
             let detail = format!("a drain took too long in every one of {quads} quads: none counts");
             record.validity = Validity::Invalid;

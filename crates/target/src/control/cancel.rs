@@ -1,8 +1,11 @@
 //! Ending another connection's statement.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::socket::Socket;
+use protocol::Address;
+use protocol::postgres::conninfo::TcpOptions;
 use protocol::postgres::{CancelKey, Place, frontend};
 
 use super::Control;
@@ -30,6 +33,27 @@ impl Canceller {
         let mut out = Vec::new();
         frontend::cancel_request(&mut out, self.key);
         socket.send(&out, &mut watch)
+    }
+}
+
+/// Sends requests to cancel, as [`Canceller::cancel`] does, within `bound` in all: what clients that are gone left running
+/// would go on for its own time, and be in the way of whoever comes next. A place that cannot be reached is asked once.
+pub fn cancel_all(requests: &[(Address, Vec<u8>)], bound: Duration) {
+    let begun = Instant::now();
+    let mut watch = || match begun.elapsed() < bound {
+        true => Ok(()),
+        false => Err(io::ErrorKind::TimedOut.into()),
+    };
+    let mut silent: Vec<&Address> = Vec::new();
+    for (address, request) in requests {
+        if silent.contains(&address) {
+            continue;
+        }
+        let sent = Socket::connect(address, &TcpOptions::default(), &mut watch)
+            .and_then(|mut socket| socket.send(request, &mut watch));
+        if sent.is_err() {
+            silent.push(address);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ mod vigil;
 use protocol::postgres::sql::SqlError;
 use protocol::postgres::{Connection, Place};
 
-pub use cancel::Canceller;
+pub use cancel::{Canceller, cancel_all};
 pub use error::ConnectError;
 pub use libpq::{Connector, Wanted};
 pub use look::{Looker, Seen};

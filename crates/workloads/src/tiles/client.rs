@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step};
 use protocol::postgres::{Format, Message, ServerError, Want, frontend};
 use script::Random;
 
@@ -214,6 +214,10 @@ impl Client for TileClient {
             }
             Event::Timer | Event::Woken => Step::Wait,
         }
+    }
+
+    fn abandon(&self, _link: Link) -> Option<Vec<u8>> {
+        (self.state == State::Fetching).then(|| self.link.cancel()).flatten()
     }
 
     fn script(&mut self) -> u16 {

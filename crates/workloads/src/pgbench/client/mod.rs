@@ -27,7 +27,7 @@ mod words;
 
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step, Time};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
 use protocol::postgres::TxStatus;
 
 use self::choice::Draws;
@@ -87,6 +87,11 @@ struct PgbenchClient {
 impl Client for PgbenchClient {
     fn endpoints(&self) -> Vec<Endpoint> {
         self.conns.endpoints()
+    }
+
+    fn abandon(&self, link: Link) -> Option<Vec<u8>> {
+        let waits = matches!(self.state, State::Preparing | State::Waiting | State::RollingBack);
+        (waits && link == self.conns.at).then(|| self.conns[link].link.cancel()).flatten()
     }
 
     fn on_demand(&self) -> bool {
