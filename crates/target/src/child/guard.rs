@@ -150,11 +150,24 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
 
 /// Sends a signal; the child is not reaped before the watch ends, so the pid is still its own.
 fn send(way: StopWay, pid: Pid, signal: Signal) {
-    // A child that is just dying cannot be signalled any more, which is what was wanted.
-    let _ = match way {
-        StopWay::Postgres => rustix::process::kill_process(pid, signal),
-        StopWay::Terminate | StopWay::Quit => rustix::process::kill_process_group(pid, signal),
-    };
+    // A child that is just dying cannot be signalled any more, which is what was wanted. One that somebody stopped hears of
+    // a signal when it is continued.
+    match way {
+        StopWay::Postgres => {
+            let own = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+            let members: Vec<u32> =
+                processes().filter(|process| process.parent == own).map(|process| process.pid).collect();
+            let _ = rustix::process::kill_process(pid, signal);
+            let members = members.into_iter().filter_map(|pid| Pid::from_raw(pid.cast_signed()));
+            for pid in std::iter::once(pid).chain(members) {
+                let _ = rustix::process::kill_process(pid, Signal::CONT);
+            }
+        }
+        StopWay::Terminate | StopWay::Quit => {
+            let _ = rustix::process::kill_process_group(pid, signal);
+            let _ = rustix::process::kill_process_group(pid, Signal::CONT);
+        }
+    }
 }
 
 /// The child is dead; those of its group that did not mind the signal get the next one. Until the child is reaped no other

@@ -83,8 +83,11 @@ pub(super) fn stop(pid: u32, data: &Path, patience: Duration) -> bool {
             return true;
         }
         if let Some(raw) = as_pid(pid) {
-            // It may have ended just now; the wait sees it.
+            // It may have ended just now; the wait sees it. What somebody stopped hears of it when it is continued.
             let _ = rustix::process::kill_process(raw, signal);
+            for pid in survivors(data).into_iter().filter_map(as_pid) {
+                let _ = rustix::process::kill_process(pid, Signal::CONT);
+            }
         }
         if wait_until(bound, || !is_alive(pid) || switch.presses() > presses) {
             return !is_alive(pid);
