@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, RunKind, Target};
+use serde_json::{Map, Value};
 
 /// One of the two.
 #[derive(Debug, Clone)]
@@ -160,6 +161,9 @@ fn as_arm(run: &Run, levels: &Levels, label: &str, first: u32) -> Run {
     run.factors.clone_from(levels);
     run.arm = Some(label.to_owned());
     run.sequence += first;
+    // How arms were interleaved within their own experiment is no fact about this comparison.
+    let own = [RunEvent::UNCUT, RunEvent::SLICED, RunEvent::SLICED_ALL_THE_SAME];
+    run.events.retain(|event| !own.contains(&event.kind.as_str()));
     run
 }
 
@@ -256,8 +260,20 @@ fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<Str
         let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
         own.map(|run| run.measured_s.round() as u64).max().unwrap_or(0)
     };
+    let turns = |of: &Measured| {
+        let own = || runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
+        let sliced = own().filter(|run| run.is_sliced()).count();
+        match sliced {
+            0 => "in whole runs".to_owned(),
+            all if all == own().count() => "in slices".to_owned(),
+            _ => "partly in slices".to_owned(),
+        }
+    };
     let differ = [
         machine,
+        told("measured", both.map(turns)),
+        told("server", both.map(|of| of.target.dsn_redacted.clone())),
+        prepared_otherwise(base, new),
         told("PostgreSQL", both.map(|of| of.target.server_version.clone())),
         told("pgdyno", both.map(|of| of.target.versions.get("pgdyno").cloned().unwrap_or_default())),
         told("runs of", both.map(|of| format!("{} s", lengths(of)))),
@@ -265,6 +281,29 @@ fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<Str
         told("margin", both.map(|of| format!("{} %", of.experiment.margin * 100.0))),
     ];
     differ.into_iter().flatten().collect()
+}
+
+/// What was put on the server before, where that is not the same.
+fn prepared_otherwise(base: &Measured, new: &Measured) -> Option<String> {
+    let [one, other] = [base, new].map(|of| {
+        let plan: Value = serde_json::from_str(&of.experiment.plan_json).unwrap_or_default();
+        let mut prepare = plan["content"]["prepare"].as_object().cloned().unwrap_or_default();
+        let inputs = prepare.remove("inputs").unwrap_or_default();
+        // Where a file lies is nothing; what is in it stands among the inputs.
+        prepare.values_mut().filter_map(Value::as_object_mut).for_each(|job| drop(job.remove("extract")));
+        (prepare, inputs.as_object().cloned().unwrap_or_default())
+    });
+    let keys: BTreeSet<&String> = one.0.keys().chain(other.0.keys()).collect();
+    let value = |of: &Map<String, Value>, key: &String| match of.get(key) {
+        None | Some(Value::Null) => "nothing".to_owned(),
+        Some(value) => value.to_string(),
+    };
+    let jobs = keys.into_iter().filter(|key| one.0.get(*key) != other.0.get(*key));
+    let jobs = jobs.map(|key| format!("{key} {} and {}", value(&one.0, key), value(&other.0, key)));
+    let files = one.1.iter().filter(|(name, hash)| other.1.get(*name).is_some_and(|other| other != *hash));
+    let files = files.map(|(name, _)| format!("another content of {name}"));
+    let all: Vec<String> = jobs.chain(files).collect();
+    (!all.is_empty()).then(|| format!("not prepared alike: {}", all.join("; ")))
 }
 
 /// A stored time to the minute.
@@ -278,6 +317,7 @@ mod tests {
     use super::*;
     use crate::comparison::{Comparison, Metric};
     use crate::fixture::{experiment, host, run, target};
+    use record::Slice;
     use stats::Verdict;
 
     fn measured(label: &str, arms: &[&str], runs: Vec<Run>) -> Measured {
@@ -341,6 +381,50 @@ mod tests {
         assert_eq!(
             (told.len(), told[0].detail.as_str()),
             (6, "reads: b.sqlite has other scripts of that name than a.sqlite")
+        );
+    }
+
+    /// One in slices and one uncut, of other data: not a word.
+    #[test]
+    fn how_they_were_measured_and_prepared_is_told() {
+        let plan = |sql: &str, hash: &str| {
+            format!(
+                r#"{{"content":{{"prepare":{{"osm":null,"sql":[{sql}],"inputs":{{"a.sql":"{hash}"}}}}}}}}"#
+            )
+        };
+        let with = |label, sliced: bool, plan: String| {
+            let mut of = measured(label, &["A", "B"], rounds("reads", Some("A"), 1000.0));
+            of.experiment.plan_json = plan;
+            for run in of.runs.iter_mut().filter(|_| sliced) {
+                let at_work_us = 1e6 * f64::from(run.clients);
+                run.slices = vec![Slice {
+                    quad: 0,
+                    start_us: 0,
+                    length_us: 100_000,
+                    drain_us: 0,
+                    succeeded: 1000,
+                    at_work_us,
+                    steal_pct: None,
+                    is_void: false,
+                }];
+            }
+            of
+        };
+        let base = with("1", true, plan("\"a.sql\"", "ab"));
+        let new = with("2", false, plan("\"a.sql\",\"b.sql\"", "cd"));
+        let apart = Apart::of(&base, &new).unwrap();
+        for wanted in [
+            "measured: 1 in slices, 2 in whole runs",
+            "not prepared alike: sql [\"a.sql\"] and [\"a.sql\",\"b.sql\"]; another content of a.sql",
+        ] {
+            assert!(apart.notes.iter().any(|note| note == wanted), "{:?}", apart.notes);
+        }
+        // Quads of two experiments have nothing in common.
+        let found = Comparison::of(&apart.experiment, &apart.runs, Metric::Tps).unwrap();
+        assert!(found.arms[0].cells.iter().all(|cell| cell.sliced.is_none()));
+        assert_eq!(
+            Apart::of(&base, &with("2", true, plan("\"a.sql\"", "ab"))).unwrap().notes,
+            [] as [&str; 0]
         );
     }
 

@@ -12,8 +12,10 @@ pub const CORRELATED: f64 = 0.3;
 pub struct Sliced {
     /// Rounds in which they did.
     pub rounds: usize,
-    /// Length of a slice, the shortest of any round, ms.
+    /// Length of a slice in the round where it was shortest, ms; it follows from each round's warm-up.
     pub slice_ms: f64,
+    /// The same where it was longest.
+    pub slice_most_ms: f64,
     /// Quads, and how many of them do not count because a drain took too long.
     pub quads: usize,
     pub void: usize,
@@ -31,12 +33,17 @@ impl Sliced {
             .iter()
             .map(|(base, _)| base.quads())
             .fold((0, 0), |sum, quads| (sum.0 + quads.0, sum.1 + quads.1));
-        let lengths = sliced.iter().flat_map(|(base, _)| base.slices.iter().map(|slice| slice.length_us));
+        let lengths = || {
+            let of =
+                |(base, _): &&(&Run, &Run)| base.slices.first().map(|slice| slice.length_us as f64 / 1e3);
+            sliced.iter().filter_map(of)
+        };
         let rounds: Vec<Vec<f64>> = sliced.iter().map(|(base, new)| ratios(base, new)).collect();
         let steal = sliced.iter().flat_map(|(base, new)| steal_by_quad(base, new));
         Some(Self {
             rounds: sliced.len(),
-            slice_ms: lengths.min()? as f64 / 1e3,
+            slice_ms: lengths().min_by(f64::total_cmp)?,
+            slice_most_ms: lengths().max_by(f64::total_cmp)?,
             quads,
             void,
             autocorrelation: stats::autocorrelation(&rounds),
