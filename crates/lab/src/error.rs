@@ -61,7 +61,7 @@ pub enum LabError {
         advice: String,
         /// Runs that are stored and done, earlier sessions included.
         kept: usize,
-        /// Runs that are stored as invalid too, but are to be measured again.
+        /// Runs that are stored too, but are to be measured again: they are invalid, or took turns with one that is.
         again: usize,
         /// Runs of the whole plan.
         planned: usize,
@@ -110,7 +110,8 @@ fn set_aside(kept: usize, again: usize, planned: usize) -> String {
     };
     let (planned, verb) = (words::count_kept(planned), are(again));
     format!(
-        "{kept} of {planned}, {again} more {verb} stored as invalid and {verb} to be measured again{left}"
+        "{kept} of {planned}, {again} more {verb} stored and {verb} to be measured again (invalid, or in turn with one \
+         that is){left}"
     )
 }
 
@@ -250,8 +251,11 @@ mod tests {
         let told = |kept, again, planned| set_aside(kept, again, planned);
         assert_eq!(
             told(4, 4, 12),
-            "4 of 12 runs are kept, 4 more are stored as invalid and are to be measured again, 4 are left for later"
+            "4 of 12 runs are kept, 4 more are stored and are to be measured again (invalid, or in turn with one that is), \
+             4 are left for later"
         );
-        assert!(told(11, 1, 12).ends_with("1 more is stored as invalid and is to be measured again"));
+        assert!(told(11, 1, 12).ends_with(
+            "1 more is stored and is to be measured again (invalid, or in turn with one that is)"
+        ));
     }
 }

@@ -46,6 +46,8 @@ pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Asked {
     workload: String,
+    /// Hashes of what the base arm asks, in order.
+    scripts: String,
     clients: u32,
     /// Whether its arms take turns in slices.
     sliced: bool,
@@ -62,6 +64,7 @@ fn asked(plan: &Plan) -> BTreeSet<Asked> {
     let of_base = |run: &&PlannedRun| !run.beside && run.arm.as_ref() == base;
     let asked = |run: &PlannedRun| Asked {
         workload: run.workload.clone(),
+        scripts: plan.scripts(run),
         clients: run.clients,
         sliced: plan.turns(run).is_some(),
     };
@@ -98,13 +101,10 @@ impl Seen {
     }
 
     fn of(&self, plan: &Plan, asked: &Asked) -> Option<Spread> {
-        let workload = plan.content.workloads.get(&asked.workload)?;
-        let scripts = workload.scripts.values().cloned().collect::<BTreeSet<_>>();
-        let scripts = scripts.into_iter().collect::<Vec<_>>().join(",");
         let planned = plan.content.measure.duration_s;
         let alike = |set: &&Set| {
             let longer = set.measured_s / planned;
-            set.scripts == scripts
+            set.scripts == asked.scripts
                 && set.clients == i64::from(asked.clients)
                 && set.sliced == asked.sliced
                 && (1.0 / ALIKE..=ALIKE).contains(&longer)
@@ -213,6 +213,18 @@ mod tests {
         let head = [experiment, 1, round].map(Value::Int);
         let tail = [Value::from(arm), Value::Int(is_base), Value::Real(tps), Value::Real(2.5), Value::Int(4)];
         head.into_iter().chain(tail).chain([Value::from("ab,cd"), Value::Int(0)]).collect()
+    }
+
+    /// Of two scripts that are compared it was never known what could be told: arms that are workloads are called by both.
+    #[test]
+    fn what_the_base_arm_asks_is_looked_for() {
+        let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.old]\npgbench = { builtin = \"select-only\" }\n\
+                    [workload.new]\npgbench = { builtin = \"tpcb-like\" }\n[compare]\nfactor = \"workload\"\nbase = \"old\"\n";
+        let plan = crate::plan::tests::plan(text);
+        let asked: Vec<Asked> = asked(&plan).into_iter().collect();
+        let old: Vec<&String> = plan.content.workloads["old"].scripts.values().collect();
+        assert_eq!((asked.len(), &asked[0].scripts), (1, old[0]));
+        assert_eq!(asked[0].workload, "old / new");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Comparisons in words: changes, verdicts, what they are taken over and what they lack.
 
-use results::comparison::{ArmComparison, Cell, Comparison, Figure, Grouped, Metric, Tally};
+use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
 use serde::Serialize;
 use stats::{Estimate, Group, Verdict};
 
@@ -113,7 +113,20 @@ pub(crate) fn tally(arm: &ArmComparison) -> String {
         (invalid, "invalid"),
     ];
     let shown = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-    shown.collect::<Vec<_>>().join(", ")
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    // A cell that is a workload's only one has the workload's interval, and stands beside its verdict.
+    let alone = |cell: &&CellComparison| {
+        let by_itself = cell.estimate.and_then(|of| of.p()).is_some_and(|p| p < 0.05);
+        let among_all = cell.holm_p.is_some_and(|p| p < 0.05);
+        matches!(cell.verdict, Verdict::Inconclusive { .. }) && by_itself && !among_all
+    };
+    match arm.cells.iter().filter(alone).count() {
+        0 => shown,
+        n if n == inconclusive => {
+            format!("{shown} (only because {} cells are judged at once)", arm.cells.len())
+        }
+        n => format!("{shown} ({n} of them only because {} cells are judged at once)", arm.cells.len()),
+    }
 }
 
 /// A verdict alone, e.g. `same within 3 %`.

@@ -312,7 +312,7 @@ impl<'a> Experiment<'a> {
     /// What was invalid twice in a row waits, and those two runs are to be measured again; `before` waited already.
     fn set_aside(&mut self, before: usize) -> Result<(), LabError> {
         for waits in &Aside::of(&self.done).waits[before..] {
-            let last = self.done.iter().find(|done| waits.runs.last() == Some(&done.number));
+            let last = self.done.iter().find(|done| done.number == waits.seen);
             let doubts = last.iter().flat_map(|done| &done.run.doubts);
             let why: Vec<_> =
                 doubts.map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).collect();

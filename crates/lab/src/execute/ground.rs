@@ -51,8 +51,8 @@ impl Ground {
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
         let surroundings = Surroundings::of(first)?;
         let targets = targets(&stages)?;
-        if let Some(chosen) = &plan.placement {
-            progress.note(format!("{}; {}", chosen.words(), chosen.why));
+        if let Some(placed) = plan.placement_words() {
+            progress.note(placed);
         }
         progress.step(Step::Results, format!("{}", options.results.display()));
         store.check_writable()?;

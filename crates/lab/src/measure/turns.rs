@@ -61,11 +61,18 @@ pub struct TooShort {
     median: Duration,
 }
 
-/// How long slices are.
+/// How the load is cut.
 #[derive(Debug, PartialEq, Eq)]
-enum Length {
-    Slices { each: Duration, drain: Duration },
-    Uncut { why: String },
+enum Cut {
+    /// Slices of each arm in so many quads, and the drain that voids one.
+    Slices {
+        quads: u32,
+        each: Duration,
+        drain: Duration,
+    },
+    Uncut {
+        why: String,
+    },
 }
 
 /// Lets the runs, which are connected and held, take turns until each has had its load.
@@ -80,11 +87,11 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns) -> Result<Taken, TooShor
         }
     }
     let warm: Vec<&Histogram> = runs.iter().map(Run::warm_up).collect();
-    let (each, drain) = match Length::of(&warm, turns)? {
-        Length::Slices { each, drain } => (each, drain),
-        Length::Uncut { why } => {
+    let (quads, each, drain) = match Cut::of(&warm, turns)? {
+        Cut::Slices { quads, each, drain } => (quads, each, drain),
+        Cut::Uncut { why } => {
             taken.uncut = Some(why);
-            (turns.duration, PATIENCE)
+            (0, turns.duration, PATIENCE)
         }
     };
     let wanted = usual_length(&warm);
@@ -98,7 +105,6 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns) -> Result<Taken, TooShor
         taken.hung = (0..conductor.runs.len()).find_map(|arm| conductor.slice(arm, 0).err()).flatten();
         return Ok(taken);
     }
-    let quads = (turns.duration.as_secs_f64() / (2.0 * each.as_secs_f64())).round().max(1.0) as u32;
     for quad in 0..quads {
         if let Err(hung) = conductor.quad(quad, &mut taken.slices) {
             taken.hung = hung;
@@ -177,7 +183,7 @@ fn usual_length(warm: &[&Histogram]) -> Duration {
     Duration::from_millis(enough.as_millis().next_multiple_of(10) as u64).max(SHORTEST)
 }
 
-impl Length {
+impl Cut {
     fn of(warm: &[&Histogram], turns: &Turns) -> Result<Self, TooShort> {
         let (median, p99) = (longest(warm, 0.5), longest(warm, 0.99));
         let uncut = |why: String| Ok(Self::Uncut { why });
@@ -194,12 +200,19 @@ impl Length {
         if p99 > LONGEST {
             return uncut(format!("one in a hundred transactions takes longer than {}", words(p99)));
         }
-        let each = match turns.length {
-            Some(asked) => asked,
-            None => usual_length(warm).max(USUAL),
-        };
-        Ok(Self::Slices { each: each.min(turns.duration), drain: each.max(DRAINS * p99) })
+        let least = turns.length.unwrap_or_else(|| usual_length(warm).max(USUAL));
+        let (quads, each) = filling(turns.duration, least);
+        Ok(Self::Slices { quads, each, drain: each.max(DRAINS * p99) })
     }
+}
+
+/// As many whole quads as a duration has room for, of slices that fill it; they are shorter than asked for only where there
+/// is no room for one quad, or they would be longer than the longest.
+fn filling(duration: Duration, least: Duration) -> (u32, Duration) {
+    let fit = duration.as_nanos() / (2 * least.as_nanos());
+    let fewest = duration.as_nanos().div_ceil(2 * LONGEST.as_nanos());
+    let quads = fit.max(fewest).max(1) as u32;
+    (quads, duration / (2 * quads))
 }
 
 fn words(length: Duration) -> String {
@@ -220,31 +233,51 @@ mod tests {
         all
     }
 
-    fn length(ms: &[f64], asked_ms: Option<u64>) -> Result<Length, String> {
+    fn cut(ms: &[f64], asked_ms: Option<u64>) -> Result<Cut, String> {
         let (base, other) = (latencies(&[0.1]), latencies(ms));
         let turns = Turns {
             warmup: Duration::from_secs(1),
-            duration: Duration::from_secs(5),
+            duration: Duration::from_secs(60),
             length: asked_ms.map(Duration::from_millis),
             strict: true,
             spread: false,
         };
-        Length::of(&[&base, &other], &turns).map_err(|error| error.to_string())
+        Cut::of(&[&base, &other], &turns).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_slice_is_twenty_medians_and_a_tenth_of_a_second_at_least() {
-        let each = |ms: &[f64]| match length(ms, None) {
-            Ok(Length::Slices { each, .. }) => each.as_millis(),
+        let each = |ms: &[f64]| match cut(ms, None) {
+            Ok(Cut::Slices { each, .. }) => each.as_millis(),
             other => panic!("{other:?}"),
         };
         assert_eq!([0.2, 4.9, 5.2, 40.2].map(|ms| each(&[ms])), [100, 100, 110, 810]);
     }
 
+    /// With 0.69 s asked for, an arm worked 2.64 s of 2, and 1.38 s with others; two slices of a second made two seconds of one.
+    #[test]
+    fn slices_fill_the_duration() {
+        let filled = |duration_ms, least_ms| {
+            let (quads, each) = filling(Duration::from_millis(duration_ms), Duration::from_millis(least_ms));
+            (quads, each.as_millis())
+        };
+        let cases = [
+            ((2000, 690), (1, 1000)),
+            ((2000, 450), (2, 500)),
+            ((2500, 100), (12, 104)),
+            ((5000, 250), (10, 250)),
+        ];
+        for ((duration, least), wanted) in cases {
+            assert_eq!(filled(duration, least), wanted, "{duration} ms, {least} ms");
+        }
+        assert_eq!(filled(3900, 1000), (2, 975), "no slice is longer than the longest");
+        assert_eq!(filled(1000, 810), (1, 500), "there is no room for more");
+    }
+
     #[test]
     fn what_takes_long_is_not_cut() {
-        let why = |ms: &[f64]| match length(ms, None) {
-            Ok(Length::Uncut { why }) => why,
+        let why = |ms: &[f64]| match cut(ms, None) {
+            Ok(Cut::Uncut { why }) => why,
             other => panic!("{other:?}"),
         };
         assert!(why(&[51.0]).contains("half of the transactions take longer than 51 ms"), "{}", why(&[51.0]));
@@ -263,19 +296,19 @@ mod tests {
         let warm = latencies(&[30.0]);
         let turns = Turns {
             warmup: Duration::from_secs(1),
-            duration: Duration::from_secs(5),
+            duration: Duration::from_secs(60),
             length: Some(Duration::from_millis(50)),
             strict: false,
             spread: false,
         };
-        let length = Length::of(&[&warm], &turns).unwrap();
-        assert!(matches!(&length, Length::Uncut { why } if why.contains("less than two")), "{length:?}");
+        let length = Cut::of(&[&warm], &turns).unwrap();
+        assert!(matches!(&length, Cut::Uncut { why } if why.contains("less than two")), "{length:?}");
     }
 
     #[test]
     fn a_slice_shorter_than_its_transactions_is_refused() {
-        assert!(matches!(length(&[20.0], Some(50)), Ok(Length::Slices { .. })));
-        let error = length(&[30.0], Some(50)).unwrap_err();
+        assert!(matches!(cut(&[20.0], Some(50)), Ok(Cut::Slices { .. })));
+        let error = cut(&[30.0], Some(50)).unwrap_err();
         assert_eq!(
             error,
             "slices of 50 ms hold less than two transactions of a client: half of them take longer than 30 ms"

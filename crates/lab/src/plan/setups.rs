@@ -1,6 +1,6 @@
 //! What each run needs: its cell and arm, brought to a setup; and the servers and workloads of those.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
@@ -151,6 +151,15 @@ impl Plan {
         let base = &self.content.compare.as_ref()?.base;
         run.arm.as_ref().filter(|arm| *arm != base)?;
         Some(self.setup(&PlannedRun { arm: Some(base.clone()), ..run.clone() }))
+    }
+
+    /// Hashes of what a run asks, in order, each once.
+    pub(crate) fn scripts(&self, run: &PlannedRun) -> String {
+        let setup = self.setup(run);
+        let workload = self.content.workloads.get(&setup.workload);
+        let hashes: BTreeSet<&String> =
+            workload.into_iter().flat_map(|of| of.texts(&setup.options)).collect();
+        hashes.into_iter().map(String::as_str).collect::<Vec<_>>().join(",")
     }
 
     /// What a run of this plan needs.

@@ -98,8 +98,8 @@ impl Copies {
 fn because_of_background(workloads: &[String], settings: &[String]) -> String {
     let write = if workloads.len() == 1 { "writes" } else { "write" };
     format!(
-        "{} {write} and the arms differ in {}: what an idle server still does in the background would fall into the other \
-         arm's time",
+        "{} {write} and the arms differ in {}: what is still done in the background for one arm would fall into the other \
+         one's time",
         workloads.join(", "),
         settings.join(", ")
     )
@@ -117,7 +117,7 @@ impl Content {
         }
     }
 
-    /// What an idle server of an arm does in the other arm's time under this workload, in words.
+    /// What is done in the background for an arm in the other arm's time under this workload, in words.
     pub(super) fn burden_of(&self, workload: &str, facts: &Facts) -> Option<String> {
         let background = match self.compared() {
             SETTINGS => self.background_settings(),

@@ -78,10 +78,18 @@ impl Content {
             PlannedLoad::Closed if self.compared() == PLACEMENT => {
                 Some("the placement is what is compared, and slices need the same for all arms".to_owned())
             }
-            PlannedLoad::Closed if measure.duration_s < 2.0 * SHORTEST.as_secs_f64() => {
+            PlannedLoad::Closed if measure.duration_s < 2.0 * self.least_slice_s() => {
                 Some("runs are shorter than two slices".to_owned())
             }
             PlannedLoad::Closed => None,
+        }
+    }
+
+    /// The length of a slice that is asked for, or the shortest there is, seconds.
+    fn least_slice_s(&self) -> f64 {
+        match self.measure.slices {
+            Some(Slices::Length(length_s)) => length_s,
+            _ => SHORTEST.as_secs_f64(),
         }
     }
 
@@ -199,6 +207,19 @@ impl Plan {
             spread: !self.chooses_placement()
                 && self.placement.as_ref().is_some_and(|chosen| chosen.placement == Placement::default()),
         })
+    }
+
+    /// The placement that was chosen, why, and what becomes of it where arms take turns; `None` where none was.
+    pub(crate) fn placement_words(&self) -> Option<String> {
+        let chosen = self.placement.as_ref()?;
+        let spread = self.runs.iter().any(|run| self.turns(run).is_some_and(|turns| turns.spread));
+        let by_turns = match spread {
+            true => {
+                "; where arms take turns, client threads and server processes are on the CPUs by turns, alike for all arms"
+            }
+            false => "",
+        };
+        Some(format!("{}; {}{by_turns}", chosen.words(), chosen.why))
     }
 
     /// What is to be known of how a run's arm takes turns, or does not: the kind of an event, and its words.

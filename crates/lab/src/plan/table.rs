@@ -106,8 +106,7 @@ impl Plan {
         lines.extend(self.preparation_words());
         lines.extend(self.arms_words());
         lines.extend(self.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
-        let placed = self.placement.iter().map(|chosen| format!("{}; {}", chosen.words(), chosen.why));
-        lines.extend(placed);
+        lines.extend(self.placement_words());
         lines.push(self.order_words());
         lines.push(format!("seed {}; each run's own is made from it", self.seed));
         let estimate = self.estimate();

@@ -30,6 +30,15 @@ pub(super) fn level_name(option: &str, level: &str) -> String {
 }
 
 impl PlannedWorkload {
+    /// Hashes of the texts that it asks with these options.
+    pub(crate) fn texts(&self, options: &BTreeMap<String, String>) -> Vec<&String> {
+        let changed =
+            options.iter().filter_map(|(option, level)| self.levels.get(&level_name(option, level)));
+        let texts: Vec<&Texts> = changed.collect();
+        let texts = if texts.is_empty() { vec![&self.scripts] } else { texts };
+        texts.into_iter().flat_map(BTreeMap::values).collect()
+    }
+
     /// What it asks for with these options, whatever its scripts are called.
     pub(super) fn effect(&self, options: &BTreeMap<String, String>) -> String {
         let spec = with_options(&self.spec, options).unwrap_or_else(|_| self.spec.clone());
@@ -38,12 +47,7 @@ impl PlannedWorkload {
         {
             options.remove("files");
         }
-        let changed =
-            options.iter().filter_map(|(option, level)| self.levels.get(&level_name(option, level)));
-        let texts: Vec<&Texts> = changed.collect();
-        let texts = if texts.is_empty() { vec![&self.scripts] } else { texts };
-        let hashes: Vec<&String> = texts.into_iter().flat_map(BTreeMap::values).collect();
-        format!("{spec} {hashes:?}")
+        format!("{spec} {:?}", self.texts(options))
     }
 
     /// The workload without the places of its files.

@@ -38,12 +38,12 @@ impl Cause {
 /// What identifies a cell.
 type Cell = BTreeMap<String, String>;
 
-/// The last invalid run of a cell or workload.
+/// The last event of a cell or workload, where it was an invalid one.
 #[derive(Debug, Clone)]
 struct Last {
     cell: Cell,
     cause: Cause,
-    /// Its number, and those of the runs that took turns with it.
+    /// Numbers of its run, or of those that took turns in it.
     runs: Vec<i64>,
 }
 
@@ -52,12 +52,15 @@ struct Last {
 pub(crate) struct Waits {
     /// In words: a workload, or one cell of it.
     pub(crate) what: String,
-    /// Numbers of the two runs that showed it, as stored; with each go those that took turns with it.
+    /// Numbers of the two runs that showed it, as stored; with each go those that took turns with it, for half a pair is
+    /// not measured anew.
     pub(crate) runs: Vec<i64>,
+    /// The number of the last one that was invalid.
+    pub(crate) seen: i64,
 }
 
 /// What waits because of the runs that are done: two invalid runs in a row with the same cause, of one cell, and that
-/// cell waits; of two cells of one workload, and the workload does.
+/// cell waits; of two cells of one workload, and the workload does. What happens to runs that take turns happens once.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     workloads: BTreeSet<String>,
@@ -72,7 +75,7 @@ impl Aside {
     /// Because of these runs.
     pub(crate) fn of(done: &[Done]) -> Self {
         let mut aside = Self::default();
-        done.iter().for_each(|done| aside.judged(done));
+        done.chunk_by(|_, next| next.in_turn).for_each(|event| aside.judged(event));
         aside
     }
 
@@ -81,47 +84,28 @@ impl Aside {
         self.workloads.contains(&run.workload) || self.cells.contains(&run.factors)
     }
 
-    fn judged(&mut self, done: &Done) {
-        if done.in_turn && self.is_of_last(done) {
-            return;
-        }
-        let (workload, cell) = (done.run.workload.clone(), done.run.factors.clone());
+    /// A run, or those that took turns.
+    fn judged(&mut self, event: &[Done]) {
+        let run = &event[0].run;
+        let (workload, cell) = (run.workload.clone(), run.factors.clone());
         let before_in_workload = self.last_of_workload.remove(&workload);
         let before_in_cell = self.last_of_cell.remove(&cell);
-        let Some(cause) = done.cause.clone() else { return };
+        let invalid = event.iter().rev().find_map(|done| Some((done.number, done.cause.clone()?)));
+        let Some((seen, cause)) = invalid else { return };
+        let runs: Vec<i64> = event.iter().map(|done| done.number).collect();
+        let with = |before: Last| [before.runs, runs.clone()].concat();
         let same = |last: &Last| last.cause == cause;
         if let Some(before) = before_in_cell.filter(same) {
             self.cells.insert(cell.clone());
-            self.waits.push(Waits { what: in_words(&done.run), runs: with(before.runs, done.number) });
+            self.waits.push(Waits { what: in_words(run), runs: with(before), seen });
         } else if let Some(before) = before_in_workload.filter(|last| same(last) && last.cell != cell) {
             self.workloads.insert(workload.clone());
-            self.waits.push(Waits { what: workload.clone(), runs: with(before.runs, done.number) });
+            self.waits.push(Waits { what: workload.clone(), runs: with(before), seen });
         }
-        let last = |cause| Last { cell: cell.clone(), cause, runs: vec![done.number] };
-        self.last_of_workload.insert(workload, last(cause.clone()));
-        self.last_of_cell.insert(cell.clone(), last(cause));
+        let last = Last { cell: cell.clone(), cause, runs };
+        self.last_of_workload.insert(workload, last.clone());
+        self.last_of_cell.insert(cell, last);
     }
-}
-
-impl Aside {
-    /// Whether what an arm shows was shown already by one that took turns with it: that happened once, to both.
-    fn is_of_last(&mut self, done: &Done) -> bool {
-        let lasts =
-            [self.last_of_cell.get_mut(&done.run.factors), self.last_of_workload.get_mut(&done.run.workload)];
-        let mut first = None;
-        for last in lasts.into_iter().flatten() {
-            first = last.runs.first().copied();
-            last.runs.push(done.number);
-        }
-        let waits = self.waits.last_mut().filter(|waits| first.is_some_and(|run| waits.runs.contains(&run)));
-        waits.into_iter().for_each(|waits| waits.runs.push(done.number));
-        first.is_some()
-    }
-}
-
-fn with(mut runs: Vec<i64>, run: i64) -> Vec<i64> {
-    runs.push(run);
-    runs
 }
 
 /// `tpcb, 4 clients`: the cell of a run.
@@ -158,7 +142,7 @@ mod tests {
         assert_eq!(Aside::of(&runs).waits, []);
         runs.push(done(&one, Some("42P01"), 3));
         let aside = Aside::of(&runs);
-        assert_eq!(aside.waits, [Waits { what: "a, 1 client".into(), runs: vec![1, 3] }]);
+        assert_eq!(aside.waits, [Waits { what: "a, 1 client".into(), runs: vec![1, 3], seen: 3 }]);
         assert_eq!(aside.cells, [cell(&one)].into());
         // The next cell of that workload shows that it is not the cell.
         runs.push(done(&four, Some("42P01"), 4));
@@ -178,9 +162,22 @@ mod tests {
         let once: Vec<_> = pair(Some("42P01"), 1).into();
         assert_eq!(Aside::of(&once).waits, []);
         let twice = [pair(Some("42P01"), 1), pair(Some("42P01"), 3)].concat();
-        assert_eq!(Aside::of(&twice).waits, [Waits { what: "a, 1 client".into(), runs: vec![1, 2, 3, 4] }]);
+        let waits = Waits { what: "a, 1 client".into(), runs: vec![1, 2, 3, 4], seen: 4 };
+        assert_eq!(Aside::of(&twice).waits, [waits]);
         let mended = [pair(Some("42P01"), 1), pair(None, 3), pair(Some("42P01"), 5)].concat();
         assert_eq!(Aside::of(&mended).waits, []);
+    }
+
+    /// A valid arm beside an invalid one gave "invalid for the same cause ()".
+    #[test]
+    fn the_invalid_one_of_two_in_turn_tells_the_cause() {
+        let run = run("a", 1);
+        let pair = |[first, second]: [Option<&str>; 2], number| {
+            [done(&run, first, number), Done { in_turn: true, ..done(&run, second, number + 1) }]
+        };
+        let both = [pair([None, Some("42P01")], 1), pair([Some("42P01"), None], 3)].concat();
+        let waits = Aside::of(&both).waits;
+        assert_eq!(waits, [Waits { what: "a, 1 client".into(), runs: vec![1, 2, 3, 4], seen: 3 }]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl View for Setup {
             experiment: data.experiment.clone(),
             base: data.base().map(str::to_owned),
             lengths_s,
-            placement: chosen_placement(&data.experiment),
+            placement: placement(data),
             invocations: data.runs.iter().map(|run| run.invocation).collect::<BTreeSet<_>>().len(),
             in_force: data.arms().into_iter().filter_map(in_force).collect(),
             ran_on: ran_on(data),
@@ -122,6 +122,14 @@ fn ranges(rounds: &BTreeSet<u32>) -> String {
         false => format!("{first}-{last}"),
     });
     words.collect::<Vec<_>>().join(", ")
+}
+
+/// The placement that pgdyno chose, and where processes were put when arms took turns.
+fn placement(data: &ReportData) -> String {
+    let spread = data.remarks(RunEvent::SPREAD);
+    let taking_turns = spread.into_iter().map(|place| format!("arms that took turns: {place}"));
+    let chosen = Some(chosen_placement(&data.experiment)).filter(|chosen| !chosen.is_empty());
+    chosen.into_iter().chain(taking_turns).collect::<Vec<_>>().join("; ")
 }
 
 /// What the plan says of the placement that pgdyno chose.

@@ -5,9 +5,9 @@ mod page;
 pub mod summary;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Reason, RunEvent, Validity};
+use record::{Reason, Run, RunEvent, Validity};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric};
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) struct Answer {
     different: Vec<String>,
     /// What arms with other data ask for, which is not what the base asks for.
     own_choice: Vec<String>,
-    /// Why arms did not take turns in slices, a sentence for each workload.
+    /// Why arms did not take turns in slices, and in which rounds: a sentence for each workload.
     uncut: Vec<String>,
     /// Why they had better not.
     sliced_all_the_same: Vec<String>,
@@ -115,7 +115,7 @@ impl Answer {
             notes: data.notes.clone(),
             different: sentences(RunEvent::OTHER_ANSWERS),
             own_choice: sentences(RunEvent::OWN_CHOICE),
-            uncut: sentences(RunEvent::UNCUT),
+            uncut: uncut(data),
             sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
             not_run: data.not_run(),
             suspect: Doubtful::of(data, Validity::Suspect),
@@ -126,6 +126,26 @@ impl Answer {
             looked: next::looked(&data.course),
         }
     }
+}
+
+/// Why arms did not take turns, and in which rounds, where they did in others.
+fn uncut(data: &ReportData) -> Vec<String> {
+    let sentence = |why: &str| {
+        let uncut = || {
+            data.client_runs().filter(|run| {
+                run.events.iter().any(|event| event.kind == RunEvent::UNCUT && event.detail == why)
+            })
+        };
+        let of: BTreeSet<&str> = uncut().map(|run| run.workload.as_str()).collect();
+        let all = || data.client_runs().filter(|run| of.contains(run.workload.as_str()));
+        if !all().any(Run::is_sliced) {
+            return format!("No slices: {why}.");
+        }
+        let [uncut, all]: [BTreeSet<u32>; 2] =
+            [uncut().map(|run| run.round).collect(), all().map(|run| run.round).collect()];
+        format!("No slices in {} of {} rounds: {why}.", uncut.len(), all.len())
+    };
+    data.remarks(RunEvent::UNCUT).into_iter().map(sentence).collect()
 }
 
 impl Instead {

@@ -32,7 +32,7 @@ impl Answer {
                 p.notice { strong { "A taste, not a measurement." } " " (taste) }
             }
             @for not_run in &self.not_run { p.notice { strong { "Not run: " (not_run.what) } ": " (not_run.why) "." } }
-            @for why in &self.uncut { p.remark { "No slices: " (why) "." } }
+            @for why in &self.uncut { p.remark { (why) } }
             p.validity.doubt[doubt] { (self.validity()) }
             @if let Some((head, lines)) = self.groups() {
                 div.notice {

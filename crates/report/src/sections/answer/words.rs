@@ -233,9 +233,9 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
 fn slices(arm: &ArmComparison) -> Option<String> {
     let all: Vec<Sliced> = arm.cells.iter().filter_map(|cell| cell.sliced).collect();
     let (quads, void) = all.iter().fold((0, 0), |sum, of| (sum.0 + of.quads, sum.1 + of.void));
-    let lengths = || all.iter().map(|of| of.slice_ms);
-    let (shortest, longest) = (lengths().min_by(f64::total_cmp)?, lengths().max_by(f64::total_cmp)?);
-    let length = match shortest < longest {
+    let shortest = all.iter().map(|of| of.slice_ms).min_by(f64::total_cmp)?;
+    let longest = all.iter().map(|of| of.slice_most_ms).max_by(f64::total_cmp)?;
+    let length = match shortest.round() < longest.round() {
         true => format!("{shortest:.0} to {longest:.0} ms"),
         false => format!("{shortest:.0} ms"),
     };
