@@ -50,7 +50,9 @@ fn order(place: &Place) -> String {
 fn arms_take_turns_there_and_back_and_swap_each_round() {
     let place = Place::new();
     let file = experiment(&place, "managed = {}", "geqo_threshold", "", "SELECT 1;\n");
-    place.run(["run", "--dry-run", &file]).expect(0).says(&["one server", "slices of 0.1 s", "A B B A"]);
+    let plan =
+        place.run(["run", "--dry-run", &file]).expect(0).says(&["one server", "slices of 0.1 s", "A B B A"]);
+    assert!(!plan.stdout.contains("switch"), "connections carry the settings: {}", plan.stdout);
     let done = place.run(["run", &file]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert!(done.stdout.contains("slices of 100 ms: 8 quads"), "{}", done.stdout);

@@ -41,7 +41,9 @@ impl Plan {
                 table.push(row);
             }
             let state = self.content.state_of(run);
-            let switches = !run.beside && !state.is_empty() && copy.is_none();
+            // Arms in turn on one server bring their settings with their connections.
+            let in_turn = self.content.compared() == SETTINGS && self.turns(run).is_some();
+            let switches = !run.beside && !state.is_empty() && copy.is_none() && !in_turn;
             if switches && in_force.as_ref() != Some(&state) {
                 table.push(self.switch(run, &state, further.len()));
                 in_force = Some(state);
