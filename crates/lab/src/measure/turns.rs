@@ -20,8 +20,10 @@ pub(crate) const USUAL: Duration = Duration::from_millis(100);
 const MEDIANS: u32 = 20;
 /// Of these, so few are no slice at all.
 const FEWEST_MEDIANS: u32 = 2;
-/// A drain may last so many of the slowest transactions but 1 %.
+/// A drain may last so many of the slowest transaction that a slice is to be expected to hold.
 const DRAINS: u32 = 3;
+/// The same at least as slow as that of so many.
+const OF_A_HUNDRED: f64 = 100.0;
 /// How long one that is not over by then is waited for, with all others held.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -185,7 +187,7 @@ fn usual_length(warm: &[&Histogram]) -> Duration {
 
 impl Cut {
     fn of(warm: &[&Histogram], turns: &Turns) -> Result<Self, TooShort> {
-        let (median, p99) = (longest(warm, 0.5), longest(warm, 0.99));
+        let median = longest(warm, 0.5);
         let uncut = |why: String| Ok(Self::Uncut { why });
         if warm.iter().any(|warm| warm.count() == 0) {
             return uncut("in the warm-up no transaction ended".to_owned());
@@ -197,13 +199,23 @@ impl Cut {
         if MEDIANS * median > LONGEST {
             return uncut(format!("half of the transactions take longer than {}", words(median)));
         }
-        if p99 > LONGEST {
-            return uncut(format!("one in a hundred transactions takes longer than {}", words(p99)));
-        }
         let least = turns.length.unwrap_or_else(|| usual_length(warm).max(USUAL));
         let (quads, each) = filling(turns.duration, least);
-        Ok(Self::Slices { quads, each, drain: each.max(DRAINS * p99) })
+        let (slowest, of) = slowest(warm, each.div_duration_f64(turns.warmup));
+        if slowest > LONGEST {
+            return uncut(format!("one in {of} transactions takes longer than {}", words(slowest)));
+        }
+        Ok(Self::Slices { quads, each, drain: each.max(DRAINS * slowest) })
     }
+}
+
+/// The slowest transaction that is to be expected in a slice, which holds such a `share` of a warm-up, and of how many.
+fn slowest(warm: &[&Histogram], share: f64) -> (Duration, u64) {
+    let all = warm.iter().filter_map(|warm| {
+        let of = (warm.count() as f64 * share).max(OF_A_HUNDRED);
+        Some((Duration::from_nanos(warm.quantile_ns(1.0 - 1.0 / of)?), of as u64))
+    });
+    all.max().unwrap_or_default()
 }
 
 /// As many whole quads as a duration has room for, of slices that fill it; they are shorter than asked for only where there
@@ -282,12 +294,23 @@ mod tests {
         };
         assert!(why(&[51.0]).contains("half of the transactions take longer than 51 ms"), "{}", why(&[51.0]));
         let rare: Vec<f64> = (0..100).map(|k| if k < 2 { 1500.0 } else { 1.0 }).collect();
-        assert!(
-            why(&rare).contains("one in a hundred transactions takes longer than 1.5 s"),
-            "{}",
-            why(&rare)
-        );
+        assert!(why(&rare).contains("one in 100 transactions takes longer than 1.5 s"), "{}", why(&rare));
         assert!(why(&[]).contains("no transaction ended"));
+    }
+
+    /// Where every thousandth transaction sleeps, every slice of thousands drains that long: all quads were void.
+    #[test]
+    fn what_is_slow_in_every_slice_voids_none() {
+        let rare = |sleep_ms: f64| {
+            let all: Vec<f64> = (0..20_000).map(|k| if k % 1000 == 0 { sleep_ms } else { 0.1 }).collect();
+            cut(&all, None).unwrap()
+        };
+        assert!(matches!(rare(400.0), Cut::Slices { drain, .. } if drain > Duration::from_millis(1190)));
+        let long = rare(1400.0);
+        assert!(
+            matches!(&long, Cut::Uncut { why } if why == "one in 2000 transactions takes longer than 1.4 s"),
+            "{long:?}"
+        );
     }
 
     /// A machine that is slower in a later round ended the whole experiment.

@@ -263,7 +263,9 @@ fn note(record: &mut Run, arm: usize, taken: &Taken) {
             format!("{slices} of {length:.0} ms in turn with the other arms, in {quads} quads, {voids} of them void"),
         ));
         if voids == quads {
-            let detail = format!("a drain took too long in every one of {quads} quads: none counts");
+            let detail = format!(
+                "a drain took too long in every one of {quads} quads: none counts; slices = false does without"
+            );
             record.validity = Validity::Invalid;
             record.doubts.push(Doubt { reason: Reason::Unsteady, detail });
         }
