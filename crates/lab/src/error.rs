@@ -45,7 +45,9 @@ pub enum LabError {
     Finished {
         /// Name of the experiment.
         name: String,
-        /// How many runs it has.
+        /// What to call it in a command.
+        called: String,
+        /// How many runs it has; those of the plan, or more where it was extended.
         runs: usize,
         /// The results file.
         results: PathBuf,
@@ -197,9 +199,10 @@ impl LabError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Finished { .. } => {
-                Some("see it with pgdyno compare or pgdyno report; add --again to measure it anew, or a larger --rounds to extend it".into())
-            }
+            Self::Finished { called, .. } => Some(format!(
+                "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it anew, or a larger \
+                 --rounds to extend it"
+            )),
             Self::SetAside { advice, .. } => {
                 let mend = if advice.is_empty() { "mend the cause" } else { advice };
                 Some(format!("{mend}; then the same command measures those runs again and goes on"))

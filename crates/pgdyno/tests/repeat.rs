@@ -129,6 +129,68 @@ fn two_experiments_are_compared(place: &Place) {
     refused(&["1", &other_file], 65, &["written by a newer pgdyno (schema 999"]);
 }
 
+const TWO: &str = r#"
+question = "Does the planner's setting matter?"
+[target]
+url = "URL"
+[workload.ask]
+pgbench = { files = ["ask.sql"] }
+[compare]
+factor = "settings"
+base = "one"
+[settings.one]
+geqo_threshold = 10
+[settings.other]
+geqo_threshold = 11
+[measure]
+warmup = "50ms"
+duration = "400ms"
+rounds = 4
+"#;
+
+/// The command that was printed lacked `--slices` and `--rounds`, and so made another experiment; what was to be gone on with
+/// began anew in the folder it was exported to; and hints led to the experiment that was made last.
+#[test]
+fn options_of_the_command_line_are_in_every_command_that_repeats_it() {
+    let place = Place::new();
+    let server = Server::start();
+    place.write("ask.sql", "SELECT 1;\n");
+    let file = place.write("two.toml", TWO.replace("URL", &server.url())).display().to_string();
+    let run = |args: &[&str]| {
+        let done = place.run(["run"].iter().chain(args));
+        assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
+        done
+    };
+    let plain = ["compare", "-e", "two"];
+    run(&[&file, "--slices", "100ms", "--rounds", "2"]).says(&["pgdyno compare -e two"]);
+    let text = place.run(plain);
+    assert!(text.stdout.starts_with("experiment 1, two: Does the planner's"), "{}", text.stdout);
+    assert!(!text.stderr.contains("of that name"), "{}", text.stderr);
+    run(&[&file, "--slices", "100ms", "--rounds", "6"]);
+
+    let folder = place.path().join("again");
+    let exported = place.run(["export", "experiment", "two", folder.to_str().unwrap()]).expect(0);
+    let repeat = "pgdyno run two.toml --slices 100ms --rounds 6";
+    let results = place.results().display().to_string();
+    let exported = exported.says(&["it is the same experiment", &format!("--results {results}"), repeat]);
+    assert!(!exported.stderr.contains("another experiment"), "{}", exported.stderr);
+    let json = place.run(["export", "experiment", "two", "-", "--format", "json"]).expect(0).stdout;
+    assert!(json.contains(repeat) && json.contains("\"rounds\": 6"), "{json}");
+    let page = place.path().join("page.html");
+    place.run(["report", "-e", "two", "-o", page.to_str().unwrap()]).expect(0);
+    assert!(std::fs::read_to_string(page).unwrap().contains(repeat));
+    let again = folder.join("two.toml").display().to_string();
+    let finished = |rounds: &[&str], words: &[&str]| {
+        let args = ["run", &again, "--slices", "100ms"].into_iter().chain(rounds.iter().copied());
+        drop(place.run(args).expect(64).says(words));
+    };
+    finished(&["--rounds", "6"], &["is finished: all its 12 runs", "pgdyno compare -e two"]);
+    finished(&[], &["is finished: all its 12 runs"]);
+
+    run(&[&file, "--rounds", "2"]).says(&["pgdyno compare -e 2"]);
+    place.run(plain).says(&["two is experiment 2, the newest of 2 of that name; the others: 1"]);
+}
+
 #[test]
 fn scripts_of_a_single_run_are_kept_without_passwords() {
     let place = Place::new();

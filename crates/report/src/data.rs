@@ -15,6 +15,8 @@ use crate::cells::CellFigures;
 /// One experiment as it was stored, with all its runs in order of execution.
 #[derive(Debug, Clone)]
 pub struct ReportData {
+    /// Its number in the results file, and what to call it in a command; `None` where it is not stored.
+    pub stored: Option<(ExperimentId, String)>,
     pub experiment: Experiment,
     pub host: Host,
     pub target: Target,
@@ -45,11 +47,17 @@ impl ReportData {
     ///
     /// # Errors
     /// When there is no such experiment, or the file cannot be read.
-    pub fn load(store: &Store, experiment: ExperimentId) -> Result<Self, StoreError> {
-        let stored = store.experiment(experiment)?;
-        let (texts, course) = (store.texts(experiment)?, store.course(experiment)?);
-        let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(experiment)?);
-        Ok(Self { texts, course, ..data })
+    pub fn load(store: &Store, id: ExperimentId) -> Result<Self, StoreError> {
+        let stored = store.experiment(id)?;
+        let (texts, course) = (store.texts(id)?, store.course(id)?);
+        let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
+        Ok(Self { stored: Some((id, store.called(id)?)), texts, course, ..data })
+    }
+
+    /// What to call it in a command.
+    #[must_use]
+    pub fn called(&self) -> &str {
+        self.stored.as_ref().map_or(&self.experiment.name, |(_, called)| called)
     }
 
     /// What [`Apart`] needs of an experiment, under this name.
@@ -90,6 +98,7 @@ impl ReportData {
         let (texts, notes, grid, beside) = Default::default();
         let course = Course::default();
         let mut data = Self {
+            stored: None,
             experiment,
             host,
             target,

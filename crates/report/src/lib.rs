@@ -10,6 +10,7 @@
 
 mod alone;
 pub mod arrivals;
+pub mod asked;
 mod cells;
 mod chart;
 mod compared;

@@ -8,6 +8,7 @@ use results::comparison::{ArmComparison, Comparison};
 use serde::Serialize;
 use stats::{Estimate, Verdict};
 
+use crate::asked::Options;
 use crate::data::ReportData;
 use crate::numbers;
 
@@ -67,9 +68,7 @@ impl Next {
             Some(_) if more_s > TOO_LONG_S || rounds > MOST_ROUNDS => Why::TooMany(what_else(data, found)),
             Some(_) => Why::WouldDecide,
         };
-        let command = data.course.command.clone();
-        let command = command.unwrap_or_else(|| format!("pgdyno run {}.toml", data.experiment.name));
-        Some(Self { rounds, more_s, command: format!("{command} --rounds {rounds}"), why })
+        Some(Self { rounds, more_s, command: command(data, rounds), why })
     }
 
     /// In words, to stand before the command.
@@ -88,6 +87,15 @@ impl Next {
             ),
         }
     }
+}
+
+/// The command that was typed with so many rounds; what stands for it where that is not known.
+fn command(data: &ReportData, rounds: u32) -> String {
+    if let Some(typed) = &data.course.command {
+        return format!("{typed} --rounds {rounds}");
+    }
+    let options = Options { rounds: Some(rounds), ..Options::of(&data.experiment, None) };
+    format!("pgdyno run {}.toml{}", data.experiment.name, options.words())
 }
 
 /// How many more pairs an arm needs: none where it is decided, `Some(None)` where that is not known.

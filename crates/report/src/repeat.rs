@@ -7,6 +7,7 @@ use record::{Text, TextKind};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::asked::Options;
 use crate::data::ReportData;
 use crate::{numbers, visible};
 
@@ -14,12 +15,16 @@ use crate::{numbers, visible};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Kit {
     pub name: String,
+    /// Its name or number, for commands.
+    pub called: String,
     pub question: String,
     /// Identity of the experiment.
     pub hash: String,
     pub seed: u64,
     /// What runs it, in the folder that holds the files.
     pub command: String,
+    /// What of that is asked for beside the experiment file.
+    pub options: Options,
     /// The experiment file; `None` where it was measured from the command line.
     pub experiment: Option<String>,
     /// The experiment file first.
@@ -52,10 +57,12 @@ impl Kit {
         }
         let mut kit = Self {
             name: experiment.name.clone(),
+            called: data.called().to_owned(),
             question: experiment.question.clone(),
             hash: experiment.hash.clone(),
             seed: experiment.seed,
             command: String::new(),
+            options: Options::of(experiment, data.course.command.as_deref()),
             experiment: None,
             files: Vec::new(),
             asked: data.texts.iter().filter(|text| text.kind != TextKind::File).cloned().collect(),
@@ -70,11 +77,26 @@ impl Kit {
         for text in used {
             kit.add(text, &places);
         }
-        kit.command = match &kit.experiment {
-            Some(path) => run_command(path, data),
-            None => command_line(data, &places),
-        };
-        Some(kit)
+        if kit.experiment.is_none() {
+            kit.options = Options::default();
+            kit.command = command_line(data, &places);
+        }
+        Some(kit.in_command())
+    }
+
+    /// The same with `--full`.
+    #[must_use]
+    pub fn in_full(mut self) -> Self {
+        self.options.full = true;
+        self.in_command()
+    }
+
+    /// With what is asked for in the command.
+    fn in_command(mut self) -> Self {
+        if let Some(path) = &self.experiment {
+            self.command = format!("pgdyno run {}{}", shell(path), self.options.words());
+        }
+        self
     }
 
     /// The same for programs.
@@ -253,17 +275,6 @@ fn extracts(data: &ReportData) -> Vec<String> {
     missing.filter(|(name, _)| name.contains(".osm") || name.ends_with(".pbf")).map(note).collect()
 }
 
-/// `pgdyno run demo.toml --full --data FILE`.
-fn run_command(path: &str, data: &ReportData) -> String {
-    let text = &data.experiment.file_text;
-    let has = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
-    // The long form of an experiment is no taste any more.
-    let full = has("[full") && has("taste") && data.experiment.taste.is_none();
-    let full = if full { " --full" } else { "" };
-    let extract = if text.contains("PGDYNO_DATA") { " --data EXTRACT" } else { "" };
-    format!("pgdyno run {}{full}{extract}", shell(path))
-}
-
 /// What `bench` or the drop-in was called with, as far as it makes the experiment.
 fn command_line(data: &ReportData, places: &Places) -> String {
     let plan: Value = serde_json::from_str(&data.experiment.plan_json).unwrap_or_default();
@@ -308,11 +319,17 @@ fn command_line(data: &ReportData, places: &Places) -> String {
         option("-D", Some(format!("{name}={}", value.as_str().unwrap_or_default())));
     }
     let set = |key: &str| workload[key] == Value::Bool(true);
-    let flags = [("reconnect", "-C"), ("reconnect_lost", "--reconnect"), ("may_be_empty", "--may-be-empty")];
+    let flags = [
+        ("reconnect", "-C"),
+        ("reconnect_lost", "--reconnect"),
+        ("continue_on_error", "--continue-on-error"),
+        ("may_be_empty", "--may-be-empty"),
+    ];
     words.extend(flags.iter().filter(|(key, _)| set(key)).map(|(_, flag)| (*flag).to_owned()));
     if workload["vacuum"] == Value::Bool(false) {
         words.push("-n".to_owned());
     }
+    words.push(format!("--random-seed={}", data.experiment.seed));
     words.push(shell(&data.target.dsn_redacted));
     words.join(" ")
 }

@@ -148,7 +148,10 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
         if plan.copies().is_some() {
             ground::remove_left(&plan)?;
         }
-        return Err(LabError::Finished { name: plan.name, runs: plan.runs.len(), results });
+        // The preparation is round 0.
+        let measured = finished.iter().filter(|run| run.round > 0).count();
+        let runs = plan.runs.len().max(measured);
+        return Err(LabError::Finished { name: plan.name, called: store.called(id)?, runs, results });
     }
     Ok(Stored { plan, wanted, again: options.again, known: Some(id), finished })
 }

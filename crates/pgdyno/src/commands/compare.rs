@@ -7,7 +7,7 @@ use results::Store;
 use results::comparison::{Comparison, Measured, Metric};
 
 use super::report as page;
-use super::{load_to_judge, print_compared, to_judge};
+use super::{chosen, load_to_judge, print_compared, to_judge};
 use crate::exit::{self, BAD_INPUT, Failure, Outcome, USAGE};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::{data, talk, warning};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if comparison.has_scheduled() {
         warning(
             "where the rate is offered on a schedule, it sets the throughput, and no figure averages over it; \
-             try: pgdyno compare --metric p99",
+             try the same with --metric p99",
         );
     }
     headline(&found, args.format.format)?;
@@ -90,12 +90,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(exit::of_comparison(&comparison))
 }
 
-/// What is to be said before the table of two experiments; JSON and CSV have it in their rows.
+/// What is to be said before the table: which experiment it is, or which two; JSON and CSV have the latter in their rows.
 fn headline(found: &ReportData, format: Format) -> anyhow::Result<()> {
-    if found.experiment.order_scheme != record::OrderScheme::Apart {
-        return Ok(());
-    }
-    let head = format!("{}, not interleaved", found.experiment.question);
+    let head = match &found.stored {
+        Some((id, _)) => {
+            format!("experiment {}, {}: {}", id.0, found.experiment.name, found.experiment.question)
+        }
+        None => format!("{}, not interleaved", found.experiment.question),
+    };
     match format {
         Format::Text => data(&report::summary::paragraph(&head, &found.notes))?,
         Format::Md => data(&report::summary::markdown(&head, &found.notes))?,
@@ -140,7 +142,7 @@ fn found(args: &Args, which: &str) -> anyhow::Result<(Store, results::Experiment
     let path = Path::new(which);
     if is_file(path, which) {
         let store = Store::open_read_only(path)?;
-        let id = store.find(args.selection.experiment.as_deref())?;
+        let id = chosen(&store, args.selection.experiment.as_deref())?;
         let name = path.file_name().map_or(which.to_owned(), |name| name.to_string_lossy().into_owned());
         return Ok((store, id, name));
     }
@@ -150,7 +152,7 @@ fn found(args: &Args, which: &str) -> anyhow::Result<(Store, results::Experiment
         return Err(Failure::with_code(USAGE, what, None));
     }
     let store = Store::open_read_only(&args.selection.results.path())?;
-    let id = store.find(Some(which))?;
+    let id = chosen(&store, Some(which))?;
     let name = if is_number(which) { format!("experiment {which}") } else { which.to_owned() };
     Ok((store, id, name))
 }

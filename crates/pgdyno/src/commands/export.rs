@@ -6,13 +6,14 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use lab::experiment::{ExperimentFile, ReadOptions};
+use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
 use lab::plan::Plan;
 use report::ReportData;
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
 use target::settings::Machine;
 
+use super::chosen;
 use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption, Results};
 use crate::print::{data, talk, warning};
@@ -42,7 +43,7 @@ pub(crate) struct Experiment {
 pub(crate) fn run(command: &Command) -> Outcome {
     let Command::Experiment(args) = command;
     let store = Store::open_read_only(&args.results.path())?;
-    let found = ReportData::load(&store, store.find(Some(&args.experiment))?)?;
+    let found = ReportData::load(&store, chosen(&store, Some(&args.experiment))?)?;
     let Some(kit) = Kit::of(&found) else {
         let what = format!(
             "experiment {} was imported: nothing is known of how to repeat it",
@@ -66,8 +67,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
     for note in &kit.notes {
         warning(note);
     }
-    let command = identified(&kit, &args.folder);
-    talk(&format!("repeat it: cd {} && {command}", args.folder.display()));
+    let kit = identified(kit, &args.folder, store.path());
+    talk(&format!("repeat it: cd {} && {}", args.folder.display(), kit.command));
     Ok(SAME_OR_BETTER)
 }
 
@@ -106,32 +107,50 @@ fn make(folder: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 
-/// The command that repeats it, once what was written has been read again: is it the same experiment?
-fn identified(kit: &Kit, folder: &Path) -> String {
-    let Some(path) = &kit.experiment else { return kit.command.clone() };
-    let identity = |full: bool| {
-        let file = ExperimentFile::read(&folder.join(path), &ReadOptions { full, data: None })?;
-        anyhow::Ok(Plan::expand(&file, Machine::here())?.hash())
-    };
-    let long = kit.command.contains(" --full");
-    match (identity(false), identity(true)) {
-        (Ok(hash), _) if hash == kit.hash && !long => {
-            talk("it is the same experiment: pgdyno would go on with it")
+/// The kit with what makes it the same experiment, once what was written has been read again; said whether it is.
+fn identified(kit: Kit, folder: &Path, results: &Path) -> Kit {
+    let Some(path) = &kit.experiment else { return kit };
+    let path = folder.join(path);
+    let planned = |full: bool| {
+        let mut file = ExperimentFile::read(&path, &ReadOptions { full, data: None })?;
+        if let Some(slices) = &kit.options.slices {
+            file.ask_for_slices(asked_slices(slices).map_err(anyhow::Error::msg)?);
         }
-        (_, Ok(hash)) if hash == kit.hash => {
-            talk("it is the same experiment: pgdyno would go on with it");
-            if !long {
-                return kit.command.replacen(path, &format!("{path} --full"), 1);
+        anyhow::Ok(Plan::expand(&file, Machine::here())?)
+    };
+    let same = |plan: &anyhow::Result<Plan>| plan.as_ref().is_ok_and(|plan| plan.hash() == kit.hash);
+    let plan = planned(kit.options.full);
+    let full = (!kit.options.full && !same(&plan)).then(|| planned(true)).filter(same);
+    let is_full = full.is_some();
+    match full.unwrap_or(plan) {
+        Ok(plan) if plan.hash() == kit.hash => {
+            let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
+            talk(&format!(
+                "it is the same experiment: where its runs are stored (--results {}) a larger --rounds goes on with it, and --again \
+                 measures it anew; another results file begins with nothing",
+                results.display()
+            ));
+            if plan.seed != kit.seed {
+                talk(&format!(
+                    "its seed was {}, as --again draws one of its own: begun anew, order and random numbers are those of seed {}",
+                    kit.seed, plan.seed
+                ));
             }
         }
-        (Ok(_), _) => warning(
-            "as it stands it is another experiment to pgdyno: a file differs (see above), or this machine has other memory, \
-             CPUs or programs, which shares such as \"25% of memory\" refer to",
-        ),
-        (Err(error), _) => warning(&format!(
+        Ok(_) => {
+            let files = match kit.notes.is_empty() {
+                true => "",
+                false => "a file differs (see above), or ",
+            };
+            warning(&format!(
+                "as it stands it is another experiment to pgdyno: {files}this machine has other memory, CPUs or programs, \
+                 which shares such as \"25% of memory\" refer to"
+            ));
+        }
+        Err(error) => warning(&format!(
             "whether it is the same experiment is not known, it cannot be read here: {}",
             format!("{error:#}").lines().next().unwrap_or_default()
         )),
     }
-    kit.command.clone()
+    if is_full { kit.in_full() } else { kit }
 }

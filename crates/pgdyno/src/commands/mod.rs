@@ -159,10 +159,28 @@ pub(crate) fn other_life() -> Option<ExitCode> {
     Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
+/// The experiment that was asked for, by number or name; where several have the name, that is said.
+fn chosen(store: &Store, wanted: Option<&str>) -> anyhow::Result<ExperimentId> {
+    let id = store.find(wanted)?;
+    let namesakes = wanted.map_or(Ok(Vec::new()), |name| store.of_name(name))?;
+    let others: Vec<String> =
+        namesakes.iter().filter(|other| **other != id).map(|other| other.0.to_string()).collect();
+    if !others.is_empty() {
+        crate::print::talk(&format!(
+            "{} is experiment {}, the newest of {} of that name; the others: {}",
+            wanted.unwrap_or_default(),
+            id.0,
+            namesakes.len(),
+            others.join(", ")
+        ));
+    }
+    Ok(id)
+}
+
 /// Loads the experiment that was asked for, whose verdict is about to be shown: that is counted.
 fn load_to_judge(selection: &Selection) -> anyhow::Result<ReportData> {
     let path = selection.results.path();
-    let id = Store::open_read_only(&path)?.find(selection.experiment.as_deref())?;
+    let id = chosen(&Store::open_read_only(&path)?, selection.experiment.as_deref())?;
     to_judge(&path, id)
 }
 
@@ -175,7 +193,7 @@ fn to_judge(path: &Path, id: ExperimentId) -> anyhow::Result<ReportData> {
 /// Loads the experiment that was asked for.
 fn load(selection: &Selection) -> anyhow::Result<ReportData> {
     let store = Store::open_read_only(&selection.results.path())?;
-    let id = store.find(selection.experiment.as_deref())?;
+    let id = chosen(&store, selection.experiment.as_deref())?;
     Ok(ReportData::load(&store, id)?)
 }
 

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use lab::bench;
 use lab::target_spec::TargetSpec;
 
-use super::bench::{phases, stored};
+use super::bench::{phases, stored, told_where};
 use super::{print, signals};
 use crate::exit::{Outcome, SAME_OR_BETTER};
 use crate::options::{Output, Programs};
-use crate::print::talk;
 use crate::progress::Screen;
 
 /// `pgdyno osm …`.
@@ -54,7 +53,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
         bench::load_osm(&target, args.programs.pg_bin.clone(), &options, Some(&results), &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.output.format.format)?;
+    let id = kept.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();
     stored(kept.stored)?;
-    talk(&format!("results: {} (try: pgdyno table sizes)", results.display()));
+    told_where(&results, "sizes", id);
     Ok(SAME_OR_BETTER)
 }

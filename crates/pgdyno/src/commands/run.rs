@@ -191,7 +191,11 @@ impl How<'_> {
             (format, Some(comparison)) => print_compared(&found, comparison, format)?,
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
-        talk(&format!("results: {} (try: pgdyno table, pgdyno compare, pgdyno sql)", results.display()));
+        let which = found.called();
+        talk(&format!(
+            "results: {} (try: pgdyno table -e {which}, pgdyno compare -e {which}, pgdyno sql)",
+            results.display()
+        ));
         if let Some(path) = self.report {
             page::write(path, &found)?;
             talk(&format!("report:  {}", path.display()));

@@ -20,11 +20,20 @@ fn of(arguments: &[String]) -> String {
     let mut words = vec!["pgdyno".to_owned()];
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--again" | "--dry-run" => {}
-            "--rounds" => drop(rest.next()),
-            rounds if rounds.starts_with("--rounds=") => {}
-            other => words.push(quoted(&without_password(other))),
+        let (option, value) = argument
+            .split_once('=')
+            .map_or((argument.as_str(), None), |(option, value)| (option, Some(value)));
+        // Options may be shortened as far as they are told apart.
+        let is = |whole: &str, least: &str| option.starts_with(least) && whole.starts_with(option);
+        match option {
+            "--again" => {}
+            _ if is("--dry-run", "--dry") => {}
+            _ if is("--rounds", "--ro") => {
+                if value.is_none() {
+                    rest.next();
+                }
+            }
+            _ => words.push(quoted(&without_password(argument))),
         }
     }
     words.join(" ")
@@ -64,6 +73,8 @@ mod tests {
         for (arguments, wanted) in [
             (&["run", "a b.toml", "--rounds", "24", "--again"][..], "pgdyno run 'a b.toml'"),
             (&["run", "a.toml", "--rounds=24", "--full", "--dry-run"], "pgdyno run a.toml --full"),
+            (&["bench", "--round", "24", "--against=a: b", "--dry"], "pgdyno bench '--against=a: b'"),
+            (&["run", "a.toml", "--slices", "250ms", "--rou=2"], "pgdyno run a.toml --slices 250ms"),
             (
                 &["bench", "--against", "settings: a='b c'", "-S", "postgres://me@h:5432/shop"],
                 r"pgdyno bench --against 'settings: a='\''b c'\''' -S postgres://me@h:5432/shop",

@@ -57,9 +57,10 @@ fn kit_drawn(kit: &Kit) -> Markup {
     html! {
         @match (&kit.experiment, kit.files.is_empty()) {
             (Some(_), _) => p {
-                "With the results file at hand, " code { "pgdyno export experiment " (kit.name) " DIR" }
-                " writes what is below into a folder; without it, save each text under its name. The seed "
-                code { (kit.seed) } " gives the same order and the same random numbers:"
+                "With the results file at hand, " code { "pgdyno export experiment " (kit.called) " DIR" }
+                " writes what is below into a folder; without it, save each text under its name. Order and random numbers \
+                 come from the seed " code { (kit.seed) } ", which is made from the plan unless the file has one (each \
+                 " code { "--again" } " has its own):"
             },
             (None, false) => p { "This was measured from the command line, with the scripts below:" },
             (None, true) => p { "This was measured from the command line:" },

@@ -33,13 +33,44 @@ impl Store {
         let mut newest_first = all.iter().rev();
         let found = match wanted {
             None => newest_first.clone().find(|experiment| experiment.runs > 0).or(newest_first.next()),
-            Some(wanted) => newest_first.find(|e| e.name == wanted || e.id.0.to_string() == wanted),
+            Some(wanted) => {
+                let number = newest_first.clone().find(|e| e.id.0.to_string() == wanted);
+                number.or_else(|| newest_first.find(|e| e.name == wanted))
+            }
         };
         found.map(|experiment| experiment.id).ok_or_else(|| StoreError::NoExperiment {
             path: self.path.clone(),
             wanted: wanted.unwrap_or("at all").to_owned(),
             known: all.iter().map(|e| format!("{} {}", e.id.0, e.name)).collect::<Vec<_>>().join(", "),
         })
+    }
+
+    /// All of this name, oldest first; none where it is the number of one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of_name(&self, name: &str) -> Result<Vec<ExperimentId>, StoreError> {
+        let all = self.experiments()?;
+        let is_number = all.iter().any(|known| known.id.0.to_string() == name);
+        Ok(all.iter().filter(|known| known.name == name && !is_number).map(|known| known.id).collect())
+    }
+
+    /// What to call an experiment in a command: its name, or its number where the name stands for another one too, or would
+    /// need quotes.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn called(&self, id: ExperimentId) -> Result<String, StoreError> {
+        let all = self.experiments()?;
+        let name = all.iter().find(|known| known.id == id).map(|known| known.name.as_str());
+        let is_plain = |name: &&str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+        };
+        let plain = name.filter(is_plain).filter(|name| !name.starts_with('-'));
+        match plain {
+            Some(name) if self.of_name(name)?.len() == 1 => Ok(name.to_owned()),
+            _ => Ok(id.0.to_string()),
+        }
     }
 
     /// The newest experiment with this plan.

@@ -115,6 +115,27 @@ fn the_same_plan_goes_on_and_again_begins_anew() {
     assert!(matches!(store.find(Some("other")), Err(StoreError::NoExperiment { .. })));
 }
 
+/// `-e tiles` picked one of four without a word, and hints did not say which experiment they mean.
+#[test]
+fn a_name_that_several_have_is_known_as_such() {
+    let (_folder, path) = place();
+    let (mut store, first) = filled(&path);
+    assert_eq!(store.called(first).unwrap(), "made-up");
+    let (second, _) = store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), true).unwrap();
+    let mut begin = |name: &str| {
+        let planned = Experiment { name: name.into(), hash: name.into(), ..experiment(&["A", "B"]) };
+        store.begin_experiment(&planned, &host(), &target(), false).unwrap().0
+    };
+    let (numbered, quoted) = (begin(&first.0.to_string()), begin("it's"));
+    assert_eq!(store.of_name("made-up").unwrap(), [first, second]);
+    assert_eq!(store.find(Some("made-up")).unwrap(), second, "the newest");
+    assert_eq!(store.find(Some(&first.0.to_string())).unwrap(), first, "a number is a number");
+    assert_eq!(store.of_name(&first.0.to_string()).unwrap(), []);
+    for id in [first, second, numbered, quoted] {
+        assert_eq!(store.called(id).unwrap(), id.0.to_string());
+    }
+}
+
 #[test]
 fn runs_that_were_set_aside_are_measured_again() {
     let (_folder, path) = place();

@@ -10,7 +10,7 @@ mod tests;
 mod watched;
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::Until;
@@ -18,7 +18,7 @@ use lab::LabError;
 use lab::bench;
 use lab::target_spec::TargetSpec;
 use record::Reason;
-use results::ExperimentId;
+use results::{ExperimentId, Store};
 use script::{Seed, Weighted};
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
@@ -110,8 +110,9 @@ fn measure(args: &Args, target: TargetSpec) -> Outcome {
         record::Validity::Invalid => INVALID,
         _ => SAME_OR_BETTER,
     };
+    let id = done.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();
     match (stored(done.stored), options.results) {
-        (Ok(()), Some(path)) => talk(&format!("results: {} (try: pgdyno table runs)", path.display())),
+        (Ok(()), Some(path)) => told_where(&path, "runs", id),
         (Ok(()), None) => {}
         (Err(not_stored), _) => {
             // One error ends the program; the other is told all the same.
@@ -152,6 +153,13 @@ fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
     let what = format!("{}: {}", empty.reason.text(), empty.detail);
     let hint = Some("pgdyno bench --may-be-empty, if that is right".into());
     Some((Failure::with_code(GUARD, what, hint), Some(empty.reason)))
+}
+
+/// Tells where what was printed is kept, and how to see it.
+pub(super) fn told_where(results: &Path, table: &str, id: Option<ExperimentId>) {
+    let which = id.and_then(|id| Store::open_read_only(results).ok()?.called(id).ok());
+    let which = which.map(|which| format!(" -e {which}")).unwrap_or_default();
+    talk(&format!("results: {} (try: pgdyno table {table}{which})", results.display()));
 }
 
 /// Tells that what was printed is not in the results file.

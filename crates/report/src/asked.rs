@@ -1,0 +1,138 @@
+//! What an experiment was asked for beside its file: the options of `pgdyno run` that make it this experiment, wherever a
+//! command is printed that repeats it or goes on with it.
+
+use jiff::SignedDuration;
+use record::Experiment;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Options that stand behind the name of its file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Options {
+    /// `--full`.
+    pub full: bool,
+    /// `--slices`, where it is other than the file's own.
+    pub slices: Option<String>,
+    /// `--rounds`, where there are other than the file says, or it says nothing.
+    pub rounds: Option<u32>,
+    /// `--same`.
+    pub same: bool,
+    /// Whether `--data` is to name an extract.
+    pub data: bool,
+}
+
+impl Options {
+    /// Of an experiment; `command` is what was typed last, where that is known.
+    pub(crate) fn of(experiment: &Experiment, command: Option<&str>) -> Self {
+        let file: toml::Table = experiment.file_text.parse().unwrap_or_default();
+        let given =
+            |option: &str| command.is_some_and(|command| command.split(' ').any(|word| word == option));
+        // The long form of an experiment is no taste any more.
+        let no_taste = file.contains_key("taste") && experiment.taste.is_none();
+        let full = file.contains_key("full") && (given("--full") || no_taste);
+        let rounds = said(&file, full, "rounds").and_then(toml::Value::as_integer);
+        Self {
+            full,
+            slices: slices(experiment, said(&file, full, "slices")),
+            rounds: Some(experiment.rounds).filter(|_| rounds != Some(experiment.rounds.into())),
+            same: given("--same"),
+            data: experiment.file_text.contains("PGDYNO_DATA"),
+        }
+    }
+
+    /// As they are typed, each behind a space.
+    pub(crate) fn words(&self) -> String {
+        let value = |name: &str, value: Option<String>| value.map(|value| format!(" {name} {value}"));
+        let flag = |name: &str, given: bool| given.then(|| format!(" {name}"));
+        let words = [
+            flag("--full", self.full),
+            value("--data", self.data.then(|| "EXTRACT".to_owned())),
+            value("--slices", self.slices.clone()),
+            flag("--same", self.same),
+            value("--rounds", self.rounds.map(|rounds| rounds.to_string())),
+        ];
+        words.into_iter().flatten().collect()
+    }
+}
+
+/// What the file says of how a run is measured, its long form first where that was asked for.
+fn said<'f>(file: &'f toml::Table, full: bool, key: &str) -> Option<&'f toml::Value> {
+    let of = |table: &'f toml::Table| table.get("measure")?.as_table()?.get(key);
+    let long = file.get("full").and_then(toml::Value::as_table).filter(|_| full);
+    long.and_then(of).or_else(|| of(file))
+}
+
+/// What was asked for, where the file says something else.
+fn slices(experiment: &Experiment, said: Option<&toml::Value>) -> Option<String> {
+    let plan: Value = serde_json::from_str(&experiment.plan_json).unwrap_or_default();
+    // What no file and no plan of pgdyno's made has nothing of the kind.
+    let content = plan.get("content")?;
+    let asked = match &content["slices"] {
+        Value::Null => "auto".to_owned(),
+        Value::String(word) if word == "never" => "false".to_owned(),
+        Value::String(_) => "true".to_owned(),
+        length => format!("{}ms", (length["length"].as_f64()? * 1e6).round() / 1e3),
+    };
+    let own = match said {
+        None => "auto".to_owned(),
+        Some(toml::Value::Boolean(wanted)) => wanted.to_string(),
+        Some(length) => {
+            let length: SignedDuration = length.as_str()?.trim().parse().ok()?;
+            format!("{}ms", (length.as_secs_f64() * 1e6).round() / 1e3)
+        }
+    };
+    (asked != own).then_some(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::OrderScheme;
+
+    fn experiment(file: &str, slices: &str, rounds: u32, taste: Option<&str>) -> Experiment {
+        Experiment {
+            hash: String::new(),
+            name: "two".into(),
+            question: String::new(),
+            file_text: file.into(),
+            plan_json: format!("{{\"content\": {{{slices}}}}}"),
+            seed: 1,
+            order_scheme: OrderScheme::Pairs,
+            rounds,
+            compare_factor: None,
+            base: None,
+            arms: Vec::new(),
+            margin: 0.03,
+            taste: taste.map(str::to_owned),
+            created_at: String::new(),
+        }
+    }
+
+    /// `pgdyno run two.toml --slices 250ms --rounds 6` was told to be repeated by `pgdyno run two.toml`.
+    #[test]
+    fn options_that_make_an_experiment_are_in_the_command_that_repeats_it() {
+        const QUARTER: &str = r#""slices": {"length": 0.25}"#;
+        let four = "[measure]\nrounds = 4\n";
+        let cut = "[measure]\nslices = \"0.25s\" # a comment\nrounds = 4\n";
+        let uncut = "[measure]\nrounds = 4\nslices = false\n";
+        let long = "taste = \"short\"\n[measure]\nrounds = 4\n[full.measure]\nrounds = 8\nslices = true\n";
+        for (file, plan, rounds, taste, command, wanted) in [
+            (four, "", 4, None, None, ""),
+            (four, QUARTER, 2, None, None, " --slices 250ms --rounds 2"),
+            (four, r#""slices": "never""#, 6, None, None, " --slices false --rounds 6"),
+            (four, r#""slices": "always""#, 4, None, None, " --slices true"),
+            (four, "", 4, None, Some("pgdyno run two.toml --same"), " --same"),
+            (cut, QUARTER, 4, None, None, ""),
+            (cut, "", 4, None, None, " --slices auto"),
+            (uncut, r#""slices": "never""#, 4, None, None, ""),
+            ("[measure]\n", "", 8, None, None, " --rounds 8"),
+            (long, "", 4, Some("short"), None, ""),
+            (long, r#""slices": "always""#, 8, None, None, " --full"),
+            (long, r#""slices": "always""#, 12, None, None, " --full --rounds 12"),
+            ("x = \"$PGDYNO_DATA\"\n[measure]\nrounds = 4", "", 4, None, None, " --data EXTRACT"),
+        ] {
+            let options = Options::of(&experiment(file, plan, rounds, taste), command);
+            assert_eq!(options.words(), wanted, "{file} {plan}");
+        }
+    }
+}
