@@ -133,6 +133,7 @@ impl Progress for Screen {
                 what,
                 tps,
                 latency_p99_ms,
+                sliced,
                 arrivals,
                 promise,
                 validity,
@@ -143,7 +144,7 @@ impl Progress for Screen {
                 let doubts: Vec<_> = doubts.iter().map(|doubt| in_words(doubt, arrivals.as_ref())).collect();
                 let figures = format!(
                     "{}{}",
-                    figures(&what, tps, latency_p99_ms),
+                    figures(&what, tps, latency_p99_ms, sliced),
                     in_time(arrivals.as_ref(), promise.as_ref())
                 );
                 self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
@@ -185,8 +186,10 @@ fn second(start_us: i64, length_us: u64, scripts: &[ScriptSecond]) -> String {
 }
 
 /// `tpcb, 4 clients: 5.123 tps, p99 273 ms`: four digits, so that small rates that differ do not look alike.
-fn figures(what: &str, tps: f64, p99_ms: Option<f64>) -> String {
-    let latency = p99_ms.map(|p99| format!(", p99 {}", numbers::latency_us(p99 * 1e3))).unwrap_or_default();
+fn figures(what: &str, tps: f64, p99_ms: Option<f64>, sliced: bool) -> String {
+    let of = if sliced { " in slices" } else { "" };
+    let latency = |p99: f64| format!(", p99 {}{of}", numbers::latency_us(p99 * 1e3));
+    let latency = p99_ms.map(latency).unwrap_or_default();
     format!("{what}: {} tps{latency}", numbers::tps(tps))
 }
 
@@ -226,9 +229,9 @@ mod tests {
     /// Both arms were told as "5 tps" where one was 16 % faster.
     #[test]
     fn small_rates_that_differ_are_told_apart() {
-        assert_eq!(figures("tiles", 4.66, Some(272.63)), "tiles: 4.660 tps, p99 273 ms");
-        assert_eq!(figures("tiles", 5.41, None), "tiles: 5.410 tps");
-        assert_eq!(figures("reads", 32_149.3, Some(0.331)), "reads: 32,149 tps, p99 331 µs");
+        assert_eq!(figures("tiles", 4.66, Some(272.63), false), "tiles: 4.660 tps, p99 273 ms");
+        assert_eq!(figures("tiles", 5.41, None, true), "tiles: 5.410 tps");
+        assert_eq!(figures("reads", 32_149.3, Some(0.331), true), "reads: 32,149 tps, p99 331 µs in slices");
     }
 
     /// 11,202 of 11,202 were late, and the line of the run had no word for it.

@@ -77,6 +77,17 @@ fn arms_take_turns_there_and_back_and_swap_each_round() {
     let in_force = "select group_concat(arm || ' ' || value, ', ') from (select distinct arm, value from v_run \
                     join v_run_setting using (run_id) where name = 'geqo_threshold' and kind = 'client' order by arm)";
     assert_eq!(place.sql(in_force).trim_matches('"'), "one 10, other 11");
+    // Percentiles bear the mark.
+    assert_eq!(done.stderr.matches(" in slices  ").count(), 8, "{}", done.stderr);
+    let table = place.run(["table", "runs"]).expect(0).stdout;
+    assert!(
+        table.ends_with(
+            "sliced: Percentiles are from slices, which empty the queues. They are not compared.\n"
+        ),
+        "{table}"
+    );
+    let csv = place.run(["table", "runs", "--format", "csv"]).expect(0).stdout;
+    assert_eq!(csv.matches(",yes,valid").count(), 8, "{csv}");
     let by_p99 = place.run(["compare", "--metric", "p99", "--format", "csv"]).stdout;
     assert!(by_p99.contains("compared in uncut runs only (slices = false)"), "{by_p99}");
     let json = place.run(["compare", "--format", "json"]).stdout;

@@ -36,6 +36,8 @@ pub struct CellFigures {
     /// Bytes received, where counted.
     pub(crate) bytes_per_transaction: Option<f64>,
     pub(crate) groups: Option<Grouped>,
+    /// Whether response times are from slices.
+    pub(crate) sliced: bool,
     /// Of each script, where there are several.
     pub(crate) scripts: Vec<ScriptFigures>,
     /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
@@ -115,6 +117,7 @@ impl CellFigures {
             failed: (!runs.is_empty()).then(|| sum("failed")),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
             groups,
+            sliced: runs.iter().any(|run| run.is_sliced()),
             scripts: ScriptFigures::of(&runs),
             by_second: by_second(&runs),
             each: runs.iter().filter_map(|run| Some((run.started_at.clone(), run.tps()?))).collect(),

@@ -10,12 +10,20 @@ use crate::numbers;
 /// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; says when it only indicates.
 pub(crate) fn change(of: &Estimate) -> String {
     let change = numbers::change_with_interval(of.change_pct(), of.interval_pct());
+    indicative(of).map_or(change.clone(), |why| format!("{change} ({why})"))
+}
+
+/// Why a change only indicates; `None` where it rests on enough.
+pub(crate) fn indicative(of: &Estimate) -> Option<&'static str> {
     match of.n {
-        1 => format!("{change} (one round: no interval)"),
-        2 => format!("{change} (two rounds: indicative)"),
-        _ => change,
+        1 => Some("one round: no interval"),
+        2 => Some("two rounds: indicative"),
+        _ => None,
     }
 }
+
+/// What is to be known of percentiles of runs in slices.
+pub(crate) const FROM_SLICES: &str = "Percentiles are from slices, which empty the queues.";
 
 /// A change of something against the base: `+0.8 % [-0.4, +2.0] throughput against stock`, or `52 times [38, 71] the
 /// throughput of stock`.

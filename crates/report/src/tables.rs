@@ -7,3 +7,13 @@ pub use crate::sections::load::{phases, sizes};
 pub use crate::sections::runs::runs;
 pub use crate::sections::verdicts::{below, compared, compared_in_words};
 pub use crate::sections::workloads::{cells, scripts};
+
+use crate::compared::FROM_SLICES;
+use crate::data::ReportData;
+
+/// What stands below tables of runs, cells and scripts for people, where percentiles in them are from slices.
+#[must_use]
+pub fn below_percentiles(data: &ReportData) -> Option<String> {
+    let is_sliced = data.client_runs().any(record::Run::is_sliced);
+    is_sliced.then(|| format!("sliced: {FROM_SLICES} They are not compared."))
+}

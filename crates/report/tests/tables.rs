@@ -5,7 +5,7 @@ mod fixture;
 use std::collections::BTreeMap;
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use record::{Load, Reason, Relation, RelationKind, RunEvent, Validity};
+use record::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
@@ -34,6 +34,54 @@ fn sample() -> ReportData {
     let mut data = data(&Shape { extras: true, ..Shape::small() });
     doubt(&mut data.runs[4], Validity::Invalid, Reason::EmptyResults, "0 rows in 174 transactions");
     remade(data)
+}
+
+/// Percentiles of runs in slices stood there like any other.
+#[test]
+fn percentiles_from_slices_are_marked_in_every_table() {
+    let mut data = data(&Shape::small());
+    assert_eq!(tables::below_percentiles(&data), None);
+    for run in data.runs.iter_mut().filter(|run| run.factors["clients"] == "4") {
+        let slice = Slice {
+            quad: 0,
+            start_us: 0,
+            length_us: 100_000,
+            drain_us: 0,
+            succeeded: 100,
+            at_work_us: 400_000.0,
+            steal_pct: None,
+            is_void: false,
+        };
+        run.slices = vec![slice];
+    }
+    let data = remade(data);
+    for table in [tables::runs(&data), tables::cells(&data)] {
+        let marks = column(&table, "cell").into_iter().zip(column(&table, "sliced"));
+        for (cell, mark) in marks {
+            let wanted = (*cell == Value::from("clients 4")).then_some("yes");
+            assert_eq!(*mark, Value::from(wanted), "{cell:?}");
+        }
+        assert!(print(&table, Format::Text).contains("sliced"));
+    }
+    assert!(tables::below_percentiles(&data).unwrap().contains("from slices, which empty the queues"));
+    assert!(!print(&tables::runs(&sample()), Format::Text).contains("sliced"), "nothing is");
+}
+
+/// "+213 % [+208, +218] n 2 faster" stood there as if it were sure.
+#[test]
+fn two_rounds_are_called_indicative_in_every_output() {
+    for (rounds, wanted) in
+        [(1, Some("one round: no interval")), (2, Some("two rounds: indicative")), (4, None)]
+    {
+        let data = data(&Shape { rounds, ..Shape::small() });
+        let table = compared(&data);
+        assert!(column(&table, "indicative").iter().all(|said| **said == Value::from(wanted)), "{rounds}");
+        let words = tables::compared_in_words(&data, data.throughput.as_ref().unwrap());
+        let changes = column(&words, "change, 95 %");
+        let is_said = |change: &&Value| matches!(change, Value::Text(text) if text.ends_with(&format!("({})", wanted.unwrap_or("?"))));
+        assert_eq!(changes.iter().copied().filter(is_said).count(), wanted.map_or(0, |_| changes.len()));
+        assert_eq!(summary::text(&data).contains("indicative"), rounds == 2);
+    }
 }
 
 /// An index that was there in one arm only was shown as if all had it.
@@ -298,7 +346,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     let cells = tables::cells(&data);
     assert!(print(&cells, Format::Text).contains("invalid"));
     let (cells, comparison) = (csv(&cells), compared(&data));
-    for line in ["ser,clients 1,stock,0,,,,,,4,", "ser,clients 1,gis,0,,,,,,4,"] {
+    for line in ["ser,clients 1,stock,0,,,,,,,4,", "ser,clients 1,gis,0,,,,,,,4,"] {
         assert!(cells.contains(line), "{cells}");
     }
     let verdicts = column(&comparison, "workload").into_iter().zip(column(&comparison, "verdict"));

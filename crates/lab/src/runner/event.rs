@@ -175,6 +175,9 @@ pub enum LabEvent {
         latency_mean_ms: Option<f64>,
         /// 99th percentile of response time, ms; `None` without a success.
         latency_p99_ms: Option<f64>,
+        /// Whether it took turns with other arms, so that response times are from slices.
+        #[serde(default)]
+        sliced: bool,
         /// What became of its arrivals; open load only.
         arrivals: Option<Arrivals>,
         /// How its promise was kept; only where there is one.
@@ -276,6 +279,7 @@ impl LabEvent {
             tps: run.tps().unwrap_or_default(),
             latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
             latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
+            sliced: run.is_sliced(),
             arrivals: Arrivals::of(run),
             promise: Promise::of(run),
             validity: run.validity,

@@ -5,7 +5,7 @@ use results::Store;
 
 use super::{load, print};
 use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{FormatOption, Selection};
+use crate::options::{Format, FormatOption, Selection};
 
 /// What `pgdyno table` prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -62,5 +62,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Differences => tables::differences(&data),
     };
     print(&table, format)?;
+    let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts);
+    let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
+    if let (Some(below), Format::Text | Format::Md) = (below, format) {
+        crate::print::data(&format!("\n{below}\n"))?;
+    }
     Ok(SAME_OR_BETTER)
 }

@@ -6,6 +6,8 @@ use super::{ABSENT, figure_short, fixed};
 const TIMES: f64 = 4.0;
 /// Larger factors are not told apart.
 const MOST_TIMES: f64 = 10_000.0;
+/// Nor larger changes in percent.
+const MOST_PCT: f64 = 1_000_000.0;
 
 /// A change in percent with its sign, e.g. `+0.8 %`; a large one as a factor, e.g. `52 times`.
 #[must_use]
@@ -24,13 +26,11 @@ pub(crate) fn is_factor(percent: f64) -> bool {
     1.0 + percent / 100.0 >= TIMES
 }
 
-/// An interval of changes in percent without the unit, e.g. `[-0.4, +2.0]`, or of factors, e.g. `[38, 71] times`; where
-/// the ends are of both kinds, each with its unit.
-fn change_interval(low: f64, high: f64) -> String {
-    match (low.is_nan() || high.is_nan() || low == f64::NEG_INFINITY, is_factor(low), is_factor(high)) {
-        (true, ..) => format!("[{ABSENT}]"),
-        (_, true, true) => format!("{} times", factors(low, high)),
-        (_, _, true) => format!("[{}, {}]", change(low), change(high)),
+/// An interval in the unit of its change: percent, e.g. `[-0.4, +2.0]`, or factors, e.g. `[38, 71]`.
+fn change_interval(in_factors: bool, low: f64, high: f64) -> String {
+    match (low.is_nan() || high.is_nan() || low == f64::NEG_INFINITY, in_factors) {
+        (true, _) => format!("[{ABSENT}]"),
+        (_, true) => factors(low, high),
         _ => format!("[{}, {}]", signed(low), signed(high)),
     }
 }
@@ -45,10 +45,7 @@ pub(crate) fn change_with_interval(percent: f64, interval: Option<(f64, f64)>) -
 
 /// The same in its two parts.
 pub(crate) fn change_and_interval(percent: f64, interval: Option<(f64, f64)>) -> (String, Option<String>) {
-    let interval = interval.map(|(low, high)| match is_factor(percent) && low >= 0.0 {
-        true => factors(low, high),
-        false => change_interval(low, high),
-    });
+    let interval = interval.map(|(low, high)| change_interval(is_factor(percent), low, high));
     (change(percent), interval)
 }
 
@@ -75,12 +72,14 @@ fn factors(low: f64, high: f64) -> String {
 fn factor(percent: f64) -> String {
     match 1.0 + percent / 100.0 {
         ratio if ratio > MOST_TIMES => format!("over {}", fixed(MOST_TIMES, 0)),
+        ratio if ratio < 0.995 => fixed(ratio, 2),
         ratio => fixed(ratio, if ratio < 9.95 { 1 } else { 0 }),
     }
 }
 
 fn signed(percent: f64) -> String {
     let decimals = match percent {
+        _ if percent > MOST_PCT => return format!("over {}", fixed(MOST_PCT, 0)),
         // What is left is told as long as there is anything: -99.97, not -100.
         _ if percent > -99.995 && percent <= -98.0 => 2,
         _ if percent.abs() >= 99.95 => 0,
@@ -101,7 +100,7 @@ mod tests {
         assert_eq!(change(-0.01), "0.0 %");
         assert_eq!(change(150.0), "+150 %");
         assert_eq!(change(f64::NAN), "n/a");
-        assert_eq!(change_interval(f64::NEG_INFINITY, 10.0), "[n/a]");
+        assert_eq!(change_interval(false, f64::NEG_INFINITY, 10.0), "[n/a]");
         assert_eq!(change(-99.97), "-99.97 %");
         assert_eq!(change(-100.0), "-100 %");
     }
@@ -116,13 +115,15 @@ mod tests {
         for (percent, interval, text) in [
             (5088.0, (3700.0, 7000.0), "52 times [38, 71]"),
             (420.0, (30.0, 2000.0), "5.2 times [1.3, 21]"),
-            (420.0, (-30.0, 4000.0), "5.2 times [-30.0 %, 41 times]"),
-            (12.0, (-80.0, 5088.0), "+12.0 % [-80.0 %, 52 times]"),
-            (-80.0, (-99.98, f64::INFINITY), "-80.0 % [-99.98 %, over 10,000 times]"),
+            // Both units stood in one bracket.
+            (420.0, (-30.0, 4000.0), "5.2 times [0.70, 41]"),
+            (420.0, (-99.98, f64::INFINITY), "5.2 times [0.00, over 10,000]"),
+            (222.0, (9.2, 860.0), "+222 % [+9.2, +860]"),
+            (12.0, (-80.0, 5088.0), "+12.0 % [-80.0, +5,088]"),
+            (-80.0, (-99.98, f64::INFINITY), "-80.0 % [-99.98, over 1,000,000]"),
         ] {
             assert_eq!(change_with_interval(percent, Some(interval)), text);
         }
-        assert_eq!(change_interval(3700.0, 7000.0), "[38, 71] times");
         for (percent, text) in
             [(-99.0, "-99"), (-2.5, "-2.5"), (0.0, "0"), (100.0, "+100"), (900.0, "10 times")]
         {

@@ -17,6 +17,11 @@ pub(crate) fn real(value: Option<f64>) -> results::Value {
     value.filter(|number| number.is_finite()).into()
 }
 
+/// Whether percentiles are from slices, as programs read it: `yes`, or nothing.
+pub(crate) fn sliced(is_sliced: bool) -> results::Value {
+    is_sliced.then_some("yes").into()
+}
+
 /// What stands where there is no number.
 pub(crate) const ABSENT: &str = "n/a";
 

@@ -29,6 +29,7 @@ struct Row {
     position_in_pair: u32,
     tps: Option<f64>,
     p99_ns: Option<f64>,
+    sliced: bool,
     measured_s: f64,
     in_time: InTime,
     validity: Validity,
@@ -47,6 +48,7 @@ impl Runs {
             position_in_pair: run.position_in_pair,
             tps: run.tps(),
             p99_ns: run.response().quantile_ns(0.99).map(|ns| ns as f64),
+            sliced: run.is_sliced(),
             measured_s: run.measured_s,
             in_time: InTime::of(&[run]),
             validity: run.validity,
@@ -137,8 +139,10 @@ fn doubts(of: &[Doubt]) -> String {
 /// of its arrivals; where there is a promise, how much was late.
 #[must_use]
 pub fn runs(data: &ReportData) -> Table {
-    let mut table =
-        Table::new(&["run", "round", "workload", "cell", "arm", "tps", "p99_us", "validity", "doubts"]);
+    let mut table = Table::new(&[
+        "run", "round", "workload", "cell", "arm", "tps", "p99_us", "sliced", "validity", "doubts",
+    ]);
+    table.optional.push("sliced".to_owned());
     let all = Runs::all(data);
     for run in &all.runs {
         table.push(vec![
@@ -149,6 +153,7 @@ pub fn runs(data: &ReportData) -> Table {
             run.arm.clone().into(),
             real(run.tps),
             real(run.p99_ns.map(|ns| ns / 1e3)),
+            numbers::sliced(run.sliced),
             validity(run.validity).into(),
             doubts(&run.doubts).into(),
         ]);

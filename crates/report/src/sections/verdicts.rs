@@ -13,7 +13,7 @@ use crate::arrivals::{Columns, InTime};
 use crate::chart::Chart;
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
-    Part, Tone, change, groups_of_pair, lacks, strong, tally, value, verdict, verdict_with_need,
+    Part, Tone, change, groups_of_pair, indicative, lacks, strong, tally, value, verdict, verdict_with_need,
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
 use crate::differences;
@@ -188,7 +188,7 @@ fn excluded(arm: &ArmComparison) -> Markup {
 /// of the arrivals of both arms where a load is open, and how their promise was kept.
 ///
 /// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
-/// adjustment, for cells only. `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
+/// adjustment, for cells only. `indicative` says where a change rests on too few rounds, `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
 /// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. `differences`, in the
 /// line of a workload, is what else was counted that differs much; `interleaved` says "no" where drift and change cannot be told
 /// apart. Then how arms took turns in slices. The line of the whole grid says what to do where it is inconclusive, and how often
@@ -203,6 +203,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let interleaved = if found.paired { "yes" } else { "no" };
     let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict"];
     let optional = [
+        "indicative",
         "groups",
         "remarks",
         "differences",
@@ -225,6 +226,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         let looked = |of: u32| line.is_whole.then_some(u64::from(of)).filter(|_| data.course.looks > 0);
         vec![
             line.verdict.clone().into(),
+            line.change.and_then(indicative).into(),
             line.groups.clone().into(),
             line.remarks.clone().into(),
             line.differences.clone(),
@@ -248,10 +250,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
 /// The same for people: change and interval in one column, verdict and groups in another, as the page writes them.
 #[must_use]
 pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
-    let words = |change: Option<&Estimate>| {
-        let text = |of: &Estimate| numbers::change_with_interval(of.change_pct(), of.interval_pct());
-        vec![change.map(text).into()]
-    };
+    let words = |words: Option<&Estimate>| vec![words.map(change).into()];
     let verdict = if found.paired { "verdict" } else { "verdict, not interleaved" };
     table(data, found, &["change, 95 %", "p_holm", "n", verdict], words, |line| {
         let parts = [Some(&line.verdict), line.groups.as_ref(), line.remarks.as_ref()];

@@ -4,7 +4,7 @@ use results::comparison::{ArmComparison, CellComparison, Comparison, Figure, Sli
 
 use super::{Answer, CellInTime, Doubtful, Instead};
 use crate::arrivals;
-use crate::compared::{Tone, against, but, grouped_cell, place, tally, verdict_or_invalid};
+use crate::compared::{FROM_SLICES, Tone, against, but, grouped_cell, place, tally, verdict_or_invalid};
 use crate::data::cell_text;
 use crate::{differences, numbers};
 
@@ -257,7 +257,7 @@ fn slices(arm: &ArmComparison) -> Option<String> {
         ),
     };
     Some(format!(
-        "The arms took turns in slices of {length}: {}{void}. Percentiles are from slices, which empty the queues.{correlated}",
+        "The arms took turns in slices of {length}: {}{void}. {FROM_SLICES}{correlated}",
         numbers::counted(quads, "quad")
     ))
 }

@@ -299,10 +299,10 @@ fn should_be_0(number: Option<u64>) -> Cell {
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
     let mut table = Table::new(&[
-        "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "failed", "invalid",
-        "groups",
+        "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "sliced", "failed",
+        "invalid", "groups",
     ]);
-    table.optional.extend(["invalid", "groups"].map(str::to_owned));
+    table.optional.extend(["sliced", "invalid", "groups"].map(str::to_owned));
     let all: Vec<&CellFigures> = data.grid.iter().chain(&data.beside).collect();
     for cell in &all {
         let micros = |q| real(cell.response.ns(q).map(|ns| ns / 1e3));
@@ -315,6 +315,7 @@ pub fn cells(data: &ReportData) -> Table {
             real(cell.tps.max),
             micros(0.5),
             micros(0.99),
+            numbers::sliced(cell.sliced),
             cell.failed.into(),
             cell.invalid.into(),
             cell.groups.as_ref().map(groups).into(),

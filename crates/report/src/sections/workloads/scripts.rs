@@ -4,7 +4,7 @@ use results::Table;
 
 use crate::cells::CellFigures;
 use crate::data::{ReportData, levels};
-use crate::numbers::real;
+use crate::numbers::{self, real};
 
 /// One line per cell, arm and script, where a workload has several: transactions and their share in percent, throughput
 /// as the mean over rounds, response times of all rounds together.
@@ -25,8 +25,9 @@ pub fn scripts(data: &ReportData) -> Table {
         "p99_us",
         "failed",
         "times_of",
+        "sliced",
     ]);
-    table.optional.extend(["arm", "failed", "times_of"].map(str::to_owned));
+    table.optional.extend(["arm", "failed", "times_of", "sliced"].map(str::to_owned));
     let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
     let of_cell =
         |cell: &CellFigures| cell.scripts.iter().map(|own| (cell.clone(), own.clone())).collect::<Vec<_>>();
@@ -47,6 +48,7 @@ pub fn scripts(data: &ReportData) -> Table {
             quantile(own.p99_ns),
             own.failed.into(),
             cell.is_of_started_only().then_some("started only").into(),
+            numbers::sliced(cell.sliced),
         ]);
     }
     table
