@@ -2,7 +2,47 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
+use lab::experiment::{AskedSlices, asked_slices};
+
+/// Reads a value of which some are known by name, for a shell to offer; others may be right too.
+#[derive(Debug, Clone)]
+pub(crate) struct Known<T> {
+    pub(crate) read: fn(&str) -> Result<T, String>,
+    pub(crate) names: &'static [&'static str],
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Known<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<T, clap::Error> {
+        self.read.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names.iter().map(|name| PossibleValue::new(*name))))
+    }
+}
+
+/// `--slices`, as it was written.
+#[derive(Debug, Clone)]
+pub(crate) struct WrittenSlices {
+    pub(crate) text: String,
+    pub(crate) asked: AskedSlices,
+}
+
+impl WrittenSlices {
+    pub(crate) const VALUES: Known<Self> = Known {
+        read: |text| Ok(Self { text: text.to_owned(), asked: asked_slices(text)? }),
+        names: &["auto", "true", "false"],
+    };
+}
 
 /// Which results file.
 #[derive(Debug, Args)]

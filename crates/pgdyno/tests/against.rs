@@ -108,6 +108,63 @@ fn an_inconclusive_answer_ends_with_what_to_type() {
     );
 }
 
+/// They were told as of lines of a file that nobody had written.
+#[test]
+fn mistakes_are_told_as_of_the_options_that_made_them() {
+    let place = Place::new();
+    let cases: [(&[&str], i32, &str); 16] = [
+        (
+            &["--slices", "30ms"],
+            64,
+            "'--slices <WHICH>': must be auto, true, false or a length from 50 ms to 1 s",
+        ),
+        (
+            &["--slices", "banana"],
+            64,
+            "must be auto, true, false or a length from 50 ms to 1 s with its unit",
+        ),
+        (&["-T", "0.3"], 64, "'--time <SEC>': must be whole seconds, at least 1, as pgbench has it"),
+        (&["--margin", "0"], 64, "'--margin <PCT>': must be a number of percent above 0 and below 100"),
+        (&["--margin", "-3"], 64, "'--margin <PCT>': must be"),
+        (&["--warmup", "1e9"], 64, "--warmup (seconds) must be from 0"),
+        (&["--warmup", "-1"], 64, "--warmup (seconds) must be from 0"),
+        (&["-R", "0"], 64, "--rate must be from"),
+        (&["-L", "0"], 64, "--latency-limit (ms) must be from"),
+        (&["-j", "5000"], 64, "--jobs must be from"),
+        (&["--managed=a b"], 64, "--managed: "),
+        (&["--managed", "-I", "xyz"], 64, "-I: unrecognized initialization step"),
+        (&["--managed", "-s", "4000000000"], 64, "-s must be at least 1"),
+        (&["--managed", "--prepare", "no.sql"], 65, "--prepare: no.sql cannot be read"),
+        (&["-f", "no.sql"], 65, "-f: no.sql: cannot be read"),
+        (&["-D", "1x=2"], 64, "-D: invalid variable name"),
+    ];
+    for (options, code, words) in cases {
+        let command = ["bench", "-S", "--dry-run", "--against", "settings: jit=off"];
+        let refused = place.run(command.iter().chain(options)).expect(code).says(&[words]);
+        assert!(!refused.stderr.contains("--against:"), "{options:?}: {}", refused.stderr);
+    }
+    let names = ["bench", "-S", "--managed", "--against", "settings: client_encoding=latin1"];
+    place.run(names).expect(65).says(&["--against 'settings: …': ", "client_encoding", "cannot be a factor"]);
+}
+
+/// So were settings and SQL that the server refused.
+#[test]
+fn what_a_server_refuses_is_told_as_of_the_option() {
+    let (place, server) = prepared();
+    for (against, words) in [
+        ("settings: jjit=off", "--against: [settings.jjit off] "),
+        ("sql: create index on nowhere (x)", "--against 'sql: …': [change.sql.after] "),
+    ] {
+        let url = server.url();
+        let undo: &[&str] =
+            if against.starts_with("sql") { &["--change-server", "--undo", "select 1"] } else { &[] };
+        let command = ["bench", "-n", "-b", "select-only", "--against", against, &url];
+        let refused = place.run(command.iter().chain(undo));
+        assert!(refused.status.code().is_some_and(|code| code >= 64), "{}", refused.stdout);
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
+}
+
 #[test]
 fn another_script_is_slower_and_a_script_of_its_own_is_refused() {
     let (place, server) = prepared();
@@ -201,7 +258,9 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
         "--report",
         "page.html",
     ]);
-    let done = done.says(&["the password that was given is used now and kept nowhere"]);
+    let done = done.says(&["kept nowhere", "the same command and its file can do without it"]);
+    let dry = ["bench", "-S", "--dry-run", "--against", "settings: work_mem=8MB", &url("postgres")];
+    place.run(dry).expect(0).says(&["the same command can do without it"]);
     assert!(done.stdout.contains("next: ") && done.stdout.contains("2 rounds x 1 cell"), "{}", done.stdout);
     let mut texts = vec![done.stdout.into_bytes(), done.stderr.into_bytes()];
     for name in ["saved.toml", "results.sqlite", "results.sqlite-wal", "page.html"] {

@@ -161,6 +161,12 @@ impl ExperimentFile {
         name.clone_into(&mut self.name);
     }
 
+    /// Has messages name no line of it: it stands in no file.
+    pub fn without_lines(&mut self) {
+        self.arms.iter_mut().for_each(|arm| arm.lines.clear());
+        self.change_lines.clear();
+    }
+
     /// Logs in with what these connection strings say and the file does not, such as a password: at the servers of the
     /// file that they lead to. Neither the file nor its identity changes.
     pub fn log_in_by(&mut self, urls: &[String]) {

@@ -13,6 +13,7 @@ use super::values::time;
 use crate::measure::{LONGEST, SHORTEST};
 use crate::named::Named;
 use crate::target_spec::TargetSpec;
+use crate::values::described;
 use target::settings::Wanted;
 
 /// What an experiment file asks for.
@@ -135,7 +136,9 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
         "auto" => None,
         "true" => Some(Slices::Always),
         "false" => Some(Slices::Never),
-        length => Some(Slices::of_length(&Value::from(length))?),
+        length => Some(Slices::of_length(&Value::from(length)).ok_or_else(|| {
+            format!("must be auto, true, false or a length {} with its unit, such as 100ms", Slices::bounds())
+        })?),
     };
     Ok(AskedSlices(slices))
 }
@@ -148,13 +151,31 @@ impl ExperimentFile {
 }
 
 impl Slices {
-    /// Slices of a length of time, as it is written.
-    pub(super) fn of_length(length: &Value) -> Result<Self, String> {
+    /// As a file has them.
+    pub(super) fn of_value(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Boolean(true) => Ok(Self::Always),
+            Value::Boolean(false) => Ok(Self::Never),
+            length => Self::of_length(length).ok_or_else(|| {
+                format!(
+                    "must be true, false or a length {}, not {}\nslices = \"100ms\", or true and false without quotes; without the \
+                     key pgdyno chooses",
+                    Self::bounds(),
+                    described(length)
+                )
+            }),
+        }
+    }
+
+    /// Slices of a length of time, as it is written; `None` where it is no such length.
+    fn of_length(length: &Value) -> Option<Self> {
         let [least, most] = [SHORTEST, LONGEST].map(|bound| bound.as_micros() as u64);
-        let length = time(length, least, most).map_err(|error| {
-            error.replace("must be a length of time", "must be true, false or a length of time")
-        })?;
-        Ok(Self::Length(length.as_secs_f64()))
+        Some(Self::Length(time(length, least, most).ok()?.as_secs_f64()))
+    }
+
+    /// What lengths there are, in words.
+    fn bounds() -> String {
+        format!("from {} ms to {} s", SHORTEST.as_millis(), LONGEST.as_secs())
     }
 
     /// Whether they were asked for.

@@ -142,6 +142,10 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         // Bounds.
         rounds("rounds = 0", "`measure.rounds` must be from 1 to 10000", ""),
         change("rounds = 4", "threads = 9999", "«9999", "must be from 1 to 1024", ""),
+        change("rounds = 4", "slices = \"auto\"", "«\"auto\"", "`measure.slices` must be true, false or a length from 50 ms to 1 s, not", "without quotes"),
+        change("rounds = 4", "slices = \"true\"", "«\"true\"", "not the text \"true\"", "without quotes"),
+        change("rounds = 4", "slices = \"30ms\"", "«\"30ms\"", "from 50 ms to 1 s", "\"100ms\""),
+        change("rounds = 4", "slices = 0.1", "slices = «0.1", "a length from 50 ms to 1 s, not 0.1", "\"100ms\""),
         duration("duration = \"99999h\"", "must be from 1ms to 720h", ""),
         change("clients = [1, 4]\n", "clients = [1, 0]\n", ", «0]", "`factors.clients` must be from 1 to 100000", ""),
         change("clients = [1, 4]\n", "clients = [1, 1]\n", ", «1]", "`factors.clients` lists 1 twice", ""),

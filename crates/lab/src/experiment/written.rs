@@ -260,12 +260,7 @@ impl<'de> Deserialize<'de> for Length {
 
 impl<'de> Deserialize<'de> for WrittenSlices {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        let slices = match Value::deserialize(source)? {
-            Value::Boolean(true) => Slices::Always,
-            Value::Boolean(false) => Slices::Never,
-            length => Slices::of_length(&length).map_err(de::Error::custom)?,
-        };
-        Ok(Self(slices))
+        Slices::of_value(&Value::deserialize(source)?).map(Self).map_err(de::Error::custom)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
 use lab::execute::{self, Looked};
-use lab::experiment::{AskedSlices, ExperimentFile, ReadOptions};
+use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::Plan;
 use lab::{Class, LabError};
@@ -15,7 +15,7 @@ use target::settings::Machine;
 
 use super::{print, print_compared, report as page, signals, typed};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, Output, Programs};
+use crate::options::{Format, Output, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
@@ -44,8 +44,8 @@ pub(crate) struct Args {
     same: bool,
     /// Whether arms take turns in slices: auto, true, false or a length such as 100ms; it stands for the file's own `slices`,
     /// and another than that is another experiment
-    #[arg(long, value_name = "WHICH", value_parser = lab::experiment::asked_slices)]
-    slices: Option<AskedSlices>,
+    #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true)]
+    slices: Option<WrittenSlices>,
     /// Also write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -85,8 +85,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
     let mut file = ExperimentFile::read(&args.file, &read).map_err(LabError::from)?;
-    if let Some(asked) = args.slices {
-        file.ask_for_slices(asked);
+    if let Some(slices) = &args.slices {
+        file.ask_for_slices(slices.asked);
     }
     how.carry_out(&file)
 }

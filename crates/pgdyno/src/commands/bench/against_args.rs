@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::options::WrittenSlices;
+
 /// What is changed on the other side, and how that is compared.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Comparison")]
@@ -26,10 +28,10 @@ pub(crate) struct AgainstArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), requires = "against")]
     pub(super) rounds: Option<u32>,
     /// Whether both sides take turns in slices within a round: auto, true, false or a length such as 100ms [default: auto]
-    #[arg(long, value_name = "WHICH", requires = "against")]
-    pub(super) slices: Option<String>,
+    #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
+    pub(super) slices: Option<WrittenSlices>,
     /// Change that counts as none, percent [default: 3]
-    #[arg(long, value_name = "PCT", requires = "against")]
+    #[arg(long, value_name = "PCT", value_parser = margin, allow_negative_numbers = true, requires = "against")]
     pub(super) margin: Option<f64>,
     /// Also write this comparison as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE", requires = "against")]
@@ -46,6 +48,11 @@ pub(crate) struct AgainstArgs {
     /// Also write the HTML report to this file
     #[arg(long, value_name = "FILE", requires = "against")]
     pub(super) report: Option<PathBuf>,
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    let percent = text.parse::<f64>().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
+    percent.ok_or_else(|| "must be a number of percent above 0 and below 100, without the sign".to_owned())
 }
 
 impl AgainstArgs {

@@ -4,7 +4,7 @@ use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 
 use super::against_args::AgainstArgs;
 use super::given::Given;
-use crate::options::{Driver, Output};
+use crate::options::{Driver, Known, Output};
 
 /// `pgdyno bench`.
 #[derive(Debug, Args)]
@@ -117,13 +117,13 @@ pub(super) struct Load {
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
     /// Duration in seconds
-    #[arg(short = 'T', long, value_name = "SEC", conflicts_with = "transactions", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'T', long, value_name = "SEC", conflicts_with = "transactions", value_parser = seconds)]
     pub(super) time: Option<u64>,
     /// Transactions per client [default: 10, unless -T]
     #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) transactions: Option<u64>,
     /// Seconds of load before anything counts
-    #[arg(long, value_name = "SEC", default_value_t = 0.0)]
+    #[arg(long, value_name = "SEC", default_value_t = 0.0, allow_negative_numbers = true)]
     pub(super) warmup: f64,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Scripts {
     #[arg(short = 'f', long = "file", value_name = "FILE[@W]")]
     pub(super) files: Vec<String>,
     /// Built-in script: tpcb-like, simple-update, select-only, with a weight after @ (repeatable)
-    #[arg(short = 'b', long = "builtin", value_name = "NAME[@W]")]
+    #[arg(short = 'b', long = "builtin", value_name = "NAME[@W]", value_parser = BUILTINS, hide_possible_values = true)]
     pub(super) builtins: Vec<String>,
     /// Same as -b select-only
     #[arg(short = 'S', long, action = ArgAction::Append, num_args = 0, default_missing_value = "true")]
@@ -200,6 +200,15 @@ pub(super) struct Conduct {
     /// Seed of all randomness: a number, time or rand [default: drawn anew; always recorded]
     #[arg(long, value_name = "N")]
     pub(super) random_seed: Option<String>,
+}
+
+/// pgbench's own scripts, by any prefix of their names and with any weight.
+const BUILTINS: Known<String> =
+    Known { read: |text| Ok(text.to_owned()), names: &["tpcb-like", "simple-update", "select-only"] };
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse::<u64>().ok().filter(|seconds| *seconds >= 1);
+    seconds.ok_or_else(|| "must be whole seconds, at least 1, as pgbench has it".to_owned())
 }
 
 /// Where the server is.

@@ -44,6 +44,8 @@ const MOST_CLIENTS: f64 = 100_000.0;
 const MOST_THREADS: f64 = 1024.0;
 const LEAST_RATE: f64 = 0.001;
 const MOST_RATE: f64 = 10_000_000.0;
+const LEAST_LIMIT_MS: f64 = 0.001;
+const DAY_MS: f64 = 1e3 * 86_400.0;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.against.is_asked() {
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
     let tables = &args.tables;
-    let mut steps = parse_steps(&tables.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))?;
+    let mut steps = steps(args)?;
     if args.conduct.no_vacuum {
         steps.retain(|step| *step != init::Step::Vacuum);
     }
@@ -85,6 +87,10 @@ fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
     print(&phases(&kept.run), args.output.format.format)?;
     stored(kept.stored)?;
     Ok(SAME_OR_BETTER)
+}
+
+fn steps(args: &Args) -> anyhow::Result<Vec<init::Step>> {
+    parse_steps(&args.tables.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))
 }
 
 fn measure(args: &Args, target: TargetSpec) -> Outcome {
@@ -177,17 +183,24 @@ fn usage(problem: &str) -> anyhow::Error {
     Failure::with_code(USAGE, problem, Some("pgdyno bench --help".into()))
 }
 
-fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
+/// Numbers that no run can have.
+fn check_bounds(args: &Args) -> anyhow::Result<()> {
     let within = |name: &str, value: Option<f64>, least: f64, most: f64| match value {
         Some(value) if !(least..=most).contains(&value) => {
             Err(usage(&format!("{name} must be from {least} to {most}")))
         }
-        value => Ok(value),
+        _ => Ok(()),
     };
     within("--warmup (seconds)", Some(args.load.warmup), 0.0, MONTH_S)?;
     within("--time (seconds)", args.load.time.map(|seconds| seconds as f64), 1.0, MONTH_S)?;
     within("--client", Some(f64::from(args.load.client)), 1.0, MOST_CLIENTS)?;
     within("--jobs", Some(f64::from(args.load.jobs)), 1.0, MOST_THREADS)?;
+    within("--rate", args.pace.rate, LEAST_RATE, MOST_RATE)?;
+    within("--latency-limit (ms)", args.pace.latency_limit, LEAST_LIMIT_MS, DAY_MS)
+}
+
+fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
+    check_bounds(args)?;
     let until = match (args.load.time, args.load.transactions) {
         (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),
         (None, transactions) => Until::PerClient(transactions.unwrap_or(10)),
@@ -201,9 +214,8 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
         threads: args.load.jobs,
         until,
         warmup: Duration::from_secs_f64(args.load.warmup),
-        rate: within("--rate", args.pace.rate, LEAST_RATE, MOST_RATE)?,
-        promise: within("--latency-limit (ms)", args.pace.latency_limit, 0.001, 1e3 * 86_400.0)?
-            .map(|ms| Duration::from_secs_f64(ms / 1e3)),
+        rate: args.pace.rate,
+        promise: args.pace.latency_limit.map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.conduct.report_per_command,
         driver: args.conduct.driver.into(),
         seed: seed(args.conduct.random_seed.as_deref())?,

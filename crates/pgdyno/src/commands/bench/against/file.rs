@@ -348,8 +348,8 @@ fn measure(args: &BenchArgs) -> String {
     text.entry("warmup", seconds(warmup));
     text.entry("duration", seconds(round / 2.0));
     text.entry("rounds", Value::Integer(args.against.rounds.unwrap_or(ROUNDS).into()));
-    if let Some(slices) = args.against.slices.as_ref().filter(|slices| *slices != "auto") {
-        text.entry("slices", scalar(slices));
+    if let Some(slices) = args.against.slices.as_ref().filter(|slices| slices.text != "auto") {
+        text.entry("slices", scalar(&slices.text));
     }
     if args.load.jobs != 1 {
         text.entry("threads", Value::Integer(args.load.jobs.into()));

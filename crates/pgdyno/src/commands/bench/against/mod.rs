@@ -6,18 +6,18 @@ mod file;
 mod kind;
 #[cfg(test)]
 mod tests;
+mod told;
 mod toml_text;
 
 use std::path::{Path, PathBuf};
 
-use lab::LabError;
 use lab::experiment::ExperimentFile;
 
 use self::base::Folder;
 use self::file::Written;
 use self::kind::Change;
 use super::args::Script;
-use super::{BenchArgs, source};
+use super::{BenchArgs, check_bounds, source, steps};
 use crate::commands::run::How;
 use crate::exit::{Failure, INPUT_OUTPUT, Outcome, USAGE};
 use crate::print::{talk, warning};
@@ -42,6 +42,8 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(false, &results)?,
     }
+    check_bounds(args)?;
+    steps(args)?;
     let change = Change::parse(change).map_err(|why| {
         let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
         usage(why, hint)
@@ -74,12 +76,13 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
         talk(&format!("experiment: {} (pgdyno run does the same with it)", path.display()));
     }
     if written.left_out {
-        warning(
-            "the password that was given is used now and kept nowhere: give it by ~/.pgpass or PGPASSWORD, and the same \
-             command and its file can do without it",
-        );
+        let what = if own.save.is_some() { "the same command and its file" } else { "the same command" };
+        warning(&format!(
+            "the password that was given is used now and kept nowhere: give it by ~/.pgpass or PGPASSWORD, and {what} can do \
+             without it"
+        ));
     }
-    how.carry_out(&file).map_err(in_words_of_bench)
+    how.carry_out(&file).map_err(told::in_words_of_bench)
 }
 
 /// Options of `bench` that mean nothing where two sides are compared.
@@ -124,11 +127,11 @@ fn has_secret_beside_servers(args: &BenchArgs, change: &Change) -> bool {
 /// Reads what was written, as `pgdyno run` would.
 fn read(written: &Written, saved: Option<&Path>) -> anyhow::Result<ExperimentFile> {
     let path = saved.map_or_else(|| PathBuf::from(NOWHERE), Path::to_owned);
-    let read = ExperimentFile::of_text(&path, &written.text)
-        .map_err(|problems| in_words_of_bench(LabError::from(problems).into()));
-    let mut file = read?;
+    let read = ExperimentFile::of_text(&path, &written.text);
+    let mut file = read.map_err(|found| told::problems(&written.text, &found))?;
     if saved.is_none() {
         file.call(&written.name);
+        file.without_lines();
     }
     file.log_in_by(&written.logins);
     Ok(file)
@@ -148,31 +151,6 @@ fn save(written: &Written, path: &Path) -> anyhow::Result<()> {
         _ => {}
     }
     std::fs::write(path, &written.text).map_err(failed)
-}
-
-/// What stands in a file elsewhere is an option here.
-fn in_words_of_bench(error: anyhow::Error) -> anyhow::Error {
-    let own = |text: &str| {
-        text.replace("write change_server = true into [target]", "give --change-server").replace(
-            "use a managed target, or set it there by hand for all arms",
-            "use --managed, or set it there by hand",
-        )
-    };
-    match error.downcast::<LabError>() {
-        Ok(LabError::File(mut problems)) => {
-            for problem in &mut problems.problems {
-                problem.hint = problem.hint.as_deref().map(own);
-            }
-            LabError::File(problems).into()
-        }
-        Ok(LabError::Failed { class, what, hint, source }) => {
-            // What it came from says the same in the words of a file.
-            let source = source.filter(|_| own(&what) == what);
-            LabError::Failed { class, what: own(&what), hint: own(&hint), source }.into()
-        }
-        Ok(other) => other.into(),
-        Err(other) => other,
-    }
 }
 
 fn usage(what: &str, hint: &str) -> anyhow::Error {

@@ -1,0 +1,107 @@
+//! What is wrong with the file that was made, told as of the options that it was made of.
+
+use lab::LabError;
+use lab::experiment::{FileProblems, Problem};
+
+use crate::exit::{BAD_INPUT, Failure, USAGE};
+
+/// Keys of the made file, and the options that they come from.
+const OPTIONS: [(&str, &str); 26] = [
+    ("builtin", "-b"),
+    ("files", "-f"),
+    ("mode", "-M"),
+    ("define", "-D"),
+    ("scale", "-s"),
+    ("max_tries", "--max-tries"),
+    ("latency_limit_ms", "-L"),
+    ("promise", "-L"),
+    ("rate", "-R"),
+    ("clients", "-c"),
+    ("threads", "-j"),
+    ("duration", "-T"),
+    ("warmup", "--warmup"),
+    ("rounds", "--rounds"),
+    ("slices", "--slices"),
+    ("margin", "--margin"),
+    ("seed", "--random-seed"),
+    ("managed", "--managed"),
+    ("change_server", "--change-server"),
+    ("steps", "-I"),
+    ("fillfactor", "-F"),
+    ("partitions", "--partitions"),
+    ("tablespace", "--tablespace"),
+    ("index_tablespace", "--index-tablespace"),
+    ("sql", "--prepare"),
+    ("undo", "--undo"),
+];
+
+/// The option that made what stands at a place of the file.
+fn option(text: &str, problem: &Problem) -> &'static str {
+    let above: Vec<&str> = text.lines().take(problem.line).collect();
+    let line = above.last().copied().unwrap_or_default();
+    let table = above.iter().rev().find(|line| line.starts_with('[')).copied().unwrap_or_default();
+    let is_other = above.contains(&"[compare]");
+    match table.trim_start_matches('[').split(['.', ']']).next().unwrap_or_default() {
+        "settings" => return "--against 'settings: …'",
+        "version" => return "--against 'version: …'",
+        "workload" if is_other => return "--against 'script: …'",
+        "change" if !line.starts_with("undo") => return "--against 'sql: …'",
+        "server" if table == "[server.other]" => return "--against 'url: …'",
+        "server" => return "DBNAME",
+        "target" if line.starts_with("url") => return "DBNAME",
+        "factors" if line.starts_with("version") => return "--against 'version: …'",
+        _ => {}
+    }
+    // The key before the place, which may stand in a table on one line; else that of the line.
+    let before: String = line.chars().take(problem.column.saturating_sub(1)).collect();
+    let keys = before.rsplit(" = ").filter_map(|part| part.rsplit([' ', '{', ',']).next());
+    let known = |key: &str| OPTIONS.iter().find(|(known, _)| *known == key).map(|(_, option)| *option);
+    let whole = line.split(" = ").next();
+    keys.chain(whole).find_map(known).unwrap_or("--against")
+}
+
+/// `-f: no.sql: cannot be read: …`, without the key of the file; what stands in a table of names keeps them.
+fn told(text: &str, problem: &Problem) -> String {
+    let (option, message) = (option(text, problem), problem.message.as_str());
+    let key = |first: &str| first.starts_with('`') || first.starts_with("pgbench.") && first.ends_with(':');
+    let said = match message.split_once(' ') {
+        Some((first, said)) if key(first) && !option.starts_with("--against") => said,
+        _ => message,
+    };
+    let colon = if ["must ", "cannot "].iter().any(|verb| said.starts_with(verb)) { "" } else { ":" };
+    format!("{option}{colon} {said}")
+}
+
+/// Mistakes in the made file.
+pub(super) fn problems(text: &str, found: &FileProblems) -> anyhow::Error {
+    let all: Vec<String> = found.problems.iter().map(|problem| told(text, problem)).collect();
+    // What is in a file is not how the command is to be used.
+    let of_file =
+        |told: &String| ["-f", "--prepare", "--against"].iter().any(|option| told.starts_with(option));
+    let code = if all.iter().any(of_file) { BAD_INPUT } else { USAGE };
+    let hint = found.problems.first().filter(|_| all.len() == 1).and_then(|problem| problem.hint.as_deref());
+    Failure::with_code(code, all.join("\n"), hint.map(own))
+}
+
+/// What is to be written into a file elsewhere is an option here.
+pub(super) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<LabError>() {
+        Ok(LabError::Failed { class, what, hint, source }) => {
+            // What it came from says the same in the words of a file.
+            let source = source.filter(|_| own(&what) == what);
+            LabError::Failed { class, what: own(&what), hint: own(&hint), source }.into()
+        }
+        Ok(LabError::OwnChange(error)) => {
+            anyhow::Error::from(LabError::OwnChange(error)).context("--against 'sql: …'")
+        }
+        Ok(other) => other.into(),
+        Err(other) => other,
+    }
+}
+
+fn own(text: &str) -> String {
+    text.replace("write change_server = true into [target]", "give --change-server").replace(
+        "use a managed target, or set it there by hand for all arms",
+        "use --managed, or set it there by hand",
+    )
+}
