@@ -70,6 +70,15 @@ fn what_is_installed_works_and_goes_again() {
     assert_eq!(offered(&script, &["pgdyno", "compare", "--metric", "p9"]), ["p95", "p99"]);
     assert_eq!(offered(&script, &["pgdyno", "pgbench", "--agg"]), ["--aggregate-interval"]);
     assert_eq!(offered(&script, &["pgdyno", "pgbench", "-M", "p"]), ["prepared"]);
+    // What bench refuses was offered, and files for values that are none.
+    assert_eq!(offered(&script, &["pgdyno", "bench", "--agg"]), [""]);
+    for command in ["run", "bench"] {
+        assert_eq!(offered(&script, &["pgdyno", command, "--slices", ""]), ["auto", "true", "false"]);
+    }
+    assert_eq!(offered(&script, &["pgdyno", "bench", "-b", "s"]), ["simple-update", "select-only"]);
+    for option in ["--against", "--rounds", "--undo", "-c", "-h"] {
+        assert_eq!(offered(&script, &["pgdyno", "bench", option, ""]), [""], "{option}");
+    }
 
     let gone = place(&["uninstall"], folder.path());
     assert!(gone.status.success(), "{}", String::from_utf8_lossy(&gone.stderr));

@@ -1,6 +1,6 @@
 //! `pgdyno completion`: what a shell needs to complete our commands, options and values.
 
-use clap::ValueEnum;
+use clap::{Arg, Command, ValueEnum, ValueHint};
 use clap_complete::{Generator, shells};
 
 use crate::exit::{Outcome, SAME_OR_BETTER};
@@ -47,8 +47,36 @@ fn script(shell: Shell) -> String {
 
 fn of(generator: impl Generator) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(generator, &mut super::described(), "pgdyno", &mut script);
+    let mut program = hinted(super::described()).mut_subcommand("bench", |bench| without_hidden(&bench));
+    clap_complete::generate(generator, &mut program, "pgdyno", &mut script);
     String::from_utf8(script).expect("made of our own words")
+}
+
+/// The same command, whose values are files only where they are called so: shells offer files for what they know nothing of.
+fn hinted(command: Command) -> Command {
+    let hinted_argument = |argument: Arg| {
+        let is_open = argument.get_value_hint() == ValueHint::Unknown
+            && argument.get_action().takes_values()
+            && argument.get_num_args().is_none_or(|count| count.takes_values())
+            && argument.get_possible_values().is_empty();
+        let names: Vec<String> =
+            argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
+        match (is_open, names.iter().any(|name| name.contains("FILE"))) {
+            (false, _) => argument,
+            (true, true) => argument.value_hint(ValueHint::FilePath),
+            (true, false) => argument.value_hint(ValueHint::Other),
+        }
+    };
+    command.mut_args(hinted_argument).mut_subcommands(hinted)
+}
+
+/// The same command without the options that it only refuses, each in words of its own.
+fn without_hidden(bench: &Command) -> Command {
+    let shown = bench.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
+    Command::new("bench")
+        .about(bench.get_about().cloned().unwrap_or_default())
+        .disable_help_flag(true)
+        .args(shown)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use report::{Alone, ReportData};
+use report::{Alone, ReportData, visible};
 use results::Table;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
@@ -60,12 +60,22 @@ fn page(args: &Args) -> Outcome {
 
 /// Which charts the report has.
 fn list(args: &Args) -> Outcome {
-    let mut table = Table::new(&["chart", "shows"]);
-    for chart in report::charts(&load(&args.selection)?) {
-        table.push(vec![chart.name.into(), chart.title.into()]);
+    let charts = report::charts(&load(&args.selection)?).into_iter().map(|chart| [chart.name, chart.title]);
+    if args.format == Format::Text {
+        print::data(&whole_lines(&charts.collect::<Vec<_>>()))?;
+        return Ok(SAME_OR_BETTER);
     }
+    let mut table = Table::new(&["chart", "shows"]);
+    charts.for_each(|chart| table.push(chart.map(Into::into).to_vec()));
     super::print(&table, args.format)?;
     Ok(SAME_OR_BETTER)
+}
+
+/// Names and titles, a line each however long it is: names are copied.
+fn whole_lines(charts: &[[String; 2]]) -> String {
+    let width = charts.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0);
+    let line = |[name, title]: &[String; 2]| format!("{name:<width$}  {title}\n");
+    charts.iter().map(|chart| line(&chart.each_ref().map(|text| visible::line(text).into_owned()))).collect()
 }
 
 /// What a chart is written as.
@@ -230,4 +240,25 @@ fn write_part(part: &Path, path: &Path, page: &[u8]) -> std::io::Result<()> {
         file.set_permissions(there.permissions())?;
     }
     file.write_all(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They were broken at 80 columns, into a pipe too, and could not be copied.
+    #[test]
+    fn names_of_charts_stand_whole_on_a_line_each() {
+        let long =
+            "the-reporting-query-with-every-join-that-there-is-against-stock-change-of-throughput".to_owned();
+        let charts = [
+            ["osm-phases".to_owned(), "Phases".to_owned()],
+            [long.clone(), "Change of throughput".to_owned()],
+        ];
+        let text = whole_lines(&charts);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines[1], format!("{long}  Change of throughput"));
+        assert!(lines[0].starts_with("osm-phases  ") && lines[0].ends_with("  Phases"), "{text}");
+    }
 }
