@@ -406,6 +406,7 @@ impl Classified for StoreError {
                 Class::BadInput
             }
             Self::Query { .. } | Self::NoExperiment { .. } => Class::Usage,
+            Self::InUse { .. } => Class::Refused,
             Self::Full { .. } | Self::Locked { .. } | Self::Unusable { .. } => Class::Io,
         }
     }

@@ -20,7 +20,7 @@ pub(crate) const USAGE: u8 = 64;
 pub(crate) const BAD_INPUT: u8 = 65;
 /// The server cannot be reached, or went away.
 pub(crate) const UNREACHABLE: u8 = 66;
-/// The server refused: password, role, database, too many connections.
+/// The server refused: password, role, database, too many connections; or another pgdyno is at work.
 pub(crate) const REFUSED: u8 = 67;
 /// PostGIS, a table, a program, a permission is missing.
 pub(crate) const MISSING: u8 = 68;
@@ -180,6 +180,7 @@ fn of_store(error: &results::StoreError) -> u8 {
     use results::StoreError as Store;
     match error {
         Store::Query { .. } | Store::NoExperiment { .. } => USAGE,
+        Store::InUse { .. } => REFUSED,
         Store::Absent { .. } | Store::NotResults { .. } | Store::Newer { .. } | Store::Damaged { .. } => {
             BAD_INPUT
         }

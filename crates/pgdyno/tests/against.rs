@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::{Place, Server};
+use support::{Place, Server, Watched, signal};
 
 /// A place and a server with pgbench's tables.
 fn prepared() -> (Place, Server) {
@@ -276,4 +276,30 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     with.env("PGPASSWORD", "geheim");
     let more = support::finish(with);
     assert!(more.stdout.contains("4 rounds x 1 cell"), "{}{}", more.stdout, more.stderr);
+}
+
+/// Two at once stored eight runs of four, each under the other's load, and called them valid.
+#[test]
+fn the_same_is_not_measured_twice_at_once() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let command =
+        ["bench", "-S", "-n", "-T", "2", "--rounds", "2", &url, "--against", "settings: work_mem=9MB"];
+    let mut first = Watched::start(place.command(command.iter().chain(&["--verbose"])));
+    assert!(first.until("step: measure"), "{}", first.seen);
+    let pid = first.child.id();
+    let words = ["another pgdyno", &format!("(pid {pid})"), "wait for it", "--results"];
+    place.run(command).expect(67).says(&words);
+    place.run(command.iter().chain(&["--again"])).expect(67).says(&words);
+    // Readers and other runs are not hindered.
+    place.run(["table", "runs"]).expect(0);
+    place.run(["bench", "-S", "-n", "-t", "1", &url]).expect(0);
+    signal(pid, "KILL");
+    first.end();
+    let more = place.run(command);
+    assert!([0, 1, 2].contains(&more.status.code().unwrap()), "{}", more.stderr);
+    let runs = "select count(*) from run join experiment using (experiment_id) where compare_factor is not null and kind = 'client'";
+    assert_eq!(place.sql(runs), "4");
+    let left = std::fs::read_dir(place.path()).unwrap().flatten();
+    assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().contains("-lock-")));
 }

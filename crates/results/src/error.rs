@@ -25,6 +25,13 @@ pub enum StoreError {
     /// Somebody else writes to it.
     #[error("{}: locked by another program; wait for it, or use another file", path.display())]
     Locked { path: PathBuf },
+    /// Another pgdyno measures the same experiment into it.
+    #[error(
+        "{}: another pgdyno{} measures the same experiment into this file, and both would be under each other's load; \
+         wait for it or end it with Ctrl-C, then the same command goes on; or name another file with --results",
+        path.display(), pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
+    )]
+    InUse { path: PathBuf, pid: Option<u32> },
     /// It cannot be opened or written.
     #[error("{}: cannot be opened or written: {detail}", path.display())]
     Unusable { path: PathBuf, detail: String },

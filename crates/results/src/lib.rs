@@ -13,7 +13,7 @@ mod table;
 pub use error::StoreError;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
-    Collection, Course, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store, StoredExperiment,
-    StoredRun, looked_at,
+    Alone, Collection, Course, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,
+    StoredExperiment, StoredRun, looked_at,
 };
 pub use table::{Table, Value};

@@ -76,6 +76,8 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Outcome, LabError> {
     let mut store = Store::create_or_open(&options.results)?;
+    // Till the end, and before anything is read of what is stored.
+    let _alone = store.alone_with(&plan.hash())?;
     let stored = stored(&store, plan, options)?;
     let ground = explain(stop, Ground::lay(file, stored, &mut store, options, progress, stop))?;
     let Ground { stored, stages, templates, jobs, surroundings, targets } = ground;

@@ -1,5 +1,6 @@
 //! The results file: opening, migrating, and its life as one writer and many readers.
 
+mod alone;
 mod course;
 mod import;
 mod migrate;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
+pub use alone::Alone;
 pub use course::{Course, looked_at};
 pub use import::{Collection, Imported, Known, StoredRun};
 

@@ -1,0 +1,110 @@
+//! One pgdyno at a time per experiment and results file: two would measure under each other's load, and store every run
+//! twice. Others read the file meanwhile, and store what is not of this experiment.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::{Store, identity};
+use crate::error::StoreError;
+
+/// That nobody else measures an experiment into the same results file. The kernel lets go of it when the process ends,
+/// however that happens.
+///
+/// It is a lock on a file beside the results: one on their own file would meet those of SQLite.
+#[derive(Debug)]
+#[must_use = "others may measure the same as soon as it is dropped"]
+pub struct Alone {
+    _file: File,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Makes sure that nobody else measures the experiment of this hash into this file until the end of what is given back.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] when somebody does; others when no file can be made beside the results.
+    pub fn alone_with(&self, hash: &str) -> Result<Alone, StoreError> {
+        let failed = |error: io::Error| StoreError::from_io(&self.path, &error);
+        // However the file is called, it is this one.
+        let mut name = self.path.canonicalize().map_err(failed)?.into_os_string();
+        name.push(format!("-lock-{}", hash.get(..8).unwrap_or(hash)));
+        let path = PathBuf::from(name);
+        loop {
+            let mut file = open(&path).map_err(failed)?;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::InUse { path: self.path.clone(), pid: holder(&mut file) });
+                }
+                // Whoever had it has removed it meanwhile: then the lock is on nothing that others find.
+                Ok(()) if !is_at(&file, &path) => {}
+                Ok(()) => {
+                    // A disk without room for it: the number is only for messages.
+                    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+                    return Ok(Alone { _file: file, path });
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        // As long as it is held, nobody else takes what is there.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let opened = file.metadata().ok().map(|found| (found.dev(), found.ino()));
+    opened.is_some() && opened == identity(path)
+}
+
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_learns_who_measures_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sqlite");
+        let store = Store::create_or_open(&path).unwrap();
+        let first = store.alone_with("0123456789abcdef").unwrap();
+        let link = folder.path().join("b.sqlite");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for same in [&path, &link] {
+            let error = Store::create_or_open(same).unwrap().alone_with("0123456789abcdef").unwrap_err();
+            assert!(matches!(error, StoreError::InUse { pid, .. } if pid == Some(std::process::id())));
+        }
+        // Another experiment, and readers.
+        drop(store.alone_with("f123456789abcdef").unwrap());
+        assert_eq!(Store::open_read_only(&path).unwrap().experiments().unwrap().len(), 0);
+        drop(first);
+        drop(store.alone_with("0123456789abcdef").unwrap());
+        let left = std::fs::read_dir(folder.path()).unwrap().flatten();
+        let locks = left.filter(|entry| entry.file_name().to_string_lossy().contains("-lock-"));
+        assert_eq!(locks.count(), 0, "nothing stays beside the results");
+    }
+
+    #[test]
+    fn what_a_killed_one_left_hinders_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create_or_open(&folder.path().join("a.sqlite")).unwrap();
+        std::fs::write(folder.path().join("a.sqlite-lock-01234567"), "1\n").unwrap();
+        let taken = store.alone_with("0123456789abcdef").unwrap();
+        let text = std::fs::read_to_string(&taken.path).unwrap();
+        assert_eq!(text, format!("{}\n", std::process::id()));
+    }
+}
