@@ -81,6 +81,17 @@ fn what_is_saved_goes_on_where_the_command_ended() {
     place.write("mine.toml", "question = \"mine\"\n");
     place.run(["bench", "-S", &url, "--against", "settings: jit=off", "--save", "mine.toml"]).expect(64);
     assert_eq!(std::fs::read_to_string(place.path().join("mine.toml")).unwrap(), "question = \"mine\"\n");
+    let saved = std::fs::read_to_string(place.path().join("saved.toml")).unwrap();
+    let changed = saved.replace("duration = \"500ms\"", "duration = \"700ms\"");
+    assert_ne!(changed, saved);
+    place.write("saved.toml", &changed);
+    for more in [&["--rounds", "8", "--dry-run"][..], &["--rounds", "10"]] {
+        with(more).expect(64).says(&["was changed since --save wrote it", "pgdyno run saved.toml"]);
+    }
+    assert_eq!(std::fs::read_to_string(place.path().join("saved.toml")).unwrap(), changed);
+    with(&["--save=-"]).expect(64).says(&["not standard output"]);
+    with(&["--save=other.toml", "--dry-run"]).expect(0).says(&["not written by --dry-run"]);
+    assert!(!place.path().join("other.toml").exists() && !place.path().join("-").exists());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod base;
 mod file;
 mod kind;
+mod saved;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -19,11 +20,11 @@ use self::kind::Change;
 use super::args::Script;
 use super::{BenchArgs, check_bounds, source, steps};
 use crate::commands::run::How;
-use crate::exit::{Failure, INPUT_OUTPUT, Outcome, USAGE};
-use crate::print::{talk, warning};
+use crate::exit::{Failure, Outcome, USAGE};
+use crate::print::warning;
 use crate::secrets::is_telling_text;
 
-/// First line of what is saved: such a file may be written anew.
+/// First line of what is saved.
 const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";
 
 /// What messages call the file that stands nowhere.
@@ -51,6 +52,7 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
     for script in &args.scripts.in_order {
         source(script)?;
     }
+    own.save.as_deref().map_or(Ok(()), saved::check_name)?;
     let how = How {
         name: NOWHERE.to_owned(),
         dry_run: own.dry_run,
@@ -72,8 +74,7 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
     let written = file::written(args, &change, &Folder::of(own.save.as_deref()))?;
     let file = read(&written, own.save.as_deref())?;
     if let Some(path) = &own.save {
-        save(&written, path)?;
-        talk(&format!("experiment: {} (pgdyno run does the same with it)", path.display()));
+        saved::save(&written.text, path, own.dry_run)?;
     }
     if written.left_out {
         let what = if own.save.is_some() { "the same command and its file" } else { "the same command" };
@@ -135,22 +136,6 @@ fn read(written: &Written, saved: Option<&Path>) -> anyhow::Result<ExperimentFil
     }
     file.log_in_by(&written.logins);
     Ok(file)
-}
-
-/// Writes it, unless something stands there that was not made here.
-fn save(written: &Written, path: &Path) -> anyhow::Result<()> {
-    let failed = |error: std::io::Error| {
-        Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)
-    };
-    match std::fs::read_to_string(path) {
-        Ok(text) if !text.contains(SAVED_BY) => {
-            let what = format!("{} is there already, and was not made by --save", path.display());
-            return Err(usage(&what, "name another file, or remove it"));
-        }
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
-    }
-    std::fs::write(path, &written.text).map_err(failed)
 }
 
 fn usage(what: &str, hint: &str) -> anyhow::Error {
