@@ -44,6 +44,9 @@ impl WrittenSlices {
     };
 }
 
+/// Kinds of what `--against` compares, as they are written before a colon.
+pub(crate) const AGAINST: [&str; 5] = ["settings", "script", "url", "version", "sql"];
+
 /// Which results file.
 #[derive(Debug, Args)]
 pub(crate) struct Results {

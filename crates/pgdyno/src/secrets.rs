@@ -5,13 +5,18 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use protocol::postgres::Env;
-use protocol::postgres::conninfo::{Shown, describes_connection, may_hold_password};
+use protocol::postgres::conninfo::{Shown, describes_connection, may_hold_password, sql_may_hold_password};
+
+use crate::options::AGAINST;
 
 /// What stands in place of what is not shown.
 const HIDDEN: &str = "(hidden: it may hold a password)";
 
-/// Shorter passwords are not looked for by themselves: they are parts of other words.
+/// Shorter passwords are not looked for by themselves.
 const SHORTEST: usize = 3;
+
+/// Shorter ones only where they are words of their own: they are parts of other words.
+const SHORTEST_INSIDE: usize = 4;
 
 /// Variables that may hold a password, or a connection string with one.
 fn is_telling(name: &str) -> bool {
@@ -21,7 +26,8 @@ fn is_telling(name: &str) -> bool {
 /// A text without the passwords of this process.
 pub(crate) fn covered(text: &str) -> Cow<'_, str> {
     static KNOWN: OnceLock<Vec<String>> = OnceLock::new();
-    cover(text, KNOWN.get_or_init(|| known(std::env::args_os().skip(1).map(lossy), variables())))
+    let arguments = || std::env::args_os().skip(1).map(lossy).collect::<Vec<_>>();
+    cover(text, KNOWN.get_or_init(|| known(&arguments(), variables())))
 }
 
 /// Whether a password stands among the arguments.
@@ -47,19 +53,55 @@ pub(crate) fn is_telling_text(text: &str) -> bool {
     (may_hold_password(text) || describes_connection(text)) && !without_password()
 }
 
+/// An argument with the option that it is given to, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Argument<'a> {
+    /// `--NAME=`, where both are one argument.
+    pub(crate) option: &'a str,
+    /// What `--against` is about, without its colon: that is part of no connection string.
+    pub(crate) kind: Option<&'a str>,
+    pub(crate) value: &'a str,
+    is_sql: bool,
+}
+
+impl<'a> Argument<'a> {
+    /// Of an argument and the one before it.
+    pub(crate) fn of(before: Option<&str>, argument: &'a str) -> Self {
+        let at = argument.find('=').filter(|_| argument.starts_with("--")).map_or(0, |at| at + 1);
+        let (option, value) = argument.split_at(at);
+        let name = if option.is_empty() { before.unwrap_or_default() } else { option.trim_end_matches('=') };
+        Self { option, ..Self::of_option(name, value) }
+    }
+
+    /// Of the value of an option.
+    pub(crate) fn of_option(name: &str, value: &'a str) -> Self {
+        let known = |kind: &str| AGAINST.contains(&kind.trim());
+        // It may be shortened as long as it is no other one.
+        let against = name.len() > "--again".len() && "--against".starts_with(name);
+        match value.split_once(':').filter(|(kind, _)| against && known(kind)) {
+            Some((kind, value)) => {
+                let kind = kind.trim();
+                Self { option: "", kind: Some(kind), value: value.trim(), is_sql: kind == "sql" }
+            }
+            None => Self { option: "", kind: None, value, is_sql: name == "--undo" },
+        }
+    }
+
+    /// Whether it may hold a password.
+    pub(crate) fn is_telling(&self) -> bool {
+        if self.is_sql { sql_may_hold_password(self.value) } else { is_telling_text(self.value) }
+    }
+}
+
 /// What must not be shown: whole texts first, then the passwords in them.
-fn known(
-    arguments: impl Iterator<Item = String>,
-    variables: impl Iterator<Item = (String, String)>,
-) -> Vec<String> {
+fn known(arguments: &[String], variables: impl Iterator<Item = (String, String)>) -> Vec<String> {
     let mut whole = Vec::new();
     let mut parts = Vec::new();
-    for argument in arguments {
-        // `--url=postgres://…` too.
-        let value =
-            argument.split_once('=').filter(|(name, _)| name.starts_with("--")).map(|(_, value)| value);
-        let value = value.unwrap_or(&argument);
-        if is_telling_text(value) {
+    let before = std::iter::once(None).chain(arguments.iter().map(|argument| Some(argument.as_str())));
+    for (before, argument) in before.zip(arguments) {
+        let argument = Argument::of(before, argument);
+        let value = argument.value;
+        if argument.is_telling() {
             parts.extend(passwords(value));
             whole.push(value.to_owned());
             whole.extend(as_path(value));
@@ -111,7 +153,9 @@ fn passwords(text: &str) -> Vec<String> {
     for word in ["password", "passwd", "pass", "pwd"] {
         for (at, _) in lower.match_indices(word) {
             let Some(value) = text.get(at + word.len()..).map(str::trim_start) else { continue };
-            let Some(value) = value.strip_prefix(['=', ':']) else { continue };
+            // SQL has neither between them.
+            let text_of_sql = value.starts_with('\'').then_some(value);
+            let Some(value) = value.strip_prefix(['=', ':']).or(text_of_sql) else { continue };
             let value = value.trim_start().trim_start_matches(['\'', '"']);
             let end = value.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '&' | ';'));
             found.push(value[..end.unwrap_or(value.len())].to_owned());
@@ -137,11 +181,28 @@ fn decoded(text: &str) -> String {
 fn cover<'a>(text: &'a str, known: &[String]) -> Cow<'a, str> {
     let mut shown = Cow::Borrowed(text);
     for secret in known.iter().filter(|secret| !secret.is_empty()) {
-        if shown.contains(secret.as_str()) {
+        if secret.len() < SHORTEST_INSIDE {
+            shown = Cow::Owned(without_word(&shown, secret));
+        } else if shown.contains(secret.as_str()) {
             shown = Cow::Owned(shown.replace(secret.as_str(), HIDDEN));
         }
     }
     shown
+}
+
+/// Without these characters where they are no part of a longer word.
+fn without_word(text: &str, word: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut shown, mut rest, mut before) = (String::new(), text, None);
+    while let Some((ahead, behind)) = rest.split_once(word) {
+        let last = ahead.chars().next_back().or(before);
+        let inside = last.is_some_and(is_part) || behind.chars().next().is_some_and(is_part);
+        shown.push_str(ahead);
+        shown.push_str(if inside { word } else { HIDDEN });
+        before = word.chars().next_back();
+        rest = behind;
+    }
+    shown + rest
 }
 
 fn holds_password(argument: &str) -> bool {
@@ -189,7 +250,7 @@ mod tests {
             "host=/run/pg user=me dbname=shop",
         ];
         let variables = [("PGPASSWORD".to_owned(), "drittes".to_owned())];
-        let known = known(arguments.map(str::to_owned).into_iter(), variables.into_iter());
+        let known = known(&arguments.map(str::to_owned), variables.into_iter());
         for (text, wanted) in [
             ("cannot read postgres://u:geh%40eim@h/db", "cannot read (hidden: it may hold a password)"),
             ("/x/postgres:/u:geh%40eim@h/db", "/x/postgres:/(hidden: it may hold a password)"),
@@ -198,6 +259,59 @@ mod tests {
             ("run h", "run h"),
             // An address without a password was hidden too.
             ("at host=/run/pg user=me dbname=shop", "at host=/run/pg user=me dbname=shop"),
+        ] {
+            assert_eq!(cover(text, &known), wanted);
+        }
+    }
+
+    /// Parts of our own words were replaced, and the commands to be typed again with them.
+    #[test]
+    fn what_is_compared_is_not_taken_for_a_user_and_a_password() {
+        let sentences = [
+            "\"script: ad.sql@2, b.sql\": arms one and one-x are the same; give --same if A against A is meant",
+            "target: host=/run/pgdyno has no weight right after its @",
+        ];
+        for argument in [
+            "script: ad.sql@2, b.sql",
+            "script: we@2.sql",
+            "script: me@x.sql@1",
+            "url: host=/run/pgdyno port=5433",
+            "sql: create index i on t ((x::text)) where tags @> 'a'",
+            "version: 17, 18",
+        ] {
+            for arguments in
+                [vec!["--against".to_owned(), argument.to_owned()], vec![format!("--against={argument}")]]
+            {
+                let known = known(&arguments, std::iter::empty());
+                assert_eq!(known, Vec::<String>::new(), "{argument}");
+                for sentence in sentences {
+                    assert_eq!(cover(sentence, &known), sentence);
+                }
+            }
+        }
+        // Elsewhere the same may be one.
+        assert!(!known(&["url:geheim@h/d".to_owned()], std::iter::empty()).is_empty());
+        for argument in [
+            "url: postgres://me:geheim@h/d",
+            "script: me:geheim@h",
+            "sql: alter role r password 'geheim'",
+            "host:geheim@h",
+            "settings: primary_conninfo='host=h password=geheim'",
+        ] {
+            let known = known(&["--against".to_owned(), argument.to_owned()], std::iter::empty());
+            let shown = cover("role geheim", &known);
+            assert_eq!(shown, format!("role {HIDDEN}"), "{argument}");
+            assert!(!cover(&format!("--against '{argument}'"), &known).contains("geheim"));
+        }
+    }
+
+    #[test]
+    fn a_short_password_is_no_part_of_other_words() {
+        let known = known(&["postgres://me:and@h/d".to_owned()], std::iter::empty());
+        for (text, wanted) in [
+            ("redundant, sand and", format!("redundant, sand {HIDDEN}")),
+            ("and andand and", format!("{HIDDEN} andand {HIDDEN}")),
+            ("'and'", format!("'{HIDDEN}'")),
         ] {
             assert_eq!(cover(text, &known), wanted);
         }

@@ -314,3 +314,27 @@ fn the_same_is_not_measured_twice_at_once() {
     let left = std::fs::read_dir(place.path()).unwrap().flatten();
     assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().contains("-lock-")));
 }
+
+/// Weights were taken for a password: the command to be typed next was `--against ...`, and words of ours were hidden.
+#[test]
+fn a_comparison_of_scripts_with_weights_can_be_typed_again() {
+    let (place, server) = prepared();
+    place.write("me@ad.sql", "SELECT 1;\n");
+    let url = server.url();
+    let command = ["bench", "-S", "-T", "1", "--rounds", "2", "--same", "--margin", "0.001", &url];
+    let change = "script: 'me@ad.sql@2', select-only@3";
+    let done = place.run(command.iter().chain(&["--against", change]));
+    assert!([1, 2, 0].contains(&done.status.code().unwrap()), "{}", done.stderr);
+    for text in [&done.stdout, &done.stderr] {
+        assert!(!text.contains("hidden"), "{text}");
+    }
+    let kept = place.sql("select command from experiment where compare_factor is not null");
+    let quoted = change.replace('\'', "'\\''");
+    assert!(kept.contains(&format!("--against '{quoted}'")), "{kept}");
+    place
+        .run(["bench", "-S", &url, "--against", "script: we@ad.sql"])
+        .expect(64)
+        .says(&["weight after its @"]);
+    let url_to_itself = format!("url: {}", url.replace('\'', ""));
+    place.run(["bench", "-S", &url, "--against", &url_to_itself]).expect(64).says(&["the same server"]);
+}

@@ -4,7 +4,7 @@
 use protocol::postgres::Env;
 use protocol::postgres::conninfo::Shown;
 
-use crate::secrets::is_telling_text;
+use crate::secrets::Argument;
 
 /// What stands in place of what cannot be shown at all.
 const LEFT_OUT: &str = "...";
@@ -19,6 +19,7 @@ pub(super) fn command() -> String {
 fn of(arguments: &[String]) -> String {
     let mut words = vec!["pgdyno".to_owned()];
     let mut rest = arguments.iter();
+    let mut before = None;
     while let Some(argument) = rest.next() {
         let (option, value) = argument
             .split_once('=')
@@ -33,26 +34,25 @@ fn of(arguments: &[String]) -> String {
                     rest.next();
                 }
             }
-            _ => words.push(quoted(&without_password(argument))),
+            _ => words.push(quoted(&without_password(before, argument))),
         }
+        before = Some(argument.as_str());
     }
     words.join(" ")
 }
 
 /// An argument as it may be kept: of a connection string all but what is secret.
-fn without_password(argument: &str) -> String {
-    let options = argument.split_once('=').filter(|(name, _)| name.starts_with("--"));
-    let (option, value) = options.map_or(("", argument), |(name, value)| (name, value));
-    let (kind, value) = match value.split_once(':') {
-        Some((kind, value)) if kind.trim() == "url" => ("url: ", value.trim()),
-        _ => ("", value),
-    };
-    if !is_telling_text(value) {
+fn without_password(before: Option<&str>, argument: &str) -> String {
+    let given = Argument::of(before, argument);
+    if !given.is_telling() {
         return argument.to_owned();
     }
-    let shown = Shown::of(value, &Env::empty().with_user("somebody")).dsn;
-    let equals = if option.is_empty() { "" } else { "=" };
-    format!("{option}{equals}{kind}{}", shown.as_deref().unwrap_or(LEFT_OUT))
+    let shown = Shown::of(given.value, &Env::empty().with_user("somebody")).dsn;
+    match (given.kind, shown) {
+        (Some(kind @ "url"), Some(shown)) => format!("{}{kind}: {shown}", given.option),
+        (None, Some(shown)) => format!("{}{shown}", given.option),
+        _ => format!("{}{LEFT_OUT}", given.option),
+    }
 }
 
 /// As a shell takes it for one word.
@@ -85,6 +85,12 @@ mod tests {
             ),
             (&["bench", "--against=url:host=h password=geheim"], "pgdyno bench '--against=url: host=h'"),
             (&["bench", "--against", "sql: alter role r password 'geheim'"], "pgdyno bench --against ..."),
+            // A weight was taken for a password.
+            (
+                &["bench", "--against", "script: ad.sql@2, b.sql", "--undo", "drop index i -- a:b @c"],
+                "pgdyno bench --against 'script: ad.sql@2, b.sql' --undo 'drop index i -- a:b @c'",
+            ),
+            (&["bench", "--against=script:ad.sql@2"], "pgdyno bench --against=script:ad.sql@2"),
         ] {
             let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
             assert_eq!(of(&arguments), wanted);

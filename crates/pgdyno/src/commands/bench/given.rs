@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use crate::commands::pgbench::{Mode, mode_of};
 use crate::exit::{Failure, USAGE};
-use crate::secrets::is_telling_text;
+use crate::secrets::Argument;
 
 /// What only the drop-in does.
 const ELSEWHERE: [(&str, &str); 9] = [
@@ -158,7 +158,9 @@ impl Word {
 fn word(argument: &Arg, value: String) -> Word {
     let long = argument.get_long().map(str::to_owned);
     // A password is not for quoting.
-    let value = if is_telling_text(&value) { "CONNECTION".to_owned() } else { value };
+    let name = long.as_deref().map(|long| format!("--{long}")).unwrap_or_default();
+    let telling = Argument::of_option(&name, &value).is_telling();
+    let value = if telling { "CONNECTION".to_owned() } else { value };
     let takes_value =
         argument.is_positional() || argument.get_num_args().is_some_and(|count| count.min_values() > 0);
     let text = match (argument.get_short(), &long) {

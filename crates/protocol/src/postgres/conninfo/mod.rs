@@ -32,5 +32,5 @@ pub use options::{
 };
 pub use parameters::{Origin, Parameters};
 pub use password::{Password, PasswordSource};
-pub use secret::{describes_connection, may_hold_password};
+pub use secret::{describes_connection, may_hold_password, sql_may_hold_password};
 pub use shown::Shown;

@@ -17,6 +17,17 @@ pub fn may_hold_password(text: &str) -> bool {
     [lower, plain].iter().any(|text| assigns_password(text) || has_credentials(text) || begins_as_uri(text))
 }
 
+/// The same of a statement, which has colons and `@` of its own: only what stands in one word or one text of it is looked
+/// at for a user and a password.
+#[must_use]
+pub fn sql_may_hold_password(sql: &str) -> bool {
+    let sql = sql.to_ascii_lowercase().replace("::", " ");
+    let mut texts = sql.split('\'').skip(1).step_by(2);
+    assigns_password(&sql)
+        || sql.split_whitespace().any(may_hold_password)
+        || texts.any(|text| may_hold_password(text) || describes_connection(text))
+}
+
 /// `…:…@`: a colon, something, and an `@` behind it; or `…/…@…:`, as some write a user, a password, host and port.
 fn has_credentials(text: &str) -> bool {
     let behind = |mark: char, at: usize| {
@@ -199,6 +210,26 @@ mod tests {
             "",
         ] {
             assert!(!may_hold_password(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_statement_has_marks_of_its_own() {
+        for sql in [
+            "alter role r password 'geheim'",
+            "create subscription s connection 'host=h pasword=geheim' publication p",
+            "select dblink_connect('postgres://u:ge heim@h/d')",
+            "-- postgres://u:geheim@h/d",
+            "create user mapping for r server s options (password 'geheim')",
+        ] {
+            assert!(sql_may_hold_password(sql), "{sql}");
+        }
+        for sql in [
+            "create index i on t ((x::text)) where tags @> 'a'",
+            "create index i on t (host) where user = 'me' and a[1:2] @> b",
+            "set x.y = 'a:b'; select '@'",
+        ] {
+            assert!(!sql_may_hold_password(sql), "{sql}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! From the command line to the experiment file that does it.
 
+use protocol::postgres::conninfo::sql_may_hold_password;
 use target::managed::{Choice, FindError, Installation};
 use toml::Value;
 
@@ -271,7 +272,7 @@ fn of_sql(sql: &str, undo: Option<&str>, base: &Workload, tables: &mut TomlText)
     if let Some(undo) = undo {
         tables.entry("undo", undo);
     }
-    let done = if is_telling_text(sql) { "the SQL" } else { sql };
+    let done = if sql_may_hold_password(sql) { "the SQL" } else { sql };
     let called = ["before".to_owned(), format!("{} after: {done}", base.name)];
     let short = "after-sql".to_owned();
     Sides { factor: "sql", base: "before".into(), levels: Vec::new(), called, short }

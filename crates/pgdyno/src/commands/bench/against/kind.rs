@@ -5,8 +5,7 @@ use std::path::Path;
 use protocol::nearest;
 use script::Weighted;
 
-/// The kinds, as they are written.
-const KINDS: [&str; 5] = ["settings", "script", "url", "version", "sql"];
+use crate::options::AGAINST as KINDS;
 
 /// What the other side is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod toml_text;
 use std::path::{Path, PathBuf};
 
 use lab::experiment::ExperimentFile;
+use protocol::postgres::conninfo::sql_may_hold_password;
 
 use self::base::Folder;
 use self::file::Written;
@@ -116,13 +117,17 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
 
 /// Whether something that the file has as it is may hold a password; connection strings are written without theirs.
 fn has_secret_beside_servers(args: &BenchArgs, change: &Change) -> bool {
-    let changed = match change {
-        Change::Settings(settings) => settings.iter().map(|(_, value)| value.as_str()).collect(),
-        Change::Sql(sql) => vec![sql.as_str()],
-        _ => Vec::new(),
+    let undo = args.against.undo.iter().map(String::as_str);
+    let sql = undo.chain(match change {
+        Change::Sql(sql) => Some(sql.as_str()),
+        _ => None,
+    });
+    let settings = match change {
+        Change::Settings(settings) => settings.as_slice(),
+        _ => &[],
     };
-    let given = args.against.undo.iter().chain(&args.scripts.define).map(String::as_str);
-    changed.into_iter().chain(given).any(is_telling_text)
+    let given = settings.iter().map(|(_, value)| value).chain(&args.scripts.define);
+    sql.into_iter().any(sql_may_hold_password) || given.into_iter().any(|text| is_telling_text(text))
 }
 
 /// Reads what was written, as `pgdyno run` would.
