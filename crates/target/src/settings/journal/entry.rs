@@ -47,7 +47,7 @@ pub struct MadeChange {
     pub environment: Environment,
 }
 
-/// What a journal file holds. Never a password.
+/// What a journal file holds. Never a password of ours, nor one of a change; a setting may have one in its value (`primary_conninfo`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Version of the file's form.
@@ -106,6 +106,15 @@ impl Entry {
         Ok(entry)
     }
 
+    /// What of it is on the disk.
+    fn to_keep(&self) -> Self {
+        let mut kept = self.clone();
+        for made in &mut kept.changes {
+            made.change = made.change.to_undo();
+        }
+        kept
+    }
+
     /// Reads a file that somebody else may hold.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
@@ -124,7 +133,7 @@ impl Entry {
 
     fn write_beside(&self, new: &Path, path: &Path) -> io::Result<File> {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(new)?;
-        file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
+        file.write_all(serde_json::to_string_pretty(&self.to_keep())?.as_bytes())?;
         file.sync_all()?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         std::fs::rename(new, path)?;
@@ -273,6 +282,21 @@ mod tests {
         assert_eq!(Entry::read(&path).unwrap(), claim.entry);
         claim.close().unwrap();
         assert!(matches!(Claim::take(&path), Claimed::Gone));
+    }
+
+    /// It was there in clear while the change was made.
+    #[test]
+    fn a_password_of_a_do_is_not_written_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let mut entry = entry();
+        let made = &mut entry.changes[0].change;
+        made.do_ = Some(crate::change::Step::Sql("CREATE ROLE r PASSWORD 'geheim'".to_owned()));
+        made.check = Some("SELECT 'host=h password=geheim' <> ''".to_owned());
+        let _lock = entry.write(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("geheim") && text.contains("CREATE ROLE r PASSWORD '(hidden)'"), "{text}");
+        assert_eq!(Entry::read(&path).unwrap().changes[0].change.undo, entry.changes[0].change.undo);
     }
 
     #[test]

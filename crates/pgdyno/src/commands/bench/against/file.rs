@@ -1,6 +1,6 @@
 //! From the command line to the experiment file that does it.
 
-use protocol::postgres::conninfo::sql_may_hold_password;
+use protocol::postgres::conninfo::{sql_may_hold_password, without_passwords};
 use target::managed::{Choice, FindError, Installation};
 use toml::Value;
 
@@ -173,7 +173,13 @@ fn can_be_changed(args: &BenchArgs, change: &Change, server: &Server) -> anyhow:
                 (!own.change_server, "--change-server"),
             ];
             let lacks: Vec<&str> = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, what)| *what).collect();
+            let secret = own.undo.as_deref().is_some_and(|undo| !without_passwords(undo).lines.is_empty());
             match lacks.is_empty() {
+                true if secret => {
+                    let what = "--undo holds a password, and an undo is kept in a file until it is run";
+                    let hint = "an experiment file whose undo is a command: undo = { command = \"psql -f undo.sql\" }";
+                    Err(usage(what, hint))
+                }
                 true => Ok(()),
                 false => {
                     let what = "sql: changes a server that is not pgdyno's";

@@ -220,6 +220,10 @@ fn what_cannot_be_compared_is_told() {
         (" -S --managed --against |version: 15, 15", "both sides are PostgreSQL 15"),
         (" -S shop --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
         (" -S shop --undo x --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
+        (
+            " -S shop --change-server --undo |drop role r /* password='geheim' */| --against |sql: create role r",
+            "--undo holds a password",
+        ),
         (" -S shop --undo x --against |settings: jit=off", "--undo undoes 'sql: …'"),
         (" -S --managed --change-server --against |settings: jit=off", "--change-server is for"),
         (" -S shop --change-server --against |script: simple-update", "--change-server is for"),
