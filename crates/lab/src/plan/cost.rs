@@ -36,8 +36,7 @@ impl Plan {
             None if self.content.restarts() => self.switches(),
             None => 0,
         };
-        let no_warmup =
-            self.runs.iter().map(|run| self.content.measure.warmup_s - self.content.warmup_of(run));
+        let no_warmup = self.runs.iter().map(|run| self.content.measure.warmup_s - self.warmup_of(run));
         let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S - no_warmup.sum::<f64>();
         Estimate {
             total: Duration::from_secs_f64(total),

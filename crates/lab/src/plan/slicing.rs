@@ -186,6 +186,11 @@ impl Plan {
         self
     }
 
+    /// Seconds of load before anything of a run counts.
+    pub(super) fn warmup_of(&self, run: &PlannedRun) -> f64 {
+        self.turns(run).map_or_else(|| self.content.warmup_of(run), |turns| turns.warmup.as_secs_f64())
+    }
+
     /// How the arms of a run's cell take turns; `None` where they run one after the other.
     pub(crate) fn turns(&self, run: &PlannedRun) -> Option<Turns> {
         let slicing = self.slicing.as_ref()?;

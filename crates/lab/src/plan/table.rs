@@ -59,7 +59,7 @@ impl Plan {
             let levels = further.iter().map(|key| Value::from(run.factors.get(*key).cloned()));
             let last = [
                 run.arm.clone().into(),
-                self.content.warmup_of(run).into(),
+                self.warmup_of(run).into(),
                 self.content.measure.duration_s.into(),
                 run.seed.into(),
             ];
@@ -113,14 +113,25 @@ impl Plan {
         lines.push(format!("seed {}; each run's own is made from it", self.seed));
         let estimate = self.estimate();
         lines.push(format!(
-            "{} of {} s (warm-up {} s{}), about {} in all, preparation not counted",
+            "{} of {} s (warm-up {} s{}{}), about {} in all, preparation not counted",
             crate::words::count(self.runs.len(), "run"),
             self.content.measure.duration_s,
             self.content.measure.warmup_s,
             if self.content.starts_cold() { ", none where cold" } else { "" },
+            self.longer_warmup(),
             crate::words::duration(estimate.total),
         ));
         lines
+    }
+
+    /// That arms which take turns are warmed up all the same.
+    fn longer_warmup(&self) -> String {
+        let asked = self.content.measure.warmup_s;
+        let given = self.runs.iter().filter(|run| self.turns(run).is_some()).map(|run| self.warmup_of(run));
+        match given.reduce(f64::max).filter(|given| *given > asked) {
+            Some(given) => format!(", {given} s where arms take turns: it tells how long slices are to be"),
+            None => String::new(),
+        }
     }
 
     fn target_words(&self) -> String {

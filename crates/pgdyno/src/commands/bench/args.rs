@@ -122,9 +122,9 @@ pub(super) struct Load {
     /// Transactions per client [default: 10, unless -T]
     #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) transactions: Option<u64>,
-    /// Seconds of load before anything counts
-    #[arg(long, value_name = "SEC", default_value_t = 0.0, allow_negative_numbers = true)]
-    pub(super) warmup: f64,
+    /// Seconds of load before anything counts [default: 0; with --against 0.5]
+    #[arg(long, value_name = "SEC", allow_negative_numbers = true)]
+    pub(super) warmup: Option<f64>,
 }
 
 /// What the clients run.

@@ -191,7 +191,7 @@ fn check_bounds(args: &Args) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     };
-    within("--warmup (seconds)", Some(args.load.warmup), 0.0, MONTH_S)?;
+    within("--warmup (seconds)", args.load.warmup, 0.0, MONTH_S)?;
     within("--time (seconds)", args.load.time.map(|seconds| seconds as f64), 1.0, MONTH_S)?;
     within("--client", Some(f64::from(args.load.client)), 1.0, MOST_CLIENTS)?;
     within("--jobs", Some(f64::from(args.load.jobs)), 1.0, MOST_THREADS)?;
@@ -213,7 +213,7 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
         clients: args.load.client,
         threads: args.load.jobs,
         until,
-        warmup: Duration::from_secs_f64(args.load.warmup),
+        warmup: Duration::from_secs_f64(args.load.warmup.unwrap_or(0.0)),
         rate: args.pace.rate,
         promise: args.pace.latency_limit.map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.conduct.report_per_command,

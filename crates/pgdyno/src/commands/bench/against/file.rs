@@ -350,9 +350,8 @@ fn measure(args: &BenchArgs) -> String {
         }
     }
     text.table(&["measure"]);
-    let warmup = if args.load.warmup > 0.0 { args.load.warmup } else { WARMUP_S };
     let round = args.load.time.map_or(ROUND_S, |seconds| seconds as f64);
-    text.entry("warmup", seconds(warmup));
+    text.entry("warmup", seconds(args.load.warmup.unwrap_or(WARMUP_S)));
     text.entry("duration", seconds(round / 2.0));
     text.entry("rounds", Value::Integer(args.against.rounds.unwrap_or(ROUNDS).into()));
     if let Some(slices) = args.against.slices.as_ref().filter(|slices| slices.text != "auto") {

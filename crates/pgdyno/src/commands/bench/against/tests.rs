@@ -133,6 +133,22 @@ fn every_kind_becomes_a_file_that_can_be_read() {
     }
 }
 
+/// It was half a second, without a word.
+#[test]
+fn no_warm_up_is_none_or_what_slices_need() {
+    for (line, wanted) in [
+        (
+            " -S --warmup 0 shop --against |settings: jit=off",
+            "(warm-up 0 s, 0.1 s where arms take turns: it tells how",
+        ),
+        (" -S --warmup 0 --slices false shop --against |settings: jit=off", "(warm-up 0 s), "),
+        (" -S shop --against |settings: jit=off", "(warm-up 0.5 s), "),
+    ] {
+        let words = plan(&made(line).unwrap().text).words();
+        assert!(words.iter().any(|words| words.contains(wanted)), "{line}: {words:?}");
+    }
+}
+
 #[test]
 fn what_is_saved_is_the_same_experiment() {
     let line = |more: &str| format!(" -S shop {more} --against |settings: jit=off");
