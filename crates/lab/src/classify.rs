@@ -330,7 +330,11 @@ impl Classified for RecoverError {
             Self::OtherServer { .. } => Class::Unreachable,
             Self::Identity(error) => error.class(),
             Self::Settings(error) => error.class(),
-            Self::Change { error, .. } => error.class(),
+            Self::Change { error, .. } => match error.class() {
+                class @ (Class::Unreachable | Class::Refused | Class::Interrupted) => class,
+                // Whatever the server said against it, it is not undone.
+                _ => Class::Guard,
+            },
             Self::Unreadable { .. } => Class::BadInput,
             Self::Close(_) => Class::Io,
         }

@@ -9,8 +9,10 @@ mod secrets;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 fn main() -> ExitCode {
+    heed_file_limits();
     if let Some(code) = commands::other_life() {
         return code;
     }
@@ -24,4 +26,11 @@ fn main() -> ExitCode {
     };
     print::warn_of_secrets();
     exit::from(commands::run(cli))
+}
+
+/// A limit of the size of files (`ulimit -f`) is an error of the write that meets it, and is told as such, instead of the end
+/// of the program without a word. Programs that are started handle it in their own way.
+fn heed_file_limits() {
+    // Without it all is as it was.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }

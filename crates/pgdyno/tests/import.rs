@@ -44,6 +44,22 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
 
+/// The signal ended it without a word.
+#[test]
+fn a_limit_of_the_size_of_files_is_told() {
+    let place = Place::new();
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/data/pgbench/15-agg.txt");
+    // 64 and 300 kB: no file can be made, or none that holds the schema.
+    for blocks in [128, 600] {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\""));
+        shell.arg(env!("CARGO_BIN_EXE_pgdyno")).args(["import", "--results", "r.sqlite", report]);
+        shell.current_dir(place.path()).env("PGDYNO_HOME", place.home());
+        support::finish(shell).expect(74).says(&["r.sqlite: cannot be opened or written"]);
+    }
+    place.run(["import", report]).expect(0);
+}
+
 #[test]
 fn percentiles_of_a_log_are_those_of_sorting_it() {
     let (place, server) = (Place::new(), Server::start());

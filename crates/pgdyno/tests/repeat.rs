@@ -71,6 +71,8 @@ fn an_experiment_is_repeated_from_its_results_alone() {
         .run(["export", "experiment", "memory", folder.to_str().unwrap()])
         .expect(74)
         .says(&["is not empty"]);
+    // A folder that nobody can make was a wrong input.
+    place.run(["export", "experiment", "memory", "/proc/nope"]).expect(74).says(&["cannot make the folder"]);
     place.run(["export", "experiment", "99", "-"]).expect(64).says(&["no experiment 99"]);
     for (format, words) in [
         ("text", "== in/ask.sql: workload sorts"),

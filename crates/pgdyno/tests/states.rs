@@ -132,6 +132,8 @@ fn a_server_with_a_change_that_could_not_be_undone_is_not_measured_any_further()
     ]);
     assert!(!at.place.results().exists() || at.place.sql("select count(*) from run") == "0");
 
+    // It ended with the code of what the server said.
+    at.run(&["target", "restore", "--url", &at.server.url()]).expect(69).says(&["DROP INDEX public.other"]);
     at.server.psql("CREATE INDEX other ON public.t (x)");
     at.run(&["target", "restore", "--url", &at.server.url()]).expect(0);
     at.run(&["run", other.to_str().unwrap()]).expect(0);

@@ -81,6 +81,11 @@ impl StoreError {
             Some(Code::CannotOpen) => {
                 Self::Unusable { path, detail: "look at the rights of the file and its folder".into() }
             }
+            Some(Code::SystemIoFailure) => {
+                let detail =
+                    format!("{error}; look at the disk, and at limits of the size of files (ulimit -f)");
+                Self::Unusable { path, detail }
+            }
             Some(Code::DatabaseCorrupt) => Self::Damaged { path, detail: error.to_string() },
             _ => Self::Unusable { path, detail: error.to_string() },
         }

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
 use lab::plan::Plan;
 use report::ReportData;
@@ -90,21 +89,25 @@ fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
         if let Some(parent) = path.parent() {
             make(parent)?;
         }
-        let mut file = OpenOptions::new()
+        let written = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&path)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+            .and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| unwritable(&format!("cannot write {}", path.display()), &error))?;
         talk(&format!("wrote {}", path.display()));
     }
     Ok(())
 }
 
+fn unwritable(what: &str, error: &std::io::Error) -> anyhow::Error {
+    Failure::with_code(INPUT_OUTPUT, format!("{what}: {error}"), Some("name another folder".to_owned()))
+}
+
 fn make(folder: &Path) -> anyhow::Result<()> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.with_context(|| format!("cannot make the folder {}", folder.display()))
+    made.map_err(|error| unwritable(&format!("cannot make the folder {}", folder.display()), &error))
 }
 
 /// The kit with what makes it the same experiment, once what was written has been read again; said whether it is.
