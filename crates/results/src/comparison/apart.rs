@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, RunKind, Target};
 use serde_json::{Map, Value};
 
+use crate::import::builtin_name;
+
 /// One of the two.
 #[derive(Debug, Clone)]
 pub struct Measured {
@@ -104,7 +106,9 @@ fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
 
 fn levels(run: &Run, factor: Option<&str>) -> Levels {
     let mut levels = run.factors.clone();
-    levels.insert("workload".to_owned(), run.workload.clone());
+    // A single run is called by pgbench's descriptions, imports by the names of built-in scripts.
+    let workload: Vec<String> = run.workload.split(", ").map(builtin_name).collect();
+    levels.insert("workload".to_owned(), workload.join(", "));
     levels.entry("clients".to_owned()).or_insert_with(|| run.clients.to_string());
     if let Some(arm) = &run.arm {
         levels.insert(factor.unwrap_or("arm").to_owned(), arm.clone());
@@ -349,6 +353,16 @@ mod tests {
         let wanted = [("A", Verdict::Same), ("B", Verdict::Faster)]
             .map(|(arm, verdict)| (format!("reads, clients 4, settings {arm}"), verdict));
         assert_eq!(cells, wanted);
+    }
+
+    /// A result and its own import had no cell in common.
+    #[test]
+    fn a_built_in_script_has_one_name() {
+        let base = rounds("<builtin: select only>, a.sql, <builtin: TPC-B (sort of)>", None, 1000.0);
+        let new = rounds("select-only, a.sql, tpcb-like", None, 1000.0);
+        let apart = Apart::of(&measured("1", &[], base), &measured("2", &[], new)).unwrap();
+        let workloads: BTreeSet<&str> = apart.runs.iter().map(|run| run.workload.as_str()).collect();
+        assert_eq!(workloads, BTreeSet::from(["select-only, a.sql, tpcb-like"]));
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub use found::FoundRun;
 pub use gather::{Found, read};
 
 use self::report::model::Report;
+pub(crate) use self::report::model::short as builtin_name;
 
 /// What is known of how pgbench ran, beside its files; the names are those of its options.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -184,7 +184,7 @@ impl Figures {
 }
 
 /// Builtin scripts by the names that `-b` takes, whatever the version calls them; others as they are.
-pub(in crate::import) fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     match name {
         "<builtin: TPC-B (sort of)>" | "TPC-B (sort of)" => "tpcb-like",
         "<builtin: simple update>" | "Update only pgbench_accounts" => "simple-update",
