@@ -60,6 +60,9 @@ fn what_is_saved_goes_on_where_the_command_ended() {
         first.stdout
     );
     place.run(["run", "saved.toml"]).expect(64).says(&["is finished", "--rounds"]);
+    // By the name that the results file knows.
+    std::fs::copy(place.path().join("saved.toml"), place.path().join("other.toml")).unwrap();
+    place.run(["run", "other.toml"]).expect(64).says(&["experiment saved (here other) is finished"]);
     // Reading it again is no further look; with other runs it is one.
     for _ in 0..2 {
         assert_eq!(whole_grid(&place, &["looks", "extended"]), ["1", "0"]);
@@ -90,8 +93,8 @@ fn what_is_saved_goes_on_where_the_command_ended() {
     }
     assert_eq!(std::fs::read_to_string(place.path().join("saved.toml")).unwrap(), changed);
     with(&["--save=-"]).expect(64).says(&["not standard output"]);
-    with(&["--save=other.toml", "--dry-run"]).expect(0).says(&["not written by --dry-run"]);
-    assert!(!place.path().join("other.toml").exists() && !place.path().join("-").exists());
+    with(&["--save=third.toml", "--dry-run"]).expect(0).says(&["not written by --dry-run"]);
+    assert!(!place.path().join("third.toml").exists() && !place.path().join("-").exists());
 }
 
 #[test]
@@ -337,4 +340,34 @@ fn a_comparison_of_scripts_with_weights_can_be_typed_again() {
         .says(&["weight after its @"]);
     let url_to_itself = format!("url: {}", url.replace('\'', ""));
     place.run(["bench", "-S", &url, "--against", &url_to_itself]).expect(64).says(&["the same server"]);
+}
+
+/// Nothing said which of the two it was.
+#[test]
+fn the_server_that_went_away_is_named() {
+    let (place, server) = prepared();
+    let mut other = Server::start();
+    place.run(["bench", "-i", "-s", "1", &other.url()]).expect(0);
+    let against = format!("url: {}", other.url());
+    let mut running = Watched::start(place.command([
+        "bench",
+        "-S",
+        "-n",
+        "-T",
+        "4",
+        "--rounds",
+        "2",
+        "--verbose",
+        &server.url(),
+        "--against",
+        &against,
+    ]));
+    assert!(running.until("step: measure"), "{}", running.seen);
+    other.end("KILL");
+    let (status, said) = running.end();
+    assert_eq!(status.code(), Some(66), "{said}");
+    assert!(
+        said.contains(&format!("no connection can be made to other (host={}", other.socket.display())),
+        "{said}"
+    );
 }

@@ -147,6 +147,7 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
     let finished = store.finished_runs(id)?;
     if plan.remaining(&finished).is_empty() {
         let results = options.results.clone();
+        let plan = Plan { name: name_in_results(&plan.name, &begun.name), ..plan };
         if plan.copies().is_some() {
             ground::remove_left(&plan)?;
         }
@@ -156,6 +157,11 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
         return Err(LabError::Finished { name: plan.name, called: store.called(id)?, runs, results });
     }
     Ok(Stored { plan, wanted, again: options.again, known: Some(id), finished })
+}
+
+/// What an experiment is called in the results file, whatever the present file is called.
+fn name_in_results(here: &str, stored: &str) -> String {
+    if here == stored { stored.to_owned() } else { format!("{stored} (here {here})") }
 }
 
 /// Where the arms of a stored plan stand; as ever in one of an earlier build.

@@ -68,7 +68,7 @@ pub(super) fn share<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Erro
     let percent = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
     percent.map(|percent| percent / 100.0).ok_or_else(|| {
         D::Error::custom(format!(
-            "the text \"{text}\" is not between 0% and 100%\nwrite a share: margin = \"3%\""
+            "the text \"{text}\" is no share above 0% and below 100%\nwrite a share: margin = \"3%\""
         ))
     })
 }

@@ -165,7 +165,27 @@ impl<'a> Runner<'a> {
         let died = self.stages.values_mut().find_map(|stage| stage.check().err());
         match died.filter(|_| error.class() != Class::Interrupted) {
             Some(died) => died,
-            None => self.stages.values_mut().fold(error, |error, stage| stage.explain(error)),
+            None => {
+                let error = self.stages.values_mut().fold(error, |error, stage| stage.explain(error));
+                self.which_is_gone(error)
+            }
+        }
+    }
+
+    /// Of several servers, the error says which one does not let anybody in any more.
+    fn which_is_gone(&self, error: LabError) -> LabError {
+        if error.class() != Class::Unreachable || self.stages.len() < 2 {
+            return error;
+        }
+        let gone = self.stages.iter().filter(|(_, stage)| stage.target.control().is_err());
+        let gone: Vec<String> =
+            gone.map(|(at, stage)| format!("{at} ({})", stage.target.redacted())).collect();
+        match gone.is_empty() {
+            true => error,
+            false => {
+                let told = format!("{error}\nno connection can be made to {} any more", gone.join(", "));
+                error.told_as(told)
+            }
         }
     }
 

@@ -88,7 +88,11 @@ impl Answer {
                 self.copy_started = true;
                 self.copied = 0;
             }
-            Message::CopyIn(_) => return Taken::RefuseCopy,
+            Message::CopyIn(_) => {
+                // The server's own words would be that it was cancelled.
+                self.error.get_or_insert_with(no_input);
+                return Taken::RefuseCopy;
+            }
             Message::ReadyForQuery(_) => return Taken::Last,
             Message::Notice(fields) if self.notices.len() < NOTICES => {
                 self.notices.push(fields.to_owned().libpq_text(None).trim_end().to_owned());
@@ -98,6 +102,12 @@ impl Answer {
         }
         Taken::More
     }
+}
+
+fn no_input() -> SqlError {
+    let text =
+        "COPY FROM STDIN has nothing to read here; let it read a file of the server, or be a command (psql)";
+    SqlError { sqlstate: Some("0A000".to_owned()), text: text.to_owned() }
 }
 
 /// What a message asks of the connection.
