@@ -100,14 +100,14 @@ pub fn differences(data: &ReportData) -> Table {
         "base",
         "new",
         "ratio",
-        "ratio_low",
-        "ratio_high",
+        "mean_ratio",
+        "mean_ratio_low",
+        "mean_ratio_high",
         "rounds",
         "large",
     ]);
     for own in &data.differences {
-        let interval = own.estimate.interval(0.95).filter(|_| own.ratio().is_some());
-        let ratios = [own.ratio(), interval.map(|(low, _)| low.exp()), interval.map(|(_, high)| high.exp())];
+        let ratios = [own.ratio()].into_iter().chain(own.mean_ratio());
         let head = [own.arm.as_str(), &own.workload, own.of.name, unit(own.of), per(own.of)].map(Value::from);
         let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real);
         let judged = [(own.estimate.n as u64).into(), if own.large { "yes" } else { "no" }.into()];

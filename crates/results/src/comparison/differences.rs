@@ -120,26 +120,35 @@ pub struct Difference {
     /// Per transaction or minute, over all cells and rounds.
     pub base: f64,
     pub new: f64,
-    /// Of the ratio, as that of throughput: from pairs of a round, or from whole sets.
+    /// Of the mean ratio, as that of throughput: from pairs of a round, or from whole sets.
     pub estimate: Estimate,
     /// Whether it is large, steady, and matters.
     pub large: bool,
 }
 
 impl Difference {
-    /// New to base; `None` where one of them is nothing, or next to it.
+    /// New to base, as they are shown; `None` where one of them is nothing, or next to it. Whether it is steady is judged by
+    /// the mean ratio of rounds, from which it differs where few of them hold most.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         let least = self.of.matters * NEXT_TO_NOTHING;
-        (self.base > least && self.new > least).then(|| self.estimate.log_ratio.exp())
+        (self.base > least && self.new > least).then(|| self.new / self.base)
+    }
+
+    /// The mean ratio of rounds and its 95 % interval, where there is a ratio.
+    #[must_use]
+    pub fn mean_ratio(&self) -> [Option<f64>; 3] {
+        let mean = self.ratio().map(|_| self.estimate.log_ratio.exp());
+        let interval = self.estimate.interval(0.95).filter(|_| mean.is_some());
+        [mean, interval.map(|(low, _)| low.exp()), interval.map(|(_, high)| high.exp())]
     }
 }
 
 impl Serialize for Difference {
     /// Flat, with what a program needs to judge for itself.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let interval = self.estimate.interval(0.95).filter(|_| self.ratio().is_some());
-        let mut fields = serializer.serialize_struct("Difference", 11)?;
+        let [mean, low, high] = self.mean_ratio();
+        let mut fields = serializer.serialize_struct("Difference", 12)?;
         fields.serialize_field("workload", &self.workload)?;
         fields.serialize_field("arm", &self.arm)?;
         fields.serialize_field("figure", self.of.name)?;
@@ -148,8 +157,9 @@ impl Serialize for Difference {
         fields.serialize_field("base", &self.base)?;
         fields.serialize_field("new", &self.new)?;
         fields.serialize_field("ratio", &self.ratio())?;
-        fields.serialize_field("ratio_low", &interval.map(|(low, _)| low.exp()))?;
-        fields.serialize_field("ratio_high", &interval.map(|(_, high)| high.exp()))?;
+        fields.serialize_field("mean_ratio", &mean)?;
+        fields.serialize_field("mean_ratio_low", &low)?;
+        fields.serialize_field("mean_ratio_high", &high)?;
         fields.serialize_field("large", &self.large)?;
         fields.end()
     }
@@ -249,7 +259,11 @@ fn difference(
     let ((all_base, base), (all_new, new)) = (total(0)?, total(1)?);
     let estimate = if paired { of_pairs(&sides) } else { of_sets(&sides) }?;
     let enough = all_base.max(all_new) / of.event >= ENOUGH;
-    let large = enough && (new - base).abs() >= of.matters && is_large_and_steady(&estimate);
+    // Rounds and their sum must agree: in the mean of rounds a round of few counts as much as one of many.
+    let in_all =
+        (new.max(f64::MIN_POSITIVE) / base.max(f64::MIN_POSITIVE)).ln() * estimate.log_ratio.signum();
+    let large =
+        enough && (new - base).abs() >= of.matters && in_all >= LARGE.ln() && is_large_and_steady(&estimate);
     let (workload, arm) = (workload.to_owned(), arm.to_owned());
     Some(Difference { workload, arm, of, base, new, estimate, large })
 }
@@ -318,12 +332,20 @@ mod tests {
     #[test]
     fn what_is_told_is_large_steady_and_matters() {
         let two = |arm, base: f64, new: f64| if arm { new } else { base };
-        let cases: [Case<'_>; 9] = [
+        let cases: [Case<'_>; 10] = [
             // Twice the WAL, under noise of 10 %.
             (
                 "wal_bytes",
                 &|round, arm| two(arm, 2e6, 4e6) * (0.95 + 0.1 * noise(round, arm)),
                 Some((1997.727, 3977.273, Some(1.991))),
+            ),
+            // Rounds in which there was next to nothing: "0.287 and 0.068 (0.043 times)".
+            (
+                "wal_bytes",
+                &|round, arm| {
+                    two(arm, if round == 1 { 8e6 } else { 1e3 }, if round == 1 { 4e6 } else { 2e2 })
+                },
+                Some((1000.875, 500.175, Some(0.5))),
             ),
             // It grows from round to round in both arms.
             (
