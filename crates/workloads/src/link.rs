@@ -212,7 +212,7 @@ fn is_passing(sqlstate: &str) -> bool {
     ["08", "53", "57"].iter().any(|class| sqlstate.starts_with(class))
 }
 
-/// As it was before the engine had it.
+/// An address of the engine's, as the protocols have it.
 #[must_use]
 pub fn address_of(address: &engine::Address) -> Address {
     match address {
