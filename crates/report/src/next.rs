@@ -1,10 +1,12 @@
 //! What to do where an answer is inconclusive: how many rounds would decide, how long they take, and the command to type.
 //! And what is to be said of an answer that was looked at before it was finished.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use record::Run;
 use results::Course;
-use results::comparison::{ArmComparison, Comparison};
+use results::comparison::{Comparison, Figure};
 use serde::Serialize;
 use stats::{Estimate, Verdict};
 
@@ -28,6 +30,8 @@ const MOST_ROUNDS: u32 = 10_000;
 /// The next step of an experiment whose answer is inconclusive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Next {
+    /// The workloads that are open, where the whole grid is decided.
+    of: Vec<String>,
     /// Rounds in all; even.
     pub(crate) rounds: u32,
     /// How much longer they take, seconds.
@@ -55,7 +59,7 @@ impl Next {
         if !found.paired {
             return None;
         }
-        let needed = found.arms.iter().filter_map(more_pairs).max_by_key(|more| more.unwrap_or(0))?;
+        let Open { of, figures, more: needed } = Open::of(found)?;
         let done = data.grid_runs().map(|run| run.round).max()?;
         let rounds = match needed {
             Some(more) => done.saturating_add(more),
@@ -65,14 +69,29 @@ impl Next {
         let more_s = seconds_per_round(data)? * f64::from(rounds - done);
         let why = match needed {
             None => Why::TooFew,
-            Some(_) if more_s > TOO_LONG_S || rounds > MOST_ROUNDS => Why::TooMany(what_else(data, found)),
+            Some(_) if more_s > TOO_LONG_S || rounds > MOST_ROUNDS => {
+                Why::TooMany(what_else(data, &figures, found.margin))
+            }
             Some(_) => Why::WouldDecide,
         };
-        Some(Self { rounds, more_s, command: command(data, rounds), why })
+        Some(Self { of, rounds, more_s, command: command(data, rounds), why })
+    }
+
+    /// Whether this line of the answer is what it is about: that of a workload, or of the whole grid.
+    pub(crate) fn is_of(&self, workload: Option<&str>) -> bool {
+        match workload {
+            Some(name) => self.of.iter().any(|of| of == name),
+            None => self.of.is_empty(),
+        }
     }
 
     /// In words, to stand before the command.
     pub(crate) fn words(&self) -> String {
+        let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of.join(", ")) };
+        of + &self.step()
+    }
+
+    fn step(&self) -> String {
         let (rounds, more) = (self.rounds, numbers::duration(self.more_s.round()));
         match &self.why {
             Why::WouldDecide => format!("rounds = {rounds} would probably decide, about {more} more"),
@@ -98,10 +117,42 @@ fn command(data: &ReportData, rounds: u32) -> String {
     format!("pgdyno run {}.toml{}", data.experiment.name, options.words())
 }
 
-/// How many more pairs an arm needs: none where it is decided, `Some(None)` where that is not known.
-fn more_pairs(arm: &ArmComparison) -> Option<Option<u32>> {
-    match arm.grid?.verdict {
-        Verdict::Inconclusive { more_pairs } => Some(more_pairs),
+/// What is inconclusive: whole grids; where these are decided, the workloads in them.
+struct Open {
+    /// Names of the workloads; none where it is the grid.
+    of: Vec<String>,
+    figures: Vec<Figure>,
+    /// How many more pairs would decide all of it; `None` where that is not known.
+    more: Option<u32>,
+}
+
+impl Open {
+    fn of(found: &Comparison) -> Option<Self> {
+        let grids = || found.arms.iter().filter_map(|arm| arm.grid);
+        let (of, figures): (Vec<String>, Vec<Figure>) = match grids().any(|figure| is_open(&figure)) {
+            true => (Vec::new(), grids().filter(is_open).collect()),
+            false => {
+                let parts = found.arms.iter().flat_map(|arm| &arm.workloads);
+                parts
+                    .filter(|(_, figure)| is_open(figure))
+                    .map(|(name, figure)| (name.clone(), *figure))
+                    .unzip()
+            }
+        };
+        let more = figures.iter().map(more_pairs).max_by_key(|more| more.unwrap_or(0))?;
+        // Several arms may leave the same workload open.
+        let of: BTreeSet<String> = of.into_iter().collect();
+        Some(Self { of: of.into_iter().collect(), figures, more })
+    }
+}
+
+fn is_open(figure: &Figure) -> bool {
+    matches!(figure.verdict, Verdict::Inconclusive { .. })
+}
+
+fn more_pairs(figure: &Figure) -> Option<u32> {
+    match figure.verdict {
+        Verdict::Inconclusive { more_pairs } => more_pairs,
         _ => None,
     }
 }
@@ -131,7 +182,7 @@ fn seconds_per_round(data: &ReportData) -> Option<f64> {
 }
 
 /// What helps where more rounds do not, the likeliest first.
-fn what_else(data: &ReportData, found: &Comparison) -> Vec<String> {
+fn what_else(data: &ReportData, open: &[Figure], margin: f64) -> Vec<String> {
     let runs: Vec<&Run> = data.grid_runs().collect();
     let stolen: Vec<f64> = runs.iter().filter_map(|run| run.figures.get("steal_pct").copied()).collect();
     let stolen = stolen.iter().sum::<f64>() / stolen.len().max(1) as f64;
@@ -150,8 +201,8 @@ fn what_else(data: &ReportData, found: &Comparison) -> Vec<String> {
     if shortest < SHORT_S {
         helps.push(format!("longer rounds (these runs measured {})", numbers::duration(shortest)));
     }
-    let widest = found.arms.iter().filter_map(|arm| widest(&arm.grid?.grid.estimate)).fold(0.0, f64::max);
-    if widest > 100.0 * found.margin && widest < 50.0 {
+    let widest = open.iter().filter_map(|figure| widest(&figure.grid.estimate)).fold(0.0, f64::max);
+    if widest > 100.0 * margin && widest < 50.0 {
         helps.push(format!(
             "a larger margin, if that is all you need to know: what there is lies within {} now, and `margin = \"{}%\"` would \
              ask for no more (a margin is chosen before one looks, so it is measured anew)",
@@ -205,7 +256,13 @@ mod tests {
 
     #[test]
     fn what_nobody_would_wait_for_says_what_else_helps() {
-        let next = |why| Next { rounds: 1240, more_s: 12_000.0, command: "pgdyno run a.toml".into(), why };
+        let next = |why| Next {
+            of: Vec::new(),
+            rounds: 1240,
+            more_s: 12_000.0,
+            command: "pgdyno run a.toml".into(),
+            why,
+        };
         assert_eq!(
             next(Why::WouldDecide).words(),
             "rounds = 1240 would probably decide, about 3 h 20 min more"
@@ -218,6 +275,8 @@ mod tests {
         ] {
             assert!(words.contains(wanted), "no {wanted} in {words}");
         }
+        let tiles = Next { of: vec!["tiles".into()], ..next(Why::WouldDecide) };
+        assert!(tiles.words().starts_with("tiles: rounds = 1240 would"));
     }
 
     #[test]

@@ -377,6 +377,35 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     assert!(!page.contains("3 inconclusive"));
 }
 
+/// Where the whole grid was decided nothing was said of what to do about a workload that was not.
+#[test]
+fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
+    let shape = Shape {
+        arms: vec![("stock", 0.0), ("gis", 0.0)],
+        clients: vec![4],
+        rounds: 12,
+        extras: false,
+        ..Shape::default()
+    };
+    let mut data = data(&shape);
+    for run in &mut data.runs {
+        if run.workload == "tpcb" && run.arm.as_deref() == Some("gis") {
+            speed_up(run, if run.round.is_multiple_of(2) { 1.08 } else { 0.92 });
+        }
+    }
+    let data = remade(data);
+    let table = compared(&data);
+    let rows = |name: &str| column(&table, name).into_iter().cloned().collect::<Vec<_>>();
+    let (workloads, cells, needed) = (rows("workload"), rows("cell"), rows("rounds_needed"));
+    let lines = workloads.into_iter().zip(cells).zip(needed);
+    let with: Vec<_> = lines.filter(|(_, needed)| *needed != Value::Null).map(|(of, _)| of).collect();
+    assert_eq!(with, [("tpcb".into(), "".into())]);
+    let next = "next: tpcb: ";
+    let summary = flat(&summary::text(&data));
+    assert!(summary.contains("gis: same within 3 %") && summary.contains(next), "{summary}");
+    assert!(html::page(&data).contains("<strong>Next: </strong>tpcb: "));
+}
+
 /// 11,202 of 11,202 were late in closed load, and every output said "All 2 runs are valid" and no more.
 #[test]
 fn every_output_tells_how_a_promise_was_kept_in_closed_load() {

@@ -191,8 +191,8 @@ fn excluded(arm: &ArmComparison) -> Markup {
 /// adjustment, for cells only. `indicative` says where a change rests on too few rounds, `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
 /// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. `differences`, in the
 /// line of a workload, is what else was counted that differs much; `interleaved` says "no" where drift and change cannot be told
-/// apart. Then how arms took turns in slices. The line of the whole grid says what to do where it is inconclusive, and how often
-/// that was looked at.
+/// apart. Then how arms took turns in slices. The line of what is inconclusive, the whole grid or where that is decided a workload,
+/// says what to do; that of the grid how often it was looked at.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
@@ -285,7 +285,7 @@ struct Line<'a> {
     differences: Value,
     /// Whether it is that of an arm's whole grid.
     is_whole: bool,
-    /// What to do, where it is that and inconclusive.
+    /// What to do, where it is inconclusive.
     next: Option<Next>,
 }
 
@@ -369,7 +369,8 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();
         let inconclusive = |figure: &&Figure| matches!(figure.verdict, Verdict::Inconclusive { .. });
-        let next = part.figure.filter(inconclusive).filter(|_| is_whole).and_then(|_| Next::of(data));
+        let next = part.figure.filter(inconclusive).and_then(|_| Next::of(data));
+        let next = next.filter(|next| next.is_of(part.workload));
         let differences =
             part.workload.map_or(Value::Null, |name| differences::raw(&data.differences, name, &arm.arm));
         // Of two experiments.
