@@ -3,22 +3,32 @@
 //! Nothing here knows a database, a file or a clock. Every method names its source; `docs/figures.md`
 //! explains in words how each printed figure is made.
 
+mod change_points;
+pub mod credits;
 mod grid;
 mod groups;
 mod histogram;
+mod limit;
 mod paired;
 mod rank_sum;
 mod sight;
 mod sparse;
+mod usl;
 mod verdict;
 
+pub use change_points::{Level, levels};
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity, holm};
 pub use groups::{Group, TwoGroups, two_groups};
 pub use histogram::{Encoded, Histogram, HistogramError};
+pub use limit::{
+    Class as LimitClass, Ended as LimitEnded, Goal as LimitGoal, Range as LimitRange, Search as LimitSearch,
+    Step as LimitStep, Trial,
+};
 pub use paired::{
     Estimate, autocorrelation, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, welch,
 };
 pub use rank_sum::rank_sum_p;
 pub use sight::Sight;
 pub use sparse::SparseHistogram;
+pub use usl::{FitDoubt, Fitted, Peak, Rung, Scaling};
 pub use verdict::{Better, Verdict, verdict};

@@ -82,7 +82,7 @@ pub fn percent(log_ratio: f64) -> f64 {
     100.0 * log_ratio.exp_m1()
 }
 
-fn student(df: f64) -> StudentsT {
+pub(crate) fn student(df: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, df.max(f64::MIN_POSITIVE)).expect("positive degrees of freedom")
 }
 

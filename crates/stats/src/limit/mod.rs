@@ -1,0 +1,85 @@
+//! The highest rate at which a promise holds, from trials none of which is believed alone: classification as in RFC 9971
+//! (MLRsearch), with trials of one length.
+
+mod belief;
+mod search;
+
+pub use search::{Ended, Range, Search, Step};
+
+/// When a rate counts as known, and how close two such rates have to come.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Goal {
+    /// Trials after which a rate is classified whatever they were: RFC 9971's duration sum, in trials. Odd.
+    pub trials: u32,
+    /// Largest share of bad trials at a rate that keeps the promise: RFC 9971's exceed ratio.
+    pub exceed_ratio: f64,
+    /// (upper − lower) / upper at the end, a share.
+    pub width: f64,
+}
+
+impl Default for Goal {
+    /// RFC 9971's exceed ratio, with five trials: three of a kind decide.
+    fn default() -> Self {
+        Self { trials: 5, exceed_ratio: 0.5, width: 0.03 }
+    }
+}
+
+/// One trial of full length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trial {
+    /// Transactions asked for, per second.
+    pub rate: f64,
+    /// Whether the promise was kept.
+    pub good: bool,
+}
+
+/// What is known of a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub enum Class {
+    /// The promise holds.
+    Lower,
+    /// It does not.
+    Upper,
+    /// Further trials may show either.
+    Undecided,
+}
+
+impl Goal {
+    /// Of a rate with so many good and bad trials: those that are missing are taken for good, then for bad, and where both
+    /// lead to the same, it is that.
+    #[must_use]
+    pub fn class(&self, good: u32, bad: u32) -> Class {
+        let whole = (good + bad).max(self.trials);
+        let missing = whole - good - bad;
+        let exceeds = |bad: u32| f64::from(bad) > self.exceed_ratio * f64::from(whole);
+        match (exceeds(bad), exceeds(bad + missing)) {
+            (true, _) => Class::Upper,
+            (_, false) => Class::Lower,
+            _ => Class::Undecided,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_of_five_decide_and_fewer_do_not() {
+        let goal = Goal::default();
+        for (good, bad, class) in [
+            (0, 0, Class::Undecided),
+            (2, 0, Class::Undecided),
+            (3, 0, Class::Lower),
+            (2, 2, Class::Undecided),
+            (3, 2, Class::Lower),
+            (2, 3, Class::Upper),
+            (0, 3, Class::Upper),
+            // Once there are more, they all count.
+            (4, 3, Class::Lower),
+            (3, 4, Class::Upper),
+        ] {
+            assert_eq!(goal.class(good, bad), class, "{good} good, {bad} bad");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Which rate to try next, and when there is no more to try.
+
+use super::belief::Belief;
+use super::{Class, Goal, Trial};
+
+/// A class is believed when all trials together leave less than this probability to its contrary ...
+const DOUBT: f64 = 0.2;
+/// ... or when the rate was tried so many times as often as it usually has to be.
+const STUBBORN: u32 = 2;
+
+/// Steps between rates over a width: two, so that a rate at which the promise is kept as often as not need not be classified.
+const STEPS: i64 = 2;
+
+/// When the limit is this probably between two rates a width apart, they are what is tried.
+const LIKELY: f64 = 0.2;
+
+/// How much each trial that a pair of rates has already, of those it needs, speaks for trying these.
+const KNOWN: f64 = 0.8;
+const ENOUGH: u32 = 3;
+
+/// Nobody is told of more trials that are left.
+const MOST_LEFT: usize = 40;
+
+/// Share of the width that is left when rates are rounded to four digits.
+const ROUNDING: f64 = 0.95;
+
+/// The rates that may be tried.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Range {
+    /// Lowest, per second; more than nothing.
+    pub lowest: f64,
+    /// Highest, per second; more than the lowest.
+    pub highest: f64,
+}
+
+/// A search: a pure function of the trials that were made.
+#[derive(Debug, Clone)]
+pub struct Search {
+    goal: Goal,
+    /// The rates, ascending, half a width or less apart.
+    rates: Vec<f64>,
+    before: Belief,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// A trial at this rate.
+    Try(f64),
+    /// Nothing: it is known.
+    Ended(Ended),
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Ended {
+    /// Highest rate known to keep the promise, below `upper`; `None` where it is not kept even at the lowest.
+    pub lower: Option<f64>,
+    /// Lowest rate known not to; `None` where it is kept even at the highest.
+    pub upper: Option<f64>,
+    /// Whether a higher rate than `upper` was classified as keeping the promise (RFC 9971: loss inversion).
+    pub inverted: bool,
+}
+
+/// Trials at one rate.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    good: u32,
+    bad: u32,
+}
+
+impl Search {
+    /// Over these rates; `peak` is the rate that a closed load reached, if that was measured: the limit of most promises is
+    /// somewhat below.
+    #[must_use]
+    pub fn new(goal: Goal, range: Range, peak: Option<f64>) -> Self {
+        let wide = (range.highest / range.lowest).ln();
+        // A little closer than asked for: rates are rounded.
+        let steps = (STEPS as f64 * wide / -(1.0 - ROUNDING * goal.width).ln()).ceil().max(1.0);
+        let rate = |step: f64| rounded(range.lowest * (wide * step / steps).exp());
+        let mut rates: Vec<f64> = (0..steps as usize).map(|step| rate(step as f64)).collect();
+        rates.push(range.highest);
+        rates[0] = range.lowest;
+        rates.dedup();
+        let likely = |rate: f64| match peak {
+            Some(peak) => (-(rate / (0.75 * peak)).ln().abs() / 0.4).exp() + 0.01,
+            None => 1.0,
+        };
+        let within: Vec<f64> = rates.windows(2).map(|pair| likely((pair[0] * pair[1]).sqrt())).collect();
+        let end = within.iter().sum::<f64>() / 20.0;
+        let before = Belief::of(std::iter::once(end).chain(within).chain([end]));
+        Self { goal, rates, before }
+    }
+
+    /// The rate nearest to this one that may be tried.
+    #[must_use]
+    pub fn nearest(&self, rate: f64) -> f64 {
+        let far = |known: &&f64| (**known / rate).ln().abs();
+        self.rates.iter().min_by(|a, b| far(a).total_cmp(&far(b))).copied().unwrap_or(rate)
+    }
+
+    /// What comes next after these trials, in the order they were made; those at rates of another range do not count.
+    #[must_use]
+    pub fn next(&self, trials: &[Trial]) -> Step {
+        let seen = self.seen(trials);
+        let (lower, upper) = seen.bounds();
+        let aim = aim(lower, upper, &seen.below, &seen.tallies);
+        match aim.or_else(|| seen.doubted_below(lower.unwrap_or(0))) {
+            Some(index) => Step::Try(self.rates[index]),
+            None => Step::Ended(Ended {
+                lower: lower.map(|index| self.rates[index]),
+                upper: upper.map(|index| self.rates[index]),
+                inverted: upper.is_some_and(|upper| seen.classes[upper..].contains(&Class::Lower)),
+            }),
+        }
+    }
+
+    /// The highest rate known to keep the promise, and the lowest known not to, so far.
+    #[must_use]
+    pub fn between(&self, trials: &[Trial]) -> [Option<f64>; 2] {
+        let (lower, upper) = self.seen(trials).bounds();
+        [lower, upper].map(|index| index.map(|index| self.rates[index]))
+    }
+
+    /// What trials say of each rate.
+    fn seen(&self, trials: &[Trial]) -> Seen {
+        let mut tallies = vec![Tally::default(); self.rates.len()];
+        let mut belief = self.before.clone();
+        for trial in trials {
+            let Some(index) = self.index(trial.rate) else { continue };
+            let tally = &mut tallies[index];
+            *if trial.good { &mut tally.good } else { &mut tally.bad } += 1;
+            belief.saw(index, trial.good);
+        }
+        let below = belief.below();
+        let alone: Vec<Class> = tallies.iter().map(|tally| self.goal.class(tally.good, tally.bad)).collect();
+        let believed = |index: usize| {
+            let often = tallies[index].good + tallies[index].bad > STUBBORN * self.goal.trials;
+            match alone[index] {
+                Class::Upper if below[index] < 1.0 - DOUBT && !often => Class::Undecided,
+                Class::Lower if below[index] > DOUBT && !often => Class::Undecided,
+                class => class,
+            }
+        };
+        let classes = (0..tallies.len()).map(believed).collect();
+        Seen { tallies, below, alone, classes }
+    }
+
+    /// About how many trials are missing after these: as many as there would be if each went as it most probably does.
+    #[must_use]
+    pub fn left(&self, trials: &[Trial]) -> usize {
+        let mut all = trials.to_vec();
+        let limit = self.middle(trials);
+        while let Step::Try(rate) = self.next(&all)
+            && all.len() < trials.len() + MOST_LEFT
+        {
+            all.push(Trial { rate, good: rate < limit });
+        }
+        all.len() - trials.len()
+    }
+
+    /// Where the limit is as probably below as above, after these trials.
+    fn middle(&self, trials: &[Trial]) -> f64 {
+        let at = self.seen(trials).below.iter().position(|below| *below >= 0.5);
+        at.map_or(f64::INFINITY, |index| self.rates[index])
+    }
+
+    /// Number of the rate that this is.
+    fn index(&self, rate: f64) -> Option<usize> {
+        let at = self.rates.partition_point(|known| *known < rate * (1.0 - 1e-9));
+        self.rates.get(at).filter(|known| (*known / rate - 1.0).abs() < 1e-6).map(|_| at)
+    }
+}
+
+/// What trials say of each rate.
+struct Seen {
+    tallies: Vec<Tally>,
+    /// Probability that the limit is below it.
+    below: Vec<f64>,
+    /// By its own trials.
+    alone: Vec<Class>,
+    /// The same, where all trials together do not contradict it.
+    classes: Vec<Class>,
+}
+
+impl Seen {
+    /// Of the highest rate known to keep the promise, and of the lowest known not to: the smallest upper bound counts,
+    /// whatever larger rates show.
+    fn bounds(&self) -> (Option<usize>, Option<usize>) {
+        let upper = self.classes.iter().position(|class| *class == Class::Upper);
+        let under = &self.classes[..upper.unwrap_or(self.classes.len())];
+        (under.iter().rposition(|class| *class == Class::Lower), upper)
+    }
+
+    /// A rate below one that is known to be good whose own trials say it is bad: it is tried anew, however little they are
+    /// believed.
+    fn doubted_below(&self, lower: usize) -> Option<usize> {
+        let doubted =
+            |index: &usize| self.alone[*index] == Class::Upper && self.classes[*index] == Class::Undecided;
+        (0..lower).find(doubted)
+    }
+}
+
+/// Which rate to try, between the highest known to keep the promise and the lowest known not to; `None` when they are close
+/// enough. `below` has for each rate the probability that the limit is below it.
+fn aim(lower: Option<usize>, upper: Option<usize>, below: &[f64], tallies: &[Tally]) -> Option<usize> {
+    let count = below.len() as i64;
+    let (low, high) = (lower.map_or(-1, |index| index as i64), upper.map_or(count, |index| index as i64));
+    let is_open = |place: i64| low < place && place < high;
+    if high - low <= if low < 0 || high == count { 1 } else { STEPS } {
+        return None;
+    }
+    let below = |place: i64| match place {
+        -1 => 0.0,
+        place => below.get(place as usize).copied().unwrap_or(1.0),
+    };
+    let pairs = (0..count - STEPS).map(|place| [place, place + STEPS]).chain([[-1, 0], [count - 1, count]]);
+    let mass = |pair: &[i64; 2]| below(pair[1]) - below(pair[0]);
+    let have = |[from, to]: &[i64; 2]| {
+        let tally = |place: &i64| tallies.get(*place as usize).copied().unwrap_or_default();
+        f64::from(tally(from).good.min(ENOUGH) + tally(to).bad.min(ENOUGH))
+    };
+    let score = |pair: &[i64; 2]| mass(pair) * (1.0 + KNOWN * have(pair));
+    let within = pairs.filter(|[from, to]| low <= *from && *to <= high);
+    let likely = within.max_by(|a, b| score(a).total_cmp(&score(b))).filter(|pair| mass(pair) >= LIKELY);
+    let doubt = |place: &i64| (below(*place) - 0.5).abs();
+    let nearest = |places: &mut dyn Iterator<Item = i64>| places.min_by(|a, b| doubt(a).total_cmp(&doubt(b)));
+    let of_pair = likely.and_then(|pair| nearest(&mut pair.into_iter().filter(|place| is_open(*place))));
+    of_pair.or_else(|| nearest(&mut (low + 1..high))).map(|place| place as usize)
+}
+
+/// To four digits, so that rates read well.
+fn rounded(rate: f64) -> f64 {
+    let behind = 3 - rate.log10().floor() as i32;
+    let unit = 10f64.powi(behind.abs());
+    if behind > 0 { (rate * unit).round() / unit } else { (rate / unit).round() * unit }
+}
