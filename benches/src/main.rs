@@ -17,6 +17,11 @@ mod floor_load;
 mod floor_talk;
 mod growth;
 mod init;
+mod known;
+#[cfg(target_os = "linux")]
+mod lag;
+#[cfg(target_os = "linux")]
+mod lag_loop;
 mod limits;
 mod many;
 mod memory;
@@ -32,6 +37,8 @@ mod server;
 mod sink;
 mod slices;
 mod stop;
+#[cfg(target_os = "linux")]
+mod throttle;
 mod truth;
 
 use std::ffi::OsString;
@@ -44,7 +51,7 @@ use target::child::{WATCHDOG_ARGUMENT, watchdog_main};
 /// Measures what pgdyno costs, beside pgbench and redis-benchmark, and how much it sees.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What to measure [default: all but answer and believe, which take hours]
+    /// What to measure [default: all but limit, throttle, answer and believe, which take long]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
@@ -59,7 +66,7 @@ struct Args {
     /// Seconds of each run; at least 20 where connecting many clients is subtracted
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 8,64 for pinned and floor; 16 for open]
+    /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 8,64 for pinned and floor; 16 for open and lag]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
     /// Minutes of each run whose memory is watched
@@ -106,6 +113,8 @@ enum What {
     Tls,
     /// Open load: 5,000 transactions per second, both drivers
     Open,
+    /// How late the arrivals of an open load start, beside bare timers
+    Lag,
     /// Beside the least that any client can cost here
     Floor,
     /// 5,000 clients beside 50 at the same rate
@@ -120,6 +129,10 @@ enum What {
     Init,
     /// Recorded latency beside the timestamps of a server with known delays
     Truth,
+    /// Limits of servers of known capacity, searched with and without disturbance
+    Limit,
+    /// Whether a machine that is slowed down in mid-run is noticed, and how often one that is not (20 min)
+    Throttle,
     /// How narrow the interval of a minute's comparison is, in slices and run by run
     Answer,
     /// Whether such intervals can be believed
@@ -127,9 +140,9 @@ enum What {
 }
 
 impl What {
-    /// Whether it speaks of comparisons; the others speak of cost.
+    /// Whether it speaks of what is said of runs and comparisons; the others speak of cost.
     fn compares(self) -> bool {
-        matches!(self, Self::Answer | Self::Believe)
+        matches!(self, Self::Limit | Self::Answer | Self::Believe | Self::Throttle)
     }
 }
 
@@ -187,6 +200,10 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Floor => floor::beside(options),
         #[cfg(not(target_os = "linux"))]
         What::Floor => Err(Missing("io_uring is Linux's".into()).into()),
+        #[cfg(target_os = "linux")]
+        What::Lag => lag::of_arrivals(options),
+        #[cfg(not(target_os = "linux"))]
+        What::Lag => Err(Missing("its bare timers are Linux's".into()).into()),
         What::Many => many::clients(options),
         What::Pooler => pooler::clients(options),
         What::Memory => {
@@ -196,6 +213,11 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Redis => redis::values(options),
         What::Init => init::tables(options),
         What::Truth => truth::of_latency(options),
+        What::Limit => known::limits(options),
+        #[cfg(target_os = "linux")]
+        What::Throttle => throttle::notice(options),
+        #[cfg(not(target_os = "linux"))]
+        What::Throttle => Err(Missing("processes and quotas as Linux has them".into()).into()),
         What::Answer => slices::answer::of_a_minute(options),
         What::Believe => slices::believe::parts(options),
     }

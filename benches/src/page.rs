@@ -82,6 +82,23 @@ pub(crate) fn floor_row(mode: &str, clients: u32, rounds: &Rounds) -> String {
     )
 }
 
+/// Heads of the columns of [`lag_row`].
+pub(crate) const LAG_HEAD: &str = "\
+| driver | clients | p99 | timer at the same time | **above it** (range) | CPU pressure, steal |
+| --- | ---: | ---: | ---: | --- | ---: |";
+
+/// One row: a side of the rounds, whose cost is its own lag and whose speed that of the timer beside it.
+pub(crate) fn lag_row(driver: &str, clients: u32, rounds: &Rounds, side: usize) -> String {
+    let lag = rounds.median(side);
+    let (median, least, greatest) = rounds.spread(|samples| samples[side].cost - samples[side].speed);
+    format!(
+        "| {driver} | {clients} | {:.0} µs | {:.0} µs | **{median:+.0} µs** ({least:+.0} to {greatest:+.0}) | {} |",
+        lag.cost,
+        lag.speed,
+        noise(rounds.noise)
+    )
+}
+
 /// Heads of the columns of [`init_row`].
 pub(crate) const INIT_HEAD: &str = "\
 | way | time: pgdyno | pgbench | **ratio** (range) | client CPU: pgdyno | pgbench | CPU pressure, steal |

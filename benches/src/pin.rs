@@ -64,7 +64,7 @@ fn set(pid: u32, cpus: &str) -> anyhow::Result<()> {
 }
 
 /// Pids of the processes that this one forked.
-fn children(parent: u32) -> Vec<u32> {
+pub(crate) fn children(parent: u32) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| parent_of(*pid) == Some(parent)).collect()

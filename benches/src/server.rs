@@ -75,12 +75,37 @@ impl Server {
         Ok(Self { cluster, env, pgbench, _home: home })
     }
 
+    /// The connection string of its tables.
+    ///
+    /// # Errors
+    /// It has none.
+    pub(crate) fn dsn(&self) -> anyhow::Result<&str> {
+        let own = self.env.iter().find(|(name, _)| name == "PGDATABASE");
+        own.map(|(_, value)| value.as_str()).context("no connection string")
+    }
+
+    /// Its first process.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub(crate) fn pid(&self) -> anyhow::Result<u32> {
+        self.cluster.pid().context("the server does not run")
+    }
+
+    /// Has it do something, as its superuser.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn execute(&self, statement: &str) -> anyhow::Result<()> {
+        execute(&self.cluster, statement)
+    }
+
     /// Keeps all its processes on these CPUs.
     ///
     /// # Errors
     /// When the system refuses.
     pub(crate) fn pin(&self, cpus: &str) -> anyhow::Result<()> {
-        pin::server(self.cluster.pid().context("the server does not run")?, cpus)
+        pin::server(self.pid()?, cpus)
     }
 
     /// Writes out what is still to be written, so that it does not fall into a measurement.

@@ -73,7 +73,7 @@ pub(crate) fn of_latency(options: &Args) -> anyhow::Result<()> {
     for case in cases(seconds) {
         for (load, clients) in [(Load::Closed, case.closed_clients), (open(), case.open_clients)] {
             quiet::wait(options.patience());
-            let (figures, seen) = drive(&program, &case, load, clients)?;
+            let (figures, seen) = drive(&program, &case, load.clone(), clients)?;
             print(&case, load, &figures, &seen, Some(&round_trip));
         }
     }
@@ -81,7 +81,7 @@ pub(crate) fn of_latency(options: &Args) -> anyhow::Result<()> {
 }
 
 fn open() -> Load {
-    Load::Rate(Rate { per_second: RATE, arrivals: Arrivals::Poisson, timeline: Timeline::Global })
+    Load::Rate(Rate { profile: RATE.into(), arrivals: Arrivals::Poisson, timeline: Timeline::Global })
 }
 
 /// What the engine recorded, and what the server saw.
@@ -107,7 +107,7 @@ fn drive(
     Ok((figures, sink.figures()?))
 }
 
-fn plan(load: Load, length: Duration) -> Plan {
+pub(crate) fn plan(load: Load, length: Duration) -> Plan {
     let ns = |duration: Duration| duration.as_nanos() as Time;
     let patience = ns(Duration::from_secs(20));
     Plan {

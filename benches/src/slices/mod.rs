@@ -5,7 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod believe;
 mod estimators;
 mod file;
-mod program;
+pub(crate) mod program;
 mod stored;
 mod table;
 

@@ -55,20 +55,33 @@ impl<'a> Program<'a> {
     /// # Errors
     /// The program is not there, or cannot calibrate.
     pub(crate) fn start(options: &'a Args) -> anyhow::Result<Self> {
-        let path = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
-        let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
-        // The servers' account must be able to pass through.
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+        let program = Self::start_plain(options)?;
         for (name, text) in scripts() {
-            std::fs::write(folder.path().join(name), text)?;
+            std::fs::write(program.folder().join(name), text)?;
         }
-        let program = Self { options, path, folder };
         let placement = match options.slices.uncalibrated {
             true => "not calibrated: client threads and servers of both arms on all CPUs by turns".to_owned(),
             false => program.calibrate()?,
         };
         println!("\nPlacement: {placement}.\n");
         Ok(program)
+    }
+
+    /// As it is, without calibrating.
+    ///
+    /// # Errors
+    /// The program is not there.
+    pub(crate) fn start_plain(options: &'a Args) -> anyhow::Result<Self> {
+        let path = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
+        let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
+        // The servers' account must be able to pass through.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+        Ok(Self { options, path, folder })
+    }
+
+    /// Where it has its servers, results and files.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     fn calibrate(&self) -> anyhow::Result<String> {
@@ -125,7 +138,11 @@ impl<'a> Program<'a> {
         Ok(self.run(&["sql", query, "--format", "json"], 0..=0)?.output)
     }
 
-    fn run(&self, words: &[&str], good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
+    /// Runs it with these arguments, and results of its own.
+    ///
+    /// # Errors
+    /// It ended with another code than these.
+    pub(crate) fn run(&self, words: &[&str], good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
         let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
         words.extend(["--results".into(), self.folder.path().join("results.sqlite").into()]);
         let mut env = vec![("PGDYNO_HOME".to_owned(), self.folder.path().join("home").display().to_string())];

@@ -22,8 +22,8 @@ fn main() {
 }
 
 fn simulated(bencher: Bencher<'_, '_>, load: Load) {
-    let plan = Plan { load, until: Until::Elapsed(SECOND), ..plan() };
     let delay = if load == Load::Closed { REPLY } else { 1000 };
+    let plan = Plan { load, until: Until::Elapsed(SECOND), ..plan() };
     bencher.counter(ItemsCount::new(TRANSACTIONS)).bench_local(|| {
         let mut server = Simple::new(delay);
         simulate(&plan, askers(CLIENTS), &mut server, &mut (), &Stop::new()).expect("a run")
@@ -31,7 +31,7 @@ fn simulated(bencher: Bencher<'_, '_>, load: Load) {
 }
 
 fn rate(arrivals: Arrivals, timeline: Timeline) -> Load {
-    Load::Rate(Rate { per_second: TRANSACTIONS as f64, arrivals, timeline })
+    Load::Rate(Rate { profile: (TRANSACTIONS as f64).into(), arrivals, timeline })
 }
 
 #[divan::bench(sample_count = 30)]

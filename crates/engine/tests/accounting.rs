@@ -5,6 +5,7 @@ mod support;
 use engine::sim::simulate;
 use engine::{Arrivals, Load, Plan, Rate, Stop, Time, Timeline, Until};
 use proptest::prelude::*;
+use record::Profile;
 use support::server::Simple;
 use support::{Asker, Heard, Loss, MS, SECOND, plan};
 
@@ -14,9 +15,23 @@ fn loads() -> impl Strategy<Value = Load> {
     prop_oneof![
         1 => Just(Load::Closed),
         1 => (0..200 * MS, 0..300 * MS).prop_map(|(think, ramp)| Load::Users { think, ramp }),
-        3 => (1.0..400.0, arrivals, timeline)
-            .prop_map(|(per_second, arrivals, timeline)| Load::Rate(Rate { per_second, arrivals, timeline })),
+        3 => (1.0..400.0, arrivals.clone(), timeline).prop_map(|(per_second, arrivals, timeline): (f64, _, _)| {
+            Load::Rate(Rate { profile: per_second.into(), arrivals, timeline })
+        }),
+        2 => (changing(), arrivals)
+            .prop_map(|(profile, arrivals)| Load::Rate(Rate { profile, arrivals, timeline: Timeline::Global })),
     ]
+}
+
+fn changing() -> impl Strategy<Value = Profile> {
+    prop_oneof![
+        Just("step 50, 0, 300 every 700ms"),
+        Just("ramp 0..400 over 2s"),
+        Just("ramp 400..0 over 900ms"),
+        Just("sine 200 ± 200 every 1s"),
+        Just("spike 10 to 500 for 300ms at 1s"),
+    ]
+    .prop_map(|text| text.parse().expect("it is a profile"))
 }
 
 fn lengths() -> impl Strategy<Value = Until> {
@@ -38,6 +53,12 @@ prop_compose! {
         count_drained in any::<bool>(),
         seed in any::<u64>(),
     ) -> Plan {
+        let changes = matches!(&load, Load::Rate(rate) if !rate.profile.is_constant());
+        let until = match until {
+            // One that falls to 0 has only so many arrivals.
+            Until::PerClient(each) if changes => Until::Elapsed(each * 50 * MS),
+            until => until,
+        };
         Plan { load, threads, warmup, until, promise, skip_late, drain, count_drained, seed, ..plan() }
     }
 }
@@ -113,13 +134,18 @@ proptest! {
         // due = ok + late + failed + skipped + unfinished; the seconds add up to the run.
         heard.check_against(&measured);
         let totals = measured.totals();
-        match (plan.load, plan.until) {
+        match (plan.load.clone(), plan.until) {
             // With `count_drained` the run's length is not that of its schedule.
             (Load::Rate(rate), Until::Elapsed(_))
                 if rate.arrivals == Arrivals::Uniform && rate.timeline == Timeline::Global && !plan.count_drained =>
             {
-                let by_hand = due_by_hand(rate.per_second, plan.warmup, plan.warmup + measured.elapsed);
-                prop_assert_eq!(totals.due, by_hand);
+                if let Profile::Constant(per_second) = rate.profile {
+                    let by_hand = due_by_hand(per_second, plan.warmup, plan.warmup + measured.elapsed);
+                    prop_assert_eq!(totals.due, by_hand);
+                } else {
+                    let expected = rate.profile.arrivals(measured.elapsed as f64 / 1e9);
+                    prop_assert!((totals.due as f64 - expected).abs() <= 1.0, "{} of {expected}", totals.due);
+                }
             }
             (_, Until::PerClient(each)) if stop_at.is_none() && !aborts && !hangs => {
                 prop_assert_eq!(totals.due, count * each);

@@ -159,7 +159,7 @@ fn what_ends_while_draining_counts_where_that_is_asked_for() {
 fn gaps_may_come_from_outside() {
     let gaps = Gaps(Arc::new(|thread| Box::new(move || (thread as u64 + 1) * 100 * MS)));
     let load =
-        Load::Rate(Rate { per_second: 1.0, arrivals: Arrivals::Poisson, timeline: Timeline::PerThread });
+        Load::Rate(Rate { profile: 1.0.into(), arrivals: Arrivals::Poisson, timeline: Timeline::PerThread });
     let plan = Plan { load, threads: 2, gaps: Some(gaps), transactions: true, ..plan() };
     let (measured, outbox) = run(&plan, askers(2), &mut Simple::new(MS));
     let dues = |wanted| {
@@ -173,8 +173,11 @@ fn gaps_may_come_from_outside() {
 
 #[test]
 fn skipped_arrivals_are_recorded_for_the_client_that_passed_over_them() {
-    let load =
-        Load::Rate(Rate { per_second: 1000.0, arrivals: Arrivals::Uniform, timeline: Timeline::PerThread });
+    let load = Load::Rate(Rate {
+        profile: 1000.0.into(),
+        arrivals: Arrivals::Uniform,
+        timeline: Timeline::PerThread,
+    });
     let plan = Plan {
         load,
         promise: Some(MS),
@@ -195,7 +198,7 @@ fn skipped_arrivals_are_recorded_for_the_client_that_passed_over_them() {
 #[test]
 fn gaps_of_nothing_end_with_the_run() {
     let load =
-        Load::Rate(Rate { per_second: 1e15, arrivals: Arrivals::Poisson, timeline: Timeline::PerThread });
+        Load::Rate(Rate { profile: 1e15.into(), arrivals: Arrivals::Poisson, timeline: Timeline::PerThread });
     let gaps = Some(Gaps(Arc::new(|_| Box::new(|| 0))));
     let plan = Plan { load, gaps, until: Until::Elapsed(SECOND), ..plan() };
     let (measured, _) = run(&plan, askers(2), &mut Simple::new(10 * MS));
@@ -207,8 +210,11 @@ fn gaps_of_nothing_end_with_the_run() {
 /// A wake-up that comes later than the promise is our fault, and no reason to skip.
 #[test]
 fn an_arrival_that_a_client_waits_for_is_never_skipped() {
-    let load =
-        Load::Rate(Rate { per_second: 200.0, arrivals: Arrivals::Uniform, timeline: Timeline::PerThread });
+    let load = Load::Rate(Rate {
+        profile: 200.0.into(),
+        arrivals: Arrivals::Uniform,
+        timeline: Timeline::PerThread,
+    });
     let plan = Plan { load, promise: Some(1), skip_late: true, until: Until::PerClient(20), ..plan() };
     // On a real clock: a turn always begins more than 1 ns after the arrival is due.
     struct Idle;

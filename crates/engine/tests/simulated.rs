@@ -18,7 +18,7 @@ fn run(plan: &Plan, clients: Vec<Box<dyn Client>>, server: &mut Simple) -> (Meas
 }
 
 fn rate(per_second: f64, arrivals: Arrivals, timeline: Timeline) -> Load {
-    Load::Rate(Rate { per_second, arrivals, timeline })
+    Load::Rate(Rate { profile: per_second.into(), arrivals, timeline })
 }
 
 #[test]
@@ -53,6 +53,46 @@ fn what_is_still_open_after_draining_is_unfinished() {
     let (measured, _) = run(&plan, askers(3), &mut Simple::new(700 * MS));
     let totals = measured.totals();
     assert_eq!((totals.due, totals.ok, totals.unfinished), (6, 3, 3));
+}
+
+#[test]
+fn a_rate_that_falls_to_0_is_not_waited_for_until_the_end_of_time() {
+    let falling = Rate {
+        profile: "ramp 400..0 over 900ms".parse().unwrap(),
+        arrivals: Arrivals::Uniform,
+        timeline: Timeline::Global,
+    };
+    let plan = Plan { load: Load::Rate(falling), until: Until::PerClient(200), ..plan() };
+    match simulate(&plan, askers(2), &mut Simple::new(MS), &mut (), &Stop::new()) {
+        Err(EngineError::Plan(why)) => assert!(why.contains("not for a number of transactions"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A warm-up at the rate of the beginning, then as many arrivals in each second as its integral says, whatever the threads.
+#[test]
+fn a_rate_that_changes_is_offered_second_by_second() {
+    for (profile, wanted) in [
+        ("step 100, 300 every 2s", [100, 100, 300, 300, 300]),
+        ("ramp 100..500 over 4s", [150, 250, 350, 450, 500]),
+        ("spike 100 to 1000 for 1500ms at 1s", [100, 1000, 550, 100, 100]),
+    ] {
+        for threads in [1, 3] {
+            let load = Load::Rate(Rate {
+                profile: profile.parse().unwrap(),
+                arrivals: Arrivals::Uniform,
+                timeline: Timeline::Global,
+            });
+            let plan = Plan { threads, load, warmup: SECOND, until: Until::Elapsed(5 * SECOND), ..plan() };
+            let (measured, heard) = run(&plan, askers(9), &mut Simple::new(MS));
+            let due = heard.seconds.iter().map(|second| (second.start_ns, second.scripts[0].counts.due));
+            let due: Vec<u64> = due.filter(|(start, _)| *start >= 0).map(|(_, due)| due).collect();
+            for (second, (due, wanted)) in due.iter().zip(wanted).enumerate() {
+                assert!(due.abs_diff(wanted) <= 1, "{profile}: {due} in second {second}, {threads} threads");
+            }
+            assert!(measured.totals().ok.abs_diff(wanted.iter().sum()) <= 1);
+        }
+    }
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub enum LabError {
         called: String,
         /// How many runs it has; those of the plan, or more where it was extended.
         runs: usize,
+        /// Whether it looked for limits, and so repeats its runs by itself.
+        searched: bool,
         /// The results file.
         results: PathBuf,
     },
@@ -199,6 +201,9 @@ impl LabError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Finished { called, searched: true, .. } => Some(format!(
+                "see it with pgdyno table limits -e {called} or pgdyno report -e {called}; add --again to search anew"
+            )),
             Self::Finished { called, .. } => Some(format!(
                 "see it with pgdyno compare -e {called} or pgdyno report -e {called}; add --again to measure it anew, or a larger \
                  --rounds to extend it"

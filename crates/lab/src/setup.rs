@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
+use record::{AskedLimit, Profile};
 use serde::{Deserialize, Serialize};
 use target::change::Change;
 use target::managed::Via;
@@ -38,6 +39,8 @@ pub struct Setup {
     pub threads: u32,
     /// Slower transactions are late; under a rate, hopeless ones are skipped.
     pub promise: Option<Duration>,
+    /// The limit that this is a trial of.
+    pub sought: Option<AskedLimit>,
     /// Load before anything counts.
     pub warmup: Duration,
     /// End of the measured part.
@@ -74,6 +77,17 @@ impl Setup {
             Server::Target(at) => at.clone(),
             Server::Sink => At::default(),
         }
+    }
+
+    /// Transactions per second asked for, the mean over the measured part; open load only. What a run of a number of
+    /// transactions would be with a rate that changes is not known: it has the rate of the beginning.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        let seconds = match self.until {
+            Until::Elapsed(elapsed) => elapsed as f64 / 1e9,
+            Until::PerClient(_) | Until::Told => 0.0,
+        };
+        self.load.profile().map(|profile| profile.mean(seconds))
     }
 
     /// Its clients, for workloads.
@@ -221,12 +235,12 @@ impl Placement {
 }
 
 /// How transactions are asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     /// As fast as the clients can.
     Closed,
     /// On a schedule: transactions per second over all clients.
-    Rate(f64),
+    Rate(Profile),
     /// By clients that pause.
     Users {
         /// Between two transactions.
@@ -237,18 +251,18 @@ pub enum Load {
 }
 
 impl Load {
-    /// Transactions per second asked for; open load only.
+    /// Its rate as time goes by; open load only.
     #[must_use]
-    pub fn rate(self) -> Option<f64> {
+    pub fn profile(&self) -> Option<&Profile> {
         match self {
-            Self::Rate(per_second) => Some(per_second),
+            Self::Rate(profile) => Some(profile),
             _ => None,
         }
     }
 }
 
-impl From<Load> for record::Load {
-    fn from(load: Load) -> Self {
+impl From<&Load> for record::Load {
+    fn from(load: &Load) -> Self {
         match load {
             Load::Closed => Self::Closed,
             Load::Rate(_) => Self::Rate,

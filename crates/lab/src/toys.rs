@@ -17,6 +17,7 @@ use crate::plan::PlannedRun;
 use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
+use crate::validity::Probes;
 use crate::values::whole;
 
 /// A workload that asks nobody anything: each transaction is a pause of a millisecond.
@@ -109,12 +110,15 @@ impl Strategy for Enough {
             .apply("length_ms", &(50 << done.len()).to_string(), &mut setup, &Known::default())
             .expect("a length");
         let takes = Duration::from_secs(1);
-        let next = Next { run: PlannedRun::single(&setup), setup, what: "pauses".into(), number: 1, takes };
+        let next = Next {
+            run: PlannedRun::single(&setup),
+            setup,
+            what: "pauses".into(),
+            number: 1,
+            takes,
+            more_clients: false,
+        };
         Some(Block { runs: vec![next] })
-    }
-
-    fn planned(&self) -> usize {
-        1
     }
 }
 
@@ -170,6 +174,7 @@ fn setup() -> Setup {
         driver: DriverChoice::Auto,
         placement: Placement::default(),
         seed: 1,
+        sought: None,
         counting: Counting::EXPERIMENT,
     }
 }
@@ -204,7 +209,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
             let scripts = Pauses.scripts();
             let judged = Judged {
                 changed: None,
-                probe_ms: None,
+                probes: Probes::default(),
                 host_lag_us: None,
                 scripts: &scripts,
                 may_be_empty: true,

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use results::import::ImportError;
+use results::limits::{Came, Limits, RatioVerdict};
 
 use crate::print;
 
@@ -199,6 +200,20 @@ fn of_import(error: &ImportError) -> u8 {
     }
 }
 
+/// What searches came to; where limits are compared, what their ratios say.
+pub(crate) fn of_limits(limits: &Limits<'_>) -> u8 {
+    let verdicts = limits.cells.iter().flat_map(|found| found.ratios());
+    let verdicts: Vec<RatioVerdict> = verdicts.map(|ratio| ratio.verdict(limits.margin)).collect();
+    match limits.came() {
+        Came::Invalid => INVALID,
+        Came::Undecided => INCONCLUSIVE,
+        Came::Never => WORSE,
+        Came::Found if verdicts.contains(&RatioVerdict::Lower) => WORSE,
+        Came::Found if verdicts.contains(&RatioVerdict::Inconclusive) => INCONCLUSIVE,
+        Came::Found => SAME_OR_BETTER,
+    }
+}
+
 /// Code of a comparison: the worst arm decides. It is invalid where no cell of any arm has a valid pair. Where schedules
 /// set the throughput of all cells there is no figure for the grid; that is undecided, not invalid.
 pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 {
@@ -216,6 +231,19 @@ pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 
     } else {
         SAME_OR_BETTER
     }
+}
+
+/// Code of ladders, the worst decides: a rung without a valid run, one that is broken below others that hold, promises that
+/// hold on no rung at all.
+pub(crate) fn of_ladders(ladders: &[report::Ladder]) -> u8 {
+    use report::Outcome;
+    let code = |ladder: &report::Ladder| match ladder.outcome() {
+        Outcome::Invalid => INVALID,
+        Outcome::Irregular => INCONCLUSIVE,
+        Outcome::NeverHolds => WORSE,
+        Outcome::Told => SAME_OR_BETTER,
+    };
+    ladders.iter().map(code).max().unwrap_or(SAME_OR_BETTER)
 }
 
 #[cfg(test)]

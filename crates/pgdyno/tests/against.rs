@@ -142,7 +142,7 @@ fn mistakes_are_told_as_of_the_options_that_made_them() {
         (&["--margin", "-3"], 64, "'--margin <PCT>': must be"),
         (&["--warmup", "1e9"], 64, "--warmup (seconds) must be from 0"),
         (&["--warmup", "-1"], 64, "--warmup (seconds) must be from 0"),
-        (&["-R", "0"], 64, "--rate must be from"),
+        (&["-R", "0"], 64, "-R must be from"),
         (&["-L", "0"], 64, "--latency-limit (ms) must be from"),
         (&["-j", "5000"], 64, "--jobs must be from"),
         (&["--managed=a b"], 64, "--managed: "),

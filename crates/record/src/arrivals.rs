@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::Counts;
-use crate::run::Run;
+use crate::profile::Profile;
+use crate::run::{Run, SeriesPoint};
 
 /// Share of the offered rate that must be done in time; a run below it is overloaded.
 pub const KEPT_UP: f64 = 0.99;
@@ -142,6 +143,32 @@ impl Arrivals {
         self.share() < KEPT_UP && missed > 1.0 && most
     }
 
+    /// The first part of a run with this profile ([`Profile::parts`]) that was overloaded, by the seconds of the run: where it
+    /// begins and ends, seconds, and its arrivals. Such a part is short, and what may be chance is no overload.
+    #[must_use]
+    pub fn overloaded_part(
+        profile: &Profile,
+        series: &[SeriesPoint],
+        counts: &BTreeMap<String, u64>,
+        offer: Offer,
+    ) -> Option<(f64, f64, Self)> {
+        let parts = profile.parts(offer.seconds);
+        parts.windows(2).enumerate().find_map(|(number, ends)| {
+            let mut part = Part::of(profile, series, ends[0]..ends[1]);
+            if number + 2 == parts.len() {
+                // They came last.
+                let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+                part.counts.extend(["unfinished", "drained"].map(|name| (name.to_owned(), count(name))));
+                *part.counts.entry("due".to_owned()).or_default() += count("unfinished");
+            }
+            let arrivals = part.arrivals(offer)?;
+            let missed = arrivals.offered - (arrivals.in_time() + arrivals.failed) as f64;
+            let allowed = (1.0 - KEPT_UP) * arrivals.offered;
+            (arrivals.is_overloaded() && missed > allowed + CHANCE * allowed.sqrt())
+                .then_some((ends[0], ends[1], arrivals))
+        })
+    }
+
     fn never_started(&self) -> bool {
         self.skipped + self.unfinished > 0 || self.offered > self.due as f64
     }
@@ -168,6 +195,48 @@ impl Arrivals {
             self.offered,
             if rest.is_empty() { "nothing else is known".to_owned() } else { rest.join(", ") }
         )
+    }
+}
+
+/// The seconds of a part of a run.
+#[derive(Default)]
+struct Part {
+    counts: BTreeMap<String, u64>,
+    /// Arrivals expected in them.
+    expected: f64,
+    seconds: f64,
+}
+
+impl Part {
+    /// Seconds belong where their middle is.
+    fn of(profile: &Profile, series: &[SeriesPoint], time: std::ops::Range<f64>) -> Self {
+        let mut part = Self::default();
+        let mut last = None;
+        let middle = |point: &SeriesPoint| (point.start_us as f64 + point.length_us as f64 / 2.0) / 1e6;
+        for point in series.iter().filter(|point| time.contains(&middle(point))) {
+            let counts = [
+                ("ok", point.ok),
+                ("late", point.late),
+                ("failed", point.failed),
+                ("skipped", point.skipped),
+            ];
+            for (name, count) in counts.into_iter().chain([("due", counts.iter().map(|(_, n)| n).sum())]) {
+                *part.counts.entry(name.to_owned()).or_default() += count;
+            }
+            // One point for each script.
+            if last.replace(point.start_us) != Some(point.start_us) {
+                let (from, length) = (point.start_us as f64 / 1e6, point.length_us as f64 / 1e6);
+                part.expected += profile.arrivals(from + length) - profile.arrivals(from);
+                part.seconds += length;
+            }
+        }
+        part
+    }
+
+    fn arrivals(&self, offer: Offer) -> Option<Arrivals> {
+        let rate = Some(self.expected / self.seconds);
+        let offer = Offer { rate, seconds: self.seconds, ..offer };
+        (self.seconds > 0.0 && self.expected > 0.0).then(|| Arrivals::new(&self.counts, offer))
     }
 }
 
@@ -225,6 +294,49 @@ mod tests {
         assert!(behind.is_overloaded() && behind.started_only);
         let unknown = Arrivals::new(&counts(&[("ok", 3000)]), Offer { rate: None, ..open });
         assert_eq!((unknown.offered, unknown.is_overloaded()), (3000.0, false));
+    }
+
+    fn second(start: i64, script: u32, [ok, late, skipped]: [u64; 3]) -> SeriesPoint {
+        SeriesPoint {
+            script,
+            start_us: start * 1_000_000,
+            length_us: 1_000_000,
+            ok,
+            late,
+            failed: 0,
+            skipped,
+        }
+    }
+
+    /// Twelve seconds at 100/s, of which the spike's two are at 1,000/s, over two scripts.
+    fn spiked(in_spike: [u64; 3], else_: [u64; 3]) -> Vec<SeriesPoint> {
+        let second = |start| {
+            let figures = if (5..7).contains(&start) { in_spike } else { else_ };
+            [second(start, 0, figures), second(start, 1, [0, 0, 0])]
+        };
+        (0..12).flat_map(second).collect()
+    }
+
+    #[test]
+    fn a_part_of_a_changing_rate_is_overloaded_by_itself() {
+        let profile: Profile = "spike 100 to 1000 for 2s at 5s".parse().unwrap();
+        let offer = Offer { rate: Some(profile.mean(12.0)), seconds: 12.0, ..OFFER };
+        let part = |series: &[SeriesPoint], counts_: &[(&str, u64)]| {
+            Arrivals::overloaded_part(&profile, series, &counts(counts_), offer)
+        };
+        // 1.3 % of all are missed, all of them in the spike; 2 % of it.
+        let missed = spiked([980, 0, 20], [100, 0, 0]);
+        let (from, to, arrivals) = part(&missed, &[("ok", 2960), ("skipped", 40)]).unwrap();
+        assert_eq!((from, to, arrivals.due, arrivals.seconds), (5.0, 7.0, 2000, 2.0));
+        // Alike, but by chance, or within what is allowed.
+        assert_eq!(part(&spiked([1000, 0, 0], [98, 2, 0]), &[("ok", 2980), ("late", 20)]), None);
+        assert_eq!(part(&spiked([991, 9, 0], [100, 0, 0]), &[("ok", 2982), ("late", 18)]), None);
+        // Fewer than were asked for in the spike.
+        let never = part(&spiked([800, 0, 0], [100, 0, 0]), &[("ok", 2600)]).unwrap();
+        assert_eq!((never.0, never.2.offered_per_s(), never.2.achieved_per_s()), (5.0, 1000.0, 800.0));
+        // A queue that is left at the end is the last part's.
+        let left = part(&spiked([1000, 0, 0], [100, 0, 0]), &[("ok", 3000), ("unfinished", 90)]).unwrap();
+        assert_eq!((left.0, left.2.unfinished), (7.0, 90));
     }
 
     #[test]

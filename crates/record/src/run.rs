@@ -7,6 +7,7 @@ use stats::Histogram;
 
 use crate::experiment::Setting;
 use crate::job::{Phase, Relation};
+use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::slice::Slice;
 use crate::verdict::{Doubt, Validity};
@@ -36,7 +37,7 @@ pub struct Run {
     /// UTC, RFC 3339.
     pub started_at: String,
     pub load: Load,
-    /// Offered rate, transactions per second; open load only.
+    /// Offered rate, transactions per second, the mean of the measured part where it changed; open load only.
     pub offered_rate: Option<f64>,
     /// Clients; 0 for jobs.
     pub clients: u32,
@@ -85,6 +86,13 @@ impl Run {
             arm: self.arm.clone(),
             round: self.round,
         }
+    }
+
+    /// Its rate as time went by, where that changed.
+    #[must_use]
+    pub fn changing_rate(&self) -> Option<Profile> {
+        let told = self.events.iter().find(|event| event.kind == RunEvent::RATE)?;
+        told.detail.parse().ok().filter(|profile: &Profile| !profile.is_constant())
     }
 
     /// One of which nothing is known but what it is: closed load, no clients, nothing measured, nothing against it.
@@ -220,10 +228,16 @@ pub struct RunEvent {
 }
 
 impl RunEvent {
+    /// Kind of the event that says how a rate changed, as it was written.
+    pub const RATE: &'static str = "rate";
     /// Kind of the event that says what an arm answers otherwise than the base.
     pub const OTHER_ANSWERS: &'static str = "other answers";
     /// Kind of the event that says that an arm did not ask for what was chosen from the base's data.
     pub const OWN_CHOICE: &'static str = "own choice";
+    /// Kind of the event that says that a run was measured again, which time, and why: the former one counts no more.
+    pub const AGAIN: &'static str = "measured again";
+    /// Kind of the event that says what is inferred of the CPU credits of the server's host.
+    pub const CREDITS: &'static str = "credits";
     /// Kind of the event that says why arms that were to take turns did not.
     pub const UNCUT: &'static str = "uncut";
     /// Kind of the event that says why arms took turns in slices where what one does in the background is another's burden.

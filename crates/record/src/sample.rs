@@ -16,6 +16,12 @@ pub struct Sample {
     pub value: f64,
 }
 
+/// Source of the samples that say what server processes at work waited for; a name is what they waited for
+/// (`Lock:transactionid`; `CPU` for nothing) with [`WAITS_UNIT`] behind it, a value how many did.
+pub const WAITS: &str = "waits";
+/// What stands behind the names of those samples: they count server processes.
+pub const WAITS_UNIT: &str = "_backends";
+
 /// What a sample speaks of. What cannot be told apart by arms is never shown as one arm's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

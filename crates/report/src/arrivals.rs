@@ -92,6 +92,24 @@ impl InTime {
         self.arrivals.filter(Arrivals::is_overloaded)
     }
 
+    /// Share that was late, skipped, failed or unfinished; without a promise, of an open load what was not done in time but
+    /// for what was open at the end by bad luck. `None` where the load is closed and nothing was promised.
+    pub(crate) fn bad_share(&self, failed: Option<u64>) -> Option<f64> {
+        let (bad, of) = match (self.arrivals, self.promise) {
+            (Some(arrivals), promise) => {
+                let luck = (arrivals.unfinished + arrivals.drained).min(arrivals.clients);
+                let luck = if promise.is_some() { 0 } else { luck };
+                (arrivals.offered - (arrivals.in_time() + luck) as f64, arrivals.offered)
+            }
+            (None, Some(promise)) => {
+                let failed = failed.unwrap_or(0);
+                ((promise.late + failed) as f64, (promise.done + failed) as f64)
+            }
+            (None, None) => return None,
+        };
+        Some(if of > 0.0 { (bad / of).max(0.0) } else { 0.0 })
+    }
+
     /// How many were late; `None` where nobody asked.
     fn late(&self) -> Option<u64> {
         self.promise.map(|promise| promise.late).or(self.arrivals.map(|arrivals| arrivals.late))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arrivals, Run, Validity};
+use record::{Arrivals, Load, Profile, Run, Validity};
 use results::comparison::{Cell, Grouped, Summary};
 use serde::Serialize;
 use stats::Histogram;
@@ -19,6 +19,9 @@ pub struct CellFigures {
     pub(crate) cell: Cell,
     pub(crate) arm: Option<String>,
     pub(crate) clients: u32,
+    pub(crate) load: Load,
+    /// Offered rate as it was asked for, per second; open load only.
+    pub(crate) rate: Option<f64>,
     /// Runs that are invalid, and in no figure.
     pub(crate) invalid: u64,
     /// Over rounds, per second.
@@ -31,6 +34,8 @@ pub struct CellFigures {
     pub(crate) achieved: Summary,
     /// What became of the arrivals of all rounds, where the load is open, and how their promise was kept.
     pub(crate) in_time: InTime,
+    /// Of the runs one by one: share that was late, skipped, failed or unfinished; none where nothing was promised.
+    pub(crate) bad_shares: Vec<f64>,
     /// Transactions that failed; `None` where all runs are invalid.
     pub(crate) failed: Option<u64>,
     /// Bytes received, where counted.
@@ -42,6 +47,9 @@ pub struct CellFigures {
     pub(crate) scripts: Vec<ScriptFigures>,
     /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
     pub(crate) by_second: Vec<(f64, f64)>,
+    /// The rate that was offered, where it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changing_rate: Option<Profile>,
     /// When each run began, UTC as stored, and its throughput.
     pub(crate) each: Vec<(String, f64)>,
 }
@@ -50,6 +58,8 @@ pub struct CellFigures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Response {
     pub(crate) count: u64,
+    pub(crate) mean_ns: Option<f64>,
+    pub(crate) stddev_ns: Option<f64>,
     /// Quantile (0..=1) and ns, for each of [`QUANTILES`]; empty where nothing was measured.
     quantiles: Vec<(f64, f64)>,
     /// Quantile and ns, closer towards 1.
@@ -63,6 +73,8 @@ impl Response {
         let quantile = |q: f64| Some((q, all.quantile_ns(q)? as f64));
         Self {
             count: all.count(),
+            mean_ns: all.mean_ns(),
+            stddev_ns: all.stddev_ns(),
             quantiles: QUANTILES.into_iter().filter_map(quantile).collect(),
             curve: if all.is_empty() { Vec::new() } else { all.curve() },
         }
@@ -104,6 +116,8 @@ impl CellFigures {
             cell,
             arm,
             clients: all.iter().map(|run| run.clients).max().unwrap_or(0),
+            load: all.first().map_or(Load::Closed, |run| run.load),
+            rate: all.iter().find_map(|run| run.offered_rate),
             invalid: (all.len() - runs.len()) as u64,
             tps: runs.iter().filter_map(|run| run.tps()).collect(),
             response: Response::of(&runs),
@@ -114,12 +128,17 @@ impl CellFigures {
                 .collect(),
             achieved: runs.iter().filter_map(|run| Some(Arrivals::of(run)?.achieved_per_s())).collect(),
             in_time: InTime::of(&runs),
+            bad_shares: runs
+                .iter()
+                .filter_map(|run| InTime::of(&[run]).bad_share(Some(run.count("failed"))))
+                .collect(),
             failed: (!runs.is_empty()).then(|| sum("failed")),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
             groups,
             sliced: runs.iter().any(|run| run.is_sliced()),
             scripts: ScriptFigures::of(&runs),
             by_second: by_second(&runs),
+            changing_rate: runs.iter().find_map(|run| run.changing_rate()),
             each: runs.iter().filter_map(|run| Some((run.started_at.clone(), run.tps()?))).collect(),
         }
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use record::{Experiment, Host, Run, RunEvent, RunKind, Target, Text};
+use record::{Experiment, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 use results::comparison::{
     Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
 };
+use results::limits::Limits;
 use results::{Course, ExperimentId, Store, StoreError, StoredExperiment};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ pub struct ReportData {
     pub differences: Vec<Difference>,
     /// The command that measured it, and how often it was looked at and extended.
     pub course: Course,
+    /// Runs that the machine disturbed and that were measured again, by their identity: they count no more.
+    pub(crate) again: BTreeSet<String>,
     /// Figures of the grid's runs, by cell and arm.
     pub(crate) grid: Vec<CellFigures>,
     /// Figures of the runs beside the grid, by cell.
@@ -87,7 +90,11 @@ impl ReportData {
             Comparison::of(&experiment, &runs, metric)
                 .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
         };
-        let (throughput, latency) = (comparison(Metric::Tps), comparison(Metric::P99));
+        // Where limits are looked for, their ratio answers, and not trials at this rate or that.
+        let (throughput, latency) = match Limits::of(&experiment, &runs) {
+            Some(_) => (None, None),
+            None => (comparison(Metric::Tps), comparison(Metric::P99)),
+        };
         // Percentiles of slices are shown, and not compared.
         let is_sliced = |run: &Run| run.arm.is_some() && run.is_sliced();
         let latency = latency.filter(|_| {
@@ -95,6 +102,7 @@ impl ReportData {
         });
         let groups = two_groups(&runs);
         let differences = differences(&experiment, &runs);
+        let again = measured_again(&runs);
         let (texts, notes, grid, beside) = Default::default();
         let course = Course::default();
         let mut data = Self {
@@ -110,6 +118,7 @@ impl ReportData {
             notes,
             differences,
             course,
+            again,
             grid,
             beside,
         };
@@ -160,6 +169,12 @@ impl ReportData {
         }
     }
 
+    /// The limits that it looks for, if it does.
+    #[must_use]
+    pub fn limits(&self) -> Option<Limits<'_>> {
+        Limits::of(&self.experiment, &self.runs)
+    }
+
     /// Client runs of the grid.
     pub(crate) fn grid_runs(&self) -> impl Iterator<Item = &Run> {
         self.client_runs().filter(|run| !run.beside)
@@ -176,7 +191,12 @@ impl ReportData {
     }
 
     pub(crate) fn client_runs(&self) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(|run| run.kind == RunKind::Client)
+        self.runs.iter().filter(|run| run.kind == RunKind::Client && !self.again.contains(&run.uuid))
+    }
+
+    /// Runs that were measured again, in order of execution.
+    pub(crate) fn former_runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| self.again.contains(&run.uuid))
     }
 
     /// Workloads of the grid, in the order they first ran.
@@ -219,6 +239,12 @@ impl ReportData {
         }
         serde_json::from_str(&self.experiment.plan_json)
             .map_or_else(|_| Vec::new(), |plan: Plan| plan.not_run)
+    }
+
+    /// Share of transactions that may be bad before a ladder breaks, where the file says it.
+    pub(crate) fn bound(&self) -> Option<f64> {
+        let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
+        plan.pointer("/content/bound")?.as_f64()
     }
 
     /// The promise that was asked for, ms: from the plan, for files in which runs do not name it.
@@ -294,6 +320,24 @@ fn level_in_words(factor: &str, level: &str) -> String {
 pub(crate) fn levels(cell: &Cell) -> String {
     let levels = cell.factors.iter().map(|(name, level)| format!("{name} {}", level.0));
     levels.collect::<Vec<_>>().join(", ")
+}
+
+/// Runs in whose place others were measured, because the machine disturbed them or those beside them.
+fn measured_again(runs: &[Run]) -> BTreeSet<String> {
+    let told = |run: &&Run| run.events.iter().any(|event| event.kind == RunEvent::AGAIN);
+    let instead: BTreeSet<_> = runs.iter().filter(told).map(Run::key).collect();
+    // Where the program was killed before that, the next one does not tell; but nothing else spoke against the former.
+    let alone_for_that = |run: &Run| {
+        let grave = [Reason::Errors, Reason::EmptyResults, Reason::SettingsNotApplied, Reason::TooShort];
+        let later = || runs.iter().any(|other| other.set_aside.is_none() && other.key() == run.key());
+        // What is set aside beside an invalid run stays as valid as it was.
+        run.validity == Validity::Invalid
+            && !run.doubts.iter().any(|doubt| grave.contains(&doubt.reason))
+            && later()
+    };
+    let former = runs.iter().filter(|run| run.set_aside.is_some());
+    let former = former.filter(|run| instead.contains(&run.key()) || alone_for_that(run));
+    former.map(|run| run.uuid.clone()).collect()
 }
 
 /// An RFC 3339 time to the minute, in UTC; as it was stored where it is not one.

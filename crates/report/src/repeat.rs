@@ -309,7 +309,7 @@ fn command_line(data: &ReportData, places: &Places) -> String {
     option("-T", number(&plan["until"]["elapsed_s"]));
     option("-t", number(&plan["until"]["per_client"]));
     option("--warmup", other_than(&plan["warmup_s"], 0.0));
-    option("-R", number(&plan["rate"]));
+    option("-R", plan["rate"].as_str().map(str::to_owned).or_else(|| number(&plan["rate"])));
     option("-L", plan["limit_s"].as_f64().map(|seconds| numbers::as_given(seconds * 1e3)));
     let workload = &plan["workload"];
     option("-M", workload["mode"].as_str().filter(|mode| *mode != "simple").map(str::to_owned));

@@ -2,7 +2,10 @@
 //! names.
 
 pub use crate::differences::{differences, table_in_words as differences_in_words};
+pub use crate::ladder::{ladder, ladders_in_words};
+pub use crate::scaling::{LIMITS as SCALING_LIMITS, scaling, scalings_in_words};
 pub use crate::sections::crosstabs::crosstab;
+pub use crate::sections::limit::{limits, none as no_limits};
 pub use crate::sections::load::{phases, sizes};
 pub use crate::sections::runs::runs;
 pub use crate::sections::verdicts::{below, compared, compared_in_words};

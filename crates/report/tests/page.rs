@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use record::{Reason, Run, Validity};
+use record::{Reason, Run, RunEvent, Validity};
 use report::{ReportData, html};
 use stats::Histogram;
 
@@ -197,6 +197,18 @@ fn offered_rates_are_compared_by_response_times() {
         !page.contains("geometric mean") && !page.contains("throughput against stock"),
         "nothing averages them"
     );
+}
+
+#[test]
+fn a_rate_that_changes_is_drawn_beside_what_was_done() {
+    let mut data = data(&Shape::small());
+    let offered = |page: &str| page.contains(">offered<");
+    assert!(!offered(&page_of(data.clone())));
+    for run in &mut data.runs {
+        let detail = "ramp 100..400 over 2s".to_owned();
+        run.events.push(RunEvent { time_us: 0, kind: RunEvent::RATE.to_owned(), detail });
+    }
+    assert!(offered(&page_of(data)));
 }
 
 #[test]

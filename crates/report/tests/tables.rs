@@ -38,6 +38,36 @@ fn sample() -> ReportData {
 
 /// Percentiles of runs in slices stood there like any other.
 #[test]
+fn what_was_measured_again_is_counted_and_shown() {
+    let made = data(&Shape::small());
+    let mut runs = made.runs;
+    let (key, sequence) = (runs[0].key(), runs[0].sequence);
+    let event =
+        RunEvent { time_us: 0, kind: RunEvent::AGAIN.into(), detail: "polygons, round 1: throttled".into() };
+    let mut again = record::Run { uuid: "again".into(), events: vec![event], ..runs[0].clone() };
+    again.sequence = sequence;
+    runs.insert(1, again);
+    doubt(&mut runs[0], Validity::Invalid, Reason::Throttled, "from 100 to 50");
+    runs[0].set_aside = Some("polygons, round 1: throttled".into());
+    assert_eq!(runs[1].key(), key);
+    let data = ReportData::new(made.experiment, made.host, made.target, runs);
+    let told = "All 16 runs are valid. 1 run was measured again, because the machine disturbed it (throttled 1): what it \
+                gave before counts no more.";
+    for (what, text) in [("summary", summary::text(&data)), ("page", html::page(&data))] {
+        let text = flat(&text);
+        assert!(text.contains(told), "{what}: {text}");
+    }
+    let runs = print(&tables::runs(&data), Format::Csv);
+    assert_eq!(runs.matches("measured again").count(), 1, "{runs}");
+    // Killed before it was measured again: who went on did not know why.
+    let mut runs = data.runs;
+    runs[1].events.clear();
+    let data = ReportData::new(data.experiment, data.host, data.target, runs);
+    let text = flat(&summary::text(&data));
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
 fn percentiles_from_slices_are_marked_in_every_table() {
     let mut data = data(&Shape::small());
     assert_eq!(tables::below_percentiles(&data), None);

@@ -2,6 +2,7 @@
 
 pub mod comparison;
 pub mod import;
+pub mod limits;
 
 mod error;
 #[cfg(test)]

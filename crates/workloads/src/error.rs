@@ -62,6 +62,14 @@ pub enum WorkloadError {
         #[source]
         error: SqlError,
     },
+    /// A statement whose answer is known gave another one.
+    #[error("while {doing}: the server answered {got} where it must be {wanted}")]
+    Answer {
+        /// What was being done.
+        doing: String,
+        wanted: String,
+        got: String,
+    },
     /// Redis could not be reached or answered with an error.
     #[error("Redis, while {doing}: {problem}")]
     Redis {

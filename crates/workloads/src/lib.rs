@@ -1,9 +1,9 @@
-//! What is asked of a target: pgbench scripts, map tiles, OSM loads, Redis commands.
+//! What is asked of a target: pgbench scripts, map tiles, OSM loads, Redis commands, probes.
 //!
 //! Every workload has the same parts in the same order: *options* (what a user may write), *check* (does the target
 //! have what it needs), *prepare* (choose, as plain data, what will be asked), *guard* (prove that it does something),
 //! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A client workload is a
-//! [`ClientWorkload`], a job a [`jobs::Job`]; both stand on one list, [`Spec`] and [`Preparation`].
+//! [`ClientWorkload`], a job a [`jobs::Job`]; all stand on one list, [`Spec`], [`Preparation`] and [`Alone`].
 //!
 //! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
 //! handed in.
@@ -11,6 +11,7 @@
 pub mod jobs;
 pub mod osm;
 pub mod pgbench;
+pub mod probe;
 pub mod redis;
 pub mod tiles;
 
@@ -31,6 +32,6 @@ pub use answers::{Answer, Sampled};
 pub use error::WorkloadError;
 pub use fields::fields;
 pub use link::address_of;
-pub use list::{Preparation, PreparedFrom, Spec};
+pub use list::{Alone, Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
 pub use workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};

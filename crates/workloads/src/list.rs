@@ -1,4 +1,5 @@
-//! The list of workloads: what clients ask ([`Spec`]), and the jobs that put data on a target first ([`Preparation`]).
+//! The list of workloads: what clients ask ([`Spec`]), the jobs that put data on a target first ([`Preparation`]), and those
+//! that are done for what they find ([`Alone`]).
 //! Adding one touches its folder and this file.
 
 use std::fmt;
@@ -13,7 +14,7 @@ use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
 use crate::sql_file::SqlFile;
 use crate::workload::ClientWorkload;
-use crate::{osm, pgbench, redis, tiles};
+use crate::{osm, pgbench, probe, redis, tiles};
 
 /// One workload of an experiment file, e.g. `tiles = { table = "planet_osm_polygon" }`.
 ///
@@ -209,6 +210,28 @@ impl Preparation {
             osm: self.osm.as_ref().map(osm::Options::portable),
             pgbench: self.pgbench.clone(),
             sql: self.sql.iter().map(|path| file_name(path).into()).collect(),
+        }
+    }
+}
+
+/// A job that stands for itself: it prepares nothing, and nothing of it stays on the target.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Alone {
+    /// What the hardware is worth.
+    Probe(probe::Options),
+}
+
+impl Alone {
+    /// The job; `token`, letters and digits that no other has, tells what it makes meanwhile from everybody else's.
+    ///
+    /// # Errors
+    /// When an option is out of range.
+    pub fn job(&self, token: &str) -> Result<Box<dyn Job>, WorkloadError> {
+        match self {
+            Self::Probe(options) => {
+                options.validate()?;
+                Ok(Box::new(probe::Probe::new(options.clone(), token)))
+            }
         }
     }
 }

@@ -96,7 +96,7 @@ impl Progress {
     /// Whether arrivals of the measured part that still wait at its end are started while it drains: they belong
     /// to it, and without them the longest waits would be missing. pgbench starts nothing after the end.
     fn drains_queue(&self) -> bool {
-        !self.stopped && matches!(self.plan.load, Load::Rate(rate) if rate.timeline == Timeline::Global)
+        !self.stopped && matches!(&self.plan.load, Load::Rate(rate) if rate.timeline == Timeline::Global)
     }
 
     pub(super) fn is_setup(&self) -> bool {

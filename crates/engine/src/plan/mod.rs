@@ -1,5 +1,6 @@
 //! What the engine is asked to do, as pure data, and when it is due.
 
+mod inverse;
 mod pace;
 mod schedule;
 mod window;
@@ -7,12 +8,14 @@ mod window;
 use std::fmt;
 use std::sync::Arc;
 
+use record::Profile;
+
 pub(crate) use self::pace::Pace;
 pub(crate) use self::window::Window;
 use crate::client::Time;
 
 /// How load is offered.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     /// Every client starts its next transaction as soon as the last one ended.
     Closed,
@@ -28,10 +31,10 @@ pub enum Load {
 }
 
 /// An open load's schedule.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
-    /// Transactions per second over all clients; above 0.
-    pub per_second: f64,
+    /// Transactions per second over all clients, as time goes by.
+    pub profile: Profile,
     /// How the gaps are drawn.
     pub arrivals: Arrivals,
     /// Which arrival goes to which thread.
@@ -50,10 +53,10 @@ pub enum Arrivals {
 /// Where arrivals are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeline {
-    /// One timeline for the whole run; arrival k is a pure function of seed, rate and k. Arrivals that still wait
+    /// One timeline for the whole run; arrival k is a pure function of seed, profile and k. Arrivals that still wait
     /// when the measured part ends are started while it drains.
     Global,
-    /// pgbench's: one timeline per thread at rate / threads, from the thread's own stream, in whole µs. Nothing is
+    /// pgbench's, for a constant rate: one timeline per thread at rate / threads, from the thread's own stream, in whole µs. Nothing is
     /// started after the end of the measured part; what still waits counts as unfinished.
     PerThread,
 }

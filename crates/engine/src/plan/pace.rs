@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::schedule::Schedule;
-use super::{Load, Plan, Rate, Timeline};
+use super::{Load, Plan, Timeline};
 use crate::client::Time;
 
 /// The load of one thread.
@@ -18,7 +18,6 @@ pub(crate) enum Pace {
 
 /// One thread's part of an open load. Arrivals that find no free client wait in the schedule itself.
 pub(crate) struct Open {
-    rate: Rate,
     schedule: Option<Schedule>,
     /// Free clients, the longest free first; may hold some that are not free any more.
     pub(crate) free: VecDeque<usize>,
@@ -27,11 +26,10 @@ pub(crate) struct Open {
 
 impl Pace {
     pub(crate) fn new(plan: &Plan, clients: usize) -> Self {
-        match plan.load {
+        match &plan.load {
             Load::Closed => Self::Closed,
-            Load::Users { think, ramp } => Self::Users { think, ramp },
-            Load::Rate(rate) => Self::Open(Open {
-                rate,
+            Load::Users { think, ramp } => Self::Users { think: *think, ramp: *ramp },
+            Load::Rate(_) => Self::Open(Open {
                 schedule: None,
                 free: VecDeque::with_capacity(clients),
                 skip_after: plan.promise.filter(|_| plan.skip_late),
@@ -43,9 +41,10 @@ impl Pace {
 impl Open {
     /// The load starts.
     pub(crate) fn begin(&mut self, plan: &Plan, (thread, threads): (usize, usize), start: Time) {
-        let schedule = match (self.rate.timeline, &plan.gaps) {
+        let Load::Rate(rate) = &plan.load else { return };
+        let schedule = match (rate.timeline, &plan.gaps) {
             (Timeline::PerThread, Some(gaps)) => Schedule::of_gaps((gaps.0)(thread), start),
-            _ => Schedule::new(&self.rate, plan.seed, thread, threads, start),
+            _ => Schedule::new(rate, (plan.seed, plan.warmup), (thread, threads), start),
         };
         self.schedule = Some(schedule);
     }

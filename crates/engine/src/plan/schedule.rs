@@ -2,7 +2,9 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use record::Profile;
 
+use super::inverse::Inverse;
 use super::{Arrivals, GapStream, Rate, Timeline};
 use crate::client::Time;
 
@@ -24,11 +26,16 @@ enum Source {
 }
 
 impl Schedule {
-    /// The arrivals of `thread` out of `threads`, counted from `start`.
-    pub(crate) fn new(rate: &Rate, seed: u64, thread: usize, threads: usize, start: Time) -> Self {
+    /// The arrivals of `thread` out of `threads`, counted from `start`; so long a warm-up has the rate of the beginning.
+    pub(crate) fn new(
+        rate: &Rate,
+        (seed, warmup): (u64, Time),
+        (thread, threads): (usize, usize),
+        start: Time,
+    ) -> Self {
         match rate.timeline {
             Timeline::Global => {
-                let mut timeline = Global::new(rate, seed, start);
+                let mut timeline = Global::new(rate, seed, warmup, start);
                 let first = timeline.skip(thread as u64);
                 Self { source: Source::Global { timeline, threads: threads as u64 }, next: first }
             }
@@ -59,48 +66,75 @@ impl Schedule {
     }
 }
 
-/// The one timeline of a run: arrival k is a pure function of seed, rate and k.
+/// The one timeline of a run: arrival k is a pure function of seed, profile and k.
+///
+/// On a clock by which one arrival is expected per unit, arrivals have equal or exponential gaps whatever the rate; the
+/// inverse of the cumulative rate says when such a time comes (Çinlar, "Introduction to Stochastic Processes", 1975, chapter 4.7).
 struct Global {
     arrivals: Arrivals,
     seed: u64,
-    mean_gap_ns: f64,
+    clock: Clock,
     start: Time,
     /// Number of the next arrival.
     k: u64,
-    /// Poisson: sum of the gaps before arrival `k`, ns from the start.
-    elapsed: Time,
+}
+
+/// How arrivals become times.
+enum Clock {
+    /// A constant rate: by gaps of whole ns.
+    Even {
+        mean_gap_ns: f64,
+        /// Poisson: sum of the gaps before arrival `k`, ns from the start.
+        elapsed: Time,
+    },
+    /// A rate that changes: by the number of arrivals expected before.
+    Changing {
+        inverse: Box<Inverse>,
+        /// Poisson: sum of the gaps before arrival `k`, in arrivals expected.
+        expected: f64,
+    },
 }
 
 impl Global {
-    fn new(rate: &Rate, seed: u64, start: Time) -> Self {
-        let mean_gap_ns = 1e9 / rate.per_second;
-        Self { arrivals: rate.arrivals, seed: mix(seed), mean_gap_ns, start, k: 0, elapsed: 0 }
+    fn new(rate: &Rate, seed: u64, warmup: Time, start: Time) -> Self {
+        let clock = match rate.profile {
+            Profile::Constant(per_second) => Clock::Even { mean_gap_ns: 1e9 / per_second, elapsed: 0 },
+            ref profile => {
+                Clock::Changing { inverse: Box::new(Inverse::new(profile, warmup)), expected: 0.0 }
+            }
+        };
+        Self { arrivals: rate.arrivals, seed: mix(seed), clock, start, k: 0 }
     }
 
     /// Passes over `count` arrivals and gives the time of the one after them.
     fn skip(&mut self, count: u64) -> Time {
-        match self.arrivals {
-            Arrivals::Uniform => {
-                self.k += count;
-                // From k, not by adding gaps: rounding must not add up to a drift.
-                self.elapsed = (self.k as f64 * self.mean_gap_ns).round() as Time;
-                self.k += 1;
+        let after = match (&mut self.clock, self.arrivals) {
+            // From k, not by adding gaps: rounding must not add up to a drift.
+            (Clock::Even { mean_gap_ns, .. }, Arrivals::Uniform) => {
+                ((self.k + count) as f64 * *mean_gap_ns).round() as Time
             }
-            Arrivals::Poisson => {
-                for _ in 0..=count {
-                    self.elapsed =
-                        self.elapsed.saturating_add(poisson_gap(unit(self.seed, self.k), self.mean_gap_ns));
-                    self.k += 1;
+            (Clock::Changing { inverse, .. }, Arrivals::Uniform) => inverse.when((self.k + count) as f64),
+            (Clock::Even { mean_gap_ns, elapsed }, Arrivals::Poisson) => {
+                for k in self.k..=self.k + count {
+                    *elapsed = elapsed.saturating_add(poisson_gap(unit(self.seed, k), *mean_gap_ns));
                 }
+                *elapsed
             }
-        }
-        self.start.saturating_add(self.elapsed)
+            (Clock::Changing { inverse, expected }, Arrivals::Poisson) => {
+                for k in self.k..=self.k + count {
+                    *expected -= unit(self.seed, k).ln();
+                }
+                inverse.when(*expected)
+            }
+        };
+        self.k += count + 1;
+        self.start.saturating_add(after)
     }
 }
 
 /// pgbench's timeline: each thread draws gaps of whole microseconds from its own stream at rate / threads.
 fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> GapStream {
-    let mean_us = 1e6 * threads as f64 / rate.per_second;
+    let mean_us = 1e6 * threads as f64 / rate.profile.rate(0.0);
     match rate.arrivals {
         Arrivals::Uniform => {
             // From the number of the gap, as on the global timeline: whole microseconds must not add up to a drift.
@@ -146,7 +180,7 @@ mod tests {
     use super::*;
 
     fn rate(per_second: f64, arrivals: Arrivals, timeline: Timeline) -> Rate {
-        Rate { per_second, arrivals, timeline }
+        Rate { profile: per_second.into(), arrivals, timeline }
     }
 
     fn first(schedule: &mut Schedule, count: usize) -> Vec<Time> {
@@ -155,9 +189,9 @@ mod tests {
 
     #[test]
     fn uniform_arrivals_are_exact_and_do_not_drift() {
-        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), 1, 0, 1, 7);
+        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), (1, 0), (0, 1), 7);
         assert_eq!(first(&mut schedule, 4), [7, 333_333_340, 666_666_674, 1_000_000_007]);
-        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), 1, 0, 1, 0);
+        let mut schedule = Schedule::new(&rate(3.0, Arrivals::Uniform, Timeline::Global), (1, 0), (0, 1), 0);
         assert_eq!(*first(&mut schedule, 3_000_001).last().unwrap(), 1_000_000_000_000_000);
     }
 
@@ -165,9 +199,10 @@ mod tests {
     fn arrivals_do_not_depend_on_the_number_of_threads() {
         for arrivals in [Arrivals::Poisson, Arrivals::Uniform] {
             let rate = rate(12_345.0, arrivals, Timeline::Global);
-            let alone = first(&mut Schedule::new(&rate, 42, 0, 1, 5), 300);
-            let mut dealt: Vec<Time> =
-                (0..3).flat_map(|thread| first(&mut Schedule::new(&rate, 42, thread, 3, 5), 100)).collect();
+            let alone = first(&mut Schedule::new(&rate, (42, 0), (0, 1), 5), 300);
+            let mut dealt: Vec<Time> = (0..3)
+                .flat_map(|thread| first(&mut Schedule::new(&rate, (42, 0), (thread, 3), 5), 100))
+                .collect();
             dealt.sort_unstable();
             assert_eq!(alone, dealt);
         }
@@ -176,7 +211,7 @@ mod tests {
     #[test]
     fn another_seed_gives_other_arrivals() {
         let rate = rate(1000.0, Arrivals::Poisson, Timeline::Global);
-        let of = |seed| first(&mut Schedule::new(&rate, seed, 0, 1, 0), 10);
+        let of = |seed| first(&mut Schedule::new(&rate, (seed, 0), (0, 1), 0), 10);
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
     }
@@ -185,7 +220,7 @@ mod tests {
     #[test]
     fn poisson_gaps_are_exponential() {
         for timeline in [Timeline::Global, Timeline::PerThread] {
-            let mut schedule = Schedule::new(&rate(1000.0, Arrivals::Poisson, timeline), 7, 0, 1, 0);
+            let mut schedule = Schedule::new(&rate(1000.0, Arrivals::Poisson, timeline), (7, 0), (0, 1), 0);
             let times = first(&mut schedule, 20_000);
             let mut gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
             gaps.sort_unstable_by(f64::total_cmp);
@@ -202,7 +237,8 @@ mod tests {
     /// Counts of a Poisson process in equal intervals have variance equal to their mean.
     #[test]
     fn poisson_counts_spread_as_they_should() {
-        let mut schedule = Schedule::new(&rate(1000.0, Arrivals::Poisson, Timeline::Global), 11, 0, 1, 0);
+        let mut schedule =
+            Schedule::new(&rate(1000.0, Arrivals::Poisson, Timeline::Global), (11, 0), (0, 1), 0);
         let mut counts = vec![0.0_f64; 1000];
         while schedule.peek() < 100_000_000_000 {
             counts[(schedule.take() / 100_000_000) as usize] += 1.0;
@@ -226,7 +262,7 @@ mod tests {
                 {
                     let rate = rate(per_second, arrivals, timeline);
                     for thread in 0..threads {
-                        let mut schedule = Schedule::new(&rate, 5, thread, threads, 0);
+                        let mut schedule = Schedule::new(&rate, (5, 0), (thread, threads), 0);
                         let from = schedule.take();
                         let to = *first(&mut schedule, COUNT).last().unwrap();
                         let found = COUNT as f64 * 1e9 / (to - from) as f64 * threads as f64;
@@ -241,14 +277,141 @@ mod tests {
         }
     }
 
+    /// Profiles with their warm-up, and how long they are looked at, seconds.
+    const CHANGING: [(&str, u64, f64); 8] = [
+        ("step 100, 200, 400 every 2s", 0, 8.0),
+        ("step 100, 0, 400 every 2s", 1, 8.0),
+        ("ramp 100..1000 over 6s", 0, 8.0),
+        ("ramp 0..1000 over 6s", 2, 8.0),
+        ("ramp 1000..0 over 6s", 2, 8.0),
+        ("sine 500 ± 500 every 4s", 0, 10.0),
+        ("sine 500 ± 200 every 1.5s", 1, 6.0),
+        ("spike 100 to 3000 for 1s at 3s", 1, 8.0),
+    ];
+
+    fn changing(text: &str, arrivals: Arrivals) -> Rate {
+        Rate { profile: text.parse().unwrap(), arrivals, timeline: Timeline::Global }
+    }
+
+    /// Arrivals of a profile up to an end, as seconds since the end of warm-up.
+    fn arrivals(rate: &Rate, seed: u64, warmup_s: u64, end_s: f64) -> Vec<f64> {
+        let mut schedule = Schedule::new(rate, (seed, warmup_s * 1_000_000_000), (0, 1), 0);
+        let mut times = Vec::new();
+        loop {
+            let at = schedule.take() as f64 / 1e9 - warmup_s as f64;
+            if at >= end_s {
+                return times;
+            }
+            times.push(at);
+        }
+    }
+
+    #[test]
+    fn even_arrivals_of_a_changing_rate_are_its_integral_to_the_nanosecond() {
+        for (text, warmup, end) in CHANGING {
+            let rate = changing(text, Arrivals::Uniform);
+            let profile = &rate.profile;
+            let lead = profile.rate(0.0) * warmup as f64;
+            let times = arrivals(&rate, 1, warmup, end);
+            assert!(!times.is_empty());
+            for (k, at) in times.iter().enumerate() {
+                let expected = if *at < 0.0 {
+                    profile.rate(0.0) * (at + warmup as f64)
+                } else {
+                    lead + profile.arrivals(*at)
+                };
+                // A ns at the greatest rate there is.
+                let tolerance = profile.greatest() * 2e-9 + 1e-6;
+                assert!((expected - k as f64).abs() < tolerance, "{text}: arrival {k} at {at} s, {expected}");
+            }
+            let all = lead + profile.arrivals(end);
+            assert!((times.len() as f64 - all).abs() <= 1.0, "{text}: {} of {all}", times.len());
+        }
+    }
+
+    /// Counts per tenth of a second are Poisson's of the integral: mean and spread by the sum of their standardised squares,
+    /// over 20 seeds.
+    #[test]
+    fn random_arrivals_of_a_changing_rate_are_a_poisson_process() {
+        const BIN: f64 = 0.1;
+        for (text, warmup, end) in CHANGING {
+            let rate = changing(text, Arrivals::Poisson);
+            let bins = (end / BIN).round() as usize;
+            let (mut squares, mut used, mut total, mut wanted) = (0.0, 0.0, 0.0, 0.0);
+            for seed in 0..20 {
+                let mut counts = vec![0.0; bins];
+                for at in arrivals(&rate, seed, warmup, end) {
+                    if at >= 0.0 {
+                        counts[((at / BIN) as usize).min(bins - 1)] += 1.0;
+                    }
+                }
+                for (bin, count) in counts.into_iter().enumerate() {
+                    let (from, to) = (bin as f64 * BIN, (bin + 1) as f64 * BIN);
+                    let mean = rate.profile.arrivals(to) - rate.profile.arrivals(from);
+                    (total, wanted) = (total + count, wanted + mean);
+                    if mean > 5.0 {
+                        squares += (count - mean).powi(2) / mean;
+                        used += 1.0;
+                    } else if mean < 1e-9 {
+                        assert_eq!(count, 0.0, "{text}: arrivals where the rate is 0, {from} s");
+                    }
+                }
+            }
+            // Chi-squared over its degrees of freedom; its standard deviation is sqrt(2 / n).
+            let (ratio, spread) = (squares / used, f64::sqrt(2.0 / used));
+            assert!((ratio - 1.0).abs() < 4.0 * spread, "{text}: {ratio} ± {spread}");
+            assert!((total - wanted).abs() < 4.0 * f64::sqrt(wanted), "{text}: {total} of {wanted}");
+        }
+    }
+
+    #[test]
+    fn arrivals_of_a_changing_rate_do_not_depend_on_the_number_of_threads() {
+        for (text, warmup, _) in CHANGING {
+            for arrivals in [Arrivals::Poisson, Arrivals::Uniform] {
+                let rate = changing(text, arrivals);
+                let of = |thread, threads, count| {
+                    let mut schedule =
+                        Schedule::new(&rate, (42, warmup * 1_000_000_000), (thread, threads), 5);
+                    first(&mut schedule, count)
+                };
+                let alone = of(0, 1, 900);
+                assert!(alone.is_sorted(), "{text}");
+                let mut dealt: Vec<Time> = (0..3).flat_map(|thread| of(thread, 3, 300)).collect();
+                dealt.sort_unstable();
+                assert_eq!(alone, dealt, "{text}");
+            }
+        }
+    }
+
+    /// Random gaps are the same draws as those of a constant rate: a profile that changes nothing changes nothing.
+    #[test]
+    fn a_step_between_equal_levels_is_a_constant_rate() {
+        let constant = arrivals(&rate(500.0, Arrivals::Poisson, Timeline::Global), 3, 0, 4.0);
+        let stepped = arrivals(&changing("step 500, 500 every 1s", Arrivals::Poisson), 3, 0, 4.0);
+        assert_eq!(constant.len(), stepped.len());
+        for (one, other) in constant.iter().zip(&stepped) {
+            assert!((one - other).abs() < 2e-6, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_ends_at_0_has_no_further_arrivals() {
+        let rate = changing("ramp 100..0 over 2s", Arrivals::Uniform);
+        let mut schedule = Schedule::new(&rate, (1, 0), (0, 1), 0);
+        assert!(first(&mut schedule, 100).iter().all(|at| *at < 2_000_000_000));
+        assert_eq!(first(&mut schedule, 3)[1..], [Time::MAX; 2]);
+    }
+
     #[test]
     fn a_thread_of_its_own_keeps_whole_microseconds_and_its_share() {
-        let mut schedule = Schedule::new(&rate(2000.0, Arrivals::Poisson, Timeline::PerThread), 3, 1, 4, 0);
+        let mut schedule =
+            Schedule::new(&rate(2000.0, Arrivals::Poisson, Timeline::PerThread), (3, 0), (1, 4), 0);
         let times = first(&mut schedule, 10_000);
         assert!(times.iter().all(|at| at % 1000 == 0));
         let mean_us = *times.last().unwrap() as f64 / 1e3 / 10_000.0;
         assert!((mean_us - 2000.0).abs() < 60.0, "mean gap {mean_us} us");
-        let mut uniform = Schedule::new(&rate(2000.0, Arrivals::Uniform, Timeline::PerThread), 3, 1, 4, 10);
+        let mut uniform =
+            Schedule::new(&rate(2000.0, Arrivals::Uniform, Timeline::PerThread), (3, 0), (1, 4), 10);
         assert_eq!(first(&mut uniform, 3), [2_000_010, 4_000_010, 6_000_010]);
     }
 }

@@ -10,7 +10,7 @@ use crate::client_loop::{Assigned, Assignment};
 use crate::control::{Batch, Control, Report};
 use crate::error::EngineError;
 use crate::measured::Second;
-use crate::plan::{Load, Plan, Until};
+use crate::plan::{Load, Plan, Rate, Timeline, Until};
 use crate::recorder::Outbox;
 
 /// Longest path of a Unix-domain socket, bytes without the closing zero.
@@ -46,17 +46,26 @@ pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Engi
         return refuse("only closed load can be held and let go");
     }
     super::cpus::check(plan, plan.threads.min(clients.len()))?;
-    // A workload's own gaps may all be 0: what is asked for is then as much as the clients can.
-    if plan.gaps.is_none()
-        && let Load::Rate(rate) = plan.load
-        && !(rate.per_second > 0.0 && rate.per_second <= HIGHEST_RATE)
-    {
-        let rate = rate.per_second;
-        return refuse(&format!(
-            "a rate of {rate} per second; it must be above 0 and at most {HIGHEST_RATE}"
-        ));
+    if let Load::Rate(rate) = &plan.load {
+        check_rate(rate, plan.gaps.is_some()).map_err(EngineError::Plan)?;
+        // One that falls to 0 might never make so many.
+        if !rate.profile.is_constant() && !matches!(plan.until, Until::Elapsed(_)) {
+            return refuse("a rate that changes lasts for a time, not for a number of transactions");
+        }
     }
     Ok(())
+}
+
+fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {
+    let greatest = rate.profile.greatest();
+    if !rate.profile.is_constant() && (own_gaps || rate.timeline == Timeline::PerThread) {
+        return Err("a rate that changes has one timeline for all threads".to_owned());
+    }
+    // A workload's own gaps may all be 0: what is asked for is then as much as the clients can.
+    if own_gaps || (greatest > 0.0 && greatest <= HIGHEST_RATE) {
+        return Ok(());
+    }
+    Err(format!("a rate of {greatest} per second; it must be above 0 and at most {HIGHEST_RATE}"))
 }
 
 /// Deals the clients to threads: in order, as many to each as to any other or one more. A thread may have `batches`

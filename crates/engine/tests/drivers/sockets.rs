@@ -66,7 +66,7 @@ fn threads_stay_on_their_cpus_and_look_for_news_before_they_sleep() {
 #[cfg(target_os = "linux")]
 fn threads_that_look_for_news_keep_a_schedule_and_an_end() {
     let server = Live::unix(Manners::default());
-    let rate = Rate { per_second: 500.0, arrivals: Arrivals::Uniform, timeline: Timeline::Global };
+    let rate = Rate { profile: 500.0.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global };
     let plan = Plan {
         cpus: Some(allowed()[..1].to_vec()),
         spin: 100_000,
@@ -203,7 +203,7 @@ fn a_full_listener_queue_is_waited_for() {
 fn an_open_load_starts_on_time() {
     let server = Live::unix(Manners::default());
     let load =
-        Load::Rate(Rate { per_second: 500.0, arrivals: Arrivals::Uniform, timeline: Timeline::Global });
+        Load::Rate(Rate { profile: 500.0.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global });
     let plan = Plan { threads: 2, load, warmup: 100 * MS, until: Until::Elapsed(SECOND), ..plan() };
     let mut heard = Heard::default();
     let measured = run(&plan, askers(8, &server.address, b"request"), &mut heard, &Stop::new()).unwrap();

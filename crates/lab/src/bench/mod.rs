@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::Measured;
-use record::Run;
+use record::{Profile, Run};
 use results::ExperimentId;
 use target::Stop;
 use workloads::pgbench::{self, Pgbench, ScriptSource};
@@ -48,7 +48,7 @@ pub struct Options {
     /// Load before anything counts.
     pub warmup: Duration,
     /// Open load: transactions per second; closed when `None`.
-    pub rate: Option<f64>,
+    pub rate: Option<Profile>,
     /// Slower transactions are late; under a rate, hopeless ones are skipped.
     pub promise: Option<Duration>,
     /// Whether the latency of each statement is measured.
@@ -108,7 +108,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
 
     let mut runner = Runner::new([(At::default(), stage)], progress, stop);
     runner.add(&setup.asked(), Ready::as_it_is(Box::new(workload)));
-    if setup.load.rate().is_some() {
+    if setup.load.profile().is_some() {
         judge_by_host(&mut runner, options.seed);
     }
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
@@ -165,10 +165,11 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
         arm: None,
         workload: names.join(", "),
         options: std::collections::BTreeMap::new(),
-        load: options.rate.map_or(Load::Closed, Load::Rate),
+        load: options.rate.clone().map_or(Load::Closed, Load::Rate),
         clients: options.clients,
         threads: options.threads.min(options.clients).max(1),
         promise: options.promise,
+        sought: None,
         warmup: options.warmup,
         until: options.until,
         statements: options.statements,

@@ -6,8 +6,10 @@
 
 mod encryption;
 mod host;
+mod machine;
 mod placement;
 mod postgres;
+mod waits;
 
 pub use encryption::{Encryption, Look};
 pub(crate) use postgres::Counters;
@@ -52,8 +54,14 @@ pub struct Watched<'a> {
     pub sql: Option<&'a mut dyn Sql>,
     /// Process id of the server, where it is on this machine and ours.
     pub server: Option<u32>,
+    /// Whether the server's machine cannot be looked at but through the server.
+    pub elsewhere: bool,
+    /// Whether the load works all the time: then the server can be asked meanwhile.
+    pub uncut: bool,
     /// Where clients were to connect by TLS: a connection to see whether they did, and what was seen.
     pub encryption: Option<Look<'a>>,
+    /// Whether it is to be seen what server processes wait for.
+    pub waits: bool,
 }
 
 /// The list: every collector for what is there.
@@ -68,7 +76,9 @@ pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
         list.push(Box::new(look));
     }
     if let Some(sql) = watched.sql {
-        list.push(Box::new(postgres::Postgres::new(sql)));
+        let manner =
+            postgres::Manner { elsewhere: watched.elsewhere, uncut: watched.uncut, waits: watched.waits };
+        list.push(Box::new(postgres::Postgres::new(sql, manner)));
     }
     list
 }

@@ -9,17 +9,33 @@ use protocol::postgres::sql::{Sql, SqlError};
 
 use record::Sample;
 
-use super::Collector;
+use super::machine::Machine;
+use super::{Collector, waits};
 
-/// The server's counters over one run.
+/// The server's counters over one run, and the machine behind it.
 pub(super) struct Postgres<'a> {
     sql: &'a mut dyn Sql,
+    manner: Manner,
+    machine: Option<Machine>,
     before: Option<Counters>,
+    /// How often it was asked what its processes wait for.
+    looks: u32,
+}
+
+/// What is asked of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    /// Whether its machine cannot be looked at but through it.
+    pub(super) elsewhere: bool,
+    /// Whether it can be asked while the load lasts.
+    pub(super) uncut: bool,
+    /// Whether it is to be seen what its processes wait for.
+    pub(super) waits: bool,
 }
 
 impl<'a> Postgres<'a> {
-    pub(super) fn new(sql: &'a mut dyn Sql) -> Self {
-        Self { sql, before: None }
+    pub(super) fn new(sql: &'a mut dyn Sql, manner: Manner) -> Self {
+        Self { sql, manner, machine: None, before: None, looks: 0 }
     }
 }
 
@@ -29,8 +45,20 @@ impl Collector for Postgres<'_> {
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
+        // First: what it asks is none of the run's.
+        self.machine = Some(Machine::begin(self.sql, self.manner.elsewhere));
         self.before = Some(Counters::take(self.sql)?);
         Ok(())
+    }
+
+    fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
+        if let Some(machine) = self.machine.as_mut().filter(|_| self.manner.uncut) {
+            machine.tick(self.sql, time_us, samples);
+        }
+        if self.manner.waits {
+            waits::look(self.sql, time_us, samples);
+            self.looks += 1;
+        }
     }
 
     /// After an outage the server may have begun anew, and our connection may be gone with the clients': then nothing is
@@ -44,7 +72,14 @@ impl Collector for Postgres<'_> {
             return Ok(BTreeMap::new());
         };
         await_clients_gone(self.sql)?;
-        Ok(Counters::take(self.sql)?.since(before))
+        let mut figures = Counters::take(self.sql)?.since(before);
+        if let Some(machine) = &mut self.machine {
+            // What was asked meanwhile was committed, too.
+            let asked = f64::from(machine.asked + self.looks);
+            figures.entry("commits".to_owned()).and_modify(|all| *all -= asked.min(*all));
+            figures.extend(machine.end(self.sql));
+        }
+        Ok(figures)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::runner::{
 };
 use crate::setup::Setup;
 use crate::target_spec::TargetSpec;
+use crate::validity::Probes;
 
 /// A results file, open for one run.
 #[derive(Debug)]
@@ -79,8 +80,13 @@ impl Recorder {
         let scripts = workload.scripts();
         // It is pgbench's own load, whatever comes of it.
         let host_lag_us = KnownHost::here().0.lag.map(|lag| lag.p99_us);
-        let judged =
-            Judged { changed: None, probe_ms: None, host_lag_us, scripts: &scripts, may_be_empty: true };
+        let judged = Judged {
+            changed: None,
+            probes: Probes::default(),
+            host_lag_us,
+            scripts: &scripts,
+            may_be_empty: true,
+        };
         judge_and_record(&mut run, setup, &mut measured, &judged);
         let doubts = run.doubts.clone();
         let clients = crate::words::count(setup.clients as usize, "client");

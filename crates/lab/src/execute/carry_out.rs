@@ -1,9 +1,10 @@
 //! One invocation of an experiment: from open servers to closed ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use record::{Run, RunEvent, RunKey, RunKind, Validity};
+use protocol::postgres::sql::Sql;
+use record::{Run, RunEvent, RunKey, Validity};
 use results::Finished;
 use target::Stop;
 
@@ -19,8 +20,19 @@ use crate::measure::{Keep, Turns};
 use crate::plan::{Plan, PlannedRun};
 use crate::runner::{Care, LabEvent, Pace, Progress, Results, Runner, Stage, Step, Tell, Turn};
 use crate::setup::{At, Setup};
-use crate::strategies::list::List;
-use crate::strategies::{Aside, Block, Cause, Done, Next, Strategy};
+use crate::strategies::again::Repeated;
+use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
+
+/// Connections that are left for clients, but for two of our own: of the server, and of a role and a database that let in fewer.
+const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
+     - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
+     CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
+     CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit - seen.of_database END) - 2) \
+     FROM pg_catalog.pg_roles r, pg_catalog.pg_database d, \
+     (SELECT pg_catalog.count(*) AS all_there, pg_catalog.count(*) FILTER (WHERE usename = session_user) AS of_role, \
+     pg_catalog.count(*) FILTER (WHERE datname = pg_catalog.current_database()) AS of_database \
+     FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend') seen \
+     WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
 
 /// A run that was carried out, to be stored, and why it is invalid.
 type Taken = (Finished, Option<Cause>);
@@ -29,6 +41,8 @@ type Taken = (Finished, Option<Cause>);
 pub(super) struct Experiment<'a> {
     file: &'a ExperimentFile,
     plan: &'a Plan,
+    /// What earlier invocations measured and set aside.
+    set_aside: &'a [RunKey],
     runner: Runner<'a>,
     results: Results,
     pace: Pace,
@@ -42,6 +56,12 @@ pub(super) struct Experiment<'a> {
     alone: Option<At>,
     /// Stored runs that are to be measured again.
     marked: BTreeSet<i64>,
+    /// Why disturbed blocks were measured again, by their runs as they were when that was decided.
+    again_because: BTreeMap<RunKey, String>,
+    /// Runs that count no more for that, now.
+    repeated: usize,
+    /// Whether it was said that no more may be measured again.
+    said_enough: bool,
     remarks: Remarks,
     /// Whether a finished experiment is measured anew.
     again: bool,
@@ -61,25 +81,22 @@ impl<'a> Experiment<'a> {
         stop: &'a Stop,
     ) -> Self {
         let plan = &stored.plan;
-        let planned: BTreeSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
-        let done = stored.finished.iter().filter(|key| planned.contains(key)).map(|key| Done {
-            run: Run::new(RunKind::Client, key.clone()),
-            cause: None,
-            number: 0,
-            in_turn: false,
-        });
-        let done: Vec<Done> = done.collect();
+        let done: Vec<Done> = stored.done.clone();
         Self {
             pace: Pace::of(plan),
             runner: Runner::new(stages, progress, stop),
             before: done.len(),
             file,
             plan,
+            set_aside: &stored.set_aside,
             results,
             done,
             round: 0,
             alone: None,
             marked: BTreeSet::new(),
+            again_because: BTreeMap::new(),
+            repeated: 0,
+            said_enough: false,
             remarks: Remarks::new(),
             again: stored.again,
             waiting: Vec::new(),
@@ -107,12 +124,13 @@ impl<'a> Experiment<'a> {
 
     /// Guards, and does every run that is not stored.
     pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
-        let list = List::new(self.plan);
-        let result = self.all(&list).map_err(|error| self.runner.explain(placed(self.file, error)));
-        if self.runner.stop().soon() && (result.is_err() || !list.left(&self.done).is_empty()) {
+        let most_clients = self.clients_let_in()?;
+        let course = strategies::of(self.plan, self.set_aside, most_clients);
+        let result = self.all(&*course).map_err(|error| self.runner.explain(placed(self.file, error)));
+        if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
             return Err(LabError::Interrupted {
                 kept: self.kept(),
-                planned: self.plan.runs.len(),
+                planned: course.planned(&self.done),
                 again: self.again,
             });
         }
@@ -126,44 +144,63 @@ impl<'a> Experiment<'a> {
                 advice: self.advice.to_owned(),
                 kept: self.kept(),
                 again: self.marked.len(),
-                planned: self.plan.runs.len(),
+                planned: course.planned(&self.done),
             });
         }
-        let now = &self.done[self.before..];
-        let count = |validity| now.iter().filter(|done| done.run.validity == validity).count();
+        let again = course.again(&self.done);
+        let now = (self.before..self.done.len()).filter(|place| !again.is_former(*place));
+        let now: Vec<&Run> = now.map(|place| &self.done[place].run).collect();
+        let count = |validity| now.iter().filter(|run| run.validity == validity).count();
         Ok(Outcome {
             experiment,
             results: self.results.path().to_owned(),
-            runs: self.plan.runs.len(),
+            runs: course.planned(&self.done),
             done_now: now.len(),
+            repeated: self.repeated,
             invalid: count(Validity::Invalid),
             suspect: count(Validity::Suspect),
         })
     }
 
-    /// Runs that are stored and need not be measured again.
-    fn kept(&self) -> usize {
-        self.done.len() - self.marked.len()
+    /// How many clients the server lets in beside those that are there, where a search is to use as many as it takes.
+    fn clients_let_in(&mut self) -> Result<Option<u32>, LabError> {
+        if !self.plan.content.measure.search.as_ref().is_some_and(|asked| asked.grow_clients) {
+            return Ok(None);
+        }
+        let mut least = None;
+        for at in self.plan.sites() {
+            let row = self.runner.stage(&at)?.control()?.rows(LET_IN)?;
+            let let_in = row.iter().flatten().flatten().find_map(|text| text.parse::<u32>().ok());
+            least = least.into_iter().chain(let_in).min();
+        }
+        Ok(least)
     }
 
-    fn all(&mut self, list: &List<'_>) -> Result<(), LabError> {
-        let left = list.left(&self.done);
+    /// Runs that are stored and need not be measured again.
+    fn kept(&self) -> usize {
+        self.done.len() - self.marked.len() - self.repeated
+    }
+
+    fn all(&mut self, course: &dyn Course) -> Result<(), LabError> {
+        let left = course.left(&self.done);
         let mut guard = Guard::new(self.plan, self.file.folder(), &mut self.runner, &self.results);
         guard.look(&left)?;
         let Guard { remarks, texts, .. } = guard;
         self.remarks = remarks;
         self.results.add_texts(texts);
-        if list.left(&self.done).iter().any(|run| run.rate.is_some()) {
+        // The rates of a search are not known yet.
+        let searches = self.plan.content.measure.search.is_some();
+        if searches || course.left(&self.done).iter().any(|run| run.rate.is_some()) {
             judge_by_host(&mut self.runner, self.plan.seed);
         }
         self.runner.progress.event(LabEvent::Begin {
-            planned: list.planned(),
+            planned: course.planned(&self.done),
             stored: self.before,
-            left: self.left(list, &[]),
+            left: self.left(course, &[]),
             results: self.results.path().to_owned(),
         });
-        while let Some(block) = list.next(&self.done) {
-            if self.runner.stop().soon() || !self.block(list, &block)? {
+        while let Some(block) = course.next(&self.done) {
+            if self.runner.stop().soon() || !self.block(course, &block)? {
                 break;
             }
         }
@@ -171,31 +208,34 @@ impl<'a> Experiment<'a> {
     }
 
     /// The runs of a block, then all of them into the results file; false when it was given up.
-    fn block(&mut self, list: &List<'_>, block: &Block) -> Result<bool, LabError> {
+    fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, LabError> {
         self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
         let turns = self.plan.turns(&block.runs[0].run).filter(|_| block.runs.len() > 1);
         let in_turn = turns.is_some();
         let taken = match turns {
-            Some(how) => self.in_turn(list, block, &how)?,
-            None => self.one_after_the_other(list, block)?,
+            Some(how) => self.in_turn(course, block, &how)?,
+            None => self.one_after_the_other(course, block)?,
         };
         let Some(taken) = taken else { return Ok(false) };
         let (mut finished, causes): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
         self.runner.progress.step(Step::Store, self.results.path().display().to_string());
         let numbers = self.results.keep(&mut finished)?;
         let waits = Aside::of(&self.done).waits.len();
+        let repeated = course.again(&self.done).repeated.len();
         let stored = finished.into_iter().zip(causes).zip(numbers).enumerate();
         for (position, ((Finished { run, .. }, cause), number)) in stored {
+            let cause = cause.filter(|_| course.may_set_aside(&run));
             self.done.push(Done { run: light(run), cause, number, in_turn: in_turn && position > 0 });
         }
         self.set_aside(waits)?;
+        self.measure_again(course, repeated)?;
         Ok(true)
     }
 
     /// Each run of a block by itself; `None` when it was given up.
     fn one_after_the_other(
         &mut self,
-        list: &List<'_>,
+        course: &dyn Course,
         block: &Block,
     ) -> Result<Option<Vec<Taken>>, LabError> {
         let stop = self.runner.stop();
@@ -203,15 +243,16 @@ impl<'a> Experiment<'a> {
         // Once one of them is measured, one press lets all of them come to their end: a part would not be kept.
         let mut begun = None;
         for (position, next) in block.runs.iter().enumerate() {
-            self.tell_started(list, block, position);
+            self.tell_started(course, block, position);
             let start = Instant::now();
             if self.runner.switch_to(&next.setup)? {
                 self.pace.switched(start.elapsed());
             }
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
-            let done = self.runner.run(&next.run, &next.setup, Care::FULL, keep)?;
-            let Some(taken) = self.take(list, &block.runs[..=position], done, start.elapsed())? else {
+            let care = Care { more_clients: next.more_clients, ..Care::FULL };
+            let done = self.runner.run(&next.run, &next.setup, care, keep)?;
+            let Some(taken) = self.take(course, &block.runs[..=position], done, start.elapsed())? else {
                 return Ok(None);
             };
             all.push(taken);
@@ -223,11 +264,11 @@ impl<'a> Experiment<'a> {
     /// All runs of a block at once, taking turns; `None` when it was given up.
     fn in_turn(
         &mut self,
-        list: &List<'_>,
+        course: &dyn Course,
         block: &Block,
         how: &Turns,
     ) -> Result<Option<Vec<Taken>>, LabError> {
-        self.tell_started(list, block, 0);
+        self.tell_started(course, block, 0);
         let start = Instant::now();
         let keep = Keep::Distributions(self.results.path());
         let turns: Vec<_> =
@@ -236,7 +277,7 @@ impl<'a> Experiment<'a> {
         let each = start.elapsed() / done.len() as u32;
         let mut all = Vec::with_capacity(done.len());
         for (position, done) in done.into_iter().enumerate() {
-            let Some(taken) = self.take(list, &block.runs[..=position], done, each)? else {
+            let Some(taken) = self.take(course, &block.runs[..=position], done, each)? else {
                 return Ok(None);
             };
             all.push(taken);
@@ -247,7 +288,7 @@ impl<'a> Experiment<'a> {
     /// Takes the last of these runs of a block; `None` when it was given up.
     fn take(
         &mut self,
-        list: &List<'_>,
+        course: &dyn Course,
         over: &[Next],
         mut done: crate::runner::Done,
         took: Duration,
@@ -259,6 +300,12 @@ impl<'a> Experiment<'a> {
         let turns = self.plan.told_of_turns(&next.run);
         let turns = turns.map(|(kind, detail)| RunEvent { time_us: 0, kind: kind.to_owned(), detail });
         done.finished.run.events.extend(turns);
+        let why = self.again_because.get(&next.run.key()).cloned();
+        done.finished.run.events.extend(why.map(|detail| RunEvent {
+            time_us: 0,
+            kind: RunEvent::AGAIN.to_owned(),
+            detail,
+        }));
         if let Some(lost) = done.lost {
             return Err(lost);
         }
@@ -267,8 +314,8 @@ impl<'a> Experiment<'a> {
         }
         self.pace.ran(took);
         // Told even where it cannot be stored: nobody shall have waited for nothing.
-        let left = self.left(list, over);
-        let (run, planned) = (&done.finished.run, list.planned());
+        let left = self.left(course, over);
+        let (run, planned) = (&done.finished.run, course.planned(&self.done));
         self.runner.progress.event(LabEvent::finished(run, next.number, planned, next.what.clone(), left));
         Ok(Some((done.finished, done.cause)))
     }
@@ -294,14 +341,14 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    fn tell_started(&mut self, list: &List<'_>, block: &Block, position: usize) {
+    fn tell_started(&mut self, course: &dyn Course, block: &Block, position: usize) {
         let Next { what, number, takes, .. } = &block.runs[position];
-        let after = list.left(&self.done);
+        let after = course.left(&self.done);
         let next = after.iter().skip(position + 1).map(|run| self.plan.words_of(run)).next();
-        let left = self.left(list, &block.runs[..position]);
+        let left = self.left(course, &block.runs[..position]);
         self.runner.progress.event(LabEvent::RunStarted {
             number: *number,
-            planned: list.planned(),
+            planned: course.planned(&self.done),
             what: what.clone(),
             takes: *takes,
             next,
@@ -333,13 +380,32 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
+    /// What the machine disturbed is measured again, and was of no use; `before` was decided already.
+    fn measure_again(&mut self, course: &dyn Course, before: usize) -> Result<(), LabError> {
+        let again = course.again(&self.done);
+        for Repeated { runs, why } in &again.repeated[before..] {
+            self.results.supersede(runs, why)?;
+            self.repeated += runs.len();
+            let former = self.done.iter().filter(|done| runs.contains(&done.number));
+            self.again_because.extend(former.map(|done| (done.run.key(), why.clone())));
+            self.runner.progress.warn(why.clone());
+        }
+        if again.beyond > 0 && !self.said_enough {
+            self.said_enough = true;
+            let enough = "a quarter of the planned runs was measured again because the machine disturbed them: what it disturbs \
+                          from now on stays as it is, suspect; a quieter machine answers sooner, and longer runs are disturbed less";
+            self.runner.progress.warn(enough);
+        }
+        Ok(())
+    }
+
     /// How long the rest takes once these are over as well.
-    fn left(&self, list: &List<'_>, over: &[Next]) -> Duration {
+    fn left(&self, course: &dyn Course, over: &[Next]) -> Duration {
         let over: BTreeSet<u32> = over.iter().map(|next| next.run.sequence).collect();
-        let left = list.left(&self.done);
+        let left = course.left(&self.done);
         let left: Vec<_> = left.into_iter().filter(|run| !over.contains(&run.sequence)).collect();
         if self.plan.copies().is_some() {
-            return self.pace.left(left.len(), self.plan.starts(&left));
+            return self.pace.left(left.len(), self.plan.starts(&left.iter().collect::<Vec<_>>()));
         }
         let mut switches = 0;
         let mut state = None;
@@ -360,7 +426,7 @@ impl<'a> Experiment<'a> {
 }
 
 /// A run without what only the file keeps.
-fn light(mut run: Run) -> Run {
+pub(super) fn light(mut run: Run) -> Run {
     (run.settings, run.scripts, run.series) = Default::default();
     (run.samples, run.artifacts, run.events) = Default::default();
     run

@@ -70,7 +70,7 @@ impl Ground {
         if stored.known.is_some() && on_copies(&plan.standing) != on_copies(&stored.wanted) {
             progress.note(format!("it goes on as it began: {}", plan.order_words()));
         }
-        let (kept, planned) = (stored.finished.len(), plan.runs.len());
+        let (kept, planned) = (stored.done.len(), plan.runs.len());
         let jobs = match prepared(file, plan, options.same, &mut stages, progress, stop) {
             Ok(jobs) => jobs,
             Err(_) if stop.soon() => {

@@ -14,22 +14,24 @@ mod placement;
 mod room;
 mod stored_arms;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use results::{ExperimentId, Store};
 use target::Stop;
 
 pub use self::available::leave_out;
-use self::carry_out::{Experiment, record_of};
+use self::carry_out::{Experiment, light, record_of};
 use self::ground::Ground;
 pub use self::ground::look_for_room;
 pub use self::look::{Looked, look};
 pub use self::placement::choose_placement;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, Slicing, Standing, diff};
+use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff};
 use crate::runner::{LabEvent, Progress, Results, texts};
-use record::RunKey;
+use crate::strategies::{self, Done};
+use record::{Run, RunKey, RunKind};
 use serde_json::Value;
 
 /// How an experiment is carried out.
@@ -58,7 +60,9 @@ pub struct Outcome {
     pub runs: usize,
     /// Runs done now.
     pub done_now: usize,
-    /// Of these, invalid ones.
+    /// Runs that the machine disturbed, that were measured again now, and count no more.
+    pub repeated: usize,
+    /// Of those done now, invalid ones.
     pub invalid: usize,
     /// Of these, suspect ones.
     pub suspect: usize,
@@ -118,7 +122,17 @@ struct Stored {
     /// Whether a finished one is measured again.
     again: bool,
     known: Option<ExperimentId>,
-    finished: Vec<RunKey>,
+    /// Runs of the plan that are stored.
+    done: Vec<Done>,
+    /// Those that do not count any more, once for each time they were done.
+    set_aside: Vec<RunKey>,
+}
+
+impl Stored {
+    /// Of a plan of which nothing is.
+    fn begun(plan: Plan, wanted: Option<Standing>, options: &Options) -> Self {
+        Self { plan, wanted, again: options.again, known: None, done: Vec::new(), set_aside: Vec::new() }
+    }
 }
 
 /// What is stored of the plan already. An experiment that an earlier build stored under another identity is found too,
@@ -132,11 +146,11 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
         let repetition = store.experiments()?.iter().filter(|known| known.hash == hash).count();
         let plan = plan.repeated(repetition as u64);
         let wanted = plan.standing.clone();
-        return Ok(Stored { plan, wanted, again: options.again, known: None, finished: Vec::new() });
+        return Ok(Stored::begun(plan, wanted, options));
     }
     let wanted = plan.standing.clone();
     let Some(id) = store.newest_with_hash(&hash)? else {
-        return Ok(Stored { plan, wanted, again: options.again, known: None, finished: Vec::new() });
+        return Ok(Stored::begun(plan, wanted, options));
     };
     let begun = store.experiment(id)?.experiment;
     // Where its arms stand was decided when it began.
@@ -144,19 +158,42 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
         .with_seed(begun.seed)
         .standing_so(standing_of(&begun.plan_json))
         .sliced_so(slicing_of(&begun.plan_json));
-    let finished = store.finished_runs(id)?;
-    if plan.remaining(&finished).is_empty() {
+    let done = done(store, id, &plan)?;
+    // Where clients grow, one that ended did so with those that it has.
+    if strategies::of(&plan, &[], None).left(&done).is_empty() {
         let results = options.results.clone();
         let plan = Plan { name: name_in_results(&plan.name, &begun.name), ..plan };
         if plan.copies().is_some() {
             ground::remove_left(&plan)?;
         }
         // The preparation is round 0.
-        let measured = finished.iter().filter(|run| run.round > 0).count();
-        let runs = plan.runs.len().max(measured);
-        return Err(LabError::Finished { name: plan.name, called: store.called(id)?, runs, results });
+        let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();
+        let runs = strategies::of(&plan, &[], None).planned(&done).max(measured);
+        let searched = plan.content.measure.search.is_some();
+        return Err(LabError::Finished {
+            name: plan.name,
+            called: store.called(id)?,
+            runs,
+            searched,
+            results,
+        });
     }
-    Ok(Stored { plan, wanted, again: options.again, known: Some(id), finished })
+    let set_aside = store.set_aside_runs(id)?;
+    Ok(Stored { known: Some(id), done, set_aside, ..Stored::begun(plan, wanted, options) })
+}
+
+/// The runs of a plan that are stored, in order; of a search with their figures, since these decide what comes next.
+fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, LabError> {
+    let searches = plan.content.measure.search.is_some();
+    let runs: Vec<Run> = if searches {
+        let all = store.runs(id)?.into_iter();
+        all.filter(|run| run.kind == RunKind::Client && run.set_aside.is_none()).map(light).collect()
+    } else {
+        let planned: HashSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
+        let all = store.finished_runs(id)?.into_iter().filter(|key| planned.contains(key));
+        all.map(|key| Run::new(RunKind::Client, key)).collect()
+    };
+    Ok(runs.into_iter().map(|run| Done { run, cause: None, number: 0, in_turn: false }).collect())
 }
 
 /// What an experiment is called in the results file, whatever the present file is called.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::Parameters;
+use record::{AskedLimit, Profile};
 use toml::Value;
 use toml::de::DeValue;
 use workloads::{Preparation, Spec, WorkloadError};
@@ -32,6 +33,12 @@ use target::settings::{Machine, reserved, resolve};
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
 const ROUNDS: u32 = 8;
+/// How close the bounds of a limit may be asked to come, as shares: nearer than the first no trial tells them apart.
+const LEAST_WIDTH: f64 = 0.005;
+const MOST_WIDTH: f64 = 0.5;
+/// Above the limit a load may go to see what happens; not anywhere.
+const MOST_SHARE: f64 = 10.0;
+const CONFIRM: &str = "confirm = [\"ramp 0.5..1 over 10s\", \"spike 0.5 to 1 for 2s at 5s\"]";
 
 /// What a file is read with.
 pub(super) struct Builder<'d, 'a> {
@@ -90,7 +97,7 @@ impl Builder<'_, '_> {
             beside,
             arms: self.arms(written.settings),
             load,
-            measure: self.measure(written.measure),
+            measure: self.measure(written.measure, written.load.search.is_some()),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
         }
     }
@@ -563,34 +570,124 @@ impl Builder<'_, '_> {
         let why = "load is either offered on a schedule or by users that pause";
         self.document.exclusive("load", ["rate", "users"], why);
         self.document.exclusive("load", ["promise", "limit"], "`limit` is the former name of `promise`");
-        let ladder = self.document.names(&["factors"]).iter().any(|name| name == "rate");
+        let varied = self.document.names(&["factors"]);
+        let ladder =
+            ["rate", "rate_per_client"].into_iter().find(|key| varied.iter().any(|name| name == key));
         let other = if written.rate.is_some() { "rate" } else { "users" };
-        if ladder && self.document.value(&["load", other]).is_some() {
-            let message = format!("`load.{other}` and [factors] rate cannot stand together");
+        if let Some(ladder) = ladder.filter(|_| self.document.value(&["load", other]).is_some()) {
+            let message = format!("`load.{other}` and [factors] {ladder} cannot stand together");
             self.document.wrong(&["load", other], message, None);
+        }
+        if written.promise.is_some() && varied.iter().any(|name| name == "promise") {
+            let message = "`load.promise` and [factors] promise cannot stand together".to_owned();
+            self.document.wrong(&["load", "promise"], message, None);
         }
         if let Some(rate) = &written.rate {
             self.vary(factors, &["load", "rate"], &List(vec![rate.clone()]), &Known::default());
         }
         let kind = match &written.users {
-            _ if ladder || written.rate.is_some() => LoadKind::Rate,
+            _ if ladder.is_some() || written.rate.is_some() => LoadKind::Rate,
             Some(users) => LoadKind::Users {
                 think: users.think.0,
                 ramp: users.ramp.map_or(Duration::ZERO, |ramp| ramp.0),
             },
             None => LoadKind::Closed,
         };
-        LoadSpec { kind, promise: written.promise.or(written.limit).map(|promise| promise.0) }
+        let search = written.search.as_ref().map(|search| self.search(search));
+        LoadSpec {
+            kind,
+            promise: written.promise.or(written.limit).map(|promise| promise.0),
+            bound: written.bound.map(|bound| bound.0),
+            search,
+        }
     }
 
-    fn measure(&mut self, written: written::Measure) -> Measure {
+    fn search(&mut self, written: &written::Search) -> AskedLimit {
+        for other in ["rate", "users", "promise", "limit"] {
+            let why = "a search chooses its rates, and has its own promise";
+            self.document.exclusive("load", ["search", other], why);
+        }
+        if self.document.value(&["beside"]).is_some() {
+            let message = "`[beside]` and `load.search` cannot stand together: a search has no rounds beside which it could run".to_owned();
+            self.document.wrong(&["beside"], message, None);
+        }
+        let varied = self.document.names(&["factors"]);
+        for other in
+            ["rate", "rate_per_client", "promise"].iter().filter(|key| varied.iter().any(|name| name == *key))
+        {
+            let message = format!(
+                "[factors] {other} and `load.search` cannot stand together: a search chooses its rates, and has its own promise"
+            );
+            self.document.wrong(&["factors", other], message, None);
+        }
+        let bound = |this: &mut Self, key: &str, value: &Option<Value>| {
+            let read = factor("rate", &Known::default())?.read("rate", value.as_ref()?, &Known::default());
+            let read = read.and_then(|rate| {
+                rate.parse::<f64>().map_err(|_| "must be a number, and no rate that changes".to_owned())
+            });
+            this.noted(&["load", "search", key], read)
+        };
+        let (lowest, highest) =
+            (bound(self, "lowest", &written.lowest), bound(self, "highest", &written.highest));
+        if let Some((lowest, highest)) = lowest.zip(highest).filter(|(lowest, highest)| lowest >= highest) {
+            let message =
+                format!("the bounds are the wrong way round: lowest is {lowest}, highest is {highest}");
+            self.document.wrong(&["load", "search", "lowest"], message, None);
+        }
+        if !(LEAST_WIDTH..=MOST_WIDTH).contains(&written.width) {
+            let message = "must be from 0.5% to 50%".to_owned();
+            self.document.wrong(&["load", "search", "width"], message, Some("width = \"3%\""));
+        }
+        AskedLimit {
+            promise: written.promise.0.clone(),
+            lowest,
+            highest,
+            width: written.width,
+            grow_clients: written.grow_clients,
+            confirm: self.shapes(&written.confirm),
+        }
+    }
+
+    /// Rates that change, in shares of a limit.
+    fn shapes(&mut self, written: &[String]) -> Vec<Profile> {
+        let mut shapes = Vec::new();
+        for text in written {
+            let shape = match text.parse::<Profile>() {
+                Ok(shape) if shape.is_constant() => {
+                    Err("must be rates that change, in shares of the limit".to_owned())
+                }
+                Ok(shape) if shape.greatest() > MOST_SHARE => {
+                    Err(format!("goes up to {MOST_SHARE} times the limit, and \"{text}\" is more"))
+                }
+                Ok(shape) if shapes.contains(&shape) => Err(format!("has \"{text}\" twice")),
+                Ok(shape) => Ok(shape),
+                Err(error) => Err(error.what().to_owned()),
+            };
+            match shape {
+                Ok(shape) => shapes.push(shape),
+                Err(message) => self.document.wrong(&["load", "search", "confirm"], message, Some(CONFIRM)),
+            }
+        }
+        shapes
+    }
+
+    fn measure(&mut self, written: written::Measure, searches: bool) -> Measure {
+        if searches && written.rounds.is_some() {
+            let message = "a search repeats its trials by itself".to_owned();
+            self.document.wrong_key(&["measure", "rounds"], message, Some("leave it out"));
+        }
         Measure {
             warmup: written.warmup.map_or(WARMUP, |warmup| warmup.0),
             duration: self.duration(written.duration, written.budget),
-            rounds: written.rounds.map_or(ROUNDS, |rounds| rounds.0 as u32),
+            rounds: match searches {
+                // A search repeats its trials itself.
+                true => 1,
+                false => written.rounds.map_or(ROUNDS, |rounds| rounds.0 as u32),
+            },
             threads: written.threads.map_or(1, |threads| threads.0 as u32),
             order: written.order.unwrap_or(CellOrder::Random),
             slices: written.slices.map(|slices| slices.0),
+            repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
         }
     }
 

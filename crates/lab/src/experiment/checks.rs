@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use record::Profile;
 use toml::de::DeValue;
 
 use super::build::known;
 use super::document::Document;
-use super::model::{Compare, ExperimentFile};
+use super::model::{Compare, DurationSpec, ExperimentFile};
 use super::problem::suggestion;
-use crate::factors::{SETTINGS, factor, ways};
+use crate::factors::{SETTINGS, factor, of_a_workload, ways};
 use crate::target_spec::{TargetSpec, needs_undo};
 use crate::words::count;
 use target::change::Change;
@@ -24,11 +25,13 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     servers_are_there(document, file);
     memory_is_known(document, file);
     promise_can_be_broken(document, file);
+    rates_have_their_time(document, file);
     arms_can_be(document, file);
     changes_can_be(document, file);
     connections_can_be(document, file);
     clients_fit(document, file);
     data_can_be(document, file);
+    workloads_have_their_own(document, file);
     runs_can_be_counted(document, file);
 }
 
@@ -128,7 +131,7 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
 
 fn rounds_balance(document: &mut Document<'_>, file: &ExperimentFile) {
     let rounds = file.measure.rounds;
-    if file.compare.is_some() && rounds % 2 == 1 {
+    if file.compare.is_some() && file.load.search.is_none() && rounds % 2 == 1 {
         let better = if rounds == 1 { "2".to_owned() } else { format!("{} or {}", rounds - 1, rounds + 1) };
         let rounds = count(rounds as usize, "round");
         let message = format!("{rounds} cannot be balanced: the base goes first in every other round");
@@ -168,6 +171,42 @@ fn memory_is_known(document: &mut Document<'_>, file: &ExperimentFile) {
 fn is_share(value: &str) -> bool {
     let on = |memory_bytes, cores| resolve(value, Machine { memory_bytes, cores });
     on(1 << 40, 1 << 10) != on(1 << 50, 1 << 20)
+}
+
+/// What a workload has for itself is of a workload of the grid, is not what is compared, and offers one rate.
+fn workloads_have_their_own(document: &mut Document<'_>, file: &ExperimentFile) {
+    let known = known(&file.workloads, &file.named);
+    let compared = file.compare.as_ref().map(|compare| compare.factor.as_str());
+    for key in file.factors.all().keys() {
+        let Some((workload, own)) = of_a_workload(key, &known) else { continue };
+        let place = ["factors", workload, own];
+        if compared == Some(own) || compared == Some("workload") {
+            let message = format!("`{key}`: {own} of one workload alone, where arms are levels of {}", {
+                compared.unwrap_or_default()
+            });
+            let hint = format!("list {own} in [factors], for all workloads");
+            document.wrong_key(&place, message, Some(&hint));
+        } else if file.load.search.is_some() && own != "clients" && own != "threads" {
+            let message = format!("`{key}` and `load.search` cannot stand together");
+            let hint = "a search chooses its rates, and has its own promise";
+            document.wrong_key(&place, message, Some(hint));
+        } else if !file.factors.workloads().any(|name| name == workload) {
+            let message = format!("`{key}`: workload {workload} is not in the grid");
+            document.wrong_key(&place, message, None);
+        }
+    }
+    for workload in file.factors.workloads() {
+        let has = |own: &str| {
+            let levels = [format!("{workload}.{own}"), own.to_owned()];
+            levels.into_iter().find(|key| !file.factors.levels(key).is_empty())
+        };
+        if let (Some(rate), Some(other)) = (has("rate"), has("rate_per_client")) {
+            let place: Vec<&str> = ["factors"].into_iter().chain(other.split('.')).collect();
+            let message = format!("workload {workload} has both `{rate}` and `{other}`");
+            document.wrong_key(&place, message, Some("one of them says how much is offered"));
+            return;
+        }
+    }
 }
 
 /// Only managed servers can stand beside each other with other data, or as other versions.
@@ -246,11 +285,14 @@ fn clients_fit(document: &mut Document<'_>, file: &ExperimentFile) {
     if !ways.is_empty() && ways.iter().all(|way| file.named.poolers.contains_key(way)) {
         return;
     }
-    let Some(clients) =
-        file.factors.levels("clients").iter().filter_map(|level| level.parse::<u64>().ok()).max()
-    else {
-        return;
+    let known = known(&file.workloads, &file.named);
+    let is_clients = |key: &str| of_a_workload(key, &known).map_or(key, |(_, own)| own) == "clients";
+    let levels = file.factors.all().iter().filter(|(key, _)| is_clients(key));
+    let most = |(key, levels): (&String, &Vec<String>)| {
+        Some((levels.iter().filter_map(|level| level.parse::<u64>().ok()).max()?, key.clone()))
     };
+    let Some((clients, key)) = levels.filter_map(most).max() else { return };
+    let place: Vec<&str> = ["factors"].into_iter().chain(key.split('.')).collect();
     let needed = clients + NOT_FOR_CLIENTS;
     let too_few = |own: &u64| *own < needed;
     let what = format!("{} and pgdyno's own connections need {needed}", count(clients as usize, "client"));
@@ -270,7 +312,7 @@ fn clients_fit(document: &mut Document<'_>, file: &ExperimentFile) {
         let hint = format!(
             "write max_connections = {needed} into each table [settings.NAME]; one is enough, it need not be compared"
         );
-        document.wrong(&["factors", "clients"], message, Some(&hint));
+        document.wrong(&place, message, Some(&hint));
     }
 }
 
@@ -322,5 +364,33 @@ fn promise_can_be_broken(document: &mut Document<'_>, file: &ExperimentFile) {
     if file.load.promise.is_some_and(|promise| promise.as_secs() >= 3600) {
         let key = if document.value(&["load", "promise"]).is_some() { "promise" } else { "limit" };
         document.wrong_key(&["load", key], "a promise of an hour or more is always kept".into(), None);
+    }
+}
+
+/// A rate whose change is over only after the run would not be what it says.
+fn rates_have_their_time(document: &mut Document<'_>, file: &ExperimentFile) {
+    let duration = match file.measure.duration {
+        DurationSpec::Fixed(duration) | DurationSpec::Sized { from: duration, .. } => duration,
+    };
+    for shape in file.load.search.iter().flat_map(|search| &search.confirm) {
+        let (needed, seconds) = (shape.lasts_s(), duration.as_secs_f64());
+        if needed > seconds {
+            let message = format!("has \"{shape}\", which takes {needed} s, and trials last {seconds} s");
+            let hint = "make [measure] duration at least as long";
+            document.wrong(&["load", "search", "confirm"], message, Some(hint));
+        }
+    }
+    // Those of one workload alone stand below its name.
+    let keys = file.factors.all().keys().filter(|key| *key == "rate" || key.ends_with(".rate"));
+    for (key, rate) in keys.flat_map(|key| file.factors.levels(key).iter().map(move |level| (key, level))) {
+        let needed = rate.parse().map_or(0.0, |profile: Profile| profile.lasts_s());
+        if needed > duration.as_secs_f64() {
+            let message = format!("\"{rate}\" takes {needed} s, and runs last {} s", duration.as_secs_f64());
+            let below: Vec<&str> = std::iter::once("factors").chain(key.split('.')).collect();
+            let places = [&["load", "rate"][..], &below, &["factors", key]];
+            let place = places.into_iter().find(|place| document.value(place).is_some());
+            let hint = "make [measure] duration at least as long";
+            document.wrong_key(place.unwrap_or(&["factors"]), message, Some(hint));
+        }
     }
 }

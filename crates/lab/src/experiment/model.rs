@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use record::AskedLimit;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 use workloads::{Preparation, Spec};
@@ -83,6 +84,10 @@ pub(crate) struct LoadSpec {
     pub(crate) kind: LoadKind,
     /// Slower transactions are late; in an open load, arrivals that are hopelessly late are skipped.
     pub(crate) promise: Option<Duration>,
+    /// Share of transactions that may be late, skipped or failed before quality is said to break.
+    pub(crate) bound: Option<f64>,
+    /// The limit that is looked for, if one is.
+    pub(crate) search: Option<AskedLimit>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,6 +114,8 @@ pub(crate) struct Measure {
     pub(crate) order: CellOrder,
     /// Whether arms take turns in slices; where it is not said, wherever they can.
     pub(crate) slices: Option<Slices>,
+    /// How often a block that the machine disturbed is measured again at most, where it is said.
+    pub(crate) repeat_disturbed: Option<u32>,
 }
 
 /// Whether the arms of a cell take turns in slices.

@@ -317,6 +317,21 @@ fn loads() {
         let told = with(absurd).unwrap_err().to_string();
         assert!(told.contains("must be from"), "{absurd}: {told}");
     }
+    let ramp = with("rate = \"ramp from 100 to 400 in 200ms\"").unwrap();
+    assert_eq!(ramp.factors.levels("rate"), ["ramp 100..400 over 200ms"]);
+    for (wrong, wanted) in [
+        ("rate = \"ramp 100..400\"", "it does not say how long it takes"),
+        ("rate = \"fast\"", "`load.rate` cannot be \"fast\""),
+        ("rate = true", "`load.rate` must be a number, not true"),
+        ("rate = \"spike 100 to 400 for 1h at 0s\"", "takes 3600 s, and runs last"),
+        (
+            "search = { promise = \"p99 < 20ms\", lowest = \"ramp 100..400 over 200ms\" }",
+            "must be a number, and no rate that changes",
+        ),
+    ] {
+        let told = with(wrong).unwrap_err().to_string();
+        assert!(told.contains(wanted), "{wrong}: {told}");
+    }
     let levels = read(&GOOD.replace("clients = [1, 4]\n", "clients = 4\nrate = [100, 200.5]\n")).unwrap();
     assert_eq!(
         (levels.load.kind, levels.factors.levels("rate")),
@@ -559,5 +574,44 @@ fn what_is_no_file_is_no_experiment_file() {
     for path in [folder.path(), Path::new("/dev/zero"), text.as_path()] {
         let error = ExperimentFile::read(path, &ReadOptions::default()).unwrap_err();
         assert!(matches!(error, ReadError::NoExperiment { .. }), "{error}");
+    }
+}
+
+#[test]
+fn mistakes_in_the_loads_of_workloads_are_told_with_their_lines() {
+    let file = |more: &str| {
+        format!(
+            "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n\
+             [workload.v]\npgbench = {{ builtin = \"select-only\" }}\n{more}"
+        )
+    };
+    for (more, line, wanted) in [
+        ("[factors.w]\nclient = 3\n", 9, "did you mean `clients`?"),
+        ("[factors.w]\npromise = 3\n", 9, "must be a length of time"),
+        ("[factors.w]\npromise = \"1h\"\n", 9, "must be from"),
+        ("[factors.w]\nrate_per_client = 0\n", 9, "must be from 0.001"),
+        ("[factors.w]\nclients = 200\n", 9, "200 clients and pgdyno's own connections"),
+        ("[factors.w]\nrate = 3\nrate_per_client = 1\n", 10, "workload w has both"),
+        ("[factors]\nrate = 3\nw.rate_per_client = 1\n", 10, "workload w has both"),
+        ("[factors]\nrate_per_client = 3\n[load]\nrate = 1\n", 11, "cannot stand together"),
+        ("[factors]\npromise = [\"1s\"]\n[load]\npromise = \"2s\"\n", 11, "cannot stand together"),
+        (
+            "[factors]\nworkload = \"v\"\n[factors.w]\nclients = 3\n[beside]\nworkload = \"w\"\n",
+            11,
+            "not in the grid",
+        ),
+        (
+            "[compare]\nfactor = \"workload\"\nbase = \"w\"\n[factors.w]\nclients = 3\n",
+            12,
+            "of one workload alone",
+        ),
+        ("[load]\nbound = \"100%\"\n", 9, "no share"),
+    ] {
+        let told = read(&file(more)).expect_err(more);
+        let problem = told.problems.iter().find(|problem| {
+            problem.message.contains(wanted)
+                || problem.hint.as_deref().is_some_and(|hint| hint.contains(wanted))
+        });
+        assert_eq!(problem.map(|problem| problem.line), Some(line), "{more}: {told}");
     }
 }

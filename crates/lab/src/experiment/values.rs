@@ -4,28 +4,12 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use toml::Value;
 
-use crate::values::{described, whole};
-
-/// A length of time with its unit, e.g. "500ms", within bounds in µs.
-pub(super) fn time(value: &Value, least: u64, most: u64) -> Result<Duration, String> {
-    let units = "write a number with its unit: \"500ms\", \"10s\", \"2min\", \"1h\"";
-    let text = value
-        .as_str()
-        .ok_or_else(|| format!("must be a length of time, not {}\n{units}", described(value)))?;
-    let time = text.trim().parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    let time = time.ok_or_else(|| format!("the text \"{text}\" is not a length of time\n{units}"))?;
-    let [least, most] = [least, most].map(Duration::from_micros);
-    let within = Some(time).filter(|time| (least..=most).contains(time));
-    let words = |bound| {
-        SignedDuration::try_from(bound).map_or_else(|_| format!("{bound:?}"), |bound| format!("{bound:#}"))
-    };
-    within.ok_or_else(|| format!("must be from {} to {}", words(least), words(most)))
-}
+pub(super) use crate::values::time;
+use crate::values::whole;
 
 /// Elements of a list, or the one value standing for a list of one.
 #[derive(Debug, Default)]
@@ -61,6 +45,16 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Time<LEAST, MO
     }
 }
 
+/// `"3%"`, where it may be left out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share(pub(super) f64);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        share(source).map(Self)
+    }
+}
+
 /// `"3%"`: a share between 0 and 1.
 pub(super) fn share<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
     let text = String::deserialize(source)?;
@@ -68,7 +62,7 @@ pub(super) fn share<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Erro
     let percent = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
     percent.map(|percent| percent / 100.0).ok_or_else(|| {
         D::Error::custom(format!(
-            "the text \"{text}\" is no share above 0% and below 100%\nwrite a share: margin = \"3%\""
+            "the text \"{text}\" is no share above 0% and below 100%\nwrite a share such as \"3%\""
         ))
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use record::Term;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -12,7 +13,8 @@ use toml::Value;
 use workloads::{Preparation, Spec, fields};
 
 use super::model::{CellOrder, Slices};
-use super::values::{List, Time, Whole, share, time};
+use super::values::{List, Share, Time, Whole, share, time};
+use crate::promise;
 use crate::setup::Placement;
 
 /// 30 days, the longest part of a run, µs.
@@ -103,6 +105,37 @@ pub(super) struct Load {
     pub(super) promise: Option<Promise>,
     /// The former name of `promise`.
     pub(super) limit: Option<Promise>,
+    pub(super) bound: Option<Share>,
+    pub(super) search: Option<Search>,
+}
+
+/// What is to be found: the highest rate at which a promise holds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    pub(super) promise: Terms,
+    pub(super) lowest: Option<Value>,
+    pub(super) highest: Option<Value>,
+    #[serde(default = "usual_width", deserialize_with = "share")]
+    pub(super) width: f64,
+    #[serde(default)]
+    pub(super) grow_clients: bool,
+    #[serde(default)]
+    pub(super) confirm: Vec<String>,
+}
+
+fn usual_width() -> f64 {
+    0.03
+}
+
+/// `"p99 < 20ms"`.
+#[derive(Debug)]
+pub(super) struct Terms(pub(super) Vec<Term>);
+
+impl<'de> Deserialize<'de> for Terms {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        promise::parse(&String::deserialize(source)?).map(Self).map_err(de::Error::custom)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,6 +155,7 @@ pub(super) struct Measure {
     pub(super) threads: Option<Whole<1, 1024>>,
     pub(super) order: Option<CellOrder>,
     pub(super) slices: Option<WrittenSlices>,
+    pub(super) repeat_disturbed: Option<Whole<0, 2>>,
 }
 
 /// `slices = true`, `false` or a length.
@@ -164,6 +198,7 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
         ("placement.NAME", fields::<Placement>()),
         ("load", fields::<Load>()),
         ("load.users", fields::<Users>()),
+        ("load.search", fields::<Search>()),
         ("full", fields::<Full>()),
     ];
     let in_full = varied.clone().map(|(table, keys)| (format!("full.{table}"), keys));

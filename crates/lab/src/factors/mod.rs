@@ -8,7 +8,9 @@ mod data;
 mod mode;
 mod option;
 mod placement;
+mod promise;
 mod rate;
+mod rate_per_client;
 mod server;
 mod settings;
 mod threads;
@@ -120,7 +122,7 @@ pub trait Factor: Sync {
 }
 
 /// The list. Levels are applied in its order.
-pub const FACTORS: [&dyn Factor; 14] = [
+pub const FACTORS: [&dyn Factor; 16] = [
     &server::OneOfServers,
     &version::Version,
     &workload::Workload,
@@ -131,20 +133,34 @@ pub const FACTORS: [&dyn Factor; 14] = [
     &clients::Clients,
     &threads::Threads,
     &rate::Rate,
+    &rate_per_client::RatePerClient,
+    &promise::Promise,
     &connection::Way,
     &cache::Caches,
     &placement::Places,
     &settings::Settings,
 ];
 
-/// The factor of this key.
+/// Factors that a workload may have for itself: how it is asked.
+const OF_A_WORKLOAD: [&str; 5] = ["clients", "threads", "rate", "rate_per_client", "promise"];
+
+/// What `reporting.clients` says: the workload whose cells alone have these levels, and the factor that they are levels of;
+/// `None` for keys that are no such thing.
+pub(crate) fn of_a_workload<'k>(key: &'k str, known: &Known<'_>) -> Option<(&'k str, &'k str)> {
+    let (workload, own) = key.split_once('.')?;
+    let spec = known.workloads.get(workload)?;
+    (OF_A_WORKLOAD.contains(&own) && !spec.option_names().contains(&own)).then_some((workload, own))
+}
+
+/// The factor of this key; that of `reporting.clients` is the one of `clients`.
 #[must_use]
 pub fn factor(key: &str, known: &Known<'_>) -> Option<&'static dyn Factor> {
-    FACTORS.into_iter().find(|factor| factor.is(key, known))
+    FACTORS.get(place(key, known)).copied()
 }
 
 /// Place of a factor in the list, by its key.
 pub(crate) fn place(key: &str, known: &Known<'_>) -> usize {
+    let key = of_a_workload(key, known).map_or(key, |(_, own)| own);
     FACTORS.iter().position(|factor| factor.is(key, known)).unwrap_or(FACTORS.len())
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use workloads::Spec;
 
-use super::{Factor, Known};
+use super::{Factor, Known, OF_A_WORKLOAD};
 use crate::setup::Setup;
 
 pub(super) struct WorkloadOption;
@@ -33,7 +33,7 @@ impl Factor for WorkloadOption {
         if names.contains(&option) {
             return Ok(());
         }
-        let advice = advice(option, names.iter().copied());
+        let advice = advice(option, names.iter().chain(&OF_A_WORKLOAD).copied());
         Err(format!("`{option}` is no option of workload {workload} ({}){advice}", spec.kind()))
     }
 

@@ -1,14 +1,11 @@
 //! How many transactions a second are offered.
 
+use record::{Profile, ProfileError};
 use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::{Load, Setup};
 use crate::values::number;
-
-/// From one in a quarter of an hour to more than any server does, per second.
-const LEAST: f64 = 0.001;
-const MOST: f64 = 10_000_000.0;
 
 pub(super) struct Rate;
 
@@ -18,12 +15,19 @@ impl Factor for Rate {
     }
 
     fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
-        number(value, LEAST, MOST).map(|rate| rate.to_string())
+        let [least, most] = Profile::BOUNDS;
+        match value {
+            Value::String(text) => profile(text).map(|rate| rate.to_string()),
+            number_or_not => number(number_or_not, least, most).map(|rate| rate.to_string()),
+        }
     }
 
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
-        let rate = level.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
-        setup.load = Load::Rate(rate.ok_or_else(|| format!("{level:?} is no rate"))?);
+        setup.load = Load::Rate(profile(level)?);
         Ok(())
     }
+}
+
+fn profile(text: &str) -> Result<Profile, String> {
+    text.parse().map_err(|error: ProfileError| error.to_string())
 }

@@ -5,21 +5,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
-use record::{Artifact, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind};
+use record::{Artifact, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use workloads::jobs::{Job, JobReport, JobSite, relation_sizes};
+use workloads::jobs::{Job, JobReport, relation_sizes};
 
-use super::initialize::with_runtime;
-use super::programs::Programs;
+use super::run::run;
 use crate::collectors::Counters;
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::plan::PlannedPreparation;
 use crate::runner::{LabEvent, Progress, Stage, Step, Tell};
 use target::Stop;
-use target::child::Overseen;
-use target::host::{self, HostSample};
+use target::host::HostSample;
 
 /// Where records of prepared data are kept: in the database, so that they go where the data goes.
 const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.prepared \
@@ -37,9 +35,30 @@ pub(crate) struct JobRecord {
     log: String,
     #[serde(default)]
     remarks: Vec<String>,
+    /// What single figures were made of, and files: kept with the run, not beside the data.
+    #[serde(skip)]
+    samples: Vec<Sample>,
+    #[serde(skip)]
+    artifacts: Vec<Artifact>,
 }
 
 impl JobRecord {
+    /// Of a job that left nothing on the target.
+    pub(super) fn of(started_at: String, report: JobReport, remarks: Vec<String>) -> Self {
+        Self {
+            started_at,
+            elapsed_us: report.elapsed_us,
+            phases: report.phases,
+            figures: report.figures,
+            versions: report.versions,
+            relations: Vec::new(),
+            log: report.log,
+            remarks,
+            samples: report.samples,
+            artifacts: report.artifacts,
+        }
+    }
+
     /// As a run to be stored.
     pub(crate) fn to_run(&self, name: &str, sequence: u32, reused: bool) -> Finished {
         let factors = BTreeMap::from([("workload".to_owned(), name.to_owned())]);
@@ -50,6 +69,8 @@ impl JobRecord {
         run.phases.clone_from(&self.phases);
         run.figures.clone_from(&self.figures);
         run.relations.clone_from(&self.relations);
+        run.samples.clone_from(&self.samples);
+        run.artifacts.clone_from(&self.artifacts);
         if !self.log.is_empty() {
             run.artifacts.push(Artifact {
                 name: format!("log/{name}"),
@@ -177,16 +198,9 @@ impl Jobs<'_> {
         let mut figures = Counters::take(control)?.since(&before.0);
         figures.extend(host.figures_since(&before.1));
         figures.extend(report.figures);
-        let record = JobRecord {
-            started_at,
-            elapsed_us: report.elapsed_us,
-            phases: report.phases,
-            figures,
-            versions: report.versions,
-            relations: relations(control)?,
-            log: report.log,
-            remarks,
-        };
+        let report = JobReport { figures, ..report };
+        let record =
+            JobRecord { relations: relations(control)?, ..JobRecord::of(started_at, report, remarks) };
         remember(control, &job.name(), print, &record)?;
         Ok(record)
     }
@@ -201,39 +215,7 @@ impl Jobs<'_> {
     }
 
     fn run(&mut self, job: &dyn Job, remarks: &mut Vec<String>) -> Result<JobReport, LabError> {
-        for extension in job.extensions() {
-            self.stage.target.ensure_extension(extension)?;
-        }
-        let database = self.stage.target.for_programs();
-        let env = self.stage.target.environment_for_programs();
-        let overseen =
-            Overseen::new(&self.stage.watchdog, self.stop, env).working_on(self.stage.target.place());
-        let mut programs = Programs::new(overseen);
-        let stop = self.stop;
-        let mut progress: &mut dyn Progress = &mut *self.progress;
-        let control = self.stage.control()?;
-        let (place, patience) = (control.place().clone(), control.patience().clone());
-        let done = with_runtime(&place, patience, &|| stop.at_once(), |runtime| {
-            job.run(&mut JobSite {
-                sql: control,
-                runtime,
-                programs: &mut programs,
-                database: &database,
-                cpus: host::cores(),
-                remark: &mut |remark| {
-                    progress.warn(remark.clone());
-                    remarks.push(remark);
-                },
-            })
-        });
-        match programs.dead_server {
-            Some(why) => Err(LabError::failed(
-                Class::Unreachable,
-                why,
-                "see to the server (its log, its disk, the network), then load again",
-            )),
-            None => Ok(done?),
-        }
+        run(self.stage, job, &mut *self.progress, self.stop, remarks)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{Arrivals, Plan, Rate, Time, Until};
+use engine::{Arrivals, Plan, Rate, Time, Timeline, Until};
 use workloads::ClientWorkload;
 
 use crate::setup::{Load, Setup};
@@ -11,27 +11,28 @@ use crate::setup::{Load, Setup};
 pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
     let clients = setup.clients();
     let counting = setup.counting;
-    let gaps = setup.load.rate().filter(|_| counting.own_gaps).and_then(|rate| workload.gaps(rate, clients));
+    let gaps = setup.rate().filter(|_| counting.own_gaps).and_then(|rate| workload.gaps(rate, clients));
     Plan {
         threads: clients.threads,
         cpus: setup.placement.clients.as_ref().map(|cpus| cpus.iter().collect()),
         spin: nanoseconds(setup.placement.spin(clients.threads, clients.count)),
         driver: setup.driver,
-        load: match setup.load {
+        load: match &setup.load {
             Load::Closed => engine::Load::Closed,
-            Load::Rate(per_second) => engine::Load::Rate(Rate {
-                per_second,
+            Load::Rate(profile) => engine::Load::Rate(Rate {
+                profile: profile.clone(),
                 arrivals: Arrivals::Poisson,
-                timeline: counting.timeline,
+                // pgbench's timelines are those of a constant rate.
+                timeline: if profile.is_constant() { counting.timeline } else { Timeline::Global },
             }),
             Load::Users { think, ramp } => {
-                engine::Load::Users { think: nanoseconds(think), ramp: nanoseconds(ramp) }
+                engine::Load::Users { think: nanoseconds(*think), ramp: nanoseconds(*ramp) }
             }
         },
         warmup: nanoseconds(setup.warmup),
         until: setup.until,
         promise: setup.promise.map(nanoseconds),
-        skip_late: setup.load.rate().is_some() && setup.promise.is_some(),
+        skip_late: setup.load.profile().is_some() && setup.promise.is_some(),
         drain: nanoseconds(counting.drain),
         count_drained: counting.count_drained,
         transactions: setup.transactions,

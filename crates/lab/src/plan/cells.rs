@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::restarts::arms_need_restart;
 use super::{Content, PlannedRun};
-use crate::factors::{self, Known, SETTINGS, factor};
+use crate::factors::{self, Known, SETTINGS, factor, of_a_workload};
 
 /// One cell of the grid: levels by the keys of their factors.
 pub(super) type Cell = BTreeMap<String, String>;
@@ -60,16 +60,22 @@ impl Content {
     }
 
     /// Every combination of the levels of all factors but the compared one; the first varies slowest. A factor that is no
-    /// difference to a cell's workload is not in the cell.
+    /// difference to a cell's workload is not in the cell, and levels that a workload has for itself stand for those of all.
     pub(super) fn grid(&self) -> Vec<Cell> {
         let known = self.known();
         self.varied().into_iter().fold(vec![Cell::new()], |cells, (key, levels)| {
+            let own = of_a_workload(key, &known);
             let concerns = |cell: &Cell| {
                 let workload = cell.get("workload");
-                factor(key, &known)
-                    .zip(workload)
-                    .is_none_or(|(factor, name)| factor.concerns(key, name, &known))
+                match (own, workload) {
+                    (Some((of, _)), workload) => workload.is_some_and(|name| name == of),
+                    (None, Some(name)) if self.factors.contains_key(&format!("{name}.{key}")) => false,
+                    _ => factor(key, &known)
+                        .zip(workload)
+                        .is_none_or(|(factor, name)| factor.concerns(key, name, &known)),
+                }
             };
+            let key = own.map_or(key, |(_, own)| own);
             let with = |cell: &Cell| match concerns(cell) {
                 false => vec![cell.clone()],
                 true => levels.iter().map(|level| with(cell, key, level)).collect(),

@@ -57,6 +57,7 @@ impl Plan {
             taste: file.taste.clone(),
             rounds,
             seed,
+            repeat_disturbed: file.measure.repeat_disturbed,
             runs: runs(&content, seed, rounds, standing.as_ref()).map_err(wrong)?,
             standing,
             slicing,
@@ -73,6 +74,12 @@ impl Plan {
     /// When arms are compared and the rounds are odd, or there are more runs than can be.
     pub fn with_rounds(mut self, rounds: u32) -> Result<Self, LabError> {
         let wrong = |what: String, hint: String| LabError::failed(Class::Usage, what, hint);
+        if self.content.measure.search.is_some() {
+            return Err(wrong(
+                "--rounds: a search repeats its trials by itself".to_owned(),
+                "leave it out".to_owned(),
+            ));
+        }
         if self.content.compare.is_some() && rounds % 2 == 1 {
             let what = format!(
                 "{} cannot be balanced: the base goes first in every other round",
@@ -168,6 +175,7 @@ fn measure(file: &ExperimentFile) -> PlannedMeasure {
             }
         },
         promise_s: file.load.promise.as_ref().map(Duration::as_secs_f64),
+        bound: file.load.bound,
         warmup_s: file.measure.warmup.as_secs_f64(),
         duration_s: match file.measure.duration {
             DurationSpec::Fixed(duration) => duration.as_secs_f64(),
@@ -175,6 +183,7 @@ fn measure(file: &ExperimentFile) -> PlannedMeasure {
         },
         threads: file.measure.threads,
         slices: file.measure.slices,
+        search: file.load.search.clone(),
     }
 }
 
@@ -256,6 +265,7 @@ fn planned_workload(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<Pl
     let mut levels = BTreeMap::new();
     let varied = file.factors.all().iter().filter_map(|(key, levels)| {
         let option = key.strip_prefix(name)?.strip_prefix('.')?;
+        let option = Some(option).filter(|option| spec.option_names().contains(option))?;
         Some(levels.iter().map(move |level| (option.to_owned(), level.to_owned())))
     });
     for (option, level) in varied.flatten() {

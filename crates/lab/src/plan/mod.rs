@@ -21,7 +21,7 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use record::RunKey;
+use record::{AskedLimit, RunKey};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use workloads::Preparation;
@@ -63,6 +63,10 @@ pub struct Plan {
     /// Whether arms take turns; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slicing: Option<Slicing>,
+    /// How often a block that the machine disturbed is measured again at most, where the file says so; not part of the
+    /// identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat_disturbed: Option<u32>,
     /// What cannot be had here, and so is not run; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
@@ -153,6 +157,9 @@ pub struct PlannedMeasure {
     /// Slower transactions are late, seconds. (Known by its former name in the identity.)
     #[serde(rename = "limit_s")]
     pub promise_s: Option<f64>,
+    /// Share of transactions that may be late, skipped or failed before a ladder is said to break, where the file says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
     /// Load before anything counts, seconds.
     pub warmup_s: f64,
     /// Length of the measured part of a run, seconds.
@@ -162,6 +169,9 @@ pub struct PlannedMeasure {
     /// Whether arms take turns in slices, where the file says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<Slices>,
+    /// The limit that is looked for, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<AskedLimit>,
 }
 
 /// What is put on the target first.
@@ -234,7 +244,7 @@ pub struct PlannedRun {
     pub clients: u32,
     /// Threads.
     pub threads: u32,
-    /// Offered rate over all clients, transactions per second; open load only.
+    /// Offered rate over all clients, transactions per second, the mean where it changes; open load only.
     pub rate: Option<f64>,
     /// Whether it runs outside the grid.
     pub beside: bool,
@@ -248,7 +258,7 @@ impl PlannedRun {
     #[must_use]
     pub fn single(setup: &Setup) -> Self {
         let (workload, clients) = (setup.workload.clone(), setup.clients.to_string());
-        let rate = setup.load.rate().map(|rate| ("rate".to_owned(), rate.to_string()));
+        let rate = setup.load.profile().map(|rate| ("rate".to_owned(), rate.to_string()));
         let factors = [("workload".to_owned(), workload.clone()), ("clients".to_owned(), clients)];
         Self {
             sequence: 0,
@@ -260,7 +270,7 @@ impl PlannedRun {
             seed: setup.seed,
             clients: setup.clients,
             threads: setup.threads,
-            rate: setup.load.rate(),
+            rate: setup.rate(),
             beside: false,
         }
     }
@@ -276,13 +286,22 @@ impl PlannedRun {
         }
     }
 
+    /// Its rate as it was written, where that changes and is no arm of the comparison.
+    pub(crate) fn changing_rate(&self) -> Option<&str> {
+        let written = self.factors.get("rate")?;
+        written.parse::<f64>().is_err().then_some(written)
+    }
+
     /// In words, e.g. `polygons, 4 clients, arm gis, round 3`.
     #[must_use]
     pub fn words(&self) -> String {
         let mut words =
             format!("{}, {}", self.workload, crate::words::count(self.clients as usize, "client"));
         if let Some(rate) = self.rate {
-            words += &format!(", {rate}/s");
+            words += &match self.changing_rate() {
+                Some(text) => format!(", {text}"),
+                None => format!(", {rate}/s"),
+            };
         }
         for (key, level) in self.factors.iter().filter(|(key, _)| !SHOWN_APART.contains(&key.as_str())) {
             words += &format!(", {key} {level}");

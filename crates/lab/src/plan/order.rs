@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::cells::{Cell, label};
-use super::{Content, PlannedRun, Standing};
+use super::{Content, Plan, PlannedRun, Standing};
 use crate::experiment::CellOrder;
 
 /// A number made from a seed and the names of what it is for: equal names, equal numbers. 63 bits, so that it
@@ -39,6 +39,18 @@ pub(super) fn runs(
         }
     }
     Ok(list.runs)
+}
+
+impl Plan {
+    /// The seed of the runs of these levels in a round, whichever their arm.
+    pub(crate) fn seed_of(&self, factors: &Cell, round: u32) -> u64 {
+        seed_of(self.seed, round, factors)
+    }
+}
+
+/// The arms of a pair draw the same keys and tiles, so that chance is no difference between them; every round draws anew.
+fn seed_of(seed: u64, round: u32, cell: &Cell) -> u64 {
+    derive(seed, &["run", &round.to_string(), &label(cell)])
 }
 
 impl Content {
@@ -103,9 +115,6 @@ impl List<'_> {
         beside: bool,
     ) -> Result<(), String> {
         let setup = self.content.setup(cell, arm)?;
-        // The arms of a pair draw the same keys and tiles, so that chance is no difference between them; every
-        // round draws anew.
-        let names = ["run", &round.to_string(), &label(cell)];
         self.runs.push(PlannedRun {
             sequence: self.runs.len() as u32,
             round,
@@ -114,10 +123,10 @@ impl List<'_> {
             factors: cell.clone(),
             arm: arm.map(str::to_owned),
             position_in_pair,
-            seed: derive(self.seed, &names),
+            seed: seed_of(self.seed, round, cell),
             clients: setup.clients,
             threads: setup.threads,
-            rate: setup.load.rate(),
+            rate: setup.rate(),
             beside,
         });
         Ok(())

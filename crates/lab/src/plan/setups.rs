@@ -46,6 +46,7 @@ impl Content {
             driver: DriverChoice::Auto,
             placement: Placement::default(),
             seed: 0,
+            sought: None,
             counting: Counting::EXPERIMENT,
         };
         let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
@@ -58,6 +59,10 @@ impl Content {
                 .apply(key, level, &mut setup, &known)?;
         }
         setup.threads = setup.threads.min(setup.clients).max(1);
+        if let Some(asked) = &self.measure.search {
+            setup.promise = setup.load.profile().map(|_| asked.longest());
+            setup.sought = Some(asked.clone());
+        }
         Ok(setup)
     }
     /// The server of these levels.

@@ -50,6 +50,10 @@ impl Standing {
     /// says whether a workload changes data.
     pub(super) fn wanted(content: &Content, writes: impl Fn(&str) -> bool) -> Option<Self> {
         content.compare.as_ref()?;
+        if content.measure.search.is_some() {
+            let why = "a search tries its arms one after the other".to_owned();
+            return Some(Self::AsTheyAre { why });
+        }
         let arms = content.arm_names().len() as u32;
         let copies = match content.compared() {
             SETTINGS if arms_need_restart(&content.arms) || content.needs_servers_to_slice() => {

@@ -64,6 +64,7 @@ impl Content {
             return Some("slices = false".to_owned());
         }
         match measure.load {
+            _ if measure.search.is_some() => Some("a limit is looked for in uncut trials".to_owned()),
             _ if self.factors.contains_key("rate") => {
                 Some("arrivals on a schedule cannot be held".to_owned())
             }
@@ -102,6 +103,12 @@ impl Content {
     ) -> Option<String> {
         if let Some(why) = self.why_never() {
             return Some(why);
+        }
+        if ["rate", "rate_per_client"].iter().any(|key| cell.contains_key(*key)) {
+            return Some("arrivals on a schedule cannot be held".to_owned());
+        }
+        if cell.contains_key("promise") {
+            return Some("a promise is judged in uncut runs: a slice empties the queues".to_owned());
         }
         if !self.together(cell, standing) {
             return Some("its arms run in half-rounds".to_owned());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use record::AskedLimit;
 use results::{Table, Value};
 
 use super::cost::CACHE;
@@ -72,7 +73,10 @@ impl Plan {
     /// What is varied beside that which every run has.
     fn further_factors(&self) -> Vec<&str> {
         let keys = self.runs.iter().flat_map(|run| run.factors.keys()).map(String::as_str);
-        let further: BTreeSet<&str> = keys.filter(|key| !SHOWN_APART.contains(key)).collect();
+        // A mean says little of a rate that changes.
+        let changing = self.runs.iter().any(|run| run.changing_rate().is_some());
+        let apart = |key: &&str| SHOWN_APART.contains(key) && !(changing && *key == "rate");
+        let further: BTreeSet<&str> = keys.filter(|key| !apart(key)).collect();
         further.into_iter().collect()
     }
 
@@ -111,6 +115,10 @@ impl Plan {
         lines.extend(self.placement_words());
         lines.push(self.order_words());
         lines.push(format!("seed {}; each run's own is made from it", self.seed));
+        if self.content.measure.search.is_some() {
+            lines.push(self.search_length_words());
+            return lines;
+        }
         let estimate = self.estimate();
         lines.push(format!(
             "{} of {} s (warm-up {} s{}{}), about {} in all, preparation not counted",
@@ -122,6 +130,19 @@ impl Plan {
             crate::words::duration(estimate.total),
         ));
         lines
+    }
+
+    /// About how many trials there will be, and how long that takes.
+    fn search_length_words(&self) -> String {
+        let (measure, per_run) = (&self.content.measure, self.estimate().per_run);
+        let runs = crate::strategies::of(self, &[], None).planned(&[]);
+        format!(
+            "about {} of {} s (warm-up {} s), about {} in all, preparation not counted",
+            crate::words::count(runs, "run"),
+            measure.duration_s,
+            measure.warmup_s,
+            crate::words::duration(per_run * runs as u32)
+        )
     }
 
     /// That arms which take turns are warmed up all the same.
@@ -243,6 +264,9 @@ impl Plan {
     }
 
     fn rounds_words(&self) -> String {
+        if let Some(asked) = &self.content.measure.search {
+            return search_words(asked, self.content.compare.is_some());
+        }
         if self.standing.is_some() {
             let rounds = crate::words::count(self.rounds as usize, "round");
             let order = match self.scheme() {
@@ -284,6 +308,20 @@ impl Plan {
             }
         }
     }
+}
+
+/// The rule of a search, and its bounds.
+fn search_words(asked: &AskedLimit, compares: bool) -> String {
+    let from = asked.lowest.map_or("1 % of the fastest run".to_owned(), |rate| format!("{rate}/s"));
+    let to = asked.highest.map_or("120 % of it".to_owned(), |rate| format!("{rate}/s"));
+    let grow = if asked.grow_clients { "; clients are doubled until more bring nothing" } else { "" };
+    let arms = if compares { "; then all arms in turn around the limit of the base" } else { "" };
+    format!(
+        "the highest rate at which {} holds is searched in each cell: a run as fast as the clients can, then trials between {from} and \
+         {to} until the rate that keeps it and the one that does not are within {} %, each by three trials of five{grow}{arms}",
+        asked.words(),
+        (1000.0 * asked.width).round() / 10.0
+    )
 }
 
 fn arm_words(of: &str, arm: &crate::setup::Arm) -> String {

@@ -589,3 +589,52 @@ fn servers_versions_and_data_stand_beside_each_other() {
         assert_eq!((again.hash(), again), (plan.hash(), plan));
     }
 }
+
+/// The study of a small server: a baseline as fast as it can, one client on a schedule, and ladders at two promises.
+const LOADS: &str = "question = \"?\"\n[target]\nmanaged = {}\n\
+    [workload.baseline]\npgbench = { builtin = \"select-only\" }\n\
+    [workload.throttled]\npgbench = { builtin = \"select-only\" }\n\
+    [workload.ladder]\npgbench = { builtin = \"select-only\" }\n\
+    [factors]\nclients = 10\n\
+    [factors.throttled]\nclients = 1\nrate = 1\npromise = \"500ms\"\n\
+    [factors.ladder]\nclients = [3, 8]\nrate_per_client = 1.5\npromise = [\"500ms\", \"0.25s\"]\n\
+    [full.factors.ladder]\nclients = 16\nrate_per_client = 1\n\
+    [measure]\nrounds = 1\nthreads = 2\norder = \"listed\"\n";
+
+#[test]
+fn workloads_have_loads_of_their_own() {
+    let asked = |plan: &Plan| -> Vec<String> {
+        let words = |run: &PlannedRun| {
+            let setup = plan.setup(run);
+            format!("{} {} {:?} {:?}", run.workload, setup.clients, run.rate, setup.promise)
+        };
+        plan.runs.iter().map(words).collect()
+    };
+    let wanted = [
+        "baseline 10 None None",
+        "throttled 1 Some(1.0) Some(500ms)",
+        "ladder 3 Some(4.5) Some(500ms)",
+        "ladder 3 Some(4.5) Some(250ms)",
+        "ladder 8 Some(12.0) Some(500ms)",
+        "ladder 8 Some(12.0) Some(250ms)",
+    ];
+    let short = plan(LOADS);
+    assert_eq!(asked(&short), wanted);
+    // A cell has them by their plain names, and no more than it needs.
+    let keys: Vec<&str> = short.runs[2].factors.keys().map(String::as_str).collect();
+    assert_eq!(keys, ["clients", "promise", "rate_per_client", "workload"]);
+    assert_eq!(short.runs[0].factors.len(), 2);
+    let full = ExperimentFile::parse(Path::new("e.toml"), LOADS, true, &|_| None).unwrap();
+    let full = Plan::expand(&full, MACHINE).unwrap();
+    assert_eq!(asked(&full)[2..], ["ladder 16 Some(16.0) None"]);
+}
+
+/// What says nothing new is no part of what an experiment is.
+#[test]
+fn a_bound_counts_only_where_it_is_given() {
+    let with = |load: &str| plan(&LOADS.replace("[measure]", &format!("{load}[measure]")));
+    let plain = serde_json::to_value(&with("").content).unwrap();
+    assert_eq!(plain.get("bound"), None);
+    let bound = serde_json::to_value(&with("[load]\nbound = \"5%\"\n").content).unwrap();
+    assert_eq!(bound.get("bound"), Some(&serde_json::json!(0.05)));
+}

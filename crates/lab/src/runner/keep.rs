@@ -75,7 +75,7 @@ pub(crate) fn identity(
         "threads": threads,
         "until": until,
         "warmup_s": setup.warmup.as_secs_f64(),
-        "rate": setup.load.rate(),
+        "rate": setup.load.profile(),
         "limit_s": setup.promise.map(|promise| promise.as_secs_f64()),
     })
 }
@@ -222,6 +222,11 @@ impl Results {
     /// Keeps these texts, with the next runs that are kept.
     pub(crate) fn add_texts(&mut self, texts: Vec<Text>) {
         self.texts.extend(texts);
+    }
+
+    /// Marks stored runs that are measured again, and count no more.
+    pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), LabError> {
+        Ok(self.store.supersede(runs, why)?)
     }
 
     /// Marks stored runs to be measured again.

@@ -3,12 +3,12 @@
 //! Which of these steps a caller wants is part of the call (`Care`); nobody but the drop-in measures without it.
 
 mod cache;
+mod credits;
 mod event;
 mod happened;
 mod keep;
 mod own;
 mod pace;
-mod probe;
 mod ready;
 mod record;
 mod settle;
@@ -17,9 +17,10 @@ pub(crate) mod texts;
 mod turns;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use ::record::{Doubt, Reason, Run, RunEvent, Validity};
-use engine::{Observer, Second, Time};
+use engine::{EngineError, Observer, Second, Time, Until};
 use results::{Finished, Spool};
 use target::child::Watchdog;
 use target::home::Home;
@@ -30,6 +31,7 @@ use target::{Heeded, Stop};
 use workloads::Places;
 use workloads::jobs::relation_sizes;
 
+use self::credits::Credits;
 pub(crate) use self::event::Tell;
 pub use self::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
 pub(crate) use self::keep::{Identity, Results, Surroundings, identity, try_results};
@@ -42,10 +44,13 @@ pub(crate) use self::stage::{Stage, Takes, load_of};
 pub(crate) use self::turns::Turn;
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::{Class, LabError};
+use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, NotStarted, measure};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Cache, Connection, Placement, Server, Setup};
 use crate::strategies::Cause;
+use crate::validity::Probes;
+use crate::validity::machine::STEADY_SECONDS;
 
 /// Which steps are wanted around a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +59,29 @@ pub(crate) struct Care {
     pub(crate) settle: bool,
     /// Read the server's counters at both ends, and see whether its settings stayed.
     pub(crate) counters: bool,
+    /// Take it for an answer if a server does not let so many clients in.
+    pub(crate) more_clients: bool,
 }
 
 impl Care {
     /// All of them.
-    pub(crate) const FULL: Self = Self { settle: true, counters: true };
+    pub(crate) const FULL: Self = Self { settle: true, counters: true, more_clients: false };
     /// None: what is measured is the load generator.
-    pub(crate) const NONE: Self = Self { settle: false, counters: false };
+    pub(crate) const NONE: Self = Self { settle: false, counters: false, more_clients: false };
+}
+
+/// Why a run was not measured.
+enum NotMeasured {
+    /// The load did not start.
+    NotStarted(NotStarted),
+    /// What there is to be around it could not be had.
+    Other(LabError),
+}
+
+impl From<LabError> for NotMeasured {
+    fn from(error: LabError) -> Self {
+        Self::Other(error)
+    }
 }
 
 /// A run that was carried out.
@@ -76,6 +97,14 @@ pub(crate) struct Done {
     pub(crate) lost: Option<LabError>,
 }
 
+impl Done {
+    /// A run that has no load, and says why.
+    fn without_a_load(run: Run) -> Self {
+        let finished = Finished { run, seconds: Spool::default() };
+        Self { finished, cause: None, measured: engine::Measured::default(), lost: None }
+    }
+}
+
 /// Servers that are open, workloads that are ready, and what is in force.
 pub(crate) struct Runner<'a> {
     /// The experiment's servers; none where only a sink is asked.
@@ -84,8 +113,9 @@ pub(crate) struct Runner<'a> {
     pub(crate) progress: &'a mut dyn Progress,
     stop: &'a Stop,
     workloads: BTreeMap<String, Ready>,
-    /// Idle probes so far, ms.
-    probes: Vec<f64>,
+    /// Idle probes before runs so far, by server and arm.
+    probes: BTreeMap<(At, Option<String>), Vec<Probe>>,
+    credits: Credits,
     /// How late 1 % of the arrivals start on this host with nothing to do, µs, where schedules are judged by it.
     host_lag_us: Option<f64>,
 }
@@ -102,7 +132,8 @@ impl<'a> Runner<'a> {
             progress,
             stop,
             workloads: BTreeMap::new(),
-            probes: Vec::new(),
+            probes: BTreeMap::new(),
+            credits: Credits::default(),
             host_lag_us: None,
         }
     }
@@ -202,20 +233,42 @@ impl<'a> Runner<'a> {
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
             // That is known from the guard, costs no time, and each run says it.
-            let finished = Finished { run: record, seconds: Spool::default() };
-            return Ok(Done { finished, cause: None, measured: engine::Measured::default(), lost: None });
+            return Ok(Done::without_a_load(record));
         }
         self.bring_cache(setup, &mut record)?;
         let mut encryption = Encryption::default();
-        let (mut measured, lost, changed) =
-            self.measure(setup, &record.uuid, (care, keep), &mut encryption)?;
+        let taken = match self.measure(setup, &record.uuid, (care, keep), &mut encryption) {
+            Err(NotMeasured::NotStarted(NotStarted::Engine(EngineError::Setup(abort))))
+                if care.more_clients && abort.code.is_some() =>
+            {
+                record.validity = Validity::Invalid;
+                let detail = format!("not as many clients are let in: {abort}");
+                record.doubts.push(Doubt { reason: Reason::Errors, detail });
+                return Ok(Done::without_a_load(record));
+            }
+            Err(NotMeasured::NotStarted(error)) => return Err(self.not_started(&setup.at(), error)),
+            Err(NotMeasured::Other(error)) => return Err(error),
+            Ok(taken) => taken,
+        };
+        let (mut measured, lost, changed) = taken;
         if by_tls(setup) && lost.is_none() && measured.engine.totals().processed() > 0 {
             record.events.push(event("connection", encryption.words().map_err(not_by_tls)?));
+        }
+        if care.settle && lost.is_none() {
+            self.probe_after(setup, &mut record);
         }
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
         Ok(Done { finished, cause, measured: measured.engine, lost })
+    }
+
+    /// The idle probe right after a run: before credits come in again.
+    fn probe_after(&mut self, setup: &Setup, record: &mut Run) {
+        let probe =
+            self.stage(&setup.at()).and_then(|stage| Ok(Probe::take(stage.control()?, is_long(setup))));
+        // What cannot be asked any more shows when the next run begins.
+        keep_probe(record, "after", probe.ok().flatten());
     }
 
     /// What a run needs of its server, recorded with it.
@@ -247,17 +300,24 @@ impl<'a> Runner<'a> {
 
     /// Whether a measured run is to be believed; what somebody changed meanwhile is read anew before the next.
     fn judge(&mut self, setup: &Setup, record: &mut Run, measured: &mut Measured, changed: Option<&str>) {
-        let probe = record.figures.get("probe_ms").copied();
+        let (before, after) = (kept_probe(record, "before"), kept_probe(record, "after"));
+        let earlier = self.probes.entry((setup.at(), record.arm.clone())).or_default();
+        let probes = Probes { usual: Probe::usual(earlier), before, after };
+        earlier.extend(before);
         let ready = &self.workloads[&setup.asked()];
         let judged = Judged {
             changed,
-            probe_ms: probe.zip(median(&self.probes)),
+            probes,
             host_lag_us: self.host_lag_us,
             scripts: &ready.scripts,
             may_be_empty: ready.workload.may_be_empty(),
         };
         judge_and_record(record, setup, measured, &judged);
-        self.probes.extend(probe);
+        let ended = self.credits.after(&setup.at(), record, Instant::now());
+        if let Some(ended) = ended {
+            self.progress.note(ended.detail.clone());
+            record.events.push(ended);
+        }
         if changed.is_some()
             && let Ok(stage) = self.stage(&setup.at())
         {
@@ -373,7 +433,9 @@ impl<'a> Runner<'a> {
             let detail = "autovacuum was still at work when the run began".to_owned();
             record.events.push(event("autovacuum", detail));
         }
-        record.figures.extend(probe::probe_ms(control).map(|ms| ("probe_ms".to_owned(), ms)));
+        let probe = Probe::take(control, is_long(setup));
+        keep_probe(record, "before", probe);
+        record.events.extend(self.credits.before(&setup.at(), Instant::now()));
         Ok(())
     }
 
@@ -400,7 +462,7 @@ impl<'a> Runner<'a> {
         run: &str,
         (care, keep): (Care, Keep<'_>),
         encryption: &mut Encryption,
-    ) -> Result<(Measured, Option<LabError>, Option<String>), LabError> {
+    ) -> Result<(Measured, Option<LabError>, Option<String>), NotMeasured> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
         let Self { stages, sink, workloads, progress, stop, .. } = self;
         let mut stage = stages.get_mut(&setup.at());
@@ -409,7 +471,7 @@ impl<'a> Runner<'a> {
         let (places, server) = match (&setup.server, &sink, &stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.target.postmaster()),
-            _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "")),
+            _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "").into()),
         };
         // Let go again when the load is over.
         let _placed = match (&setup.server, &stage) {
@@ -417,7 +479,7 @@ impl<'a> Runner<'a> {
             _ => Placed::default(),
         };
         let mut look = match &stage {
-            Some(stage) if by_tls(setup) => Some(stage.target.control()?),
+            Some(stage) if by_tls(setup) => Some(stage.target.control().map_err(LabError::from)?),
             _ => None,
         };
         let look = look.as_mut().map(|sql| Look { sql, seen: encryption });
@@ -425,7 +487,16 @@ impl<'a> Runner<'a> {
             Some(stage) if care.counters => Some(stage.control()? as _),
             _ => None,
         };
-        let mut collectors = collectors::all(Watched { sql, server, encryption: look });
+        // Of a trial it is told what the server waited for.
+        let waits = setup.sought.is_some() && setup.rate().is_some();
+        let mut collectors = collectors::all(Watched {
+            sql,
+            server,
+            elsewhere: server.is_none(),
+            uncut: true,
+            encryption: look,
+            waits,
+        });
         let load = Measurement {
             workload,
             places: &places,
@@ -437,10 +508,7 @@ impl<'a> Runner<'a> {
         let measured = measure(load, stop);
         drop(collectors);
         let _concluding = stop.concluding();
-        let mut measured = match measured {
-            Err(error) => return Err(self.not_started(&setup.at(), error)),
-            Ok(measured) => measured,
-        };
+        let mut measured = measured.map_err(NotMeasured::NotStarted)?;
         let Some(stage) = stage.filter(|_| care.counters) else { return Ok((measured, None, None)) };
         telling.progress.step(Step::Collect, "counters and verdict");
         let (lost, changed) = stage.afterwards(&mut measured, stop);
@@ -490,11 +558,24 @@ fn not_by_tls(why: String) -> LabError {
     LabError::failed(Class::Guard, what, "look at `ssl` among the server's settings, and at its log")
 }
 
-/// The middle value, the upper one of two.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
+/// From so long a measured part on its steadiness is judged, and the idle probe asked for long enough.
+fn is_long(setup: &Setup) -> bool {
+    const LONG_NS: Time = STEADY_SECONDS as Time * 1_000_000_000;
+    matches!(setup.until, Until::Elapsed(length) if length >= LONG_NS)
+}
+
+/// The idle probe `before` or `after` the run among its figures.
+fn keep_probe(record: &mut Run, side: &str, probe: Option<Probe>) {
+    let Some(Probe { least_ms, mean_ms }) = probe else { return };
+    record.figures.insert(format!("probe_{side}_ms"), least_ms);
+    record.figures.insert(format!("probe_{side}_mean_ms"), mean_ms);
+}
+
+/// The same read back.
+fn kept_probe(record: &Run, side: &str) -> Option<Probe> {
+    let figure = |name: String| record.figures.get(&name).copied();
+    let (least_ms, mean_ms) = (figure(format!("probe_{side}_ms"))?, figure(format!("probe_{side}_mean_ms"))?);
+    Some(Probe { least_ms, mean_ms })
 }
 
 /// Tells what is heard of a run while it lasts.

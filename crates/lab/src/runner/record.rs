@@ -1,6 +1,9 @@
 //! From a plan and what was measured to the record that is stored. Nothing else makes the record of a run.
 
-use record::{Counts, Run, RunKind, ScriptRecord};
+use record::{
+    AskedLimit, CLIENTS_LIMIT, Counts, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, Reason, Run, RunEvent,
+    RunKind, ScriptRecord,
+};
 use workloads::ScriptInfo;
 
 use super::happened::events;
@@ -8,24 +11,31 @@ use crate::measure::Measured;
 use crate::plan::PlannedRun;
 use crate::setup::{Cache, Setup};
 use crate::validity::counts;
-use crate::validity::{Evidence, judge};
+use crate::validity::{Evidence, Machine, Probes, judge};
 
 /// A run as planned, with nothing measured yet.
 pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
+    let changing = setup.load.profile().filter(|profile| !profile.is_constant());
+    let rate = changing.map(|profile| RunEvent {
+        time_us: 0,
+        kind: RunEvent::RATE.to_owned(),
+        detail: profile.to_string(),
+    });
     let promise = setup.promise.map(|promise| ("promise_ms".to_owned(), promise.as_secs_f64() * 1e3));
     Run {
         sequence: run.sequence,
         position_in_pair: run.position_in_pair,
         beside: run.beside,
         started_at: jiff::Timestamp::now().to_string(),
-        load: setup.load.into(),
-        offered_rate: setup.load.rate(),
+        load: (&setup.load).into(),
+        offered_rate: setup.rate(),
         clients: setup.clients,
         threads: setup.threads,
         seed: setup.seed,
         warmup_s: setup.warmup.as_secs_f64(),
         counts: Counts::default().named(),
         figures: promise.into_iter().collect(),
+        events: rate.into_iter().collect(),
         ..Run::new(RunKind::Client, run.key())
     }
 }
@@ -35,8 +45,8 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
 pub(crate) struct Judged<'a> {
     /// Which settings somebody changed under the run, in words.
     pub(crate) changed: Option<&'a str>,
-    /// Idle probe before this run, and the median of those before it, ms.
-    pub(crate) probe_ms: Option<(f64, f64)>,
+    /// The idle probe around this run.
+    pub(crate) probes: Probes,
     /// How late 1 % of the arrivals start on this host with nothing to do, µs.
     pub(crate) host_lag_us: Option<f64>,
     /// What was counted apart.
@@ -47,15 +57,20 @@ pub(crate) struct Judged<'a> {
 
 /// Judges what was measured, and fills the record in. Response times of its seconds stay where they are.
 pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Measured, judged: &Judged<'_>) {
+    let figure = |name: &str| measured.figures.get(name).copied();
     (run.validity, run.doubts) = judge(&Evidence {
         measured: &measured.engine,
         series: &measured.series,
-        rate: setup.load.rate(),
+        rate: setup.rate(),
+        profile: setup.load.profile(),
         clients: setup.clients,
         limit_s: setup.promise.map(|promise| promise.as_secs_f64()),
         changed: judged.changed,
-        steal_pct: measured.figures.get("steal_pct").copied(),
-        probe_ms: judged.probe_ms,
+        machine: Machine {
+            steal_pct: figure("server_steal_pct").or_else(|| figure("steal_pct")),
+            waited_pct: figure("server_throttled_pct"),
+            probes: judged.probes,
+        },
         host_lag_us: judged.host_lag_us,
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
@@ -82,4 +97,29 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
             service: figures.service.clone(),
         })
         .collect();
+    if let Some(asked) = &setup.sought {
+        run.figures.extend(search_figures(asked, run, &measured.engine));
+    }
+}
+
+/// What a run of a search says: a trial of its rate, another one of where to look. Nothing where it cannot count, because
+/// clients gave up or it was not what was asked for.
+fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) -> Vec<(String, f64)> {
+    let other =
+        |doubt: &record::Doubt| matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults);
+    if !measured.aborts.is_empty() || run.doubts.iter().any(other) {
+        return Vec::new();
+    }
+    if run.offered_rate.is_none() {
+        let per_second = (run.count("ok") + run.count("late")) as f64 / run.measured_s;
+        let counts = per_second.is_finite() && per_second > 0.0;
+        return counts.then(|| (PEAK.to_owned(), per_second)).into_iter().collect();
+    }
+    let Some(JudgedTrial { kept, bad_share, by_clients }) = asked.judge(run) else { return Vec::new() };
+    let figures = [
+        (PROMISE_KEPT, f64::from(u8::from(kept))),
+        (PROMISE_BAD, 100.0 * bad_share),
+        (CLIENTS_LIMIT, f64::from(u8::from(by_clients))),
+    ];
+    figures.map(|(name, value)| (name.to_owned(), value)).into()
 }

@@ -134,6 +134,9 @@ impl Runner<'_> {
         let stop = self.stop;
         let stage = self.stage(&setup.at())?;
         let (lost, changed) = stage.afterwards(&mut measured, stop);
+        if lost.is_none() {
+            self.probe_after(setup, &mut record);
+        }
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
         note(&mut record, arm, taken);
         let cause = Cause::of(&record, &measured.engine.aborts);
@@ -196,7 +199,12 @@ impl<'s> Servers<'s> {
         }
         let watched = ready.iter().zip(postmasters).map(|(turn, server)| {
             let sql = controls.remove(&turn.setup.at()).map(|control| control as _);
-            collectors::all(Watched { sql, server: server.filter(|_| own), encryption: None })
+            collectors::all(Watched {
+                sql,
+                server: server.filter(|_| own),
+                elsewhere: server.is_none(),
+                ..Watched::default()
+            })
         });
         Ok(watched.collect())
     }

@@ -35,8 +35,8 @@ impl Cause {
     }
 }
 
-/// What identifies a cell.
-type Cell = BTreeMap<String, String>;
+/// What identifies a cell: its factors, `workload` among them.
+pub(crate) type Cell = BTreeMap<String, String>;
 
 /// The last event of a cell or workload, where it was an invalid one.
 #[derive(Debug, Clone)]
@@ -82,6 +82,11 @@ impl Aside {
     /// Whether a run waits.
     pub(crate) fn holds(&self, run: &PlannedRun) -> bool {
         self.workloads.contains(&run.workload) || self.cells.contains(&run.factors)
+    }
+
+    /// Whether a workload waits, or a cell that is meant.
+    pub(crate) fn holds_any(&self, workload: &str, meant: impl Fn(&Cell) -> bool) -> bool {
+        self.workloads.contains(workload) || self.cells.iter().any(meant)
     }
 
     /// A run, or those that took turns.

@@ -3,25 +3,29 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use record::RunKey;
+use record::{Run, RunKey};
 
-use super::{Aside, Block, Done, Next, Strategy};
+use super::again::{Again, Rule};
+use super::{Aside, Block, Course, Done, Next, Strategy};
 use crate::plan::{Plan, PlannedRun};
 
 /// The runs of a plan.
 pub(crate) struct List<'a> {
     plan: &'a Plan,
+    /// What earlier invocations measured and set aside.
+    set_aside: &'a [RunKey],
 }
 
 impl<'a> List<'a> {
-    pub(crate) fn new(plan: &'a Plan) -> Self {
-        Self { plan }
+    pub(crate) fn new(plan: &'a Plan, set_aside: &'a [RunKey]) -> Self {
+        Self { plan, set_aside }
     }
 
-    /// What is still to be done, in order, but for what waits until somebody has looked.
-    pub(crate) fn left(&self, done: &[Done]) -> Vec<&'a PlannedRun> {
+    fn missing(&self, done: &[Done]) -> Vec<&'a PlannedRun> {
         let aside = Aside::of(done);
-        let keys: HashSet<RunKey> = done.iter().map(|done| done.run.key()).collect();
+        let again = self.again(done);
+        let counted = done.iter().enumerate().filter(|(place, _)| !again.is_former(*place));
+        let keys: HashSet<RunKey> = counted.map(|(_, done)| done.run.key()).collect();
         self.plan.runs.iter().filter(|run| !keys.contains(&run.key()) && !aside.holds(run)).collect()
     }
 
@@ -33,6 +37,7 @@ impl<'a> List<'a> {
             number: run.sequence as usize + 1,
             takes: Duration::from_secs_f64(content.warmup_of(run) + content.measure.duration_s),
             run: run.clone(),
+            more_clients: false,
         }
     }
 }
@@ -40,7 +45,7 @@ impl<'a> List<'a> {
 impl Strategy for List<'_> {
     /// The arms of a cell that stand next to each other are one block.
     fn next(&self, done: &[Done]) -> Option<Block> {
-        let left = self.left(done);
+        let left = self.missing(done);
         let first = *left.first()?;
         let together = |run: &&&PlannedRun| {
             self.plan.has_arms_beside(first)
@@ -50,8 +55,22 @@ impl Strategy for List<'_> {
         let runs = std::iter::once(first).chain(more);
         Some(Block { runs: runs.map(|run| self.next_of(run)).collect() })
     }
+}
 
-    fn planned(&self) -> usize {
+impl Course for List<'_> {
+    fn planned(&self, _done: &[Done]) -> usize {
         self.plan.runs.len()
+    }
+
+    fn left(&self, done: &[Done]) -> Vec<PlannedRun> {
+        self.missing(done).into_iter().cloned().collect()
+    }
+
+    fn again(&self, done: &[Done]) -> Again {
+        Again::of(done, Rule::of(self.plan), self.set_aside)
+    }
+
+    fn may_set_aside(&self, _run: &Run) -> bool {
+        true
     }
 }

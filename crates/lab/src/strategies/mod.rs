@@ -1,16 +1,19 @@
 //! What comes next: a file for each strategy. A strategy is a pure function of the runs that are done.
 
+pub(crate) mod again;
 pub(crate) mod aside;
 pub(crate) mod calibration;
+pub(crate) mod limits;
 pub(crate) mod list;
 mod search;
 
 use std::time::Duration;
 
-use record::Run;
+use record::{Run, RunKey};
 
+use self::again::Again;
 pub(crate) use self::aside::{Aside, Cause};
-use crate::plan::PlannedRun;
+use crate::plan::{Plan, PlannedRun};
 use crate::setup::Setup;
 
 /// A run that is stored.
@@ -42,13 +45,42 @@ pub(crate) struct Next {
     pub(crate) number: usize,
     /// About how long it takes.
     pub(crate) takes: Duration,
+    /// Whether it has more clients than were asked for, to see whether these do more.
+    pub(crate) more_clients: bool,
+}
+
+/// The one that a plan asks for. `set_aside` is what earlier invocations did in vain, `most_clients` how many the server lets
+/// in, where that matters.
+pub(crate) fn of<'a>(
+    plan: &'a Plan,
+    set_aside: &'a [RunKey],
+    most_clients: Option<u32>,
+) -> Box<dyn Course + 'a> {
+    match &plan.content.measure.search {
+        Some(asked) => Box::new(limits::Limits::new(plan, asked, most_clients)),
+        None => Box::new(list::List::new(plan, set_aside)),
+    }
 }
 
 /// Decides what comes next.
 pub(crate) trait Strategy {
     /// The next block, when these runs are done; `None` when there is no more to do.
     fn next(&self, done: &[Done]) -> Option<Block>;
+}
 
-    /// How many runs (or groups of runs under the same words) it plans in all.
-    fn planned(&self) -> usize;
+/// The strategy of an experiment: it can also foresee what is to come.
+pub(crate) trait Course: Strategy {
+    /// How many runs there will be in all.
+    fn planned(&self, done: &[Done]) -> usize;
+
+    /// What is still to be done, in order, but for what waits until somebody has looked.
+    fn left(&self, done: &[Done]) -> Vec<PlannedRun>;
+
+    /// What is to be measured again, since the machine disturbed it: nothing, where the strategy has a way of its own with it.
+    fn again(&self, _done: &[Done]) -> Again {
+        Again::default()
+    }
+
+    /// Whether a run that is invalid says that something is wrong with what it belongs to.
+    fn may_set_aside(&self, run: &Run) -> bool;
 }

@@ -6,9 +6,12 @@ mod compare;
 mod completion;
 mod export;
 mod import;
+mod ladder;
+mod limit;
 mod man;
 mod osm;
 pub(crate) mod pgbench;
+mod probe;
 mod report;
 mod run;
 mod signals;
@@ -50,6 +53,10 @@ enum Command {
     /// One run of pgbench scripts against a server, or pgbench's tables for it (-i); with --against compared with the same
     /// run changed
     Bench(Box<bench::Args>),
+    /// pgbench scripts at rising rates or numbers of clients: where quality breaks, and how throughput grows
+    Ladder(Box<ladder::Args>),
+    /// How much a database can take: the highest rate of pgbench scripts at which a promise holds, and what breaks above it
+    Limit(Box<limit::Args>),
     /// PostgreSQL's pgbench to the letter, and what it lacks (its own help: pgdyno pgbench --help; docs/pgbench.md)
     #[command(disable_help_flag = true)]
     Pgbench(Pgbench),
@@ -68,6 +75,8 @@ enum Command {
     Import(import::Args),
     /// What this host can do as a load generator: cost of an operation, lateness, highest clean rate
     Calibrate(calibrate::Args),
+    /// What a database's hardware is worth, with nothing but SQL: CPU, memory, commit, reads, index build, round trip
+    Probe(Box<probe::Args>),
     /// Load OpenStreetMap data, with every phase timed
     #[command(subcommand)]
     Osm(osm::Command),
@@ -107,6 +116,12 @@ fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
             .map(|definition| bench::Given::of(definition, given))
             .unwrap_or_default();
     }
+    if let (Command::Ladder(ladder), Some(given)) = (&mut cli.command, matches.subcommand_matches("ladder")) {
+        ladder.made.scripts.put_in_order(given);
+    }
+    if let (Command::Limit(limit), Some(given)) = (&mut cli.command, matches.subcommand_matches("limit")) {
+        limit.made.scripts.put_in_order(given);
+    }
     Ok(cli)
 }
 
@@ -126,6 +141,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Ladder(args) => ladder::run(&args),
+        Command::Limit(args) => limit::run(&args),
         Command::Pgbench(args) => Ok(pgbench::main("pgdyno pgbench".to_owned(), &args.arguments)),
         Command::Table(args) => table::run(&args),
         Command::Compare(args) => compare::run(&args),
@@ -134,6 +151,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Sql(args) => sql::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Probe(args) => probe::run(&args),
         Command::Osm(args) => osm::run(&args),
         Command::Target(args) => target::run(&args),
         Command::Completion(args) => completion::run(&args),
@@ -216,6 +234,26 @@ fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyh
         crate::print::data(&format!("\n{paragraph}\n"))?;
     }
     Ok(())
+}
+
+/// Tables with the name of each above and what is to be said of it below.
+fn print_parts(parts: &[(String, results::Table, Vec<String>)], format: Format) -> anyhow::Result<()> {
+    let line = |text: &String| format!("\n{}\n", ::report::visible::line(text));
+    for (name, table, said) in parts {
+        crate::print::data(&format!("{}\n", line(name)))?;
+        print(table, format)?;
+        crate::print::data(&said.iter().map(line).collect::<String>())?;
+    }
+    Ok(())
+}
+
+/// How throughput grows with clients, for people; nothing where there is no such ladder.
+fn print_scalings(data: &ReportData, format: Format) -> anyhow::Result<()> {
+    let laws = ::report::tables::scalings_in_words(data);
+    if !laws.is_empty() {
+        crate::print::data(&format!("\n{}\n", ::report::tables::SCALING_LIMITS))?;
+    }
+    print_parts(&laws, format)
 }
 
 fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {

@@ -13,7 +13,7 @@ use results::{ExperimentId, Store};
 use target::Stop;
 use target::settings::Machine;
 
-use super::{print, print_compared, report as page, signals, typed};
+use super::{print, print_compared, print_parts, print_scalings, report as page, signals, typed};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
@@ -68,6 +68,16 @@ pub(super) struct How<'a> {
     pub(super) report: Option<&'a Path>,
     pub(super) pg_bin: Option<&'a Path>,
     pub(super) output: &'a Output,
+    pub(super) shown: Shown,
+}
+
+/// What is shown of it in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The answer to its question; of ladders, those that something was promised of.
+    Answer,
+    /// All its ladders.
+    Ladders,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -80,6 +90,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         report: args.report.as_deref(),
         pg_bin: args.programs.pg_bin.as_deref(),
         output: &args.output,
+        shown: Shown::Answer,
     };
     how.can_report()?;
     let read =
@@ -186,24 +197,45 @@ impl How<'_> {
         let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
         // That by response times, where schedules set the throughput.
         let comparison = found.answer().or(throughput.as_ref());
+        let limits = report::tables::limits(&found);
         match (self.output.format.format, comparison) {
-            (Format::Text, _) => data(&report::summary::text(&found))?,
+            (format, _) if limits.is_some() && format != Format::Text => {
+                limits.map_or(Ok(()), |limits| print(&limits, format))?;
+            }
+            (Format::Text, _) => {
+                data(&report::summary::text(&found))?;
+                print_ladders(&found, Format::Text, self.shown)?;
+            }
+            (Format::Md, _) if self.shown == Shown::Ladders => print_ladders(&found, Format::Md, self.shown)?,
+            (format, _) if self.shown == Shown::Ladders => print(&report::tables::ladder(&found), format)?,
             (format, Some(comparison)) => print_compared(&found, comparison, format)?,
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
         let which = found.called();
-        talk(&format!(
-            "results: {} (try: pgdyno table -e {which}, pgdyno compare -e {which}, pgdyno sql)",
-            results.display()
-        ));
+        let tried = match found.limits().is_some() {
+            true => format!("pgdyno table limits -e {which}, pgdyno table runs -e {which}, pgdyno sql"),
+            false => format!("pgdyno table -e {which}, pgdyno compare -e {which}, pgdyno sql"),
+        };
+        talk(&format!("results: {} (try: {tried})", results.display()));
         if let Some(path) = self.report {
             page::write(path, &found)?;
             talk(&format!("report:  {}", path.display()));
         }
         Ok(match comparison {
+            _ if found.limits().is_some() => {
+                found.limits().map_or(INVALID, |limits| exit::of_limits(&limits))
+            }
             Some(comparison) => exit::of_comparison(comparison),
             None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
+            None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(&found)),
             None => SAME_OR_BETTER,
         })
     }
+}
+
+/// The ladders, each with its name above and where it breaks below; where all are shown, how throughput grows with clients.
+fn print_ladders(found: &ReportData, format: Format, shown: Shown) -> anyhow::Result<()> {
+    let all = shown == Shown::Ladders;
+    print_parts(&report::tables::ladders_in_words(found, !all), format)?;
+    if all { print_scalings(found, format) } else { Ok(()) }
 }

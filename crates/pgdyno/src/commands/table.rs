@@ -3,7 +3,7 @@
 use report::tables;
 use results::Store;
 
-use super::{load, print};
+use super::{load, print, print_parts, print_scalings};
 use crate::exit::{Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption, Selection};
 
@@ -19,6 +19,12 @@ enum Kind {
     Scripts,
     /// Clients down, arms across, per workload, with percent change
     Crosstab,
+    /// Limits that were searched, with what broke first above them
+    Limits,
+    /// Rungs of ladders, of rates or clients: where quality breaks
+    Ladder,
+    /// How throughput grows with clients: the universal scalability law with its intervals
+    Scaling,
     /// Phases of loads
     Phases,
     /// Sizes of tables and indexes
@@ -52,11 +58,33 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(SAME_OR_BETTER);
     }
     let data = load(&args.selection)?;
+    let for_people = matches!(format, Format::Text | Format::Md);
+    match args.kind {
+        Kind::Limits if for_people && tables::limits(&data).is_some() => {
+            crate::print::data(&report::summary::text(&data))?;
+            return Ok(SAME_OR_BETTER);
+        }
+        Kind::Ladder if for_people => {
+            let ladders = tables::ladders_in_words(&data, false);
+            if !ladders.is_empty() {
+                print_parts(&ladders, format)?;
+                return Ok(SAME_OR_BETTER);
+            }
+        }
+        Kind::Scaling if for_people && !tables::scaling(&data).rows.is_empty() => {
+            print_scalings(&data, format)?;
+            return Ok(SAME_OR_BETTER);
+        }
+        _ => {}
+    }
     let table = match args.kind {
         Kind::Runs => tables::runs(&data),
         Kind::Cells | Kind::Experiments => tables::cells(&data),
         Kind::Scripts => tables::scripts(&data),
         Kind::Crosstab => tables::crosstab(&data),
+        Kind::Limits => tables::limits(&data).unwrap_or_else(tables::no_limits),
+        Kind::Ladder => tables::ladder(&data),
+        Kind::Scaling => tables::scaling(&data),
         Kind::Phases => tables::phases(&data),
         Kind::Sizes => tables::sizes(&data),
         Kind::Differences => tables::differences(&data),

@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod dropin;
+pub mod pooler;
 pub mod silent;
 
 use std::ffi::OsStr;

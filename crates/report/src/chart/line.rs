@@ -27,6 +27,18 @@ pub(crate) struct Series {
     /// Its name; empty where there is only one.
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
+    /// Whether it is computed, not measured: a line without markers.
+    pub(crate) computed: bool,
+}
+
+impl Series {
+    pub(crate) fn measured(name: String, points: Vec<Point>) -> Self {
+        Self { name, points, computed: false }
+    }
+
+    pub(crate) fn computed(name: String, points: Vec<Point>) -> Self {
+        Self { name, points, computed: true }
+    }
 }
 
 /// What y is measured in.
@@ -132,7 +144,7 @@ impl LineChart {
             Some((x.at(point.x), (y.at(low), y.at(high))))
         });
         let places: Vec<(f64, f64)> = finite().map(|point| (x.at(point.x), y.at(point.y))).collect();
-        let marked = if self.markers { 0 } else { places.len().saturating_sub(1) };
+        let marked = if self.markers && !series.computed { 0 } else { places.len().saturating_sub(1) };
         html! {
             @for (x, ends) in whiskers { (mark::whisker(style, x, ends)) }
             (mark::line(style, &places))

@@ -6,10 +6,14 @@ mod markdown;
 mod text;
 mod units;
 
+use std::fmt::Display;
+
 use results::{Table, Value};
 
 pub(crate) use markdown::escaped as markdown_text;
 use units::Units;
+
+use crate::sheet::Sheet;
 
 /// How a table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +41,20 @@ pub fn print(table: &Table, format: Format) -> String {
 #[must_use]
 pub fn print_as_named(table: &Table, format: Format) -> String {
     printed(table, format, Units::Named)
+}
+
+/// A table for people as it stands on a page.
+pub(crate) fn sheet(caption: impl Display, table: &Table) -> Sheet {
+    let table = Units::Suited.columns(table);
+    let mut sheet = Sheet::new(caption);
+    for (at, name) in table.columns.iter().enumerate() {
+        let heading = Units::Suited.heading(name);
+        sheet = if is_numeric(&table, at) { sheet.numbers([heading]) } else { sheet.text([heading]) };
+    }
+    for row in &table.rows {
+        sheet.row(row.iter().zip(&table.columns).map(|(value, name)| Units::Suited.text(value, name).into()));
+    }
+    sheet
 }
 
 fn printed(table: &Table, format: Format, units: Units) -> String {

@@ -5,6 +5,7 @@
 pub mod answer;
 mod beside;
 pub(crate) mod crosstabs;
+pub(crate) mod limit;
 pub(crate) mod load;
 mod repeat;
 pub(crate) mod runs;
@@ -20,7 +21,7 @@ use crate::chart::Chart;
 use crate::data::ReportData;
 
 /// What a section shows. It can be serialised, so that a live page can be fed with it.
-trait View: Serialize + Sized {
+pub(crate) trait View: Serialize + Sized {
     /// `None` where there is nothing to show.
     fn of(data: &ReportData) -> Option<Self>;
 
@@ -43,7 +44,8 @@ pub(crate) struct Section {
 }
 
 /// All sections below the answer, in the order of the page.
-pub(crate) const SECTIONS: [Section; 9] = [
+pub(crate) const SECTIONS: [Section; 10] = [
+    section::<limit::Limit>("limit", "Limit"),
     section::<verdicts::Verdicts>("verdicts", "Verdicts"),
     section::<workloads::Workloads>("workloads", "Workloads"),
     section::<crosstabs::Crosstabs>("crosstabs", "Crosstabs"),

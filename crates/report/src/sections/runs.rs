@@ -34,6 +34,8 @@ struct Row {
     in_time: InTime,
     validity: Validity,
     doubts: Vec<Doubt>,
+    /// Whether another one was measured in its place.
+    again: bool,
     started_at: String,
     seed: u64,
 }
@@ -53,6 +55,7 @@ impl Runs {
             in_time: InTime::of(&[run]),
             validity: run.validity,
             doubts: run.doubts.clone(),
+            again: data.again.contains(&run.uuid),
             started_at: run.started_at.clone(),
             seed: run.seed,
         };
@@ -111,6 +114,7 @@ fn sheet(caption: &str, runs: &[&Row]) -> Sheet {
 /// Validity with its doubts.
 fn believed(run: &Row) -> Cell {
     let word = validity(run.validity);
+    let word = if run.again { "measured again" } else { word };
     let text = match doubts(&run.doubts) {
         doubts if doubts.is_empty() => word.to_owned(),
         doubts => format!("{word} ({doubts})"),
@@ -154,7 +158,7 @@ pub fn runs(data: &ReportData) -> Table {
             real(run.tps),
             real(run.p99_ns.map(|ns| ns / 1e3)),
             numbers::sliced(run.sliced),
-            validity(run.validity).into(),
+            if run.again { "measured again" } else { validity(run.validity) }.into(),
             doubts(&run.doubts).into(),
         ]);
     }

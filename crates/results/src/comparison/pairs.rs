@@ -149,6 +149,9 @@ pub(super) fn by_cell_and_arm(runs: &[Run]) -> BTreeMap<(Cell, Option<String>), 
 fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
     if run.validity == Validity::Invalid {
         let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
+        // Beside one that was disturbed nothing need be wrong with it.
+        let reasons =
+            if reasons.is_empty() { run.set_aside.as_deref().into_iter().collect() } else { reasons };
         return Err(format!("{}: {}", run.arm.as_deref().unwrap_or_default(), reasons.join(", ")));
     }
     if metric.quantile().is_some() && run.is_sliced() {

@@ -76,6 +76,22 @@ fn an_invalid_run_takes_its_pair_out_and_says_why() {
 }
 
 #[test]
+fn a_pair_that_was_measured_again_is_compared_by_what_came_last() {
+    let mut runs = rounds(0.0);
+    let without = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::Tps).unwrap();
+    let pair: Vec<Run> = runs.iter().filter(|run| (run.round, run.clients) == (1, 1)).cloned().collect();
+    for former in pair {
+        let at = runs.iter().position(|run| run.uuid == former.uuid).unwrap();
+        let aside = Some("reads, round 1: throttled".to_owned());
+        let slow = Run { measured_s: former.measured_s * 3.0, ..former };
+        runs.insert(at, Run { set_aside: aside, validity: Validity::Invalid, ..slow });
+    }
+    let with = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::Tps).unwrap();
+    assert_eq!(with.arms[0].cells[0].excluded, []);
+    assert_eq!(with.arms[0].cells[0].estimate, without.arms[0].cells[0].estimate);
+}
+
+#[test]
 fn lower_latency_is_faster() {
     let mut runs = rounds(0.0);
     for run in runs.iter_mut().filter(|run| run.arm.as_deref() == Some("B")) {

@@ -116,6 +116,19 @@ impl Store {
         )
     }
 
+    /// What was measured of an experiment and does not count any more, once for each time.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn set_aside_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, StoreError> {
+        self.rows(
+            "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
+             WHERE r.experiment_id = ?1 AND r.set_aside IS NOT NULL ORDER BY r.sequence, r.run_id",
+            [id.0],
+            rows::key,
+        )
+    }
+
     /// The first artifact of this name in an experiment.
     ///
     /// # Errors

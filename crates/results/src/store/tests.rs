@@ -151,6 +151,25 @@ fn runs_that_were_set_aside_are_measured_again() {
 }
 
 #[test]
+fn runs_that_others_were_measured_for_count_no_more() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let last = store.query("SELECT max(run_id) FROM run").unwrap();
+    let Value::Int(last) = last.rows[0][0] else { panic!("{last:?}") };
+    let counted = "SELECT sum(runs) FROM v_cell";
+    let Value::Int(before) = store.query(counted).unwrap().rows[0][0] else { panic!() };
+    store.supersede(&[last], "it was throttled").unwrap();
+    assert_eq!(store.finished_runs(id).unwrap().len(), 2);
+    let runs = store.runs(id).unwrap();
+    let last = &runs[2];
+    assert_eq!(
+        (last.validity, last.set_aside.as_deref()),
+        (record::Validity::Invalid, Some("it was throttled"))
+    );
+    assert_eq!(store.query(counted).unwrap().rows[0][0], Value::Int(before - 1));
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_told_before_anything_is_measured() {
     let (_folder, path) = place();
     let (mut store, _) = filled(&path);

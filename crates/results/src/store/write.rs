@@ -1,6 +1,6 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
-use record::{Experiment, Host, Target};
+use record::{Experiment, Host, Target, Validity};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::text::{json, word};
@@ -69,6 +69,21 @@ impl Store {
             Ok(())
         });
         marked.map_err(|error| self.error(&error))
+    }
+
+    /// The same with runs that could be believed less than those in their place: no comparison takes them any more.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), StoreError> {
+        let superseded = self.write(|transaction| {
+            for run in runs {
+                let mark = "UPDATE run SET set_aside = ?2, validity = ?3 WHERE run_id = ?1";
+                transaction.execute(mark, params![run, why, word(&Validity::Invalid)])?;
+            }
+            Ok(())
+        });
+        superseded.map_err(|error| self.error(&error))
     }
 
     /// Gives experiments of one identity another one, where an earlier build told the same experiments apart by what

@@ -1,4 +1,4 @@
-//! The memory limit of the control group we run in, versions 1 and 2.
+//! The control group that a process runs in, versions 1 and 2: its memory limit, and how it fares with its CPU quota.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,60 @@ pub(super) fn memory_limit_bytes(root: &Path) -> Option<u64> {
         })
         .filter_map(|file| limit(&read_to_string(file).ok()?))
         .min()
+}
+
+/// Where a process with these groups (`/proc/PID/cgroup`) finds `cpu.stat` of its own group and of those above it.
+#[must_use]
+pub fn quota_files(groups: &str) -> Vec<PathBuf> {
+    let version_1 = group_path(groups, |controllers| controllers.split(',').any(|name| name == "cpu"));
+    let (mount, group) = match (version_1, group_path(groups, str::is_empty)) {
+        (Some(group), _) => ("/sys/fs/cgroup/cpu", group),
+        (None, Some(group)) => ("/sys/fs/cgroup", group),
+        (None, None) => return Vec::new(),
+    };
+    folders(Path::new(mount), &group).into_iter().map(|folder| folder.join("cpu.stat")).collect()
+}
+
+/// What became of a CPU quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Quota {
+    /// Periods in which something wanted to run.
+    pub(super) periods: u64,
+    /// Those in which it had to wait for the next one.
+    pub(super) throttled: u64,
+}
+
+impl Quota {
+    /// Over all these `cpu.stat`; `None` where no group can have a quota. One may come while something runs.
+    #[must_use]
+    pub(super) fn read<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Option<Self> {
+        let mut all: Option<Self> = None;
+        for text in texts {
+            let of = |name: &str| -> Option<u64> {
+                let line = text.as_ref().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+                line?.trim().parse().ok()
+            };
+            if let (Some(periods), Some(throttled)) = (of("nr_periods"), of("nr_throttled")) {
+                let all = all.get_or_insert_default();
+                all.periods += periods;
+                all.throttled += throttled;
+            }
+        }
+        all
+    }
+
+    /// That of a local process.
+    pub(super) fn of_process(pid: u32) -> Option<Self> {
+        let groups = read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        Self::read(quota_files(&groups).iter().filter_map(|file| read_to_string(file).ok()))
+    }
+
+    /// The share of periods since an earlier moment in which something had to wait, percent.
+    #[must_use]
+    pub(super) fn throttled_pct_since(self, before: Self) -> Option<f64> {
+        let periods = self.periods.checked_sub(before.periods).filter(|periods| *periods > 0)?;
+        Some(100.0 * self.throttled.saturating_sub(before.throttled) as f64 / periods as f64)
+    }
 }
 
 /// The path of the group whose controllers match, from lines `id:controllers:path`.
@@ -53,6 +107,31 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         top
+    }
+
+    #[test]
+    fn quotas_of_both_versions() {
+        let files =
+            |groups| quota_files(groups).iter().map(|file| file.display().to_string()).collect::<Vec<_>>();
+        assert_eq!(
+            files("9:memory:/x\n4:cpu,cpuacct:/a/b\n0::/\n"),
+            [
+                "/sys/fs/cgroup/cpu/a/b/cpu.stat",
+                "/sys/fs/cgroup/cpu/a/cpu.stat",
+                "/sys/fs/cgroup/cpu/cpu.stat"
+            ]
+        );
+        assert_eq!(files("0::/a\n"), ["/sys/fs/cgroup/a/cpu.stat", "/sys/fs/cgroup/cpu.stat"]);
+        assert_eq!(files(""), [""; 0]);
+        let first = "nr_periods 40\nnr_throttled 3\nthrottled_time 99\n";
+        let second = "usage_usec 7\nnr_periods 100\nnr_throttled 18\nthrottled_usec 5\n";
+        let [first, second] = [first, second].map(|text| Quota::read([text, "nr_periods 0\n"]).unwrap());
+        assert_eq!(second.throttled_pct_since(first), Some(25.0));
+        assert_eq!(second.throttled_pct_since(second), None, "nothing wanted to run");
+        let none = Quota::read(["nr_periods 0\nnr_throttled 0\n"]).unwrap();
+        assert_eq!(none.throttled_pct_since(none), None);
+        assert_eq!(second.throttled_pct_since(none), Some(18.0), "one that came while it ran");
+        assert_eq!(Quota::read(["usage_usec 7\n"]), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod sample;
 
 use std::path::Path;
 
+pub use cgroup::quota_files;
 pub use disk::Disk;
 pub use sample::HostSample;
 

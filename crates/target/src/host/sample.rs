@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::read_to_string;
 use std::time::Instant;
 
+use super::cgroup::Quota;
 use super::proc::{CpuTicks, cpu_ticks, pressure_us, process, processes};
 
 /// Counters at one moment; two of them make a run's figures.
@@ -13,6 +14,7 @@ pub struct HostSample {
     cpu: Option<CpuTicks>,
     /// The server's CPU time, ticks.
     server: Option<u64>,
+    quota: Option<Quota>,
     pressure_us: Option<u64>,
     load_1m: Option<f64>,
 }
@@ -26,15 +28,33 @@ impl HostSample {
             at: Instant::now(),
             cpu: cpu_ticks(),
             server: server.and_then(family_ticks),
+            quota: server.and_then(Quota::of_process),
             pressure_us: pressure_us(),
             // procfs reads it as f32, of which 0.1 becomes 0.10000000149.
             load_1m: read_to_string("/proc/loadavg").ok().and_then(load),
         }
     }
 
+    /// Of another machine, by what its kernel's files say: `/proc/stat`, `/proc/pressure/cpu`, and the `cpu.stat` of the
+    /// server's control groups. Just now, as far as this one knows.
+    #[must_use]
+    pub fn read(stat: &str, pressure: &str, cpu_stats: &[&str]) -> Self {
+        let some = pressure.lines().find(|line| line.starts_with("some "));
+        let total = some.and_then(|line| line.rsplit_once("total=")?.1.trim().parse().ok());
+        Self {
+            at: Instant::now(),
+            cpu: CpuTicks::read(stat),
+            server: None,
+            quota: Quota::read(cpu_stats),
+            pressure_us: total,
+            load_1m: None,
+        }
+    }
+
     /// What happened between an earlier sample and this one, by name with unit last: `steal_pct`, `cpu_busy_pct`
     /// and `iowait_pct` are shares of all CPU time; `cpu_pressure_pct` is the share of time in which something
-    /// waited for a CPU; `server_cpu_s` is CPU time of the local server; `load_1m` is the load average at the end.
+    /// waited for a CPU; `server_cpu_s` is CPU time of the local server, `server_throttled_pct` the share of the periods of
+    /// its CPU quota in which it had to wait; `load_1m` is the load average at the end.
     #[must_use]
     pub fn figures_since(&self, before: &Self) -> BTreeMap<String, f64> {
         let mut figures = BTreeMap::new();
@@ -59,6 +79,8 @@ impl HostSample {
         );
         let server = self.server.zip(before.server);
         add("server_cpu_s", server.map(|(now, then)| now.saturating_sub(then) as f64 / ticks_per_second()));
+        let quota = self.quota.zip(before.quota);
+        add("server_throttled_pct", quota.and_then(|(now, then)| now.throttled_pct_since(then)));
         add("load_1m", self.load_1m);
         figures
     }
@@ -92,6 +114,7 @@ mod tests {
             at,
             cpu: Some(CpuTicks { total: 1000, idle: 500, iowait: 0, steal: 10 }),
             server: Some(100),
+            quota: Some(Quota { periods: 50, throttled: 0 }),
             pressure_us: Some(0),
             load_1m: Some(0.1),
         };
@@ -99,6 +122,7 @@ mod tests {
             at: at + Duration::from_secs(1),
             cpu: Some(CpuTicks { total: 1200, idle: 550, iowait: 10, steal: 30 }),
             server: Some(150),
+            quota: Some(Quota { periods: 60, throttled: 4 }),
             pressure_us: Some(250_000),
             load_1m: Some(1.5),
         };
@@ -108,13 +132,37 @@ mod tests {
         assert_eq!(figures["cpu_busy_pct"], 75.0);
         assert_eq!(figures["cpu_pressure_pct"], 25.0);
         assert_eq!(figures["load_1m"], 1.5);
+        assert_eq!(figures["server_throttled_pct"], 40.0);
         assert_eq!(figures["server_cpu_s"], 50.0 / ticks_per_second());
     }
 
     #[test]
+    fn another_machine_is_read_from_its_files() {
+        let at = |user, steal, waited, throttled| {
+            let stat = format!("cpu  {user} 0 100 700 50 0 0 {steal} 30 0\ncpu0 1 2 3 4\nintr 5\n");
+            let pressure = format!("some avg10=0.00 avg60=0.00 avg300=0.00 total={waited}\nfull total=9\n");
+            let quota = format!("nr_periods {}\nnr_throttled {throttled}\n", 10 + throttled);
+            HostSample::read(&stat, &pressure, &[&quota])
+        };
+        let (before, after) = (at(100, 0, 0, 0), at(150, 50, 1000, 5));
+        let figures = after.figures_since(&before);
+        assert_eq!((figures["steal_pct"], figures["cpu_busy_pct"]), (50.0, 100.0));
+        assert_eq!(figures["server_throttled_pct"], 100.0);
+        assert!(figures["cpu_pressure_pct"] > 0.0);
+        let nothing = HostSample::read("", "", &[]);
+        assert!(nothing.figures_since(&nothing).is_empty());
+    }
+
+    #[test]
     fn what_cannot_be_read_is_left_out() {
-        let empty =
-            HostSample { at: Instant::now(), cpu: None, server: None, pressure_us: None, load_1m: None };
+        let empty = HostSample {
+            at: Instant::now(),
+            cpu: None,
+            server: None,
+            quota: None,
+            pressure_us: None,
+            load_1m: None,
+        };
         assert!(HostSample { ..empty }.figures_since(&empty).is_empty());
     }
 }

@@ -54,6 +54,15 @@ pub trait Job {
     /// # Errors
     /// Why it could not be done; what it did so far may be there.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError>;
+
+    /// Takes away what must not stay, however the job ended; gives remarks. Called once it is over, on a connection that
+    /// still works after a stop.
+    ///
+    /// # Errors
+    /// When the server refuses: it is still there then.
+    fn clear_away(&self, _sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
+        Ok(Vec::new())
+    }
 }
 
 /// What a job is lent.
@@ -70,6 +79,8 @@ pub struct JobSite<'a> {
     pub cpus: u32,
     /// Told what the user should know, and what is to be remembered of the data.
     pub remark: &'a mut dyn FnMut(String),
+    /// Told what is being done now, where that changes every few seconds.
+    pub doing: &'a mut dyn FnMut(String),
 }
 
 impl std::fmt::Debug for JobSite<'_> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Phase, PhaseSource};
+use record::{Artifact, Phase, PhaseSource, Sample};
 
 /// What a job gives back.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,6 +17,10 @@ pub struct JobReport {
     pub versions: BTreeMap<String, String>,
     /// The program's output (bounded), for the record.
     pub log: String,
+    /// What was read one by one, in the order it was read.
+    pub samples: Vec<Sample>,
+    /// Files to keep with it.
+    pub artifacts: Vec<Artifact>,
 }
 
 /// Times successive phases with a clock that is handed in.

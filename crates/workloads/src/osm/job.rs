@@ -79,6 +79,7 @@ impl Job for &Options {
             figures: known.collect(),
             versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(load.program.version))].into(),
             log: log.text,
+            ..JobReport::default()
         })
     }
 }
@@ -213,6 +214,7 @@ mod tests {
             database: &database(),
             cpus: 2,
             remark: &mut |_| {},
+            doing: &mut |_| {},
         })
     }
 

@@ -1,7 +1,6 @@
 //! Linux's readiness interface: edge-triggered epoll, a timerfd to sleep by, an eventfd to be woken by.
 
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use rustix::time::{
 };
 
 use super::{Interest, Ready, Wait};
+use crate::driver::epoch::set_timer_slack;
 use crate::wake::Notify;
 
 /// Name of the driver built on this poller.
@@ -44,8 +44,7 @@ impl Notify for WakeFd {
 impl Poller {
     /// Makes one for the calling thread, whose timers become as exact as the system allows.
     pub(super) fn new() -> io::Result<Self> {
-        // Without the right to do so timers are up to 50 us later; that shows in the recorded lateness.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        set_timer_slack();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;

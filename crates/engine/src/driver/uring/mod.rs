@@ -8,6 +8,7 @@ mod buffers;
 mod socket;
 #[cfg(test)]
 mod tests;
+mod timer;
 mod token;
 
 use std::collections::HashMap;
@@ -21,7 +22,9 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use self::buffers::Buffers;
 use self::socket::Socket;
+use self::timer::Timer;
 use self::token::{Kind, parts, token};
+use super::epoch::set_timer_slack;
 use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
 use crate::client::{Endpoint, Time};
 use crate::wake::Notify;
@@ -29,10 +32,8 @@ use crate::wake::Notify;
 /// How long the end of a driver waits for last words to be sent.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Longest send that is sure to be over as soon as it is submitted, where the peer has read what came before.
+/// Longest send that is tried at once: its completion, also that there is no room, is there as soon as it is submitted.
 const SMALL: usize = 4096;
-/// How long news may be held back at most should such a send not be over after all, ns.
-const HELD_BACK: Time = 10_000_000;
 
 /// Name of the driver.
 pub(super) const NAME: &str = "io_uring";
@@ -77,6 +78,7 @@ pub(crate) struct Uring {
     /// Something is to be done as soon as a send has completed.
     prompt: bool,
     wake: Arc<WakeFd>,
+    timer: Timer,
     /// How long news are looked for before sleeping, and how long they were so far, ns.
     spin: Time,
     spun: Time,
@@ -89,6 +91,7 @@ impl Uring {
     /// # Errors
     /// When the system refuses a ring, or one of the things it must be able to do.
     pub(crate) fn new(connections: usize, spin: Time, epoch: Epoch) -> io::Result<Self> {
+        set_timer_slack();
         let entries = (2 * connections).next_power_of_two().clamp(64, 4096) as u32;
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_defer_taskrun().setup_clamp().setup_cqsize(4 * entries);
@@ -96,7 +99,7 @@ impl Uring {
             builder.setup_taskrun_flag();
         }
         let ring = builder.build(entries)?;
-        if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
+        if !ring.params().is_feature_nodrop() {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let buffers = Buffers::register(connections, &ring.submitter())?;
@@ -115,6 +118,7 @@ impl Uring {
             silent: 0,
             prompt: false,
             wake,
+            timer: Timer::default(),
             spin,
             spun: 0,
         };
@@ -145,6 +149,13 @@ impl Uring {
     /// Takes over a completion; `Some` when it is worth telling.
     fn serve(&mut self, done: Done) -> Option<(Conn, Heard)> {
         let (kind, generation, conn) = parts(done.token);
+        if done.token == Timer::TOKEN {
+            self.timer.rang();
+            return None;
+        }
+        if done.token == Timer::MOVED {
+            return None;
+        }
         if kind == Kind::Wake {
             let _ = rustix::io::read(&self.wake.0, &mut [0u8; 8]);
             if !cqueue::more(done.flags) {
@@ -238,29 +249,29 @@ impl Uring {
         }
     }
 
-    /// Submits what was ordered, and takes what completes from `now` to `until`.
-    fn enter(&mut self, now: Time, until: Time) -> io::Result<()> {
+    /// Has the timer end the next wait by then.
+    fn ring_by(&mut self, until: Time) {
+        if let Some(order) = self.timer.ring_by(until, self.epoch) {
+            self.order(&order);
+        }
+    }
+
+    /// Submits what was ordered, and takes what completes until the timer rings; at once what there is, where it is not to `sleep`.
+    fn enter(&mut self, sleep: bool) -> io::Result<()> {
         let silent = if self.prompt { 0 } else { self.silent };
-        let until = if silent > 0 { until.min(now.saturating_add(HELD_BACK)) } else { until };
-        let outcome = if until == 0 {
+        let outcome = if sleep {
+            self.ring.submit_and_wait(1 + silent as usize)
+        } else {
             let orders = self.ring.submission().len() as u32;
             // Completions are only made inside such a call.
             let flags = 1; // IORING_ENTER_GETEVENTS
             // SAFETY: no argument is passed.
             unsafe { self.ring.submitter().enter::<libc::sigset_t>(orders, 0, flags, None) }
-        } else if until == Time::MAX {
-            self.ring.submit_and_wait(1 + silent as usize)
-        } else {
-            let left = until.saturating_sub(now);
-            let timeout = types::Timespec::from(Duration::from_nanos(left));
-            self.ring
-                .submitter()
-                .submit_with_args(1 + silent as usize, &types::SubmitArgs::new().timespec(&timeout))
         };
         match outcome {
             Ok(_) => {}
-            // The time has come, a signal came, or completions must be taken first.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => {}
+            // A signal came, or completions must be taken first.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY)) => {}
             Err(error) => return Err(error),
         }
         self.take_completions();
@@ -282,8 +293,8 @@ impl Uring {
     }
 
     /// Submits what was ordered, and looks for news until `until` without sleeping; whether there are some, or it is that time.
-    fn look(&mut self, now: Time, until: Time) -> io::Result<bool> {
-        self.enter(now, 0)?;
+    fn look(&mut self, until: Time) -> io::Result<bool> {
+        self.enter(false)?;
         let start = self.epoch.now();
         let end = until.min(start.saturating_add(self.spin));
         while !self.has_news() {
@@ -295,7 +306,7 @@ impl Uring {
             }
             // The system says when there is work to be done in a call; nobody is woken for it.
             if self.ring.submission().taskrun() {
-                self.enter(time, 0)?;
+                self.enter(false)?;
             } else {
                 std::hint::spin_loop();
             }
@@ -377,10 +388,13 @@ impl Driver for Uring {
     }
 
     fn wait(&mut self, now: Time, until: Time) -> io::Result<()> {
-        let until = if self.failed.is_empty() { until } else { 0 };
         self.forget_served();
-        if self.spin == 0 || until <= now || !self.look(now, until)? {
-            self.enter(now, until)?;
+        let sleep = until > now && self.failed.is_empty();
+        if sleep && until < Time::MAX {
+            self.ring_by(until);
+        }
+        if !sleep || self.spin == 0 || !self.look(until)? {
+            self.enter(sleep)?;
         }
         (self.silent, self.prompt) = (0, false);
         Ok(())
@@ -421,8 +435,11 @@ impl Drop for Uring {
         while !self.dying.is_empty() {
             while self.next().is_some() {}
             self.forget_served();
-            let now = self.epoch.now();
-            if self.dying.is_empty() || now >= end || self.enter(now, end).is_err() {
+            if self.dying.is_empty() || self.epoch.now() >= end {
+                break;
+            }
+            self.ring_by(end);
+            if self.enter(true).is_err() {
                 break;
             }
         }

@@ -8,8 +8,8 @@ use rustix::net::{
     self, AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, addr::SocketAddrArg,
 };
 
-use super::Buffers;
 use super::token::{Kind, token};
+use super::{Buffers, SMALL};
 use crate::client::{Address, Endpoint};
 use crate::driver::Conn;
 use crate::driver::tcp::set_tcp_options;
@@ -83,18 +83,18 @@ impl Socket {
             return None;
         }
         self.sending = std::mem::replace(out, spare.pop().unwrap_or_default());
-        self.send_on(conn)
+        self.send_on(conn, self.sending.len() <= SMALL)
     }
 
-    /// The order to send what is there.
-    fn send_on(&mut self, conn: Conn) -> Option<squeue::Entry> {
+    /// The order to send what is there; one to do it `at_once` is over at once, also when there is no room.
+    fn send_on(&mut self, conn: Conn, at_once: bool) -> Option<squeue::Entry> {
         let fd = self.fd.as_ref()?;
         self.busy = true;
         self.operations += 1;
         let length = u32::try_from(self.sending.len()).unwrap_or(u32::MAX);
         let order = opcode::Send::new(types::Fd(fd.as_raw_fd()), self.sending.as_ptr(), length)
             // A short send would count as done.
-            .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
+            .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL | if at_once { libc::MSG_DONTWAIT } else { 0 })
             .build();
         Some(order.user_data(token(Kind::Send, self.generation, conn)))
     }
@@ -127,7 +127,7 @@ impl Socket {
             }
             return None;
         }
-        self.send_on(conn)
+        self.send_on(conn, false)
     }
 
     /// Connecting is over: its address is not needed any more.

@@ -52,7 +52,7 @@ fn send_small(driver: &mut Uring) -> bool {
 }
 
 #[test]
-fn a_send_that_has_to_wait_holds_back_the_others_only_for_moments() {
+fn a_send_that_has_to_wait_holds_back_no_other() {
     let Some((mut driver, mut peers)) = two_connections() else { return };
     // How much the system takes for a peer that does not read.
     let mut fit = 0;
@@ -74,6 +74,57 @@ fn a_send_that_has_to_wait_holds_back_the_others_only_for_moments() {
     assert_eq!(take(&mut driver, 5 * SECOND), Some((1, b"answer".to_vec())));
     assert!(driver.sockets[0].busy);
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+/// The ring's timer ends waits when it is set to their end, or earlier, and one that was set too late is moved.
+#[test]
+fn waits_end_in_time_whatever_the_timer_was_set_to() {
+    let Some((mut driver, _peers)) = two_connections() else { return };
+    let in_time = |driver: &mut Uring, within: u64| {
+        let start = Instant::now();
+        driver.send(0, &mut b"hello".to_vec());
+        assert_eq!(take(driver, within * 1_000_000), None);
+        let (took, early) = (start.elapsed(), Duration::from_micros(within * 1000 - 100));
+        assert!((early..Duration::from_millis(within + 300)).contains(&took), "{took:?} for {within} ms");
+    };
+    // It is set to the second that the last connection was given.
+    for within in [20, 50, 20, 10] {
+        in_time(&mut driver, within);
+    }
+}
+
+#[test]
+fn a_timer_set_far_ahead_is_moved_once_and_not_asked_for_in_each_wait() {
+    let mut timer = Timer::default();
+    let epoch = Epoch::start();
+    assert!(timer.ring_by(60 * SECOND, epoch).is_some());
+    assert!(timer.ring_by(SECOND, epoch).is_some(), "it would ring too late");
+    assert!(timer.ring_by(SECOND, epoch).is_none());
+    assert!(timer.ring_by(2 * SECOND, epoch).is_none(), "it rings before");
+    timer.rang();
+    assert!(timer.ring_by(2 * SECOND, epoch).is_some());
+}
+
+/// What does not fit is sent as soon as there is room, though the first try gave up at once.
+#[test]
+fn a_small_send_without_room_goes_out_later_as_a_whole() {
+    let Some((mut driver, mut peers)) = two_connections() else { return };
+    let mut sent = 0;
+    while send_small(&mut driver) {
+        sent += 1;
+    }
+    let reader = std::thread::spawn({
+        let mut peer = peers[0].try_clone().unwrap();
+        move || peer.read_exact(&mut vec![0; (sent + 1) * SMALL])
+    });
+    let end = driver.epoch.now() + 5 * SECOND;
+    while driver.sockets[0].busy && driver.epoch.now() < end {
+        let _ = take(&mut driver, 10_000_000);
+    }
+    assert!(!driver.sockets[0].busy);
+    reader.join().unwrap().unwrap();
+    peers[0].write_all(b"x").unwrap();
+    assert_eq!(take(&mut driver, SECOND), Some((0, b"x".to_vec())));
 }
 
 #[test]

@@ -14,8 +14,8 @@ pub(super) enum Kind {
 const GENERATIONS: u64 = (1 << 30) - 1;
 
 /// Two bits of kind, 30 of generation, 32 of connection.
-pub(super) fn token(kind: Kind, generation: u32, conn: Conn) -> u64 {
-    (kind as u64) << 62 | (u64::from(generation) & GENERATIONS) << 32 | conn as u64 & u64::from(u32::MAX)
+pub(super) const fn token(kind: Kind, generation: u32, conn: Conn) -> u64 {
+    (kind as u64) << 62 | (generation as u64 & GENERATIONS) << 32 | conn as u64 & u32::MAX as u64
 }
 
 /// What [`token`] was made of; the generation modulo 2^30.

@@ -80,6 +80,11 @@ impl Calibration {
         std::iter::repeat_n(cell, cells).chain(rest.map(|share| self.time.mul_f64(share))).collect()
     }
 
+    /// Groups of runs under the same words.
+    pub(crate) fn planned(&self) -> usize {
+        self.lengths().len()
+    }
+
     fn cells(&self) -> Vec<(Operation, u32)> {
         let operations = Operation::costly(self.server);
         operations
@@ -126,7 +131,7 @@ impl Calibration {
     fn step(&self, number: usize, what: String, part: &str, setup: Setup) -> Next {
         let mut run = PlannedRun::single(&setup);
         run.factors.insert("part".to_owned(), part.to_owned());
-        Next { run, what, number, takes: self.lengths()[number - 1], setup }
+        Next { run, what, number, takes: self.lengths()[number - 1], setup, more_clients: false }
     }
 
     fn setup(&self, operation: Operation, clients: u32, rate: Option<f64>, length: Duration) -> Setup {
@@ -138,10 +143,11 @@ impl Calibration {
             arm: None,
             workload: operation.name().to_owned(),
             options: std::collections::BTreeMap::new(),
-            load: rate.map_or(Load::Closed, Load::Rate),
+            load: rate.map_or(Load::Closed, |rate| Load::Rate(rate.into())),
             clients,
             threads: 1,
             promise: None,
+            sought: None,
             warmup: WARMUP,
             until: Until::Elapsed(length.max(SHORTEST).as_nanos() as u64),
             statements: false,
@@ -190,10 +196,6 @@ impl Strategy for Calibration {
             }
         };
         Some(Block { runs: vec![next] })
-    }
-
-    fn planned(&self) -> usize {
-        self.lengths().len()
     }
 }
 
@@ -245,9 +247,9 @@ pub(crate) mod tests {
         let mut told = Vec::new();
         while let Some(Block { runs }) = calibration.next(&done) {
             let [Next { run: planned, setup, number, .. }] = &runs[..] else { panic!("one at a time") };
-            told.push((*number, planned.factors["part"].clone(), setup.load));
+            told.push((*number, planned.factors["part"].clone(), setup.load.clone()));
             assert!(done.len() < 60, "it does not end");
-            let mut run = run(setup.load.rate().unwrap_or(0.0));
+            let mut run = run(setup.rate().unwrap_or(0.0));
             run.scripts.push(record::ScriptRecord {
                 name: "s".into(),
                 text_hash: String::new(),
@@ -261,10 +263,10 @@ pub(crate) mod tests {
             done.push(Done { run, cause: None, number: 0, in_turn: false });
         }
         assert_eq!(told[0], (1, "cost".to_owned(), Load::Closed));
-        assert_eq!(told[1], (1, "lateness".to_owned(), Load::Rate(3000.0)));
-        assert_eq!(told[12], (7, "nothing to do".to_owned(), Load::Rate(LAG_RATE)));
-        assert_eq!(told[14], (9, "start lag".to_owned(), Load::Rate(LAG_RATE)));
-        assert_eq!(told[15], (10, "rate search".to_owned(), Load::Rate(LAG_RATE)));
+        assert_eq!(told[1], (1, "lateness".to_owned(), Load::Rate(3000.0.into())));
+        assert_eq!(told[12], (7, "nothing to do".to_owned(), Load::Rate(LAG_RATE.into())));
+        assert_eq!(told[14], (9, "start lag".to_owned(), Load::Rate(LAG_RATE.into())));
+        assert_eq!(told[15], (10, "rate search".to_owned(), Load::Rate(LAG_RATE.into())));
         assert_eq!(told.last().unwrap().0, calibration.planned());
         let found = calibration.found(&done);
         assert_eq!((found.cells.len(), found.idle.and_then(lag_us)), (6, Some(50.0)));

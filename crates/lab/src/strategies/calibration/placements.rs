@@ -196,6 +196,11 @@ impl WithPlacements {
         let first = (!time.is_zero()).then_some(time);
         first.into_iter().chain(self.calibration.lengths()).collect()
     }
+
+    /// Groups of runs under the same words.
+    pub(crate) fn planned(&self) -> usize {
+        self.lengths().len()
+    }
 }
 
 impl Strategy for WithPlacements {
@@ -207,10 +212,6 @@ impl Strategy for WithPlacements {
         let mut block = self.calibration.next(self.parts(done).1)?;
         block.runs.iter_mut().for_each(|next| next.number += before);
         Some(block)
-    }
-
-    fn planned(&self) -> usize {
-        self.lengths().len()
     }
 }
 

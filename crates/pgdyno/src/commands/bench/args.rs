@@ -64,7 +64,7 @@ struct Elsewhere {
 
 /// pgbench's tables: whether to make them, and how.
 #[derive(Debug, Args)]
-pub(super) struct Tables {
+pub(crate) struct Tables {
     /// Make and fill pgbench's tables instead of running
     #[arg(short = 'i', long = "initialize", help_heading = "Initialization")]
     pub(super) initialize: bool,
@@ -150,15 +150,16 @@ pub(crate) struct Scripts {
     pub(super) mode: Mode,
     /// Set a script variable
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
-    pub(super) define: Vec<String>,
+    pub(crate) define: Vec<String>,
 }
 
 /// How fast, and within which time; a promise goes by pgbench's name for it.
 #[derive(Debug, Args)]
 pub(super) struct Pace {
-    /// Open load: transactions per second, with Poisson arrivals
+    /// Open load: transactions per second, with Poisson arrivals; or a rate that changes: "step 100, 200, 400 every 10s", "ramp
+    /// 100..1000 over 30s", "sine 500 +- 200 every 20s", "spike 100 to 1000 for 2s at 10s"
     #[arg(short = 'R', long, value_name = "TPS")]
-    pub(super) rate: Option<f64>,
+    pub(super) rate: Option<String>,
     /// Latency limit in milliseconds: slower transactions count as late, hopeless ones are skipped under --rate
     #[arg(short = 'L', long, value_name = "MS")]
     pub(super) latency_limit: Option<f64>,
@@ -166,7 +167,7 @@ pub(super) struct Pace {
 
 /// How a run is carried out.
 #[derive(Debug, Args)]
-pub(super) struct Conduct {
+pub(crate) struct Conduct {
     /// Tries per transaction that fails by serialization or deadlock; 0 for no bound but -T or -L
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) max_tries: u32,
@@ -199,7 +200,7 @@ pub(super) struct Conduct {
     pub(super) driver: Driver,
     /// Seed of all randomness: a number, time or rand [default: drawn anew; always recorded]
     #[arg(long, value_name = "N")]
-    pub(super) random_seed: Option<String>,
+    pub(crate) random_seed: Option<String>,
 }
 
 /// pgbench's own scripts, by any prefix of their names and with any weight.
@@ -213,7 +214,7 @@ fn seconds(text: &str) -> Result<u64, String> {
 
 /// Where the server is.
 #[derive(Debug, Args)]
-pub(super) struct Target {
+pub(crate) struct Target {
     /// Database name, connection string or URI [default: as libpq: PGDATABASE, else the user's name]
     #[arg(value_name = "DBNAME|URI")]
     pub(super) dsn: Option<String>,

@@ -1,8 +1,9 @@
 //! `pgdyno bench`: one run of pgbench scripts, or pgbench's tables.
 
-mod against;
-mod against_args;
+pub(super) mod against;
+pub(super) mod against_args;
 mod args;
+pub(super) mod asked;
 mod given;
 mod show;
 #[cfg(test)]
@@ -17,18 +18,18 @@ use engine::Until;
 use lab::LabError;
 use lab::bench;
 use lab::target_spec::TargetSpec;
-use record::Reason;
+use record::{Profile, ProfileError, Reason};
 use results::{ExperimentId, Store};
 use script::{Seed, Weighted};
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
 
 use args::BenchArgs;
-pub(super) use args::{BenchArgs as Args, Script};
+pub(super) use args::{BenchArgs as Args, Conduct, Scripts, Tables, Target};
 pub(super) use given::Given;
 pub(super) use show::phases;
 
-use self::args::{Mode, PartitionMethod, Target};
+use self::args::{Mode, PartitionMethod, Script};
 use self::watched::Watched;
 use super::{print, signals};
 use crate::exit::{
@@ -42,8 +43,6 @@ use crate::progress::Screen;
 const MONTH_S: f64 = 30.0 * 86_400.0;
 const MOST_CLIENTS: f64 = 100_000.0;
 const MOST_THREADS: f64 = 1024.0;
-const LEAST_RATE: f64 = 0.001;
-const MOST_RATE: f64 = 10_000_000.0;
 const LEAST_LIMIT_MS: f64 = 0.001;
 const DAY_MS: f64 = 1e3 * 86_400.0;
 
@@ -60,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
     let tables = &args.tables;
-    let mut steps = steps(args)?;
+    let mut steps = args.tables.steps()?;
     if args.conduct.no_vacuum {
         steps.retain(|step| *step != init::Step::Vacuum);
     }
@@ -89,8 +88,11 @@ fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-fn steps(args: &Args) -> anyhow::Result<Vec<init::Step>> {
-    parse_steps(&args.tables.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))
+impl Tables {
+    /// What `-I` says.
+    fn steps(&self) -> anyhow::Result<Vec<init::Step>> {
+        parse_steps(&self.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))
+    }
 }
 
 fn measure(args: &Args, target: TargetSpec) -> Outcome {
@@ -179,6 +181,11 @@ pub(super) fn stored(stored: Option<Result<ExperimentId, LabError>>) -> anyhow::
     }
 }
 
+/// Wrong usage, with what to do where that is known.
+fn usage_with(what: &str, hint: &str) -> anyhow::Error {
+    Failure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
+}
+
 fn usage(problem: &str) -> anyhow::Error {
     Failure::with_code(USAGE, problem, Some("pgdyno bench --help".into()))
 }
@@ -195,7 +202,6 @@ fn check_bounds(args: &Args) -> anyhow::Result<()> {
     within("--time (seconds)", args.load.time.map(|seconds| seconds as f64), 1.0, MONTH_S)?;
     within("--client", Some(f64::from(args.load.client)), 1.0, MOST_CLIENTS)?;
     within("--jobs", Some(f64::from(args.load.jobs)), 1.0, MOST_THREADS)?;
-    within("--rate", args.pace.rate, LEAST_RATE, MOST_RATE)?;
     within("--latency-limit (ms)", args.pace.latency_limit, LEAST_LIMIT_MS, DAY_MS)
 }
 
@@ -214,13 +220,33 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
         threads: args.load.jobs,
         until,
         warmup: Duration::from_secs_f64(args.load.warmup.unwrap_or(0.0)),
-        rate: args.pace.rate,
+        rate: rate(args)?,
         promise: args.pace.latency_limit.map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.conduct.report_per_command,
         driver: args.conduct.driver.into(),
         seed: seed(args.conduct.random_seed.as_deref())?,
         results: Some(args.output.results.path()),
     })
+}
+
+/// The rate asked for; one that changes has its time in the run.
+fn rate(args: &Args) -> anyhow::Result<Option<Profile>> {
+    let Some(written) = &args.pace.rate else { return Ok(None) };
+    let profile: Profile = written.parse().map_err(|error: ProfileError| {
+        Failure::with_code(USAGE, format!("--rate {}", error.what()), Some(error.advice().to_owned()))
+    })?;
+    match args.load.time {
+        _ if profile.is_constant() => {}
+        None => return Err(usage("--rate: a rate that changes needs a duration (-T)")),
+        Some(seconds) if profile.lasts_s() > seconds as f64 => {
+            let needed = profile.lasts_s();
+            return Err(usage(&format!(
+                "--rate \"{profile}\" takes {needed} s, and the run lasts {seconds} s (-T)"
+            )));
+        }
+        Some(_) => {}
+    }
+    Ok(Some(profile))
 }
 
 pub(super) fn seed(given: Option<&str>) -> anyhow::Result<u64> {

@@ -27,6 +27,9 @@ pub(super) fn text(options: &bench::Options, done: &Benched) -> String {
     }
     let arrivals = Arrivals::of(&done.run);
     if let Some(arrivals) = &arrivals {
+        if let Some(profile) = options.rate.as_ref().filter(|profile| !profile.is_constant()) {
+            let _ = writeln!(out, "rate = {profile}");
+        }
         open_load(&mut out, arrivals);
     }
     let started_only = arrivals.is_some_and(|arrivals| arrivals.started_only);

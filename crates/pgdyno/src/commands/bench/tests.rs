@@ -143,3 +143,34 @@ fn what_is_refused_is_named_with_its_reason() {
         assert_eq!(refused(typed).map(|(what, _)| what).as_deref(), Some(wanted), "{typed}");
     }
 }
+
+#[test]
+fn a_rate_that_changes_needs_its_time() {
+    let told = |rate: &str, rest: &str| {
+        let words = ["pgdyno", "bench", "-R", rate].into_iter().chain(rest.split_whitespace());
+        let parsed = parse_from(words.map(Into::into)).expect("any text is an argument").command;
+        let Command::Bench(args) = parsed else { panic!("{parsed:?}") };
+        match super::rate(&args) {
+            Ok(profile) => profile.map(|profile| profile.to_string()).unwrap_or_default(),
+            Err(error) => error.to_string(),
+        }
+    };
+    for (rate, rest, wanted) in [
+        ("100.5", "-t 10", "100.5"),
+        ("ramp 100..400 over 30s", "-T 30", "ramp 100..400 over 30s"),
+        (
+            "ramp 100..400 over 30s",
+            "-T 20",
+            "--rate \"ramp 100..400 over 30s\" takes 30 s, and the run lasts 20 s (-T)",
+        ),
+        ("ramp 100..400 over 30s", "-t 10", "--rate: a rate that changes needs a duration (-T)"),
+        (
+            "ramp 100..400",
+            "-T 30",
+            "--rate cannot be \"ramp 100..400\": it does not say how long it takes (\"over …\")",
+        ),
+        ("0", "-T 30", "--rate must be from 0.001 to 10000000"),
+    ] {
+        assert_eq!(told(rate, rest), wanted, "-R '{rate}' {rest}");
+    }
+}

@@ -179,10 +179,11 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
         arm: None,
         workload: names.join(", "),
         options: std::collections::BTreeMap::new(),
-        load: load.rate.map_or(setup::Load::Closed, setup::Load::Rate),
+        load: load.rate.map_or(setup::Load::Closed, |rate| setup::Load::Rate(rate.into())),
         clients: load.clients,
         threads: load.threads.clamp(1, load.clients.max(1)),
         promise: load.latency_limit_us.map(std::time::Duration::from_micros),
+        sought: None,
         warmup: load.warmup,
         until: match load.length {
             Length::Transactions(count) => Until::PerClient(count.into()),

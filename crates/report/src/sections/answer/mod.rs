@@ -11,6 +11,8 @@ use record::{Reason, Run, RunEvent, Validity};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric};
 use serde::Serialize;
 
+use super::View;
+use super::limit::Limit;
 use crate::arrivals::InTime;
 use crate::data::{NotRun, ReportData};
 use crate::next::{self, Next};
@@ -22,6 +24,8 @@ pub(crate) struct Answer {
     /// What the arms are levels of.
     factor: Option<String>,
     pub(crate) compared: Option<Comparison>,
+    /// The limits, where these are what is looked for.
+    limit: Option<Limit>,
     /// Response times, where it is throughput that answers.
     latency: Option<Comparison>,
     /// Of each arm: cells whose throughput an offered rate sets, and all.
@@ -46,6 +50,9 @@ pub(crate) struct Answer {
     sliced_all_the_same: Vec<String>,
     /// What could not be had where it ran: levels, and why.
     not_run: Vec<NotRun>,
+    /// Measured again, because the machine disturbed them.
+    #[serde(skip_serializing_if = "Doubtful::is_none")]
+    again: Doubtful,
     suspect: Doubtful,
     invalid: Doubtful,
     groups: Vec<Grouped>,
@@ -100,6 +107,8 @@ impl Answer {
             arm: figures.arm.clone(),
             in_time: figures.in_time,
         });
+        let limit = Limit::of(data);
+        let searches = limit.is_some();
         let sentences = |kind| data.remarks(kind).into_iter().map(str::to_owned).collect();
         Self {
             question: question.unwrap_or("A measurement").to_owned(),
@@ -107,17 +116,20 @@ impl Answer {
             latency: latency.cloned(),
             scheduled: scheduled.collect(),
             compared: found.cloned(),
+            limit,
             instead: Instead::of(data),
             interleaved: data.experiment.is_interleaved(),
-            in_time: in_time.collect(),
+            // The trials of a search stand below its answer, rate by rate.
+            in_time: if searches { Vec::new() } else { in_time.collect() },
             taste: data.experiment.taste.clone(),
             runs: data.client_runs().count(),
             notes: data.notes.clone(),
             different: sentences(RunEvent::OTHER_ANSWERS),
             own_choice: sentences(RunEvent::OWN_CHOICE),
-            uncut: uncut(data),
+            uncut: if searches { Vec::new() } else { uncut(data) },
             sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
             not_run: data.not_run(),
+            again: Doubtful::among(data.former_runs()),
             suspect: Doubtful::of(data, Validity::Suspect),
             invalid: Doubtful::of(data, Validity::Invalid),
             groups: data.groups.clone(),
@@ -169,8 +181,23 @@ impl Instead {
 
 impl Doubtful {
     fn of(data: &ReportData, validity: Validity) -> Self {
+        // A search is there to find overloads, and to it they count.
+        let searches = data.limits().is_some();
+        let is_found = |run: &&Run| {
+            let only_overloaded = run.doubts.iter().all(|doubt| doubt.reason == Reason::Overloaded);
+            let counts = run.figures.contains_key(record::PROMISE_KEPT);
+            searches && (only_overloaded || counts && validity == Validity::Invalid)
+        };
+        Self::among(data.client_runs().filter(|run| run.validity == validity && !is_found(run)))
+    }
+
+    fn is_none(&self) -> bool {
+        self.runs == 0
+    }
+
+    fn among<'r>(runs: impl Iterator<Item = &'r Run>) -> Self {
         let mut doubtful = Self::default();
-        for run in data.client_runs().filter(|run| run.validity == validity) {
+        for run in runs {
             doubtful.runs += 1;
             for doubt in &run.doubts {
                 *doubtful.reasons.entry(doubt.reason).or_default() += 1;

@@ -18,6 +18,12 @@ impl Answer {
             @for burden in &self.sliced_all_the_same { p.notice { strong { "In slices all the same: " } (burden) "." } }
             @for own in &self.own_choice { p.notice { strong { "Chosen from its own data, by the same rule: " } (own) "." } }
             @if !self.notes.is_empty() { div.notice { ul { @for note in &self.notes { li { (note) } } } } }
+            @if let Some(limit) = &self.limit {
+                div.answer {
+                    p.lead { "The highest rate at which " strong { (limit.promise()) } " holds:" }
+                    @for line in limit.lines() { p.figures { (line) } }
+                }
+            }
             @if let Some(instead) = self.instead() { div.answer { p.lead { (instead) } } }
             @for (of, arm, said) in self.arms() {
                 div.{ "answer " (box_class(said.tone)) } { (self.draw_arm(of, arm, &said)) }

@@ -24,6 +24,10 @@ pub fn text(data: &ReportData) -> String {
     let forced = answer.sliced_all_the_same.iter();
     lines.extend(forced.map(|burden| format!("  In slices all the same: {burden}.")));
     lines.extend(answer.notes.iter().map(|note| format!("  {note}.")));
+    if let Some(limit) = &answer.limit {
+        lines.push(format!("  The highest rate at which {} holds:", limit.promise()));
+        lines.extend(limit.lines().iter().map(|line| format!("  {line}")));
+    }
     lines.extend(answer.instead().map(|instead| format!("  {instead}")));
     for (of, arm, said) in answer.arms() {
         let parts = Part::workloads(arm);

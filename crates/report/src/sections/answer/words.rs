@@ -82,7 +82,8 @@ impl Answer {
 
     /// What there is to say where nothing is compared.
     pub(super) fn instead(&self) -> Option<String> {
-        self.compared.as_ref().is_none_or(|of| of.arms.is_empty()).then(|| self.instead.words())
+        let answered = self.limit.is_some() || self.compared.as_ref().is_some_and(|of| !of.arms.is_empty());
+        (!answered).then(|| self.instead.words())
     }
 
     /// What became of the arrivals in each cell and arm of an open load, and how a promise was kept in the others, a line
@@ -123,6 +124,22 @@ impl Answer {
 
     /// Whether the runs can be believed, in one or two sentences.
     pub(super) fn validity(&self) -> String {
+        let again = &self.again;
+        if again.is_none() {
+            return self.validity_of_all();
+        }
+        let were = if again.runs == 1 { "run was" } else { "runs were" };
+        let they = if again.runs == 1 { "it" } else { "they" };
+        format!(
+            "{} {} {were} measured again, because the machine disturbed {} ({}): what {they} gave before counts no more.",
+            self.validity_of_all(),
+            again.runs,
+            if again.runs == 1 { "it" } else { "them or the other arm" },
+            again.reasons(),
+        )
+    }
+
+    fn validity_of_all(&self) -> String {
         let all = numbers::counted(self.runs, "run");
         let sentence = |of: &Doubtful, word: &str, consequence: &str| {
             let verb = if of.runs == 1 { "is" } else { "are" };

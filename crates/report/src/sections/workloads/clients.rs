@@ -7,6 +7,7 @@ use crate::cells::CellFigures;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
+use crate::scaling::Law;
 use crate::sheet::{Cell, Sheet};
 
 /// How a metric is drawn over clients.
@@ -24,8 +25,13 @@ struct Drawn {
     points: &'static str,
 }
 
+/// Arms up to which the fitted law is drawn beside what was measured.
+const FEW_ARMS: usize = 2;
+/// Steps of its curve.
+const STEPS: u32 = 64;
+
 /// `None` with fewer than two numbers of clients.
-pub(super) fn throughput(curve: &Curve<'_>) -> Option<LineChart> {
+pub(super) fn throughput(curve: &Curve<'_>, laws: &[Law]) -> Option<LineChart> {
     let drawn = Drawn {
         y: |cell| cell.tps.mean,
         runs: |cell| &cell.tps,
@@ -35,7 +41,29 @@ pub(super) fn throughput(curve: &Curve<'_>) -> Option<LineChart> {
         after: " transactions per second",
         points: "mean over rounds",
     };
-    chart(curve, &drawn)
+    let mut chart = chart(curve, &drawn)?;
+    if laws.len() <= FEW_ARMS {
+        let clients = curve.clients();
+        chart.series.extend(laws.iter().filter_map(|law| fitted(law, *clients.first()?, *clients.last()?)));
+        let peaks = laws.iter().map(|law| {
+            let whose = law.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
+            format!(" {whose}{}", law.words().join(" "))
+        });
+        chart.caption.extend(peaks);
+    }
+    Some(chart)
+}
+
+/// The law between the fewest and the most clients that were measured.
+fn fitted(law: &Law, fewest: u32, most: u32) -> Option<Series> {
+    let [low, high] = [place(fewest), place(most)];
+    let at = |step: u32| {
+        let x = low + (high - low) * f64::from(step) / f64::from(STEPS);
+        Point { x, y: law.scaling.rate(x.exp2()), range: None }
+    };
+    let name = law.arm.as_ref().map_or("fitted".to_owned(), |arm| format!("fitted, {arm}"));
+    let points: Vec<Point> = (0..=STEPS).map(at).collect();
+    points.iter().all(|point| point.y.is_finite()).then(|| Series::computed(name, points))
 }
 
 /// 99th percentile of response times; `None` with fewer than two numbers of clients.
@@ -69,7 +97,7 @@ fn chart(curve: &Curve<'_>, drawn: &Drawn) -> Option<LineChart> {
     let series: Vec<Series> = curve
         .by_arm(points)
         .into_iter()
-        .map(|(arm, points)| Series { name: arm.to_owned(), points })
+        .map(|(arm, points)| Series::measured(arm.to_owned(), points))
         .collect();
     if series.is_empty() {
         return None;

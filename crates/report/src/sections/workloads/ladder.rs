@@ -1,18 +1,16 @@
 //! A ladder of offered rates: response times beside the promise, and what was achieved of what was offered.
 
-use record::Arrivals;
-use results::comparison::Level;
-
 use super::joined;
 use crate::arrivals::Columns;
 use crate::cells::CellFigures;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
-use crate::data::{ReportData, split};
+use crate::data::ReportData;
+use crate::ladder::parts;
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
+use record::Arrivals;
 
-const RATE: &str = "rate";
 /// Rates further apart than this are laid out by their ratios.
 const WIDE: f64 = 8.0;
 /// Arms up to which the median is drawn beside the 99th percentile; with more, there are too many lines.
@@ -26,7 +24,7 @@ pub(super) fn charts(data: &ReportData, workload: &str, cells: &[CellFigures]) -
         let ladder = Ladder::of(joined(workload, &name), steps, &data.arms(), data.promise_ms())?;
         Some([ladder.latency(), ladder.achieved()])
     };
-    split(&cells, RATE).into_iter().filter_map(ladder).flatten().flatten().collect()
+    parts(&cells).into_iter().filter_map(ladder).flatten().flatten().collect()
 }
 
 /// One rate in one arm.
@@ -38,8 +36,10 @@ struct Step<'a> {
 
 impl<'a> Step<'a> {
     fn of(figures: &'a CellFigures) -> Option<Self> {
-        let rate = figures.cell.factors.get(RATE).and_then(|Level(level)| level.parse::<f64>().ok())?;
-        let rate = Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0)?;
+        // Where it is what is compared, there is no ladder.
+        let varied = ["rate", "rate_per_client"].iter().any(|key| figures.cell.factors.contains_key(*key));
+        let is_level = varied && figures.changing_rate.is_none();
+        let rate = figures.rate.filter(|rate| is_level && rate.is_finite() && *rate > 0.0)?;
         Some(Self { rate, arrivals: figures.in_time.arrivals?, figures })
     }
 
@@ -95,14 +95,10 @@ impl<'a> Ladder<'a> {
 
     /// A line per arm through what `value` gives at each rate.
     fn series(&self, what: &str, value: impl Fn(&Step<'_>) -> Option<Point>) -> Vec<Series> {
-        let one = |arm: &Option<&str>| Series {
-            name: arm.map_or(what.to_owned(), |arm| format!("{what}, {arm}")),
-            points: self
-                .rates
-                .iter()
-                .filter_map(|rate| self.steps.iter().find(|step| step.rate == *rate && step.arm() == *arm))
-                .filter_map(&value)
-                .collect(),
+        let one = |arm: &Option<&str>| {
+            let at = |rate: &f64| self.steps.iter().find(|step| step.rate == *rate && step.arm() == *arm);
+            let points = self.rates.iter().filter_map(at).filter_map(&value).collect();
+            Series::measured(arm.map_or(what.to_owned(), |arm| format!("{what}, {arm}")), points)
         };
         self.arms.iter().map(one).filter(|series| !series.points.is_empty()).collect()
     }
@@ -123,7 +119,7 @@ impl<'a> Ladder<'a> {
             let at = |rate: &f64| Point { x: place(self.x, *rate), y: ms * 1e6, range: None };
             let ends = [self.rates.first(), self.rates.last()];
             let points = ends.into_iter().flatten().map(at).collect();
-            series.push(Series { name: format!("promise {}", numbers::latency_tick(ms * 1e6)), points });
+            series.push(Series::computed(format!("promise {}", numbers::latency_tick(ms * 1e6)), points));
         }
         Some(LineChart {
             title: format!("{}: response time over offered rate", self.title),
@@ -179,10 +175,8 @@ impl<'a> Ladder<'a> {
             return None;
         }
         let diagonal = |rate: &f64| Point { x: place(spacing, *rate), y: *rate, range: None };
-        series.push(Series {
-            name: "all that was offered".to_owned(),
-            points: self.rates.iter().map(diagonal).collect(),
-        });
+        let all = self.rates.iter().map(diagonal).collect();
+        series.push(Series::computed("all that was offered".to_owned(), all));
         Some(LineChart {
             title: format!("{}: achieved over offered rate", self.title),
             caption: self.achieved_caption(),
@@ -214,7 +208,7 @@ impl<'a> Ladder<'a> {
         let columns = Columns::of(self.steps.iter().map(|step| &step.figures.in_time));
         let with_arms = self.arms.iter().any(Option::is_some);
         let mut sheet = Sheet::new("Each rate of the ladder, all rounds together")
-            .numbers([RATE])
+            .numbers(["rate"])
             .text(with_arms.then_some("arm"))
             .numbers(["p50", "p99"])
             .numbers(columns.into_iter().flat_map(Columns::heads));

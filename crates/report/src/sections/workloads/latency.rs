@@ -61,7 +61,7 @@ fn series((name, response): &Arm<'_>) -> Series {
     let last = last_quantile(response.count);
     let point =
         |&(quantile, ns): &(f64, u64)| Point { x: nines(quantile.min(last)), y: ns as f64, range: None };
-    Series { name: (*name).to_owned(), points: response.curve.iter().map(point).collect() }
+    Series::measured((*name).to_owned(), response.curve.iter().map(point).collect())
 }
 
 fn quantile(response: &Response, q: f64) -> String {

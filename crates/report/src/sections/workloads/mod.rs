@@ -19,7 +19,9 @@ use crate::chart::Chart;
 use crate::chart::line::LineChart;
 use crate::compared::{grouped_cell, groups};
 use crate::data::{ReportData, cell_label, levels, split, varying};
+use crate::ladder::Ladder;
 use crate::numbers::{self, real};
+use crate::scaling::{self, Law};
 use crate::sheet::{Cell, Sheet};
 
 /// Combinations of other factors whose charts stand open; the rest is folded.
@@ -33,8 +35,12 @@ pub(super) struct Workloads {
 #[derive(Debug, Serialize)]
 struct Workload {
     figures: Figures,
+    /// Where quality breaks, of what a promise was made of.
+    rungs: Vec<Ladder>,
     /// Response times and what was achieved over offered rates, where those vary.
     ladders: Vec<LineChart>,
+    /// How throughput grows with clients.
+    laws: Vec<Law>,
     /// The charts of each combination of the factors other than clients.
     charts: Vec<Vec<LineChart>>,
 }
@@ -60,13 +66,28 @@ impl View for Workloads {
 impl Workload {
     fn of(data: &ReportData, workload: &str) -> Self {
         let figures = Figures::of(workload, &data.grid);
-        let usable: Vec<&CellFigures> = figures.cells.iter().filter(|cell| cell.is_usable()).collect();
-        let curve = |(name, cells): (String, Vec<&CellFigures>)| {
-            Curve { title: joined(workload, &name), arms: data.arms(), cells }.charts()
+        // A trial of a search is a point of the charts over rates; one of its own says nothing more.
+        let searched = data.limits().is_some();
+        let is_trial = |cell: &CellFigures| {
+            searched && cell.changing_rate.is_none() && cell.cell.factors.contains_key("rate")
         };
+        let drawn = |cell: &&CellFigures| cell.is_usable() && !is_trial(cell);
+        let usable: Vec<&CellFigures> = figures.cells.iter().filter(drawn).collect();
+        let mut laws = Vec::new();
+        let mut curve = |(name, cells): (String, Vec<&CellFigures>)| {
+            let curve = Curve { title: joined(workload, &name), arms: data.arms(), cells };
+            let own = curve.laws(workload, &name);
+            let charts = curve.charts(&own);
+            laws.extend(own);
+            charts
+        };
+        let charts = split(&usable, "clients").into_iter().map(&mut curve).collect();
+        let own = |ladder: &Ladder| ladder.workload == workload && ladder.is_judged();
         Self {
+            rungs: crate::ladder::ladders(data).into_iter().filter(own).collect(),
             ladders: ladder::charts(data, workload, &figures.cells),
-            charts: split(&usable, "clients").into_iter().map(curve).collect(),
+            laws,
+            charts,
             figures,
         }
     }
@@ -88,6 +109,7 @@ impl Render for Workload {
             }
             (self.figures.by_script())
             (self.figures.in_time())
+            @for ladder in &self.rungs { (ladder) }
             (charts(&self.ladders))
             (charts(open.iter().flatten()))
             @if !folded.is_empty() {
@@ -96,6 +118,8 @@ impl Render for Workload {
                     (charts(folded.iter().flatten()))
                 }
             }
+            @if !self.laws.is_empty() { p.remark { (scaling::LIMITS) } }
+            @for law in &self.laws { (law) }
         }
     }
 }
@@ -113,19 +137,32 @@ struct Curve<'a> {
 }
 
 impl<'a> Curve<'a> {
-    fn charts(self) -> Vec<LineChart> {
+    /// The universal scalability law of each arm; its name is that of the curve.
+    fn laws(&self, workload: &str, cell: &str) -> Vec<Law> {
+        let arm = |cells: &[&'a CellFigures]| cells[0].arm.as_deref().filter(|_| self.arms.len() > 1);
+        self.by_arm(|cells| Law::of(workload, cell, arm(cells), cells))
+            .into_iter()
+            .map(|(_, law)| law)
+            .collect()
+    }
+
+    fn charts(self, laws: &[Law]) -> Vec<LineChart> {
         let most = Self { cells: self.at_most_clients(), title: self.title.clone(), arms: self.arms.clone() };
-        let charts =
-            [clients::throughput(&self), clients::response(&self), latency::chart(&most), time::chart(&most)];
+        let charts = [
+            clients::throughput(&self, laws),
+            clients::response(&self),
+            latency::chart(&most),
+            time::chart(&most),
+        ];
         charts.into_iter().flatten().collect()
     }
 
-    /// What `of` makes of the figures of each arm, where it makes something.
+    /// What `of` makes of the figures of each arm that has some, where it makes something.
     fn by_arm<T>(&self, of: impl Fn(&[&'a CellFigures]) -> Option<T>) -> Vec<(&'a str, T)> {
         let one = |arm: &Option<&'a str>| {
             let own: Vec<&CellFigures> =
                 self.cells.iter().copied().filter(|cell| cell.arm.as_deref() == *arm).collect();
-            Some((arm.unwrap_or_default(), of(&own)?))
+            Some((arm.unwrap_or_default(), if own.is_empty() { None } else { of(&own) }?))
         };
         self.arms.iter().filter_map(one).collect()
     }

@@ -20,12 +20,20 @@ pub(super) fn chart(curve: &Curve<'_>) -> Option<LineChart> {
     over_a_run(curve).or_else(|| over_the_experiment(curve))
 }
 
-fn over_a_run(curve: &Curve<'_>) -> Option<LineChart> {
+fn over_a_run<'a>(curve: &Curve<'a>) -> Option<LineChart> {
     let arms = curve.by_arm(|cells| {
         let seconds = averaged(&cells.first()?.by_second);
         (seconds.len() >= 3).then_some(seconds)
     });
     let end = arms.iter().flat_map(|(_, seconds)| seconds.last()).map(|(t, _)| t + 1.0).reduce(f64::max)?;
+    let offered = offered(curve, &arms);
+    // Beside another line, one without an arm needs a name.
+    let named = |(name, seconds): &Arm<'a>| match name.is_empty() && offered.is_some() {
+        true => ("done", seconds.clone()),
+        false => (*name, seconds.clone()),
+    };
+    let drawn: Vec<Arm<'_>> = arms.iter().map(named).collect();
+    let drawn: Vec<Arm<'_>> = offered.iter().cloned().chain(drawn).collect();
     // Points stand in the middle of their second.
     let series = |(name, seconds): &Arm<'_>| series(name, seconds, 0.5);
     Some(LineChart {
@@ -33,8 +41,28 @@ fn over_a_run(curve: &Curve<'_>) -> Option<LineChart> {
         caption: caption(&arms),
         x_name: "seconds since the measured part began",
         markers: arms.iter().all(|(_, seconds)| seconds.len() <= 20),
-        ..over_time(end, arms.iter().map(series).collect(), by_second(&arms))
+        ..over_time(end, drawn.iter().map(series).collect(), by_second(&drawn))
     })
+}
+
+/// What was asked for in the same seconds, where that changed and was the same for all arms.
+fn offered<'a>(curve: &Curve<'a>, arms: &[Arm<'a>]) -> Option<Arm<'a>> {
+    let rates = curve.by_arm(|cells| cells.first()?.changing_rate.clone());
+    let ((_, profile), others) = rates.split_first()?;
+    if rates.len() != arms.len() || others.iter().any(|(_, other)| other != profile) {
+        return None;
+    }
+    let (_, seconds) = arms.iter().max_by_key(|(_, seconds)| seconds.len())?;
+    // Of as many seconds as a point stands for; the last one is as long as the one before.
+    let span = |at: usize| match (seconds.get(at), seconds.get(at + 1)) {
+        (Some((from, _)), Some((to, _))) => to - from,
+        _ => seconds.windows(2).last().map_or(1.0, |two| two[1].0 - two[0].0),
+    };
+    let mean = |(at, (from, _)): (usize, &(f64, f64))| {
+        let length = span(at);
+        (*from, (profile.arrivals(from + length) - profile.arrivals(*from)) / length)
+    };
+    Some(("offered", seconds.iter().enumerate().map(mean).collect()))
 }
 
 /// Each run at the minute it began, counted from the first of them.
@@ -78,7 +106,7 @@ fn over_time(end: f64, series: Vec<Series>, data: Sheet) -> LineChart {
 
 fn series(name: &str, points: &[(f64, f64)], shift: f64) -> Series {
     let points = points.iter().map(|&(t, y)| Point { x: t + shift, y, range: None }).collect();
-    Series { name: name.to_owned(), points }
+    Series::measured(name.to_owned(), points)
 }
 
 fn averaged(seconds: &[(f64, f64)]) -> Vec<(f64, f64)> {

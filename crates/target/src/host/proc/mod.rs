@@ -20,6 +20,23 @@ pub(super) struct CpuTicks {
     pub(super) steal: u64,
 }
 
+impl CpuTicks {
+    /// From the text of a `/proc/stat`, of whatever machine. Guest time is already part of user and nice.
+    pub(super) fn read(stat: &str) -> Option<Self> {
+        let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let ticks: Vec<u64> =
+            line.split_whitespace().take(8).map(str::parse).collect::<Result<_, _>>().ok()?;
+        let at = |place: usize| ticks.get(place).copied().unwrap_or(0);
+        let iowait = at(4);
+        (ticks.len() >= 4).then(|| Self {
+            total: ticks.iter().sum(),
+            idle: at(3) + iowait,
+            iowait,
+            steal: at(7),
+        })
+    }
+}
+
 /// A process as it is just now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {

@@ -11,12 +11,13 @@ use toml::Value;
 
 use super::kind::Script as OtherScript;
 use super::toml_text::{inline, one_or_many, scalar};
-use super::{BenchArgs, usage};
+use super::usage;
 use crate::commands::bench::args::{Mode, Script, Target};
+use crate::commands::bench::asked::Asked;
 
 /// Where the base runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Server {
+pub(in crate::commands) enum Server {
     /// A private server of this name.
     Managed(String),
     /// As it was given, a password included, which never leaves this program.
@@ -24,17 +25,17 @@ pub(super) enum Server {
 }
 
 impl Server {
-    pub(super) fn of(args: &BenchArgs) -> anyhow::Result<Self> {
-        let Target { dsn, dbname, host, port, username } = &args.target;
+    pub(in crate::commands) fn of(args: &Asked<'_>) -> anyhow::Result<Self> {
+        let Target { dsn, dbname, host, port, username } = args.target;
         let dsn = dsn.as_ref().or(dbname.as_ref());
-        match &args.against.managed {
+        match args.managed {
             Some(_) if dsn.is_some() || [host, port, username].into_iter().any(Option::is_some) => {
                 Err(usage(
                     "--managed is a private server; a database or server is given too",
                     "leave one of them out",
                 ))
             }
-            Some(name) => Ok(Self::Managed(name.clone())),
+            Some(name) => Ok(Self::Managed(name.to_owned())),
             None => {
                 Self::by_url(dsn.map(String::as_str), host.as_deref(), port.as_deref(), username.as_deref())
             }
@@ -42,7 +43,7 @@ impl Server {
     }
 
     /// What was written on the command line, checked.
-    pub(super) fn by_url(
+    pub(in crate::commands) fn by_url(
         dsn: Option<&str>,
         host: Option<&str>,
         port: Option<&str>,
@@ -54,12 +55,12 @@ impl Server {
         }
     }
 
-    pub(super) fn is_managed(&self) -> bool {
+    pub(in crate::commands) fn is_managed(&self) -> bool {
         matches!(self, Self::Managed(_))
     }
 
     /// Its connection string, where it has one.
-    pub(super) fn url(&self) -> Option<&str> {
+    pub(in crate::commands) fn url(&self) -> Option<&str> {
         match self {
             Self::Managed(_) => None,
             Self::Url(url) => Some(url),
@@ -67,13 +68,13 @@ impl Server {
     }
 
     /// Whether both lead to one place, however they are written.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub(in crate::commands) fn is_same(&self, other: &Self) -> bool {
         let spec = |server: &Self| server.url().map(|url| TargetSpec::url(url.to_owned(), None, false));
         spec(self).zip(spec(other)).is_some_and(|(one, other)| one.is_place_of(&other))
     }
 
     /// The key of its table and the value.
-    pub(super) fn entry(&self) -> (&'static str, Value) {
+    pub(in crate::commands) fn entry(&self) -> (&'static str, Value) {
         match self {
             Self::Managed(name) => ("managed", inline([("name", Value::from(name.as_str()))])),
             Self::Url(url) => ("url", Value::from(url_without_secrets(url).replace('$', "$$"))),
@@ -81,7 +82,7 @@ impl Server {
     }
 
     /// Whether something in its connection string must not be written down.
-    pub(super) fn has_secret(&self) -> bool {
+    pub(in crate::commands) fn has_secret(&self) -> bool {
         self.url().is_some_and(|url| url_without_secrets(url) != url.trim())
     }
 }
@@ -97,16 +98,16 @@ fn url_without_secrets(url: &str) -> String {
 
 /// A workload of pgbench scripts.
 #[derive(Debug, Clone)]
-pub(super) struct Workload {
+pub(in crate::commands) struct Workload {
     /// What arms, tables and reports call it.
-    pub(super) name: String,
+    pub(in crate::commands) name: String,
     builtin: Vec<String>,
     files: Vec<String>,
 }
 
 impl Workload {
     /// What bench runs: tpcb-like, where nothing is said.
-    pub(super) fn of(args: &BenchArgs) -> Self {
+    pub(in crate::commands) fn of(args: &Asked<'_>) -> Self {
         let scripts = args.scripts.in_order.iter();
         let builtin = scripts.clone().filter_map(|script| match script {
             Script::Builtin(name) => Some(canonical(name)),
@@ -141,12 +142,12 @@ impl Workload {
     }
 
     /// Whether it asks pgbench's own tables.
-    pub(super) fn asks_pgbench_tables(&self) -> bool {
+    pub(in crate::commands) fn asks_pgbench_tables(&self) -> bool {
         !self.builtin.is_empty()
     }
 
     /// The value of its key `pgbench`; `folder` is what paths are written from.
-    pub(super) fn value(&self, args: &BenchArgs, folder: &Folder) -> anyhow::Result<Value> {
+    pub(in crate::commands) fn value(&self, args: &Asked<'_>, folder: &Folder) -> anyhow::Result<Value> {
         let texts = |texts: Vec<String>| one_or_many(texts.into_iter().map(Value::from).collect());
         let mut entries = Vec::new();
         if !self.builtin.is_empty() {
@@ -164,13 +165,13 @@ impl Workload {
 }
 
 /// Options of a workload that are not as they always are.
-fn options(args: &BenchArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
+fn options(args: &Asked<'_>) -> anyhow::Result<Vec<(&'static str, Value)>> {
     let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), scalar(value))),
         _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"), "pgdyno bench --help")),
     });
     let define: toml::Table = define.collect::<anyhow::Result<_>>()?;
-    let conduct = &args.conduct;
+    let conduct = args.conduct;
     let mode = match args.scripts.mode {
         Mode::Simple => None,
         Mode::Extended => Some("extended"),
@@ -186,21 +187,21 @@ fn options(args: &BenchArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
         flag("continue_on_error", conduct.continue_on_error, true),
         flag("vacuum", conduct.no_vacuum, false),
         flag("may_be_empty", conduct.may_be_empty, true),
-        args.pace.latency_limit.map(|limit| ("latency_limit_ms", Value::Float(limit))),
+        args.latency_limit_ms.map(|limit| ("latency_limit_ms", Value::Float(limit))),
     ];
     Ok(found.into_iter().flatten().collect())
 }
 
 /// Where the experiment file stands, or would.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(in crate::commands) struct Folder {
     /// Whether it is the folder that the user is in.
     here: bool,
 }
 
 impl Folder {
     /// That of a file, or the present one.
-    pub(super) fn of(file: Option<&Path>) -> Self {
+    pub(in crate::commands) fn of(file: Option<&Path>) -> Self {
         let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         let same = |folder: &Path| {
             let [one, other] = [folder, Path::new(".")].map(std::fs::canonicalize);
@@ -210,7 +211,7 @@ impl Folder {
     }
 
     /// A path that the user wrote, as the file has it.
-    pub(super) fn path(&self, written: &str) -> String {
+    pub(in crate::commands) fn path(&self, written: &str) -> String {
         match (self.here, std::path::absolute(written)) {
             (false, Ok(absolute)) => absolute.to_string_lossy().into_owned(),
             _ => written.to_owned(),
@@ -234,7 +235,7 @@ fn stem(written: &str) -> String {
 }
 
 /// A name with nothing in it that needs more than quotes: letters, digits, spaces, `_` and `-`.
-pub(super) fn plain(name: &str) -> String {
+pub(in crate::commands) fn plain(name: &str) -> String {
     let fits = |c: char| if c.is_alphanumeric() || "_- ".contains(c) { c } else { '-' };
     let plain: String = name.trim().chars().map(fits).take(60).collect();
     plain.trim().to_owned()

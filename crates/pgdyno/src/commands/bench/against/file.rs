@@ -6,9 +6,12 @@ use toml::Value;
 
 use super::base::{Folder, Server, Workload, plain};
 use super::kind::Change;
-use super::toml_text::{TomlText, inline, scalar, seconds};
+use super::made::Made;
+use super::parts::{entry_of, prepare, seed_of};
+use super::toml_text::{TomlText, scalar, seconds};
 use super::{BenchArgs, usage};
-use crate::commands::bench::args::PartitionMethod;
+use crate::commands::bench::against_args::Compare;
+use crate::commands::bench::asked::Asked;
 use crate::exit::{Failure, MISSING};
 use crate::secrets::is_telling_text;
 
@@ -20,16 +23,18 @@ const WARMUP_S: f64 = 0.5;
 /// Behind this the name of an arm or what is done to it is cut in the question.
 const LONGEST: usize = 100;
 
-/// An experiment file that was made of arguments.
-#[derive(Debug)]
-pub(super) struct Written {
-    /// What it is called where it has no file.
-    pub(super) name: String,
-    pub(super) text: String,
-    /// Connection strings as they were given: their passwords stand nowhere else.
-    pub(super) logins: Vec<String>,
-    /// Whether there are passwords in them.
-    pub(super) left_out: bool,
+/// A comparison that becomes a file.
+pub(in crate::commands) struct Compared<'a> {
+    pub(in crate::commands) asked: Asked<'a>,
+    pub(in crate::commands) change: &'a Change,
+    pub(in crate::commands) compare: &'a Compare,
+    pub(in crate::commands) clients: u32,
+    /// First line of what is saved.
+    pub(in crate::commands) saved_by: &'static str,
+    /// What is asked of the base and the other side.
+    pub(in crate::commands) question: &'a dyn Fn(&str, &str) -> String,
+    /// `[load]` and `[measure]`.
+    pub(in crate::commands) load: String,
 }
 
 /// The arms of a comparison.
@@ -45,64 +50,73 @@ struct Sides {
     short: String,
 }
 
-/// The file that compares what `bench` would run with the same thing changed.
+/// What `bench` would run with the same thing changed.
+pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<'a> {
+    Compared {
+        asked: Asked::of(args),
+        change,
+        compare: &args.against.compare,
+        clients: args.load.client,
+        saved_by: super::SAVED_BY,
+        question: &|base, other| format!("Is {other} faster than {base}?"),
+        load: measure(args),
+    }
+}
+
+/// The file that compares two sides.
 ///
 /// # Errors
 /// What cannot be meant, with what to write.
-pub(super) fn written(args: &BenchArgs, change: &Change, folder: &Folder) -> anyhow::Result<Written> {
-    let own = &args.against;
-    let server = Server::of(args)?;
-    let base = Workload::of(args);
+pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow::Result<Made> {
+    let Compared { asked, change, compare, .. } = of;
+    let server = Server::of(asked)?;
+    let base = Workload::of(asked);
     let other_server = other_server(change, &server)?;
-    can_be_changed(args, change, &server)?;
+    can_be_changed(compare, change, &server)?;
     let mut tables = TomlText::default();
     let sides = match change {
         Change::Settings(settings) => of_settings(settings, &base, &mut tables),
         Change::Scripts(scripts) => {
-            of_scripts(args, &Workload::of_other(scripts), &base, folder, &mut tables)?
+            of_scripts(asked, &Workload::of_other(scripts), &base, folder, &mut tables)?
         }
         Change::Url(_) => of_servers(&base),
         Change::Version { base: first, new } => of_versions(first.as_deref(), new, &base, &mut tables)?,
-        Change::Sql(sql) => of_sql(sql, own.undo.as_deref(), &base, &mut tables),
+        Change::Sql(sql) => of_sql(sql, compare.undo.as_deref(), &base, &mut tables),
     };
     let mut text = TomlText::default();
-    text.comment(super::SAVED_BY);
-    text.entry("question", question(&sides));
-    if let Some(seed) = &args.conduct.random_seed {
+    text.comment(of.saved_by);
+    text.entry("question", question(of.question, &sides));
+    if let Some(seed) = &asked.conduct.random_seed {
         text.entry("seed", seed_of(seed)?);
     }
-    targets(&mut text, &server, other_server.as_ref(), own.change_server);
+    targets(&mut text, &server, other_server.as_ref(), compare.change_server);
     if server.is_managed() {
-        prepare(args, &base, change, folder, &mut text);
+        let other =
+            matches!(change, Change::Scripts(scripts) if Workload::of_other(scripts).asks_pgbench_tables());
+        prepare(asked, base.asks_pgbench_tables() || other, folder, &mut text);
     }
     text.table(&["workload", &base.name]);
-    text.entry("pgbench", base.value(args, folder)?);
+    text.entry("pgbench", base.value(asked, folder)?);
     text.table(&["factors"]);
-    text.entry("clients", Value::Integer(args.load.client.into()));
+    text.entry("clients", Value::Integer(of.clients.into()));
     if !sides.levels.is_empty() {
         text.entry(sides.factor, sides.levels.clone());
     }
     text.table(&["compare"]);
     text.entry("factor", sides.factor);
     text.entry("base", sides.base.clone());
-    if let Some(margin) = own.margin {
+    if let Some(margin) = compare.margin {
         text.entry("margin", format!("{margin}%"));
     }
     let mut text = text.into_text() + &tables.into_text();
-    text.push_str(&measure(args));
+    text.push_str(&of.load);
     let servers = [Some(&server), other_server.as_ref()];
-    Ok(Written {
+    Ok(Made {
         name: plain(&format!("{}-{}", base.name, sides.short)).replace(' ', "-"),
         text,
         logins: servers.iter().flatten().filter_map(|server| server.url().map(str::to_owned)).collect(),
         left_out: servers.iter().flatten().any(|server| server.has_secret()),
     })
-}
-
-fn seed_of(text: &str) -> anyhow::Result<i64> {
-    let seed = text.parse::<u64>().ok().and_then(|seed| i64::try_from(seed).ok());
-    let hint = "without it the seed is made from the plan";
-    seed.ok_or_else(|| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint))
 }
 
 fn targets(text: &mut TomlText, server: &Server, other: Option<&Server>, change_server: bool) {
@@ -123,17 +137,6 @@ fn targets(text: &mut TomlText, server: &Server, other: Option<&Server>, change_
     }
 }
 
-fn entry_of(text: &mut TomlText, server: &Server) {
-    let (key, value) = server.entry();
-    if value.as_str() == Some("") {
-        text.comment("as the environment says: PGHOST, PGDATABASE and the like");
-    }
-    if server.has_secret() {
-        text.comment("whoever logs in: ~/.pgpass or PGPASSWORD");
-    }
-    text.entry(key, value);
-}
-
 /// The server of the other side, where it has one of its own.
 fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>> {
     let Change::Url(url) = change else { return Ok(None) };
@@ -151,8 +154,7 @@ fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>
 }
 
 /// Whether the server of the base may be changed so.
-fn can_be_changed(args: &BenchArgs, change: &Change, server: &Server) -> anyhow::Result<()> {
-    let own = &args.against;
+fn can_be_changed(own: &Compare, change: &Change, server: &Server) -> anyhow::Result<()> {
     let is_sql = matches!(change, Change::Sql(_));
     if own.undo.is_some() && !is_sql {
         return Err(usage("--undo undoes 'sql: …', and nothing else", ""));
@@ -209,7 +211,7 @@ fn of_settings(settings: &[(String, String)], base: &Workload, tables: &mut Toml
 }
 
 fn of_scripts(
-    args: &BenchArgs,
+    asked: &Asked<'_>,
     other: &Workload,
     base: &Workload,
     folder: &Folder,
@@ -217,7 +219,7 @@ fn of_scripts(
 ) -> anyhow::Result<Sides> {
     let name = if other.name == base.name { format!("{} new", other.name) } else { other.name.clone() };
     tables.table(&["workload", &name]);
-    tables.entry("pgbench", other.value(args, folder)?);
+    tables.entry("pgbench", other.value(asked, folder)?);
     let called = [base.name.clone(), name.clone()];
     let levels = called.iter().map(|name| Value::from(name.as_str())).collect();
     let short = format!("against-{name}");
@@ -284,57 +286,12 @@ fn of_sql(sql: &str, undo: Option<&str>, base: &Workload, tables: &mut TomlText)
     Sides { factor: "sql", base: "before".into(), levels: Vec::new(), called, short }
 }
 
-fn question(sides: &Sides) -> String {
+fn question(ask: &dyn Fn(&str, &str) -> String, sides: &Sides) -> String {
     let [base, other] = sides.called.each_ref().map(|called| match called.chars().count() > LONGEST {
         true => called.chars().take(LONGEST).chain(['…']).collect(),
         false => called.split_whitespace().collect::<Vec<_>>().join(" "),
     });
-    format!("Is {other} faster than {base}?")
-}
-
-/// pgbench's tables where its scripts ask them, and what else is put on a private server.
-fn prepare(args: &BenchArgs, base: &Workload, change: &Change, folder: &Folder, text: &mut TomlText) {
-    let other =
-        matches!(change, Change::Scripts(scripts) if Workload::of_other(scripts).asks_pgbench_tables());
-    let makes_tables = base.asks_pgbench_tables() || other || args.tables.scale.is_some();
-    if !makes_tables && args.against.prepare.is_empty() {
-        return;
-    }
-    text.table(&["prepare"]);
-    if makes_tables {
-        let of_tables = &args.tables;
-        let mut entries = vec![("scale", Value::Integer(of_tables.scale.unwrap_or(1).into()))];
-        if of_tables.init_steps != "dtgvp" {
-            entries.push(("steps", of_tables.init_steps.as_str().into()));
-        }
-        if of_tables.fillfactor != 100 {
-            entries.push(("fillfactor", Value::Integer(of_tables.fillfactor.into())));
-        }
-        let flags = [
-            ("unlogged", of_tables.unlogged_tables),
-            ("foreign_keys", of_tables.foreign_keys),
-            ("quiet", of_tables.quiet),
-        ];
-        entries.extend(
-            flags.into_iter().filter(|(_, wanted)| *wanted).map(|(key, _)| (key, Value::Boolean(true))),
-        );
-        if of_tables.partitions > 0 {
-            entries.push(("partitions", Value::Integer(of_tables.partitions.into())));
-        }
-        if of_tables.partition_method == PartitionMethod::Hash {
-            entries.push(("partition_method", "hash".into()));
-        }
-        let spaces =
-            [("tablespace", &of_tables.tablespace), ("index_tablespace", &of_tables.index_tablespace)];
-        entries.extend(spaces.into_iter().filter_map(|(key, name)| Some((key, name.as_deref()?.into()))));
-        text.entry("pgbench", inline(entries));
-    }
-    let files =
-        args.against.prepare.iter().map(|file| folder.path(&file.to_string_lossy()).replace('$', "$$"));
-    let files: Vec<Value> = files.map(Value::from).collect();
-    if !files.is_empty() {
-        text.entry("sql", Value::Array(files));
-    }
+    ask(&base, &other)
 }
 
 /// How each round is measured: the two sides share its length.
@@ -342,8 +299,9 @@ fn measure(args: &BenchArgs) -> String {
     let mut text = TomlText::default();
     if args.pace.rate.is_some() || args.pace.latency_limit.is_some() {
         text.table(&["load"]);
-        if let Some(rate) = args.pace.rate {
-            text.entry("rate", rate);
+        if let Some(rate) = &args.pace.rate {
+            // A number is written as one; what it may be is told where the file is read.
+            text.entry("rate", rate.parse::<f64>().map_or_else(|_| rate.as_str().into(), Value::from));
         }
         if let Some(limit) = args.pace.latency_limit {
             text.entry("promise", format!("{limit}ms"));

@@ -9,7 +9,7 @@ use crate::options::AGAINST as KINDS;
 
 /// What the other side is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(in crate::commands) enum Change {
     /// Settings by name, in the order they were given.
     Settings(Vec<(String, String)>),
     /// Scripts in place of the base's: files and built-in ones, each with its weight after `@` if it was given.
@@ -24,7 +24,7 @@ pub(super) enum Change {
 
 /// One script of the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Script {
+pub(in crate::commands) enum Script {
     File(String),
     Builtin(String),
 }

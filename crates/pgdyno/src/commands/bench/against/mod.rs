@@ -1,28 +1,27 @@
 //! `pgdyno bench … --against 'KIND: WHAT'`: what `bench` would run compared with the same thing changed. The arguments
 //! become an experiment file; what is run is the plan of that file, whether it is saved or not.
 
-mod base;
-mod file;
-mod kind;
+pub(in crate::commands) mod base;
+pub(in crate::commands) mod file;
+pub(in crate::commands) mod kind;
+pub(in crate::commands) mod made;
+pub(in crate::commands) mod made_args;
+pub(in crate::commands) mod parts;
 mod saved;
 #[cfg(test)]
 mod tests;
 mod told;
-mod toml_text;
+pub(in crate::commands) mod toml_text;
 
-use std::path::{Path, PathBuf};
-
-use lab::experiment::ExperimentFile;
 use protocol::postgres::conninfo::sql_may_hold_password;
 
-use self::base::Folder;
-use self::file::Written;
 use self::kind::Change;
-use super::args::Script;
-use super::{BenchArgs, check_bounds, source, steps};
-use crate::commands::run::How;
+use self::made::Use;
+use super::against_args::Compare;
+use super::asked::Asked;
+use super::{BenchArgs, check_bounds};
+use crate::commands::run::Shown;
 use crate::exit::{Failure, Outcome, USAGE};
-use crate::print::warning;
 use crate::secrets::is_telling_text;
 
 /// First line of what is saved.
@@ -33,10 +32,6 @@ const NOWHERE: &str = "--against";
 
 pub(super) fn run(args: &BenchArgs) -> Outcome {
     let own = &args.against;
-    let [change] = &own.against[..] else {
-        let hint = "one now and the other later; or --save FILE, and give the file further levels";
-        return Err(usage("--against stands once: a comparison has two sides", hint));
-    };
     has_only_what_can_be_compared(args)?;
     let results = args.output.results.path().display().to_string();
     match own.managed {
@@ -45,104 +40,76 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
         None => args.given.check(false, &results)?,
     }
     check_bounds(args)?;
-    steps(args)?;
-    let change = Change::parse(change).map_err(|why| {
-        let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
-        usage(why, hint)
-    })?;
-    for script in &args.scripts.in_order {
-        source(script)?;
-    }
-    own.save.as_deref().map_or(Ok(()), saved::check_name)?;
-    let how = How {
-        name: NOWHERE.to_owned(),
+    let Some(change) = change(&own.compare)? else {
+        return Err(usage("--against says what is compared", ""));
+    };
+    let of = Use {
+        nowhere: NOWHERE,
+        asked: Asked::of(args),
+        save: own.save.as_deref(),
         dry_run: own.dry_run,
         again: own.again,
         same: own.same,
-        rounds: None,
+        has_secret: has_secret(&Asked::of(args), Some((&own.compare, &change))),
         report: own.report.as_deref(),
-        pg_bin: None,
         output: &args.output,
+        shown: Shown::Answer,
     };
-    how.can_report()?;
-    if own.save.is_some() && has_secret_beside_servers(args, &change) {
-        let hint = "leave --save out; what is run then keeps no such text";
-        return Err(usage(
-            "settings, SQL or variables given here may hold a password, which no file is to hold",
-            hint,
-        ));
+    of.carry_out(|folder| file::written(&file::of_bench(args, &change), folder))
+}
+
+/// What is changed on the other side; none where nothing is compared.
+///
+/// # Errors
+/// More than one, or one that is none.
+pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<Change>> {
+    match &compare.against[..] {
+        [] => Ok(None),
+        [one] => Change::parse(one).map(Some).map_err(|why| {
+            let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
+            usage(why, hint)
+        }),
+        _ => {
+            let hint = "one now and the other later; or --save FILE, and give the file further levels";
+            Err(usage("--against stands once: a comparison has two sides", hint))
+        }
     }
-    let written = file::written(args, &change, &Folder::of(own.save.as_deref()))?;
-    let file = read(&written, own.save.as_deref())?;
-    if let Some(path) = &own.save {
-        saved::save(&written.text, path, own.dry_run)?;
-    }
-    if written.left_out {
-        let what = if own.save.is_some() { "the same command and its file" } else { "the same command" };
-        warning(&format!(
-            "the password that was given is used now and kept nowhere: give it by ~/.pgpass or PGPASSWORD, and {what} can do \
-             without it"
-        ));
-    }
-    how.carry_out(&file).map_err(told::in_words_of_bench)
 }
 
 /// Options of `bench` that mean nothing where two sides are compared.
 fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
-    let of_input =
-        |script: &Script| matches!(script, Script::File(name) if name == "-" || name.starts_with("-@"));
-    let refused = [
-        (args.tables.initialize, "-i", "--managed makes pgbench's tables by itself, at scale -s"),
-        (args.load.transactions.is_some(), "-t", "rounds have a length: -T SECONDS, shared by both sides"),
-        (args.conduct.progress.is_some(), "-P", "runs are shown as they end"),
-        (
-            args.scripts.in_order.iter().any(of_input),
-            "-f -",
-            "write the script into a file: both sides read it, every round",
-        ),
-        (args.conduct.report_per_command, "-r", "without --against it tells the latency of each statement"),
-        (args.conduct.driver != Default::default(), "--driver", "leave it out: both sides have the same"),
-    ];
+    Asked::of(args).check("with --against")?;
+    if args.load.transactions.is_some() {
+        let hint = "rounds have a length: -T SECONDS, shared by both sides";
+        return Err(usage("-t cannot be had with --against", hint));
+    }
     if let Some(odd) = args.against.rounds.filter(|rounds| rounds % 2 == 1) {
         let what = format!(
             "--rounds {odd}: an odd number cannot be balanced, the base goes first in every other round"
         );
         return Err(usage(&what, &format!("--rounds {}", odd + 1)));
     }
-    match refused.into_iter().find(|(given, ..)| *given) {
-        Some((_, option, hint)) => Err(usage(&format!("{option} cannot be had with --against"), hint)),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
-/// Whether something that the file has as it is may hold a password; connection strings are written without theirs.
-fn has_secret_beside_servers(args: &BenchArgs, change: &Change) -> bool {
-    let undo = args.against.undo.iter().map(String::as_str);
-    let sql = undo.chain(match change {
-        Change::Sql(sql) => Some(sql.as_str()),
+/// Whether variables, settings or SQL, which a file has as they are, may hold a password; connection strings are written
+/// without theirs.
+fn has_secret(asked: &Asked<'_>, compared: Option<(&Compare, &Change)>) -> bool {
+    let undo = compared.and_then(|(compare, _)| compare.undo.as_deref());
+    let sql = match compared {
+        Some((_, Change::Sql(sql))) => Some(sql.as_str()),
         _ => None,
-    });
-    let settings = match change {
-        Change::Settings(settings) => settings.as_slice(),
+    };
+    let settings = match compared {
+        Some((_, Change::Settings(settings))) => settings.as_slice(),
         _ => &[],
     };
-    let given = settings.iter().map(|(_, value)| value).chain(&args.scripts.define);
-    sql.into_iter().any(sql_may_hold_password) || given.into_iter().any(|text| is_telling_text(text))
+    let given = settings.iter().map(|(_, value)| value).chain(&asked.scripts.define);
+    undo.into_iter().chain(sql).any(sql_may_hold_password)
+        || given.into_iter().any(|text| is_telling_text(text))
 }
 
-/// Reads what was written, as `pgdyno run` would.
-fn read(written: &Written, saved: Option<&Path>) -> anyhow::Result<ExperimentFile> {
-    let path = saved.map_or_else(|| PathBuf::from(NOWHERE), Path::to_owned);
-    let read = ExperimentFile::of_text(&path, &written.text);
-    let mut file = read.map_err(|found| told::problems(&written.text, &found))?;
-    if saved.is_none() {
-        file.call(&written.name);
-        file.without_lines();
-    }
-    file.log_in_by(&written.logins);
-    Ok(file)
-}
-
-fn usage(what: &str, hint: &str) -> anyhow::Error {
+/// Wrong usage, with what to write instead where that is known.
+pub(in crate::commands) fn usage(what: &str, hint: &str) -> anyhow::Error {
     Failure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
 }

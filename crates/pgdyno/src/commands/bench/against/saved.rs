@@ -13,7 +13,7 @@ use crate::print::talk;
 const SEAL: &str = "# As --save wrote it: ";
 
 /// Refuses what cannot be a file of ours to write.
-pub(super) fn check_name(path: &Path) -> anyhow::Result<()> {
+pub(in crate::commands) fn check_name(path: &Path) -> anyhow::Result<()> {
     match path.as_os_str() == "-" {
         true => Err(usage("--save writes a file, not standard output", "name a file: --save compare.toml")),
         false => Ok(()),
@@ -21,7 +21,7 @@ pub(super) fn check_name(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Writes it, unless something stands there that was not written here or was changed since; `dry` only looks.
-pub(super) fn save(text: &str, path: &Path, dry: bool) -> anyhow::Result<()> {
+pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::Result<()> {
     let failed = |error: Error| {
         Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)
     };
@@ -29,7 +29,7 @@ pub(super) fn save(text: &str, path: &Path, dry: bool) -> anyhow::Result<()> {
     match std::fs::read_to_string(path) {
         Ok(found) if without_seal(&found) == text => {}
         Ok(found) if !is_as_written(&found) => {
-            let made_here = found.contains(super::SAVED_BY);
+            let made_here = seal_in(&found).is_some();
             let how = if made_here { "was changed since --save wrote it" } else { "was not made by --save" };
             let what = format!("{shown} is there already, and {how}");
             let hint = match made_here {

@@ -7,9 +7,10 @@ use lab::plan::Plan;
 use target::settings::Machine;
 
 use super::base::Folder;
-use super::file::{Written, written};
+use super::file::{of_bench, written};
 use super::kind::Change;
-use super::{BenchArgs, has_only_what_can_be_compared, has_secret_beside_servers};
+use super::made::Made;
+use super::{Asked, BenchArgs, has_only_what_can_be_compared, has_secret};
 use crate::commands::{Command, parse_from};
 
 const HERE: Machine = Machine { memory_bytes: 8 << 30, cores: 2 };
@@ -27,11 +28,12 @@ fn args(line: &str) -> BenchArgs {
     }
 }
 
-fn made(line: &str) -> Result<Written, String> {
+fn made(line: &str) -> Result<Made, String> {
     let args = args(line);
     has_only_what_can_be_compared(&args).map_err(|error| error.to_string())?;
-    let change = Change::parse(&args.against.against[0])?;
-    written(&args, &change, &Folder::of(args.against.save.as_deref())).map_err(|error| error.to_string())
+    let change = Change::parse(&args.against.compare.against[0])?;
+    written(&of_bench(&args, &change), &Folder::of(args.against.save.as_deref()))
+        .map_err(|error| error.to_string())
 }
 
 fn file(text: &str) -> ExperimentFile {
@@ -121,7 +123,7 @@ fn every_kind_becomes_a_file_that_can_be_read() {
         },
     ];
     for Case { line, says, arms } in cases {
-        let Written { text, .. } = made(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        let Made { text, .. } = made(line).unwrap_or_else(|why| panic!("{line}: {why}"));
         for wanted in says {
             assert!(text.contains(wanted), "{line}: no {wanted:?} in\n{text}");
         }
@@ -166,7 +168,7 @@ fn scripts_are_found_from_where_the_file_is() {
     let script = folder.path().join("a b.sql");
     std::fs::write(&script, "SELECT 1;\n").unwrap();
     let line = format!(" -S shop --against |script: '{}@2'", script.display());
-    let Written { text, name, .. } = made(&line).unwrap();
+    let Made { text, name, .. } = made(&line).unwrap();
     assert!(text.contains(&format!("files = \"{}@2\"", script.display())), "{text}");
     assert!(text.contains("[workload.\"a b\"]"), "{text}");
     assert_eq!(name, "select-only-against-a-b");
@@ -208,9 +210,9 @@ fn what_may_hold_a_password_is_saved_in_no_file() {
         (" -S --managed --against |sql: create index on t (a)", false),
     ] {
         let args = args(line);
-        let change = Change::parse(&args.against.against[0]).unwrap();
-        assert_eq!(has_secret_beside_servers(&args, &change), wanted, "{line}");
-        let written = written(&args, &change, &Folder::of(None)).unwrap();
+        let change = Change::parse(&args.against.compare.against[0]).unwrap();
+        assert_eq!(has_secret(&Asked::of(&args), Some((&args.against.compare, &change))), wanted, "{line}");
+        let written = written(&of_bench(&args, &change), &Folder::of(None)).unwrap();
         // It is in the text that is run, and nowhere else.
         assert!(!written.name.contains("geheim"), "{}", written.name);
         let question = written.text.lines().find(|line| line.starts_with("question")).unwrap();

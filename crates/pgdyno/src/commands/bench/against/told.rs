@@ -6,7 +6,7 @@ use lab::experiment::{FileProblems, Problem};
 use crate::exit::{BAD_INPUT, Failure, USAGE};
 
 /// Keys of the made file, and the options that they come from.
-const OPTIONS: [(&str, &str); 26] = [
+const OPTIONS: [(&str, &str); 32] = [
     ("builtin", "-b"),
     ("files", "-f"),
     ("mode", "-M"),
@@ -16,6 +16,12 @@ const OPTIONS: [(&str, &str); 26] = [
     ("latency_limit_ms", "-L"),
     ("promise", "-L"),
     ("rate", "-R"),
+    ("rate_per_client", "--rate-per-client"),
+    ("bound", "--bound"),
+    ("lowest", "--lowest"),
+    ("highest", "--highest"),
+    ("width", "--width"),
+    ("confirm", "--confirm"),
     ("clients", "-c"),
     ("threads", "-j"),
     ("duration", "-T"),
@@ -36,7 +42,7 @@ const OPTIONS: [(&str, &str); 26] = [
 ];
 
 /// The option that made what stands at a place of the file.
-fn option(text: &str, problem: &Problem) -> &'static str {
+fn option(text: &str, problem: &Problem, otherwise: &'static str) -> &'static str {
     let above: Vec<&str> = text.lines().take(problem.line).collect();
     let line = above.last().copied().unwrap_or_default();
     let table = above.iter().rev().find(|line| line.starts_with('[')).copied().unwrap_or_default();
@@ -48,6 +54,7 @@ fn option(text: &str, problem: &Problem) -> &'static str {
         "change" if !line.starts_with("undo") => return "--against 'sql: …'",
         "server" if table == "[server.other]" => return "--against 'url: …'",
         "server" => return "DBNAME",
+        "load" if table == "[load.search]" && line.starts_with("promise") => return "--promise",
         "target" if line.starts_with("url") => return "DBNAME",
         "factors" if line.starts_with("version") => return "--against 'version: …'",
         _ => {}
@@ -57,12 +64,12 @@ fn option(text: &str, problem: &Problem) -> &'static str {
     let keys = before.rsplit(" = ").filter_map(|part| part.rsplit([' ', '{', ',']).next());
     let known = |key: &str| OPTIONS.iter().find(|(known, _)| *known == key).map(|(_, option)| *option);
     let whole = line.split(" = ").next();
-    keys.chain(whole).find_map(known).unwrap_or("--against")
+    keys.chain(whole).find_map(known).unwrap_or(otherwise)
 }
 
 /// `-f: no.sql: cannot be read: …`, without the key of the file; what stands in a table of names keeps them.
-fn told(text: &str, problem: &Problem) -> String {
-    let (option, message) = (option(text, problem), problem.message.as_str());
+fn told(text: &str, problem: &Problem, otherwise: &'static str) -> String {
+    let (option, message) = (option(text, problem, otherwise), problem.message.as_str());
     let key = |first: &str| first.starts_with('`') || first.starts_with("pgbench.") && first.ends_with(':');
     let said = match message.split_once(' ') {
         Some((first, said)) if key(first) && !option.starts_with("--against") => said,
@@ -72,9 +79,13 @@ fn told(text: &str, problem: &Problem) -> String {
     format!("{option}{colon} {said}")
 }
 
-/// Mistakes in the made file.
-pub(super) fn problems(text: &str, found: &FileProblems) -> anyhow::Error {
-    let all: Vec<String> = found.problems.iter().map(|problem| told(text, problem)).collect();
+/// Mistakes in the made file; `otherwise` is what stands for those that no option made.
+pub(in crate::commands) fn problems(
+    text: &str,
+    found: &FileProblems,
+    otherwise: &'static str,
+) -> anyhow::Error {
+    let all: Vec<String> = found.problems.iter().map(|problem| told(text, problem, otherwise)).collect();
     // What is in a file is not how the command is to be used.
     let of_file =
         |told: &String| ["-f", "--prepare", "--against"].iter().any(|option| told.starts_with(option));
@@ -84,7 +95,7 @@ pub(super) fn problems(text: &str, found: &FileProblems) -> anyhow::Error {
 }
 
 /// What is to be written into a file elsewhere is an option here.
-pub(super) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Error {
+pub(in crate::commands) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<LabError>() {
         Ok(LabError::Failed { class, what, hint, source }) => {
             // What it came from says the same in the words of a file.

@@ -4,26 +4,26 @@ use toml::{Table, Value};
 
 /// The text so far.
 #[derive(Debug, Default)]
-pub(super) struct TomlText(String);
+pub(in crate::commands) struct TomlText(String);
 
 impl TomlText {
-    pub(super) fn comment(&mut self, text: &str) {
+    pub(in crate::commands) fn comment(&mut self, text: &str) {
         for line in text.lines() {
             self.0.push_str(&format!("# {line}\n"));
         }
     }
 
     /// `[a."b c"]`, after an empty line.
-    pub(super) fn table(&mut self, path: &[&str]) {
+    pub(in crate::commands) fn table(&mut self, path: &[&str]) {
         let path: Vec<String> = path.iter().map(|part| key(part)).collect();
         self.0.push_str(&format!("\n[{}]\n", path.join(".")));
     }
 
-    pub(super) fn entry(&mut self, name: &str, value: impl Into<Value>) {
+    pub(in crate::commands) fn entry(&mut self, name: &str, value: impl Into<Value>) {
         self.0.push_str(&format!("{} = {}\n", key(name), value.into()));
     }
 
-    pub(super) fn into_text(self) -> String {
+    pub(in crate::commands) fn into_text(self) -> String {
         self.0
     }
 }
@@ -38,13 +38,13 @@ fn key(name: &str) -> String {
 }
 
 /// A length of time as experiment files have it: `2.5s`, `500ms`.
-pub(super) fn seconds(seconds: f64) -> String {
+pub(in crate::commands) fn seconds(seconds: f64) -> String {
     let ms = (seconds * 1e3).round();
     if ms < 1000.0 { format!("{ms}ms") } else { format!("{}s", ms / 1e3) }
 }
 
 /// A number where it is one, `true` and `false`, else a text.
-pub(super) fn scalar(text: &str) -> Value {
+pub(in crate::commands) fn scalar(text: &str) -> Value {
     match text {
         "true" | "false" => Value::Boolean(text == "true"),
         _ => match text.parse::<i64>() {
@@ -55,12 +55,12 @@ pub(super) fn scalar(text: &str) -> Value {
 }
 
 /// One value, or a list of several.
-pub(super) fn one_or_many(mut values: Vec<Value>) -> Value {
+pub(in crate::commands) fn one_or_many(mut values: Vec<Value>) -> Value {
     if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
 }
 
 /// A table of these entries, written on one line.
-pub(super) fn inline(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+pub(in crate::commands) fn inline(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::Table(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Table>())
 }
 

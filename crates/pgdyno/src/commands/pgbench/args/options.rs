@@ -120,7 +120,7 @@ pub(super) static PGBENCH: [Spec; 44] = [
     spec("protocol", b'M', Run, Text(|all, text| put(&mut all.workload.mode, values::mode(text)))),
     spec("quiet", b'q', Init, Flag(|all| all.init.tables.quiet = true)),
     spec("report-per-command", b'r', Run, Flag(|all| all.output.per_command = true)),
-    spec("rate", b'R', Run, Text(|all, text| some(&mut all.load.rate, values::positive(text, "rate limit")))),
+    spec("rate", b'R', Run, Text(|all, text| some(&mut all.load.rate, values::rate(text)))),
     spec("scale", b's', Both, Number(FROM_1, scale)),
     spec("select-only", b'S', Run, Builtin("select-only")),
     spec("skip-some-updates", b'N', Run, Builtin("simple-update")),

@@ -1,5 +1,6 @@
 //! Values of pgbench's options, each checked by itself.
 
+use record::Profile;
 use workloads::pgbench::Mode;
 use workloads::pgbench::init::PartitionMethod;
 
@@ -33,6 +34,16 @@ pub(super) fn positive(text: &str, what: &str) -> Result<f64, Fault> {
         Ok(value)
     } else {
         Err(Fault::error(format!("invalid {what}: \"{text}\"")))
+    }
+}
+
+/// `-R`: pgbench's is constant.
+pub(super) fn rate(text: &str) -> Result<f64, Fault> {
+    match text.parse::<Profile>() {
+        Ok(profile) if !profile.is_constant() => Err(Fault::error(format!(
+            "invalid rate limit: \"{text}\" (pgbench's rate is constant; for one that changes: pgdyno bench -R)"
+        ))),
+        _ => positive(text, "rate limit"),
     }
 }
 

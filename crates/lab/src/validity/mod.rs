@@ -1,24 +1,22 @@
-//! Whether a run can be believed: rules with their limits in one place. `docs/run-verdicts.md` explains them.
+//! Whether a run can be believed: rules with their limits; those that speak of the machine are in `machine`.
+//! `docs/run-verdicts.md` explains them.
+
+pub mod machine;
 
 use engine::Measured;
-use record::{Arrivals, Counts, Doubt, Offer, Reason, SeriesPoint, Validity, count};
+use record::{Arrivals, Counts, Doubt, Offer, Profile, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
 
+pub use self::machine::{Machine, Probe, Probes};
+use self::machine::{steal, throttled_or_unsteady};
+
 /// A thread that is busier than this share of the time is the bottleneck itself.
 pub const SATURATED: f64 = 0.90;
-/// CPU time taken by the hypervisor, percent.
-pub const STEAL_PCT: f64 = 2.0;
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
 pub const FAILED_SHARE: f64 = 0.01;
 /// Fewer transactions than this say little.
 pub const FEW: u64 = 30;
-/// Difference between the two halves of a run that is not steady, as a share.
-pub const UNSTEADY: f64 = 0.15;
-/// Fewest whole seconds in which steadiness can be judged.
-pub const STEADY_SECONDS: usize = 10;
-/// The idle probe is this much slower than usual when the processor is throttled, as a share.
-pub const SLOW_PROBE: f64 = 0.05;
 /// How late 1 % of the arrivals may start, by the generator's fault, µs.
 pub const LAG_US: f64 = 100.0;
 /// How much of the server's files may be in the page cache when a cold run begins, percent.
@@ -48,14 +46,14 @@ pub struct Evidence<'a> {
     pub series: &'a [SeriesPoint],
     /// Arrivals per second asked for; `None` unless they were on a schedule.
     pub rate: Option<f64>,
+    /// The same as time goes by.
+    pub profile: Option<&'a Profile>,
     /// Clients.
     pub clients: u32,
     /// The promise, seconds.
     pub limit_s: Option<f64>,
-    /// Steal during the run, percent, where it is known.
-    pub steal_pct: Option<f64>,
-    /// Idle probe before this run, and the median of those before it, ms.
-    pub probe_ms: Option<(f64, f64)>,
+    /// What is known of the machine under the test.
+    pub machine: Machine,
     /// How late 1 % of the arrivals start on this host with nothing to do, µs; `None` where nobody looked.
     pub host_lag_us: Option<f64>,
     /// Which settings somebody changed under the run, in words.
@@ -72,7 +70,18 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks = [too_short, errors, settings, empty, overloaded, saturated, late, steal, unsteady, not_cold];
+    let checks = [
+        too_short,
+        errors,
+        settings,
+        empty,
+        overloaded,
+        saturated,
+        late,
+        steal,
+        throttled_or_unsteady,
+        not_cold,
+    ];
     for check in checks {
         found.extend(check(evidence).map(|(validity, reason, detail)| (validity, Doubt { reason, detail })));
     }
@@ -173,8 +182,8 @@ fn saturated(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
-/// Arrivals of an open load. With clients that gave up there is nothing to say of its rate: too few were there to do it.
-fn arrivals(evidence: &Evidence<'_>) -> Option<Arrivals> {
+/// How the arrivals of an open load were offered. With clients that gave up there is nothing to say of its rate: too few were there to do it.
+fn offer(evidence: &Evidence<'_>) -> Option<Offer> {
     let rate = evidence.rate.filter(|_| evidence.measured.aborts.is_empty())?;
     let offer = Offer {
         rate: Some(rate),
@@ -182,12 +191,31 @@ fn arrivals(evidence: &Evidence<'_>) -> Option<Arrivals> {
         clients: evidence.clients.into(),
         seconds: evidence.measured.elapsed as f64 / 1e9,
     };
-    (offer.seconds > 0.0).then(|| Arrivals::new(&counts(evidence.measured, true), offer))
+    (offer.seconds > 0.0).then_some(offer)
+}
+
+fn arrivals(evidence: &Evidence<'_>) -> Option<Arrivals> {
+    Some(Arrivals::new(&counts(evidence.measured, true), offer(evidence)?))
 }
 
 fn overloaded(evidence: &Evidence<'_>) -> Finding {
-    let arrivals = arrivals(evidence).filter(Arrivals::is_overloaded)?;
-    Some((Validity::Suspect, Reason::Overloaded, arrivals.shortfall()))
+    let arrivals = arrivals(evidence)?;
+    let detail = if arrivals.is_overloaded() { arrivals.shortfall() } else { overloaded_part(evidence)? };
+    Some((Validity::Suspect, Reason::Overloaded, detail))
+}
+
+/// Where the rate changes, its crest may be too much while the whole is not.
+fn overloaded_part(evidence: &Evidence<'_>) -> Option<String> {
+    let profile = evidence.profile.filter(|profile| !profile.is_constant())?;
+    let counts = counts(evidence.measured, true);
+    let (from, to, arrivals) =
+        Arrivals::overloaded_part(profile, evidence.series, &counts, offer(evidence)?)?;
+    Some(format!("from {} to {} s {}", tenths(from), tenths(to), arrivals.shortfall()))
+}
+
+/// Seconds with one digit, where it is needed.
+fn tenths(seconds: f64) -> f64 {
+    (seconds * 10.0).round() / 10.0
 }
 
 /// A lag that did no harm is no doubt: a promise that was kept would have been kept without it, too.
@@ -224,12 +252,6 @@ fn lag_bound_us(evidence: &Evidence<'_>) -> f64 {
     LAG_US.max(measured_for_us * LAG_SHARE).max(of_host_us)
 }
 
-fn steal(evidence: &Evidence<'_>) -> Finding {
-    let steal = evidence.steal_pct.filter(|steal| *steal > STEAL_PCT)?;
-    let detail = format!("the hypervisor took {steal:.1} % of the CPU time");
-    Some((Validity::Suspect, Reason::Steal, detail))
-}
-
 /// A run that was to begin cold, and whose files were not all out of the page cache.
 fn not_cold(evidence: &Evidence<'_>) -> Finding {
     let cached = evidence.cold_pct.filter(|cached| *cached > COLD_PCT)?;
@@ -237,68 +259,26 @@ fn not_cold(evidence: &Evidence<'_>) -> Finding {
     Some((Validity::Suspect, Reason::CacheState, detail))
 }
 
-/// A change between the halves of the run; with a slower processor or steal it is throttling. A cold run heats: that is
-/// what it shows.
-fn unsteady(evidence: &Evidence<'_>) -> Finding {
-    if evidence.cold_pct.is_some() {
-        return None;
-    }
-    let (first, second) = halves(evidence.series)?;
-    let change = second / first - 1.0;
-    if change.abs() <= UNSTEADY {
-        return None;
-    }
-    let slow = evidence.probe_ms.is_some_and(|(now, usual)| now > usual * (1.0 + SLOW_PROBE));
-    let stolen = evidence.steal_pct.is_some_and(|steal| steal > STEAL_PCT);
-    let detail =
-        format!("the second half did {:+.0} % transactions per second against the first", change * 100.0);
-    let reason = if change < 0.0 && (slow || stolen) { Reason::Throttled } else { Reason::Unsteady };
-    Some((Validity::Suspect, reason, detail))
-}
-
-/// Transactions per second of the two halves; `None` for short runs.
-fn halves(series: &[SeriesPoint]) -> Option<(f64, f64)> {
-    let mut seconds: std::collections::BTreeMap<i64, (u64, u64)> = std::collections::BTreeMap::new();
-    for point in series {
-        let second = seconds.entry(point.start_us).or_insert((0, point.length_us));
-        second.0 += point.ok + point.late;
-    }
-    let seconds: Vec<(u64, u64)> = seconds.into_values().filter(|(_, length)| *length >= 900_000).collect();
-    if seconds.len() < STEADY_SECONDS {
-        return None;
-    }
-    let length = |part: &[(u64, u64)]| part.iter().map(|(_, length)| length).sum::<u64>();
-    let rate = |part: &[(u64, u64)]| {
-        let done: u64 = part.iter().map(|(done, _)| done).sum();
-        done as f64 / (length(part) as f64 / 1e6)
-    };
-    // By time, since the steps of a long run need not be alike.
-    let half = (1..seconds.len()).find(|end| 2 * length(&seconds[..*end + 1]) > length(&seconds))?;
-    let (first, second) = seconds.split_at(half);
-    let (first, second) = (rate(first), rate(second));
-    (first > 0.0).then_some((first, second))
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use engine::{Abort, ScriptFigures};
 
     use super::*;
 
-    fn measured(counts: Counts) -> Measured {
+    pub(super) fn measured(counts: Counts) -> Measured {
         let script = ScriptFigures { counts, ..ScriptFigures::default() };
         Measured { scripts: vec![script], ..Measured::default() }
     }
 
-    fn evidence<'a>(measured: &'a Measured, series: &'a [SeriesPoint]) -> Evidence<'a> {
+    pub(super) fn evidence<'a>(measured: &'a Measured, series: &'a [SeriesPoint]) -> Evidence<'a> {
         Evidence {
             measured,
             series,
             rate: None,
+            profile: None,
             clients: 1,
             limit_s: None,
-            steal_pct: None,
-            probe_ms: None,
+            machine: Machine::default(),
             host_lag_us: None,
             changed: None,
             scripts: &[],
@@ -312,21 +292,49 @@ mod tests {
         (validity, doubts.into_iter().map(|doubt| doubt.reason).collect())
     }
 
-    fn good() -> Counts {
+    pub(super) fn good() -> Counts {
         Counts { due: 1000, ok: 1000, rows: 10, bytes: 100, ..Counts::default() }
     }
 
-    fn series(rates: &[u64]) -> Vec<SeriesPoint> {
-        let point = |(second, ok): (usize, &u64)| SeriesPoint {
+    /// What a changing rate asks for is no unsteadiness, and its crest may be too much by itself.
+    #[test]
+    fn a_rate_that_changes_is_judged_by_what_it_asks() {
+        let profile: Profile = "step 1000, 4000 every 6s".parse().unwrap();
+        let judged = |rates: &[u64], skipped: u64| {
+            let mut series = series(rates);
+            series.iter_mut().skip(6).for_each(|second| second.skipped = skipped);
+            let (ok, skipped) = (rates.iter().sum(), 6 * skipped);
+            let counts = Counts { due: ok + skipped, ok, skipped, ..Counts::default() };
+            let measured = Measured { elapsed: 12_000_000_000, ..counted(counts) };
+            let open = open(&measured);
+            let open = Evidence { series: &series, rate: Some(2500.0), profile: Some(&profile), ..open };
+            let (_, doubts) = judge(&open);
+            doubts.into_iter().map(|doubt| (doubt.reason, doubt.detail)).collect::<Vec<_>>()
+        };
+        let of = |low, high| [[low; 6], [high; 6]].concat();
+        assert_eq!(judged(&of(1000, 4000), 0), []);
+        let [(reason, detail)] = &judged(&of(1000, 3951), 49)[..] else { panic!("not one doubt") };
+        let wanted =
+            "from 6 to 12 s 98.7 % of the offered 4000/s were done in time (3951/s); of 24000: 294 skipped";
+        assert_eq!((*reason, detail.as_str()), (Reason::Overloaded, wanted));
+        // As much as ever, where four times as much was asked for.
+        assert!(judged(&of(1000, 1000), 0).iter().any(|(reason, _)| *reason == Reason::Unsteady));
+    }
+
+    pub(super) fn series(rates: &[u64]) -> Vec<SeriesPoint> {
+        rates.iter().enumerate().map(|(second, ok)| point(second, *ok)).collect()
+    }
+
+    pub(super) fn point(second: usize, ok: u64) -> SeriesPoint {
+        SeriesPoint {
             script: 0,
             start_us: second as i64 * 1_000_000,
             length_us: 1_000_000,
-            ok: *ok,
+            ok,
             late: 0,
             failed: 0,
             skipped: 0,
-        };
-        rates.iter().enumerate().map(point).collect()
+        }
     }
 
     #[test]
@@ -419,7 +427,10 @@ mod tests {
     fn the_generator_and_the_host_are_watched() {
         let mut busy = measured(good());
         busy.own.busiest_thread = 0.95;
-        let host = Evidence { steal_pct: Some(3.0), ..evidence(&busy, &[]) };
+        let host = Evidence {
+            machine: Machine { steal_pct: Some(3.0), ..Machine::default() },
+            ..evidence(&busy, &[])
+        };
         assert_eq!(reasons(&host), (Validity::Suspect, vec![Reason::ClientSaturated, Reason::Steal]));
         busy.aborts.push(Abort { message: "gone".into(), ..Abort::default() });
         assert_eq!(judge(&evidence(&busy, &[])).0, Validity::Invalid);
@@ -536,31 +547,23 @@ mod tests {
     }
 
     #[test]
-    fn steps_within_a_run_are_seen() {
-        let measured = measured(good());
-        let mut rates = vec![100; 6];
-        rates.extend([70; 6]);
-        let stepped = series(&rates);
-        assert_eq!(reasons(&evidence(&measured, &stepped)).1, [Reason::Unsteady]);
-        let slow = Evidence { probe_ms: Some((8.0, 6.0)), ..evidence(&measured, &stepped) };
-        assert_eq!(reasons(&slow).1, [Reason::Throttled]);
-        assert_eq!(reasons(&evidence(&measured, &series(&[100; 12]))).1, []);
-        assert_eq!(reasons(&evidence(&measured, &series(&[100, 10]))).1, []);
-    }
-
-    #[test]
     fn the_page_says_the_same_limits() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run-verdicts.md");
         let page = std::fs::read_to_string(page).unwrap();
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         for limit in [
             format!("more than {} of the time", percent(SATURATED)),
-            format!("more than {STEAL_PCT} % of the CPU time"),
+            format!("more than {} % of the CPU time", machine::STEAL_PCT),
             format!("more than {} of the transactions", percent(FAILED_SHARE)),
             format!("fewer than {FEW} did"),
-            format!("did {} more or fewer", percent(UNSTEADY)),
-            format!("a run of {STEADY_SECONDS} s"),
-            format!("more than {} slower", percent(SLOW_PROBE)),
+            format!("steps of {} or more", percent(machine::UNSTEADY)),
+            format!("a run of {} s", machine::STEADY_SECONDS),
+            format!("a level lasts {} s", machine::LEVEL_SECONDS),
+            format!("by {} at least", percent(machine::STEP)),
+            format!("more than {} % of the periods", machine::WAITED_PCT),
+            format!("more than {} slower at its fastest", percent(machine::SLOW_LEAST)),
+            format!("more than {} slower in the mean", percent(machine::SLOW_MEAN)),
+            format!("more than {} times as slow", machine::SLOW_ALONE),
             format!("less than {} of the offered rate", percent(record::KEPT_UP)),
             format!("less than {} of the arrivals found a free client", percent(FREE_SHARE)),
             format!("more than {LAG_US} µs late"),

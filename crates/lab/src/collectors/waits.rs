@@ -1,0 +1,23 @@
+//! What server processes wait for while they are at work: `pg_stat_activity`, looked at once a step.
+
+use protocol::postgres::sql::Sql;
+use record::{Sample, Scope, WAITS, WAITS_UNIT};
+
+/// Processes of clients at work, by what they wait for: those that wait for nothing have a processor, or would have one;
+/// those that wait for their client wait for us.
+const WAITING: &str = "SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU'), pg_catalog.count(*) \
+     FROM pg_catalog.pg_stat_activity \
+     WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_catalog.pg_backend_pid() \
+     AND wait_event_type IS DISTINCT FROM 'Client' \
+     GROUP BY 1";
+
+/// One look.
+pub(super) fn look(sql: &mut dyn Sql, time_us: i64, samples: &mut Vec<Sample>) {
+    // A server that does not answer now is told of by others.
+    let Ok(rows) = sql.rows(WAITING) else { return };
+    samples.extend(rows.iter().filter_map(|row| {
+        let [Some(what), Some(count)] = &row[..] else { return None };
+        let (source, name) = (WAITS.to_owned(), format!("{what}{WAITS_UNIT}"));
+        Some(Sample { scope: Scope::Run, source, name, time_us, value: count.parse().ok()? })
+    }));
+}

@@ -1,0 +1,29 @@
+//! The longest that a transaction may take.
+
+use toml::Value;
+
+use super::{Factor, Known};
+use crate::setup::Setup;
+use crate::values::time;
+
+/// µs.
+const LEAST: u64 = 1;
+/// An hour is always kept: the histograms end there.
+const MOST: u64 = 3_600_000_000 - 1;
+
+pub(super) struct Promise;
+
+impl Factor for Promise {
+    fn name(&self) -> &'static str {
+        "promise"
+    }
+
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+        time(value, LEAST, MOST).map(|promise| format!("{promise:?}"))
+    }
+
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+        setup.promise = Some(time(&Value::from(level), LEAST, MOST)?);
+        Ok(())
+    }
+}

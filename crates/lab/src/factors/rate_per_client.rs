@@ -1,0 +1,29 @@
+//! How many transactions a second are offered for each client: clients and rate in step.
+
+use record::Profile;
+use toml::Value;
+
+use super::{Factor, Known};
+use crate::setup::{Load, Setup};
+use crate::values::number;
+
+pub(super) struct RatePerClient;
+
+impl Factor for RatePerClient {
+    fn name(&self) -> &'static str {
+        "rate_per_client"
+    }
+
+    fn read(&self, _key: &str, value: &Value, _known: &Known<'_>) -> Result<String, String> {
+        let [least, most] = Profile::BOUNDS;
+        number(value, least, most).map(|rate| rate.to_string())
+    }
+
+    /// Clients stand before it in the list.
+    fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
+        let rate = level.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+        let rate = rate.ok_or_else(|| format!("{level:?} is no rate"))?;
+        setup.load = Load::Rate(Profile::Constant(rate * f64::from(setup.clients)));
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! A job that stands for itself: nothing of it stays on the target, so nothing is remembered there.
+
+use target::Stop;
+use workloads::jobs::Job;
+
+use super::prepare::JobRecord;
+use super::run::run;
+use crate::error::LabError;
+use crate::runner::{Progress, Stage};
+
+/// Does it.
+pub(crate) fn alone(
+    stage: &mut Stage,
+    job: &dyn Job,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<JobRecord, LabError> {
+    let started_at = jiff::Timestamp::now().to_string();
+    let mut remarks = Vec::new();
+    let report = run(stage, job, progress, stop, &mut remarks)?;
+    Ok(JobRecord::of(started_at, report, remarks))
+}

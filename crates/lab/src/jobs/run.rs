@@ -1,0 +1,85 @@
+//! A job on a server: what it is lent, and what must not stay of it.
+
+use target::Stop;
+use target::child::Overseen;
+use target::host;
+use workloads::jobs::{Job, JobReport, JobSite};
+
+use super::initialize::with_runtime;
+use super::programs::Programs;
+use crate::error::{Class, LabError};
+use crate::runner::{LabEvent, Progress, Stage, Step, Tell};
+
+/// Runs a job to its end, then has it clear away, also after an error or a stop.
+pub(super) fn run(
+    stage: &mut Stage,
+    job: &dyn Job,
+    mut progress: &mut dyn Progress,
+    stop: &Stop,
+    remarks: &mut Vec<String>,
+) -> Result<JobReport, LabError> {
+    let done = carry_out(stage, job, progress, stop, remarks);
+    // A stop ended what was going on; this is put in order all the same.
+    let _concluding = stop.concluding();
+    if done.is_err() {
+        // It may be in a failed transaction, or gone.
+        stage.close_control();
+    }
+    let cleared = match stage.control() {
+        Ok(control) => job.clear_away(control).map_err(LabError::from),
+        Err(error) => Err(error),
+    };
+    match (done, cleared) {
+        (Ok(report), Ok(told)) => {
+            remarks.extend(told);
+            Ok(report)
+        }
+        // Why it ended says more than why nothing could be put in order.
+        (Err(error), Err(left)) => {
+            progress.warn(left.to_string());
+            Err(error)
+        }
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+    }
+}
+
+fn carry_out(
+    stage: &mut Stage,
+    job: &dyn Job,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+    remarks: &mut Vec<String>,
+) -> Result<JobReport, LabError> {
+    for extension in job.extensions() {
+        stage.target.ensure_extension(extension)?;
+    }
+    let database = stage.target.for_programs();
+    let env = stage.target.environment_for_programs();
+    let overseen = Overseen::new(&stage.watchdog, stop, env).working_on(stage.target.place());
+    let mut programs = Programs::new(overseen);
+    let control = stage.control()?;
+    let (place, patience) = (control.place().clone(), control.patience().clone());
+    let progress = std::cell::RefCell::new(progress);
+    let done = with_runtime(&place, patience, &|| stop.at_once(), |runtime| {
+        job.run(&mut JobSite {
+            sql: control,
+            runtime,
+            programs: &mut programs,
+            database: &database,
+            cpus: host::cores(),
+            remark: &mut |remark| {
+                progress.borrow_mut().event(LabEvent::Warning { text: remark.clone() });
+                remarks.push(remark);
+            },
+            doing: &mut |what| progress.borrow_mut().event(LabEvent::Step { step: Step::Prepare, what }),
+        })
+    });
+    match programs.dead_server {
+        Some(why) => Err(LabError::failed(
+            Class::Unreachable,
+            why,
+            "see to the server (its log, its disk, the network), then load again",
+        )),
+        None => Ok(done?),
+    }
+}

@@ -1,0 +1,85 @@
+//! What a server's hardware is worth: `pgdyno probe`. Stored as an experiment of one job; probing the same server again
+//! adds a round.
+
+use std::path::PathBuf;
+
+use record::Run;
+use results::ExperimentId;
+use target::Stop;
+use workloads::{Alone, probe};
+
+use crate::error::{Class, LabError, explain};
+use crate::jobs;
+use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
+use crate::target_spec::TargetSpec;
+
+/// A probe of one server.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub target: TargetSpec,
+    /// Folder with PostgreSQL's programs, for managed targets.
+    pub pg_bin: Option<PathBuf>,
+    pub probe: probe::Options,
+    /// Where it is stored.
+    pub results: PathBuf,
+}
+
+/// A probe that was done.
+#[derive(Debug)]
+pub struct Done {
+    /// As it is stored.
+    pub run: Run,
+    /// What was probed.
+    pub server: String,
+    /// Its experiment in the results file, or why it could not be stored.
+    pub stored: Result<ExperimentId, LabError>,
+}
+
+/// Probes.
+///
+/// # Errors
+/// [`LabError`], with what to try.
+pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Result<Done, LabError> {
+    explain(stop, once(options, progress, stop))
+}
+
+fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Done, LabError> {
+    let token = uuid::Uuid::new_v4().simple().to_string();
+    let job = Alone::Probe(options.probe.clone()).job(&token[..12])?;
+    try_results(Some(&options.results), &mut *progress)?;
+    progress.step(Step::Target, "make, start or reach the server");
+    let mut stage = Stage::open(&options.target, options.pg_bin.clone(), &mut *progress, stop)?;
+    let at = Surroundings::of(&stage)?;
+    let record = match jobs::alone(&mut stage, &*job, &mut *progress, stop) {
+        Ok(record) => record,
+        Err(_) if stop.at_once() => {
+            return Err(LabError::Interrupted { kept: 0, planned: 0, again: false });
+        }
+        Err(error) => return Err(stage.explain(error)),
+    };
+    // What was measured is kept, also if the user has seen enough.
+    let _concluding = stop.concluding();
+    let server = at.target.dsn_redacted.clone();
+    let mut block = [record.to_run(&job.name(), 0, false)];
+    // Runs of one server are rounds of one experiment, however much they were allowed to do.
+    let content = serde_json::json!({ "target": options.target.identity() });
+    let question = format!("What is the hardware of {server} worth?");
+    let identity =
+        Identity { name: "probe", question: &question, content, target: Some(&options.target), seed: 0 };
+    let stored = store(options, &identity, at, &mut block, progress);
+    let [finished] = block;
+    Ok(Done { run: finished.run, server, stored })
+}
+
+fn store(
+    options: &Options,
+    identity: &Identity<'_>,
+    at: Surroundings,
+    block: &mut [results::Finished],
+    mut progress: &mut dyn Progress,
+) -> Result<ExperimentId, LabError> {
+    progress.step(Step::Store, options.results.display().to_string());
+    let mut results = Results::next_round(&options.results, identity, at)?;
+    results.keep(block)?;
+    results.id().ok_or_else(|| LabError::failed(Class::Internal, "the probe was not stored", ""))
+}

@@ -1,0 +1,306 @@
+//! Blocks that the machine disturbed: they are measured again, and what they gave before counts no more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Reason, Run, RunKey, Validity};
+
+use super::Done;
+use crate::plan::Plan;
+use crate::validity::machine::STEADY_SECONDS;
+use crate::words::count;
+
+/// How often a block is measured again at most.
+pub(crate) const MOST: u32 = 2;
+/// Of the runs that are planned one in so many may be done once more, or one block.
+const ONE_IN: usize = 4;
+
+/// How far that goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rule {
+    /// How often a block is measured again at most.
+    pub(crate) times: u32,
+    /// How many runs are planned.
+    pub(crate) planned: usize,
+}
+
+impl Rule {
+    /// That of a plan. Runs that are too short to be judged for their steadiness are not measured again.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let short = plan.content.measure.duration_s < STEADY_SECONDS as f64;
+        let times = if short { 0 } else { plan.repeat_disturbed.unwrap_or(MOST).min(MOST) };
+        Self { times, planned: plan.runs.len() }
+    }
+}
+
+/// The doubt for which a run is to be measured again, if it is: the machine's doing.
+pub(crate) fn disturbed(run: &Run) -> Option<&record::Doubt> {
+    let of_machine = |reason| matches!(reason, Reason::Throttled | Reason::Steal | Reason::Unsteady);
+    run.doubts.iter().filter(|doubt| of_machine(doubt.reason)).max_by_key(|doubt| match doubt.reason {
+        Reason::Throttled => 2,
+        Reason::Steal => 1,
+        _ => 0,
+    })
+}
+
+/// A block that is measured again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Repeated {
+    /// Numbers of its runs, as stored.
+    pub(crate) runs: Vec<i64>,
+    /// In words: what, why, and which repetition comes now.
+    pub(crate) why: String,
+}
+
+/// What is to be measured again because of the runs that are done.
+#[derive(Debug, Default)]
+pub(crate) struct Again {
+    /// Places of those, among all that are done, whose block is measured again.
+    former: BTreeSet<usize>,
+    /// How many runs of earlier invocations count no more.
+    earlier: usize,
+    /// How often each run was done, and counts no more.
+    tries: BTreeMap<RunKey, u32>,
+    /// Cells that were unsteady when they were measured again, too: that is how they are.
+    by_themselves: BTreeSet<BTreeMap<String, String>>,
+    /// In the order it came to be.
+    pub(crate) repeated: Vec<Repeated>,
+    /// Disturbed blocks that are left as they are, since as much was measured again as may be.
+    pub(crate) beyond: usize,
+}
+
+impl Again {
+    /// Because of these runs, after those that earlier invocations set aside: who goes on begins nothing anew.
+    pub(crate) fn of(done: &[Done], rule: Rule, set_aside: &[RunKey]) -> Self {
+        let mut again = Self { earlier: set_aside.len(), ..Self::default() };
+        for key in set_aside {
+            *again.tries.entry(key.clone()).or_default() += 1;
+        }
+        for (from, to) in blocks(done) {
+            again.judged(from, &done[from..to], rule);
+        }
+        again
+    }
+
+    /// Whether the run at this place counts no more.
+    pub(crate) fn is_former(&self, place: usize) -> bool {
+        self.former.contains(&place)
+    }
+
+    /// How often a run was done that counts no more.
+    pub(crate) fn tries(&self, key: &RunKey) -> u32 {
+        self.tries.get(key).copied().unwrap_or(0)
+    }
+
+    fn judged(&mut self, from: usize, block: &[Done], rule: Rule) {
+        let why = block.iter().filter_map(|done| Some((&done.run, disturbed(&done.run)?)));
+        let Some((run, doubt)) = why.max_by_key(|(_, doubt)| doubt.reason == Reason::Throttled) else {
+            return;
+        };
+        // One that is invalid is not the machine's doing alone; of earlier invocations nothing is known.
+        if block.iter().any(|done| done.run.validity == Validity::Invalid || done.number == 0) {
+            return;
+        }
+        let tries = block.iter().map(|done| self.tries(&done.run.key())).max().unwrap_or(0);
+        if doubt.reason == Reason::Unsteady {
+            if tries > 0 {
+                self.by_themselves.insert(run.factors.clone());
+            }
+            if self.by_themselves.contains(&run.factors) {
+                return;
+            }
+        }
+        if tries >= rule.times {
+            return;
+        }
+        let so_far = self.earlier + self.former.len();
+        if so_far > 0 && (so_far + block.len()) * ONE_IN > rule.planned {
+            self.beyond += 1;
+            return;
+        }
+        self.former.extend(from..from + block.len());
+        for done in block {
+            *self.tries.entry(done.run.key()).or_default() += 1;
+        }
+        self.repeated.push(Repeated {
+            runs: block.iter().map(|done| done.number).collect(),
+            why: format!(
+                "{}, round {}: {} ({}); measured again, {} of {} at most",
+                run.workload,
+                run.round,
+                doubt.reason.text(),
+                doubt.detail,
+                tries + 1,
+                count(rule.times as usize, "time")
+            ),
+        });
+    }
+}
+
+/// Where blocks begin and end: runs of a cell and round next to each other, of which none is there twice.
+fn blocks(done: &[Done]) -> Vec<(usize, usize)> {
+    let mut blocks: Vec<(usize, usize)> = Vec::new();
+    for (place, next) in done.iter().enumerate() {
+        let joins = |from: usize| {
+            let first = &done[from].run;
+            (first.round, &first.factors, first.beside)
+                == (next.run.round, &next.run.factors, next.run.beside)
+                && (done[from].number == 0) == (next.number == 0)
+                && done[from..place].iter().all(|other| other.run.arm != next.run.arm)
+        };
+        match blocks.last_mut() {
+            Some((from, to)) if joins(*from) => *to = place + 1,
+            _ => blocks.push((place, place + 1)),
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Doubt, RunKind};
+
+    use super::*;
+
+    const RULE: Rule = Rule { times: 2, planned: 40 };
+
+    /// A run of an arm of a cell in a round, with this against it.
+    fn done(cell: &str, arm: &str, round: u32, number: i64, reason: Option<Reason>) -> Done {
+        let factors = BTreeMap::from([("workload".to_owned(), cell.to_owned())]);
+        let key = RunKey { workload: cell.into(), factors, arm: Some(arm.into()), round };
+        let doubts: Vec<Doubt> =
+            reason.into_iter().map(|reason| Doubt { reason, detail: "by so much".into() }).collect();
+        let validity = if doubts.is_empty() { Validity::Valid } else { Validity::Suspect };
+        let run = Run { doubts, validity, ..Run::new(RunKind::Client, key) };
+        Done { run, cause: None, number, in_turn: false }
+    }
+
+    /// A pair, of which the second is so.
+    fn pair(cell: &str, round: u32, number: i64, reason: Option<Reason>) -> [Done; 2] {
+        [done(cell, "a", round, number, None), done(cell, "b", round, number + 1, reason)]
+    }
+
+    fn numbers(again: &Again) -> Vec<Vec<i64>> {
+        again.repeated.iter().map(|repeated| repeated.runs.clone()).collect()
+    }
+
+    #[test]
+    fn a_disturbed_pair_is_measured_again_and_its_former_one_counts_no_more() {
+        for reason in [Reason::Throttled, Reason::Steal, Reason::Unsteady] {
+            let all = [pair("w", 1, 1, None), pair("w", 2, 3, Some(reason))].concat();
+            let again = Again::of(&all, RULE, &[]);
+            assert_eq!(numbers(&again), [[3, 4]], "{reason:?}");
+            assert_eq!(
+                (0..4).map(|place| again.is_former(place)).collect::<Vec<_>>(),
+                [false, false, true, true]
+            );
+            assert_eq!((again.tries(&all[0].run.key()), again.tries(&all[2].run.key())), (0, 1));
+        }
+        let told = Again::of(&pair("w", 2, 3, Some(Reason::Steal)), RULE, &[]).repeated.remove(0).why;
+        assert_eq!(told, "w, round 2: CPU steal (by so much); measured again, 1 of 2 times at most");
+        for other in [Reason::Overloaded, Reason::ScheduleLate, Reason::TooShort] {
+            assert_eq!(
+                numbers(&Again::of(&pair("w", 1, 1, Some(other)), RULE, &[])),
+                [[0; 0]; 0],
+                "{other:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pair_is_measured_again_twice_at_most() {
+        let throttled = Some(Reason::Throttled);
+        let all = [1, 3, 5].map(|number| pair("w", 1, number, throttled)).concat();
+        let again = Again::of(&all, RULE, &[]);
+        assert_eq!(numbers(&again), [[1, 2], [3, 4]]);
+        assert!(!again.is_former(4) && !again.is_former(5), "the last one stands as it is");
+        for (times, wanted) in [(0, 0), (1, 1), (2, 2)] {
+            assert_eq!(Again::of(&all, Rule { times, ..RULE }, &[]).repeated.len(), wanted);
+        }
+        let mended = [pair("w", 1, 1, throttled), pair("w", 1, 3, None), pair("w", 2, 5, None)].concat();
+        assert_eq!(numbers(&Again::of(&mended, RULE, &[])), [[1, 2]]);
+    }
+
+    /// A workload with steps of its own would be measured three times each round, for nothing.
+    #[test]
+    fn what_is_unsteady_again_is_so_by_itself() {
+        let unsteady = Some(Reason::Unsteady);
+        let all = [
+            pair("w", 1, 1, unsteady),
+            pair("w", 1, 3, unsteady),
+            pair("w", 2, 5, unsteady),
+            pair("v", 2, 7, unsteady),
+            pair("v", 2, 9, None),
+            pair("w", 3, 11, Some(Reason::Steal)),
+        ];
+        assert_eq!(numbers(&Again::of(&all.concat(), RULE, &[])), [[1, 2], [7, 8], [11, 12]]);
+    }
+
+    /// On a machine that is never quiet an experiment would take three times as long.
+    #[test]
+    fn a_quarter_of_the_plan_is_measured_again_at_most_or_one_block() {
+        let steal = Some(Reason::Steal);
+        let rounds: Vec<Done> =
+            (0..20).flat_map(|k| pair("w", k / 3 + 1, 1 + 2 * i64::from(k), steal)).collect();
+        for (planned, repeated) in [(2, 1), (8, 1), (16, 2), (40, 5), (400, 14)] {
+            let again = Again::of(&rounds, Rule { planned, ..RULE }, &[]);
+            assert_eq!(again.repeated.len(), repeated, "{planned} runs");
+            assert_eq!(again.beyond > 0, planned < 400);
+        }
+    }
+
+    #[test]
+    fn halves_of_a_round_are_measured_again_by_themselves() {
+        let steal = Some(Reason::Steal);
+        let all = [
+            done("v", "a", 1, 1, None),
+            done("w", "a", 1, 2, steal),
+            done("w", "a", 1, 3, None),
+            done("v", "b", 1, 4, steal),
+            done("v", "b", 1, 5, None),
+            done("w", "b", 1, 6, None),
+        ];
+        assert_eq!(numbers(&Again::of(&all, RULE, &[])), [[2], [4]]);
+    }
+
+    /// What was invalid is for others to judge, and of earlier invocations only keys are known.
+    #[test]
+    fn only_what_the_machine_alone_did_is_measured_again() {
+        let mut invalid = pair("w", 1, 1, Some(Reason::Steal));
+        invalid[0].run.validity = Validity::Invalid;
+        assert_eq!(numbers(&Again::of(&invalid, RULE, &[])), [[0; 0]; 0]);
+        let mixed = [done("w", "a", 1, 0, None), done("w", "b", 1, 7, Some(Reason::Steal))];
+        assert_eq!(numbers(&Again::of(&mixed, RULE, &[])), [[7]]);
+    }
+
+    /// Killed before the third time: who goes on knows of the first two, whatever became of their records.
+    #[test]
+    fn what_was_measured_again_before_a_kill_counts() {
+        let keys = |times: usize| {
+            let once = pair("w", 1, 1, None).map(|done| done.run.key());
+            vec![once; times].concat()
+        };
+        let now = pair("w", 1, 7, Some(Reason::Throttled));
+        for (times, wanted) in [(0, 1), (1, 1), (2, 0)] {
+            let again = Again::of(&now, RULE, &keys(times));
+            assert_eq!(again.repeated.len(), wanted, "{times} times before");
+        }
+        let other = pair("v", 1, 9, Some(Reason::Steal));
+        let few = Rule { planned: 20, ..RULE };
+        let again = Again::of(&other, few, &keys(2));
+        assert_eq!((again.repeated.len(), again.beyond), (0, 1), "a quarter of what is planned, in all");
+    }
+
+    /// Decisions stand: what is done later changes none of them.
+    #[test]
+    fn more_runs_change_nothing_that_was_decided() {
+        let reasons = [Some(Reason::Steal), None, Some(Reason::Unsteady), Some(Reason::Throttled)];
+        let all: Vec<Done> = (0..24)
+            .flat_map(|k| pair("w", k / 2 + 1, 1 + 2 * i64::from(k), reasons[k as usize % 4]))
+            .collect();
+        let whole = numbers(&Again::of(&all, RULE, &[]));
+        for count in (0..=all.len()).step_by(2) {
+            let part = numbers(&Again::of(&all[..count], RULE, &[]));
+            assert_eq!(part[..], whole[..part.len()], "{count} runs");
+        }
+    }
+}

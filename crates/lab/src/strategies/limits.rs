@@ -1,0 +1,189 @@
+//! The limit of each cell: a run as fast as the clients can tells about where to look, then it is trial after trial.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use record::{AskedLimit, PEAK, PROMISE_KEPT, Profile, Reason, Run};
+use results::limits::{CellLimit, LimitNext};
+
+use super::{Aside, Block, Course, Done, Next, Strategy};
+use crate::plan::{Plan, PlannedRun};
+
+/// The searches of a plan, cell after cell. Its runs are the fastest of each cell and arm.
+pub(crate) struct Limits<'a> {
+    plan: &'a Plan,
+    asked: &'a AskedLimit,
+    /// Clients that the server lets in, where that is to be known.
+    most_clients: Option<u32>,
+}
+
+impl<'a> Limits<'a> {
+    pub(crate) fn new(plan: &'a Plan, asked: &'a AskedLimit, most_clients: Option<u32>) -> Self {
+        Self { plan, asked, most_clients }
+    }
+
+    /// The cells, each as the runs of its arms as fast as they can, base first, but for those that wait until somebody has
+    /// looked.
+    fn cells(&self, done: &[Done]) -> Vec<Vec<&'a PlannedRun>> {
+        let aside = Aside::of(done);
+        let mut cells: Vec<Vec<&PlannedRun>> = Vec::new();
+        for run in self.plan.runs.iter().filter(|run| !run.beside) {
+            if aside.holds_any(&run.workload, |factors| self.is_cell(run, factors)) {
+                continue;
+            }
+            match cells.iter_mut().find(|cell| cell[0].factors == run.factors) {
+                Some(cell) => cell.push(run),
+                None => cells.push(vec![run]),
+            }
+        }
+        for cell in &mut cells {
+            cell.sort_by_key(|run| self.plan.content.arm_names().iter().position(|arm| *arm == run.arm));
+        }
+        cells
+    }
+
+    /// Where the search of a cell is.
+    fn at<'r>(&self, cell: &[&PlannedRun], done: &'r [Done]) -> CellLimit<'r> {
+        let own = |run: &&'r Run| self.is_of(cell[0], run);
+        let runs: Vec<&Run> = done.iter().map(|done| &done.run).filter(own).collect();
+        let arms: Vec<Option<String>> = cell.iter().map(|run| run.arm.clone()).collect();
+        CellLimit::of(self.asked, &arms, (cell[0].clients, self.most_clients), &runs)
+    }
+
+    /// Whether a run is of a cell, whichever its arm, its rate and, where these grow, its clients.
+    fn is_of(&self, cell: &PlannedRun, run: &Run) -> bool {
+        self.is_cell(cell, &run.factors) && run.round > 0
+    }
+
+    fn is_cell(&self, cell: &PlannedRun, factors: &BTreeMap<String, String>) -> bool {
+        let own = |key: &&String| *key != "rate" && !(self.asked.grow_clients && *key == "clients");
+        let levels = factors.iter().filter(|(key, _)| own(key));
+        levels.eq(cell.factors.iter().filter(|(key, _)| own(key)))
+    }
+
+    /// The runs of the next block of a cell, and what more is to be told of them; none when it ended.
+    fn next_of(
+        &self,
+        cell: &[&PlannedRun],
+        at: &CellLimit<'_>,
+        sequence: usize,
+    ) -> (Vec<PlannedRun>, String) {
+        let of = |arm: &Option<String>| cell.iter().find(|run| run.arm == *arm).copied().unwrap_or(cell[0]);
+        match &at.next {
+            LimitNext::Peak { clients, round } => {
+                (vec![self.run(cell[0], None, *clients, *round, sequence)], "as fast as they can".to_owned())
+            }
+            LimitNext::Trial { rate, clients, round, arms, between } => {
+                let runs =
+                    arms.iter().zip(sequence..).zip(1..).map(|((arm, sequence), position)| PlannedRun {
+                        position_in_pair: position,
+                        ..self.run(of(arm), Some(&Profile::Constant(*rate)), *clients, *round, sequence)
+                    });
+                (runs.collect(), between_words(*between))
+            }
+            LimitNext::Confirm { shaped, clients, round, arm } => {
+                let run = self.run(of(arm), Some(&shaped.offered), *clients, *round, sequence);
+                (vec![run], format!("{} of the limit", shaped.shares))
+            }
+            LimitNext::Ended => (Vec::new(), String::new()),
+        }
+    }
+
+    /// `lookup, 8 clients, 2676/s, trial 3: the limit is below 2754/s`.
+    fn words(&self, run: &PlannedRun, told: &str) -> String {
+        let words = self.plan.words_of(run);
+        let round = format!(", round {}", run.round);
+        let named = words.strip_suffix(&round).unwrap_or(&words);
+        match run.rate {
+            Some(_) => format!("{named}, trial {}: {told}", run.round),
+            None => format!("{named}: {told}"),
+        }
+    }
+
+    fn run(
+        &self,
+        cell: &PlannedRun,
+        rate: Option<&Profile>,
+        clients: u32,
+        round: u32,
+        sequence: usize,
+    ) -> PlannedRun {
+        let mut factors = cell.factors.clone();
+        factors.extend(rate.map(|rate| ("rate".to_owned(), rate.to_string())));
+        if self.asked.grow_clients {
+            factors.insert("clients".to_owned(), clients.to_string());
+        }
+        let seed = self.plan.seed_of(&factors, round);
+        let threads = cell.threads.max(1).min(clients);
+        let rate = rate.map(|rate| rate.mean(self.plan.content.measure.duration_s));
+        PlannedRun { sequence: sequence as u32, round, factors, rate, clients, threads, seed, ..cell.clone() }
+    }
+}
+
+/// What is known so far, in words.
+fn between_words([lower, upper]: [Option<f64>; 2]) -> String {
+    match (lower, upper) {
+        (Some(lower), Some(upper)) => format!("the limit is between {lower}/s and {upper}/s"),
+        (Some(lower), None) => format!("the limit is above {lower}/s"),
+        (None, Some(upper)) => format!("the limit is below {upper}/s"),
+        (None, None) => "the limit is not bounded yet".to_owned(),
+    }
+}
+
+impl Strategy for Limits<'_> {
+    fn next(&self, done: &[Done]) -> Option<Block> {
+        let measure = &self.plan.content.measure;
+        let takes = Duration::from_secs_f64(measure.warmup_s + measure.duration_s);
+        self.cells(done).iter().find_map(|cell| {
+            let at = self.at(cell, done);
+            let (runs, told) = self.next_of(cell, &at, done.len());
+            let next = |(run, number): (PlannedRun, usize)| Next {
+                setup: self.plan.setup(&run),
+                what: self.words(&run, &told),
+                number,
+                takes,
+                more_clients: run.rate.is_none() && run.clients > cell[0].clients,
+                run,
+            };
+            let runs: Vec<Next> = runs.into_iter().zip(done.len() + 1..).map(next).collect();
+            (!runs.is_empty()).then_some(Block { runs })
+        })
+    }
+}
+
+impl Course for Limits<'_> {
+    fn planned(&self, done: &[Done]) -> usize {
+        done.len() + self.left(done).len()
+    }
+
+    /// As many as are probably missing: the next block as it will be, then runs of each arm that stand for those to come.
+    fn left(&self, done: &[Done]) -> Vec<PlannedRun> {
+        let mut left = Vec::new();
+        for cell in self.cells(done) {
+            let at = self.at(&cell, done);
+            let (runs, _) = self.next_of(&cell, &at, done.len() + left.len());
+            if runs.is_empty() {
+                continue;
+            }
+            let more = at.left.saturating_sub(runs.len()).max(cell.len() - 1);
+            let stand_in = |(run, sequence): (&&PlannedRun, usize)| PlannedRun {
+                sequence: sequence as u32,
+                ..(*run).clone()
+            };
+            let first = done.len() + left.len() + runs.len();
+            left.extend(runs);
+            left.extend(cell.iter().cycle().take(more).zip(first..).map(stand_in));
+        }
+        left
+    }
+
+    /// A bad trial is an answer, and so are a peak with failures and a trial in which nothing happened to arrive; only what
+    /// cannot count says that something is wrong.
+    fn may_set_aside(&self, run: &Run) -> bool {
+        let counts = [PEAK, PROMISE_KEPT].iter().any(|figure| run.figures.contains_key(*figure));
+        let nothing_came = run.offered_rate.is_some()
+            && run.count("due") == 0
+            && run.doubts.iter().all(|doubt| doubt.reason == Reason::TooShort);
+        !counts && !nothing_came
+    }
+}

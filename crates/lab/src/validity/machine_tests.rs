@@ -1,0 +1,211 @@
+//! Simulated runs for every rule.
+
+use stats::credits::Bucket;
+
+use super::super::{judge, tests};
+use super::*;
+
+fn probe(ms: f64) -> Option<Probe> {
+    Some(Probe { least_ms: ms, mean_ms: ms * 1.02 })
+}
+
+/// What is found of a run of these rates on a machine.
+fn found(rates: &[u64], machine: Machine) -> Vec<(Reason, String)> {
+    let measured = tests::measured(tests::good());
+    let series = tests::series(rates);
+    let evidence = Evidence { machine, ..tests::evidence(&measured, &series) };
+    judge(&evidence).1.into_iter().map(|doubt| (doubt.reason, doubt.detail)).collect()
+}
+
+fn reasons(rates: &[u64], machine: Machine) -> Vec<Reason> {
+    found(rates, machine).into_iter().map(|(reason, _)| reason).collect()
+}
+
+/// `(transactions per second, seconds)` in order, with a little noise that is always the same.
+fn rates(stretches: &[(u64, usize)]) -> Vec<u64> {
+    let all = stretches.iter().flat_map(|(rate, seconds)| std::iter::repeat_n(*rate, *seconds));
+    all.enumerate().map(|(k, rate)| rate * (990 + (k as u64 * 7919) % 21) / 1000).collect()
+}
+
+/// A run and a machine, and what is to be said of them.
+struct Case {
+    what: &'static str,
+    rates: Vec<u64>,
+    machine: Machine,
+    wanted: &'static [Reason],
+}
+
+#[test]
+fn each_rule_by_itself_and_together() {
+    use Reason::{Steal, Throttled, Unsteady};
+    let usual = Probes { usual: probe(4.0), before: probe(4.0), after: probe(4.1) };
+    let calm = Machine { steal_pct: Some(0.5), waited_pct: None, probes: usual };
+    let stolen = Machine { steal_pct: Some(12.0), ..calm };
+    let waited = Machine { waited_pct: Some(40.0), ..calm };
+    let slow_after = Machine { probes: Probes { after: probe(4.4), ..usual }, ..calm };
+    let slow_before = Machine { probes: Probes { before: probe(4.4), ..usual }, ..calm };
+    let held_up = Some(Probe { least_ms: 4.0, mean_ms: 6.0 });
+    let held_up = Machine { probes: Probes { after: held_up, ..usual }, ..calm };
+    let floor = Machine { probes: Probes { after: probe(40.0), ..usual }, ..calm };
+    let steady = || rates(&[(1000, 12)]);
+    let half = || rates(&[(1000, 6), (500, 6)]);
+    let cases = [
+        Case { what: "nothing", rates: steady(), machine: calm, wanted: &[] },
+        Case { what: "nothing known", rates: steady(), machine: Machine::default(), wanted: &[] },
+        Case { what: "steal alone", rates: steady(), machine: stolen, wanted: &[Steal] },
+        Case { what: "a quota that was always there", rates: steady(), machine: waited, wanted: &[] },
+        Case { what: "a slow probe alone", rates: steady(), machine: slow_after, wanted: &[] },
+        Case { what: "a very slow one", rates: steady(), machine: floor, wanted: &[Throttled] },
+        Case { what: "the same in a short run", rates: vec![9; 3], machine: floor, wanted: &[Throttled] },
+        Case { what: "a step alone", rates: half(), machine: calm, wanted: &[Unsteady] },
+        Case {
+            what: "a step, nothing known",
+            rates: half(),
+            machine: Machine::default(),
+            wanted: &[Unsteady],
+        },
+        Case { what: "a step and steal", rates: half(), machine: stolen, wanted: &[Steal, Throttled] },
+        Case { what: "a step and a quota", rates: half(), machine: waited, wanted: &[Throttled] },
+        Case { what: "a step, slow after", rates: half(), machine: slow_after, wanted: &[Throttled] },
+        Case { what: "a step, slow before", rates: half(), machine: slow_before, wanted: &[Throttled] },
+        Case { what: "a step, held up after", rates: half(), machine: held_up, wanted: &[Throttled] },
+        Case { what: "up", rates: rates(&[(500, 6), (1000, 6)]), machine: waited, wanted: &[Unsteady] },
+        Case {
+            what: "a dip",
+            rates: rates(&[(1000, 5), (0, 3), (1000, 6)]),
+            machine: calm,
+            wanted: &[Unsteady],
+        },
+        Case {
+            what: "a small step alone",
+            rates: rates(&[(1000, 15), (920, 15)]),
+            machine: calm,
+            wanted: &[],
+        },
+        Case {
+            what: "a small step with a cause",
+            rates: rates(&[(1000, 15), (920, 15)]),
+            machine: waited,
+            wanted: &[Throttled],
+        },
+        Case {
+            what: "too short for steps",
+            rates: rates(&[(1000, 4), (500, 4)]),
+            machine: calm,
+            wanted: &[],
+        },
+    ];
+    for Case { what, rates, machine, wanted } in cases {
+        assert_eq!(reasons(&rates, machine), wanted, "{what}");
+    }
+}
+
+#[test]
+fn details_say_the_figures() {
+    let machine = Machine {
+        steal_pct: Some(12.0),
+        waited_pct: Some(40.0),
+        probes: Probes { usual: probe(4.0), before: probe(4.0), after: probe(9.0) },
+    };
+    let flat = |stretches: &[(u64, usize)]| -> Vec<u64> {
+        stretches.iter().flat_map(|(rate, seconds)| std::iter::repeat_n(*rate, *seconds)).collect()
+    };
+    let details: Vec<String> =
+        found(&flat(&[(1200, 6), (600, 6)]), machine).into_iter().map(|(_, detail)| detail).collect();
+    assert_eq!(
+        details,
+        [
+            "the hypervisor took 12.0 % of the CPU time",
+            "transactions per second went from 1200 to 600 (-50 %) after 6 s; the hypervisor took 12.0 % of the CPU time; \
+             the server had to wait in 40 % of the periods of its CPU quota; \
+             the idle probe took 9.2 ms in the mean after the run, usually 4.1 ms",
+        ]
+    );
+    let dip = found(&flat(&[(1200, 5), (0, 3), (1180, 6)]), Machine::default());
+    assert_eq!(
+        dip[0].1,
+        "transactions per second went from 1200 to 0.0 (-100 %) after 5 s, to 1180 after 8 s"
+    );
+}
+
+/// A probe that is slow in one arm's settings is usual there.
+#[test]
+fn a_run_is_held_to_what_is_usual_on_its_server() {
+    let slow = Probes { usual: probe(40.0), before: probe(40.0), after: probe(40.0) };
+    assert_eq!(reasons(&rates(&[(1000, 12)]), Machine { probes: slow, ..Machine::default() }), []);
+    // The first one has nothing but itself.
+    let first = Probes { usual: None, before: probe(4.0), after: probe(40.0) };
+    let named = reasons(&rates(&[(1000, 12)]), Machine { probes: first, ..Machine::default() });
+    assert_eq!(named, [Reason::Throttled]);
+}
+
+/// What a t2.micro's guest sees when its credits end in the run, early or late: all are named, none while they last.
+#[test]
+fn credits_that_end_in_a_run_are_named() {
+    let seen = |balance: f64, seconds: usize| {
+        let mut bucket = Bucket::t2_micro(balance);
+        let had: Vec<f64> = (0..seconds).map(|_| bucket.pass(1.0, 1.0)).collect();
+        // The probe wants a tenth of a second of CPU, right after.
+        let after_ms = 4.0 / bucket.pass(0.1, 1.0);
+        let stolen = 100.0 * had.iter().map(|share| 1.0 - share).sum::<f64>() / seconds as f64;
+        let rates: Vec<u64> = rates(&[(1000, seconds)])
+            .into_iter()
+            .zip(&had)
+            .map(|(rate, had)| (rate as f64 * had) as u64)
+            .collect();
+        (rates, stolen, Probes { usual: None, before: probe(4.0), after: probe(after_ms) })
+    };
+    for ends in 3..=27 {
+        let (rates, stolen, probes) = seen(0.9 * f64::from(ends) / 60.0, 30);
+        // Whether or not the guest is told of what was taken.
+        for steal_pct in [None, Some(stolen)] {
+            let named = reasons(&rates, Machine { steal_pct, waited_pct: None, probes });
+            assert!(named.contains(&Reason::Throttled), "after {ends} s: {named:?}");
+        }
+        // With steps alone, nothing but SQL, and a probe that came too late.
+        let late = Probes { after: probe(4.0), ..probes };
+        let named = reasons(&rates, Machine { probes: late, ..Machine::default() });
+        // A level lasts a quarter of the run at least.
+        let wanted = if (8..=22).contains(&ends) { vec![Reason::Unsteady] } else { vec![] };
+        assert!(wanted.is_empty() || named == wanted, "after {ends} s: {named:?}");
+    }
+    let (rates, stolen, probes) = seen(10.0, 30);
+    assert_eq!(
+        (stolen, reasons(&rates, Machine { steal_pct: Some(stolen), waited_pct: None, probes })),
+        (0.0, vec![])
+    );
+}
+
+/// A cold run heats: that its levels differ is what it shows. Throttled it can be all the same.
+#[test]
+fn steps_of_a_cold_run_are_its_own() {
+    let measured = tests::measured(tests::good());
+    let series = tests::series(&rates(&[(1000, 6), (100, 6)]));
+    let after = |ms| Machine {
+        probes: Probes { usual: probe(4.0), before: probe(4.0), after: probe(ms) },
+        ..Machine::default()
+    };
+    for (ms, wanted) in [(4.0, vec![]), (40.0, vec![Reason::Throttled])] {
+        let evidence =
+            Evidence { cold_pct: Some(0.0), machine: after(ms), ..tests::evidence(&measured, &series) };
+        let named: Vec<Reason> = judge(&evidence).1.into_iter().map(|doubt| doubt.reason).collect();
+        assert_eq!(named, wanted, "{ms} ms");
+    }
+}
+
+/// Runs of thousands of seconds keep their series in steps of several.
+#[test]
+fn a_long_run_is_judged_by_its_steps() {
+    let series: Vec<SeriesPoint> = rates(&[(10_000, 300), (6_000, 300)])
+        .into_iter()
+        .enumerate()
+        .map(|(k, ok)| SeriesPoint {
+            start_us: k as i64 * 6_000_000,
+            length_us: 6_000_000,
+            ..tests::point(k, ok)
+        })
+        .collect();
+    let steps = Steps::of(&series, None);
+    assert!((steps.lasting_drop().unwrap() - 0.4).abs() < 0.01, "{steps:?}");
+    assert!(steps.words().contains("after 1800 s"), "{}", steps.words());
+}

@@ -1,0 +1,74 @@
+//! Arguments of commands that become an experiment file: what is run and where, and what becomes of it.
+
+use std::path::PathBuf;
+
+use super::has_secret;
+use super::kind::Change;
+use super::made::Use;
+use crate::commands::bench::against_args::Compare;
+use crate::commands::bench::asked::Asked;
+use crate::commands::bench::{Conduct, Scripts, Tables, Target};
+use crate::commands::run::Shown;
+use crate::options::Output;
+
+/// Those that are alike in all of them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MadeArgs {
+    #[command(flatten)]
+    pub(in crate::commands) scripts: Scripts,
+    #[command(flatten)]
+    conduct: Conduct,
+    #[command(flatten)]
+    tables: Tables,
+    #[command(flatten)]
+    target: Target,
+    /// Run on a private server that pgdyno makes, with pgbench's tables at scale -s [name: default]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = "Connection")]
+    managed: Option<String>,
+    /// SQL file that puts data on the private server first (repeatable)
+    #[arg(long, value_name = "FILE", requires = "managed", help_heading = "Connection")]
+    prepare: Vec<PathBuf>,
+    /// Also write this as an experiment file, for `pgdyno run FILE`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Show what would be run, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Measure what is finished already again, as a new experiment
+    #[arg(long)]
+    again: bool,
+    /// Also write the HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl MadeArgs {
+    pub(in crate::commands) fn asked(&self) -> Asked<'_> {
+        let Self { tables, scripts, conduct, target, .. } = self;
+        let (managed, prepare) = (self.managed.as_deref(), &self.prepare[..]);
+        Asked { tables, scripts, conduct, target, managed, prepare, latency_limit_ms: None }
+    }
+
+    /// What is to be done with the file; messages call it `nowhere`.
+    pub(in crate::commands) fn used(
+        &self,
+        nowhere: &'static str,
+        shown: Shown,
+        compared: Option<(&Compare, &Change)>,
+    ) -> Use<'_> {
+        Use {
+            nowhere,
+            asked: self.asked(),
+            save: self.save.as_deref(),
+            dry_run: self.dry_run,
+            again: self.again,
+            same: false,
+            has_secret: has_secret(&self.asked(), compared),
+            report: self.report.as_deref(),
+            output: &self.output,
+            shown,
+        }
+    }
+}

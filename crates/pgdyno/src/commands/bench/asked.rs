@@ -1,0 +1,55 @@
+//! What is asked and where, in the words that several commands share: those that make an experiment file of their arguments.
+
+use std::path::PathBuf;
+
+use super::args::{BenchArgs, Conduct, Script, Scripts, Tables, Target};
+use super::{source, usage_with};
+
+/// What arguments say of it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands) struct Asked<'a> {
+    pub(in crate::commands) tables: &'a Tables,
+    pub(in crate::commands) scripts: &'a Scripts,
+    pub(in crate::commands) conduct: &'a Conduct,
+    pub(in crate::commands) target: &'a Target,
+    /// Name of a private server.
+    pub(in crate::commands) managed: Option<&'a str>,
+    /// SQL files that put data on it first.
+    pub(in crate::commands) prepare: &'a [PathBuf],
+    /// Do not retry what has taken longer.
+    pub(in crate::commands) latency_limit_ms: Option<f64>,
+}
+
+impl<'a> Asked<'a> {
+    /// Those of `bench`.
+    pub(super) fn of(args: &'a BenchArgs) -> Self {
+        let BenchArgs { tables, scripts, conduct, target, against, pace, .. } = args;
+        let (managed, prepare) = (against.managed.as_deref(), &against.prepare[..]);
+        Self { tables, scripts, conduct, target, managed, prepare, latency_limit_ms: pace.latency_limit }
+    }
+
+    /// Refuses what means nothing where an experiment file is made of it.
+    ///
+    /// # Errors
+    /// An option that cannot be had `there`, or a script that is none.
+    pub(in crate::commands) fn check(&self, there: &str) -> anyhow::Result<()> {
+        let of_input =
+            |script: &Script| matches!(script, Script::File(name) if name == "-" || name.starts_with("-@"));
+        let refused = [
+            (self.tables.initialize, "-i", "--managed makes pgbench's tables by itself, at scale -s"),
+            (self.conduct.progress.is_some(), "-P", "runs are shown as they end"),
+            (
+                self.scripts.in_order.iter().any(of_input),
+                "-f -",
+                "write the script into a file: it is read again for every run",
+            ),
+            (self.conduct.report_per_command, "-r", "pgdyno bench tells the latency of each statement"),
+            (self.conduct.driver != Default::default(), "--driver", "leave it out: all runs have the same"),
+        ];
+        if let Some((_, option, hint)) = refused.into_iter().find(|(given, ..)| *given) {
+            return Err(usage_with(&format!("{option} cannot be had {there}"), hint));
+        }
+        self.tables.steps()?;
+        self.scripts.in_order.iter().try_for_each(|script| source(script).map(drop))
+    }
+}

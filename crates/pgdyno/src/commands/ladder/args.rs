@@ -1,0 +1,72 @@
+//! The arguments of `pgdyno ladder`: those of `bench`, with lists where a ladder has rungs.
+
+use clap::{ArgAction, Args};
+
+use crate::commands::bench::against::made_args::MadeArgs;
+
+/// `pgdyno ladder`.
+#[derive(Debug, Args)]
+#[command(version, disable_help_flag = true, args_override_self = true, infer_long_args = true)]
+#[command(after_help = "Clients and rate in step, at two promises (the study of a Raspberry Pi):\n  \
+    pgdyno ladder --clients 3,8,10,12,14,16 --rate-per-client 1 --promise 500ms,250ms -f reporting.sql DBNAME\n\
+    How throughput grows with clients:\n  pgdyno ladder --clients 1,2,4,8,16,32 -S DBNAME\n\
+    The highest rate that keeps a promise, searched: pgdyno limit (docs/figures.md#ladders)")]
+pub(crate) struct LadderArgs {
+    /// Print help
+    #[arg(long, short = '?', action = ArgAction::Help)]
+    help: Option<bool>,
+    #[command(flatten)]
+    pub(super) rungs: Rungs,
+    #[command(flatten)]
+    pub(crate) made: MadeArgs,
+}
+
+/// What rises, and how each rung is measured.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Ladder")]
+pub(super) struct Rungs {
+    /// Clients of each rung, such as 1,2,4,8; one number for all of them under --rate [default: 16 under --rate]
+    #[arg(short = 'c', long, alias = "client", value_name = "N,N,…", value_delimiter = ',')]
+    pub(super) clients: Vec<u32>,
+    /// Open load: transactions per second of each rung, over all clients; as many as clients, and in step with them, where
+    /// both are lists
+    #[arg(short = 'R', long, alias = "rates", value_name = "TPS,TPS,…", value_delimiter = ',')]
+    pub(super) rate: Vec<f64>,
+    /// Open load: transactions per second for each client, so that the rate rises with them
+    #[arg(long, value_name = "TPS", conflicts_with = "rate", allow_negative_numbers = true)]
+    pub(super) rate_per_client: Option<f64>,
+    /// The longest that a transaction may take, such as 500ms (a bare number: milliseconds, as in pgbench); several give a
+    /// ladder each (repeatable)
+    #[arg(short = 'L', long, alias = "latency-limit", value_name = "TIME,TIME,…", value_delimiter = ',', value_parser = promise)]
+    pub(super) promise: Vec<String>,
+    /// Quality breaks where more than this share is late, skipped, failed or unfinished, percent [default: 1]
+    #[arg(long, value_name = "PCT", value_parser = bound, allow_negative_numbers = true)]
+    pub(super) bound: Option<f64>,
+    /// Seconds of each rung in each round
+    #[arg(short = 'T', long, value_name = "SEC", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) time: u64,
+    /// Seconds of load before anything counts
+    #[arg(long, value_name = "SEC", default_value_t = 2.0, allow_negative_numbers = true)]
+    pub(super) warmup: f64,
+    /// Rounds over all rungs, in random order; a finished ladder goes on with the ones that are more
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) rounds: u32,
+    /// Threads of the load generator, at most as many as clients
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) jobs: u32,
+}
+
+/// A length of time as experiment files have it.
+fn promise(text: &str) -> Result<String, String> {
+    let written = text.trim();
+    match written.parse::<f64>() {
+        Ok(ms) if ms.is_finite() => Ok(format!("{ms}ms")),
+        _ if written.starts_with(|first: char| first.is_ascii_digit()) => Ok(written.to_owned()),
+        _ => Err("must be a length of time such as 500ms".to_owned()),
+    }
+}
+
+fn bound(text: &str) -> Result<f64, String> {
+    let percent = text.parse::<f64>().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
+    percent.ok_or_else(|| "must be a number of percent above 0 and below 100, without the sign".to_owned())
+}

@@ -1,0 +1,24 @@
+//! `pgdyno ladder`: pgbench scripts at rising rates or numbers of clients, and where quality breaks.
+
+mod args;
+mod file;
+#[cfg(test)]
+mod tests;
+
+pub(super) use args::LadderArgs as Args;
+
+use super::bench::against::made::Made;
+use super::bench::against::usage;
+use super::run::Shown;
+use crate::exit::Outcome;
+
+/// First line of what is saved.
+const SAVED_BY: &str = "Made by pgdyno ladder; docs/experiment.md explains every key.";
+
+/// What messages call the file that stands nowhere.
+const NOWHERE: &str = "ladder";
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let of = args.made.used(NOWHERE, Shown::Ladders, None);
+    of.carry_out(|folder| file::written(args, folder))
+}

@@ -1,0 +1,78 @@
+//! The arguments of `pgdyno limit`: those of `bench`, with a promise in place of a rate.
+
+use clap::{ArgAction, Args};
+
+use crate::commands::bench::against::made_args::MadeArgs;
+use crate::commands::bench::against_args::Compare;
+
+/// `pgdyno limit`.
+#[derive(Debug, Args)]
+#[command(version, disable_help_flag = true, args_override_self = true, infer_long_args = true)]
+#[command(
+    after_help = "How much can this database take?\n  pgdyno limit --promise 'p99 < 20ms' -f checkout.sql DBNAME\n\
+    Without a database, on a private server:\n  pgdyno limit --promise 'p99 < 20ms' --managed -s 10\n\
+    How much more can it take with something changed?\n  pgdyno limit --promise 'p99 < 20ms' -f checkout.sql DBNAME --against 'settings: jit=off'\n\
+    How a limit is found, and what it says: docs/limit.md"
+)]
+pub(crate) struct LimitArgs {
+    /// Print help
+    #[arg(long, short = '?', action = ArgAction::Help)]
+    help: Option<bool>,
+    #[command(flatten)]
+    pub(super) search: Search,
+    #[command(flatten)]
+    pub(super) compare: Compare,
+    #[command(flatten)]
+    pub(crate) made: MadeArgs,
+}
+
+/// What is to be found, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub(super) struct Search {
+    /// What has to hold: 'p99 < 20ms', 'late(250ms) < 1%', several joined by and; of one script: 'report.sql: p95 < 2s'
+    /// (repeatable: all have to hold)
+    #[arg(long, value_name = "PROMISE", required = true)]
+    pub(super) promise: Vec<String>,
+    /// Clients, or auto: doubled until more bring nothing, so that they are not what limits
+    #[arg(short = 'c', long, alias = "client", value_name = "N|auto", default_value = "auto", value_parser = clients)]
+    pub(super) clients: Clients,
+    /// Lowest rate to try, transactions per second [default: 1 % of what the clients do as fast as they can]
+    #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
+    pub(super) lowest: Option<f64>,
+    /// Highest rate to try [default: 120 % of that]
+    #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
+    pub(super) highest: Option<f64>,
+    /// How close the rate that keeps the promise and the one that does not come, percent
+    #[arg(long, value_name = "PCT", default_value_t = 3.0, allow_negative_numbers = true)]
+    pub(super) width: f64,
+    /// Once the limit is known, also try it under a rate that changes, in shares of it: 'ramp 0.5..1 over 15s',
+    /// 'spike 0.5 to 1 for 2s at 8s', 'step …', 'sine …' (repeatable)
+    #[arg(long, value_name = "SHAPE")]
+    pub(super) confirm: Vec<String>,
+    /// Seconds of a trial
+    #[arg(short = 'T', long, value_name = "SEC", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) time: u64,
+    /// Seconds of load before a trial counts
+    #[arg(long, value_name = "SEC", default_value_t = 3.0, allow_negative_numbers = true)]
+    pub(super) warmup: f64,
+    /// Threads of the load generator, at most as many as clients
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) jobs: u32,
+}
+
+/// How many clients there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clients {
+    /// As many as it takes.
+    Auto,
+    Fixed(u32),
+}
+
+fn clients(text: &str) -> Result<Clients, String> {
+    match text.parse::<u32>() {
+        Ok(clients) if clients >= 1 => Ok(Clients::Fixed(clients)),
+        _ if text == "auto" => Ok(Clients::Auto),
+        _ => Err("must be a number of clients, at least 1, or auto".to_owned()),
+    }
+}

@@ -1,0 +1,25 @@
+//! `pgdyno limit`: the highest rate of pgbench scripts at which a promise holds.
+
+mod args;
+mod file;
+#[cfg(test)]
+mod tests;
+
+pub(super) use args::LimitArgs as Args;
+
+use super::bench::against::{self, made::Made};
+use super::run::Shown;
+use crate::exit::Outcome;
+
+/// First line of what is saved.
+const SAVED_BY: &str = "Made by pgdyno limit; docs/experiment.md explains every key.";
+
+/// What messages call the file that stands nowhere.
+const NOWHERE: &str = "limit";
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let change = against::change(&args.compare)?;
+    let compared = change.as_ref().map(|change| (&args.compare, change));
+    let of = args.made.used(NOWHERE, Shown::Answer, compared);
+    of.carry_out(|folder| file::written(args, change.as_ref(), folder))
+}

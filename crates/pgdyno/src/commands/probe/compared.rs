@@ -1,0 +1,233 @@
+//! Stored probes of several servers side by side.
+
+use std::path::Path;
+
+use results::{ExperimentId, Store, Table, Value};
+use workloads::probe::{Better, FIGURES, Figure, Found, Probed};
+
+use super::quantity::value;
+use crate::commands::print_as_named;
+use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
+use crate::options::{Format, Output};
+use crate::print::data;
+
+/// Facts that are of interest beside another server's.
+const FACTS: [&str; 10] = [
+    "server",
+    "CPU",
+    "CPUs",
+    "memory",
+    "steal",
+    "shared_buffers",
+    "huge_pages",
+    "huge_pages_status",
+    "fsync",
+    "data_checksums",
+];
+
+/// A server's newest probe.
+struct Stored {
+    label: String,
+    probed: Probed,
+}
+
+pub(super) fn run(which: &[String], output: &Output) -> Outcome {
+    let own = output.results.path();
+    let mut found = Vec::new();
+    match which {
+        [] => found.extend(of_file(&own)?),
+        which => {
+            for one in which {
+                found.extend(if is_file(one) {
+                    of_file(Path::new(one))?
+                } else {
+                    vec![of_number(&own, one)?]
+                });
+            }
+        }
+    }
+    if found.is_empty() {
+        let what = format!("no probe is stored in {}", own.display());
+        return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno probe DBNAME|URI stores one".into())));
+    }
+    let format = output.format.format;
+    let for_people = matches!(format, Format::Text | Format::Md);
+    if for_people {
+        data(&legend(&found))?;
+    }
+    print_as_named(&table(&found, for_people), format)?;
+    if for_people && found.len() > 1 {
+        data(
+            "\n(x): times as good as the first server; ~ where most shots of both overlap.\n\
+             Measured at different times, on servers with their own settings and neighbours.\n",
+        )?;
+    }
+    Ok(SAME_OR_BETTER)
+}
+
+/// Numbers and names are experiments, whatever lies about.
+fn is_file(which: &str) -> bool {
+    !which.bytes().all(|byte| byte.is_ascii_digit())
+        && (Path::new(which).is_file() || which.contains('/') || which.ends_with(".sqlite"))
+}
+
+/// The newest probe of each server in a file, oldest server first.
+fn of_file(path: &Path) -> anyhow::Result<Vec<Stored>> {
+    let store = Store::open_read_only(path)?;
+    let mut found = Vec::new();
+    for experiment in store.experiments()?.iter().filter(|experiment| experiment.name == "probe") {
+        found.extend(newest(&store, experiment.id)?);
+    }
+    Ok(found)
+}
+
+fn of_number(path: &Path, which: &str) -> anyhow::Result<Stored> {
+    let store = Store::open_read_only(path)?;
+    let id = store.find(Some(which))?;
+    newest(&store, id)?.ok_or_else(|| {
+        let what = format!("experiment {which} is no probe");
+        Failure::with_code(
+            BAD_INPUT,
+            what,
+            Some("pgdyno table experiments lists those in a results file".into()),
+        )
+    })
+}
+
+fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Option<Stored>> {
+    let label = store.experiment(id)?.target.dsn_redacted;
+    let probed = store.runs(id)?.iter().rev().find_map(Probed::of);
+    Ok(probed.map(|probed| Stored { label, probed }))
+}
+
+/// What each column of a table for people is of.
+fn legend(found: &[Stored]) -> String {
+    let line = |(at, stored): (usize, &Stored)| format!("{}  {}\n", at + 1, stored.label);
+    found.iter().enumerate().map(line).chain(["\n".to_owned()]).collect()
+}
+
+/// Columns for programs: labels, those that are alike numbered.
+fn told_apart(found: &[Stored]) -> Vec<String> {
+    let alike = |label: &str, among: &[Stored]| among.iter().filter(|stored| stored.label == label).count();
+    let name = |(at, stored): (usize, &Stored)| match alike(&stored.label, found) {
+        1 => stored.label.clone(),
+        _ => format!("{} ({})", stored.label, alike(&stored.label, &found[..=at])),
+    };
+    found.iter().enumerate().map(name).collect()
+}
+
+/// A row for each figure and fact, a column for each server; for programs numbers, and how many times as good each is as the
+/// first.
+fn table(found: &[Stored], for_people: bool) -> Table {
+    let mut columns = vec!["what".to_owned()];
+    for (at, name) in told_apart(found).into_iter().enumerate() {
+        let times = format!("{name} times");
+        columns.push(if for_people { (at + 1).to_string() } else { name });
+        columns.extend((at > 0 && !for_people).then_some(times));
+    }
+    let mut table = Table { columns, ..Table::default() };
+    for figure in FIGURES {
+        let base = found[0].probed.get(figure.name);
+        let mut row = vec![Value::from(if for_people { figure.title } else { figure.name })];
+        for (at, stored) in found.iter().enumerate() {
+            let own = stored.probed.get(figure.name);
+            let times = (at > 0).then(|| Times::of(figure, base, own)).flatten();
+            if for_people {
+                row.push(cell(figure, own, times).into());
+            } else {
+                row.push(own.and_then(Found::spread).map(|spread| spread.median).into());
+                row.extend((at > 0).then(|| Value::from(times.map(|times| times.better))));
+            }
+        }
+        table.push(row);
+    }
+    for name in FACTS {
+        let known = |stored: &Stored| {
+            let fact = stored.probed.facts.iter().find(|fact| fact.name == name)?;
+            fact.value.clone().ok()
+        };
+        if found.iter().all(|stored| known(stored).is_none()) {
+            continue;
+        }
+        let mut row = vec![Value::from(name)];
+        for (at, stored) in found.iter().enumerate() {
+            // Of a version, what it was built with is of no interest here.
+            let value = known(stored).map(|value| match value.split_once(" on ") {
+                Some((version, _)) if for_people => version.to_owned(),
+                _ => value,
+            });
+            row.push(value.into());
+            row.extend((at > 0 && !for_people).then_some(Value::Null));
+        }
+        table.push(row);
+    }
+    table
+}
+
+/// How many times as good as the first.
+#[derive(Clone, Copy)]
+struct Times {
+    better: f64,
+    overlap: bool,
+}
+
+impl Times {
+    fn of(figure: &Figure, base: Option<&Found>, own: Option<&Found>) -> Option<Self> {
+        let (base, own) = (base?.spread()?, own?.spread()?);
+        let ratio = match figure.better {
+            Better::Higher => own.median / base.median,
+            Better::Lower => base.median / own.median,
+        };
+        ratio.is_finite().then(|| Self { better: ratio, overlap: !own.is_apart_from(&base) })
+    }
+}
+
+fn cell(figure: &Figure, found: Option<&Found>, times: Option<Times>) -> String {
+    let Some(spread) = found.and_then(Found::spread) else { return "not available".to_owned() };
+    let times =
+        times.map(|times| format!(" ({:.2}x{})", times.better, if times.overlap { " ~" } else { "" }));
+    format!("{}{}", value(figure.unit, spread.median), times.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use workloads::probe::{Fact, State};
+
+    use super::*;
+
+    fn stored(label: &str, cpu: &[f64], commit: &[f64]) -> Stored {
+        let found = |name: &str, shots: &[f64]| Found {
+            name: name.to_owned(),
+            detail: String::new(),
+            state: State::Measured,
+            shots: shots.iter().map(|value| (0, *value)).collect(),
+        };
+        let facts = vec![Fact { name: "CPUs".into(), value: Ok("2".into()) }];
+        let found = vec![found("cpu_one_rows_per_s", cpu), found("commit_us", commit)];
+        Stored { label: label.into(), probed: Probed { found, facts, ..Probed::default() } }
+    }
+
+    #[test]
+    fn twice_as_good_is_two_whichever_way_better_is() {
+        let both =
+            [stored("a", &[10e6, 11e6], &[2000.0, 2100.0]), stored("a", &[20e6, 22e6], &[1000.0, 2050.0])];
+        let text = table(&both, true);
+        assert_eq!(text.columns, ["what", "1", "2"]);
+        assert_eq!(legend(&both), "1  a\n2  a\n\n");
+        let row = |table: &Table, name: &str| {
+            let row = table.rows.iter().find(|row| row[0] == Value::from(name)).unwrap();
+            row[1..].to_vec()
+        };
+        assert_eq!(
+            row(&text, "CPU, one backend"),
+            ["10.50 M rows/s".into(), "21.00 M rows/s (2.00x)".into()]
+        );
+        let Value::Text(commit) = &row(&text, "commit")[1] else { panic!("no text") };
+        assert!(commit.ends_with("(1.34x ~)"), "{commit}");
+        assert_eq!(row(&text, "index build"), ["not available".into(), "not available".into()]);
+        assert_eq!(row(&text, "CPUs"), ["2".into(), "2".into()]);
+        let json = table(&both, false);
+        assert_eq!(json.columns, ["what", "a (1)", "a (2)", "a (2) times"]);
+        assert_eq!(row(&json, "cpu_one_rows_per_s"), [10.5e6.into(), 21e6.into(), 2.0.into()]);
+    }
+}

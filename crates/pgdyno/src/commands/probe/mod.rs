@@ -1,0 +1,141 @@
+//! `pgdyno probe`: what a database's hardware is worth, with nothing but SQL.
+
+mod compared;
+mod quantity;
+mod shown;
+
+use std::time::Duration;
+
+use lab::bench;
+use lab::probe::{Options, run as probe};
+use lab::target_spec::TargetSpec;
+use workloads::probe::Probed;
+
+use super::bench::stored;
+use super::signals;
+use crate::exit::{Failure, INTERNAL, INVALID, Outcome, SAME_OR_BETTER};
+use crate::options::{Output, Programs};
+use crate::print::{talk, warning};
+use crate::progress::Screen;
+
+/// `pgdyno probe`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "What each query is, and what it cannot tell: docs/probe.md")]
+pub(crate) struct Args {
+    /// Database name, connection string or URI [default: as libpq: PGDATABASE, else the user's name]
+    #[arg(value_name = "DBNAME|URI", conflicts_with_all = ["managed", "compare"])]
+    dsn: Option<String>,
+    /// A private server that pgdyno makes [name: default]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
+    managed: Option<String>,
+    /// Write nothing, not even temporary tables: for servers in use. Chosen by itself on standbys, where
+    /// default_transaction_read_only is on, and where the role may not make a schema
+    #[arg(long)]
+    read_only: bool,
+    /// All parts together take no longer, about: 30s, 5min
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
+    time: Duration,
+    /// Most scratch data on the server at a time (dropped at the end), and most memory of all backends: 256MB, 2GB
+    #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size)]
+    space: u64,
+    /// How many backends "all" are [default: the host's CPUs if SQL tells them, else as many as add something]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    backends: Option<u32>,
+    /// Probe nothing: show the newest stored probe of each server side by side, of the results file or of these
+    /// experiments and results files
+    #[arg(long, value_name = "EXPERIMENT|FILE", num_args = 0.., conflicts_with_all = ["managed", "read_only", "backends"])]
+    compare: Option<Vec<String>>,
+    #[command(flatten)]
+    programs: Programs,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    if let Some(which) = &args.compare {
+        return compared::run(which, &args.output);
+    }
+    let target = match &args.managed {
+        Some(name) => TargetSpec::Managed {
+            name: name.clone(),
+            version: None,
+            extensions: Vec::new(),
+            redis: false,
+            bin: None,
+        },
+        None => bench::at(args.dsn.as_deref(), None, None, None)?,
+    };
+    let options = Options {
+        target,
+        pg_bin: args.programs.pg_bin.clone(),
+        probe: workloads::probe::Options {
+            time: args.time,
+            space_bytes: args.space,
+            read_only: args.read_only,
+            backends: args.backends,
+        },
+        results: args.output.results.path(),
+    };
+    let stop = signals::listen_at_once()?;
+    let mut screen = Screen::new(args.output.verbose);
+    let done = probe(&options, &mut screen, &stop)?;
+    drop(screen);
+    let Some(probed) = Probed::of(&done.run) else {
+        return Err(Failure::with_code(INTERNAL, "the probe left no record", None));
+    };
+    if let Some(why) = probed.restricted.as_ref().filter(|_| !args.read_only) {
+        warning(&format!(
+            "{why}: what needs to write is left out; on a primary, a role that may make a schema (GRANT CREATE ON DATABASE … TO …) \
+             gets all figures"
+        ));
+    }
+    shown::print(&done.server, &probed, args.output.format.format)?;
+    let id = done.stored.as_ref().ok().copied();
+    stored(Some(done.stored))?;
+    if let Some(id) = id {
+        talk(&format!(
+            "results: {}, experiment {} (try: pgdyno probe --compare)",
+            options.results.display(),
+            id.0
+        ));
+    }
+    Ok(if probed.is_empty() { INVALID } else { SAME_OR_BETTER })
+}
+
+/// A length of time with its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 0.001), ("min", 60.0), ("s", 1.0), ("h", 3600.0)];
+    let of = |(unit, seconds): (&str, f64)| Some(number(text.strip_suffix(unit)?)? * seconds);
+    let seconds = units.into_iter().find_map(of).filter(|seconds| (2.0..=3600.0).contains(seconds));
+    let seconds = seconds.ok_or("must be a length of time from 2s to 1h, such as 30s or 5min")?;
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Bytes in PostgreSQL's units.
+fn size(text: &str) -> Result<u64, String> {
+    let units = [("MB", 1_u64 << 20), ("GB", 1 << 30), ("TB", 1 << 40)];
+    let of = |(unit, bytes): (&str, u64)| Some(number(text.strip_suffix(unit)?)? * bytes as f64);
+    let (least, most) = ((64_u64 << 20) as f64, (1_u64 << 40) as f64);
+    let bytes = units.into_iter().find_map(of).filter(|bytes| (least..=most).contains(bytes));
+    Ok(bytes.ok_or("must be a size from 64MB to 1TB, such as 256MB or 2GB")? as u64)
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_and_sizes_have_units_and_bounds() {
+        let cases = [("30s", Some(30)), ("5min", Some(300)), ("0.5h", Some(1800)), ("2000ms", Some(2))];
+        for (text, wanted) in cases {
+            assert_eq!(time(text).ok(), wanted.map(Duration::from_secs), "{text}");
+        }
+        assert!(["30", "1s", "2h", "infs", "-5s"].iter().all(|text| time(text).is_err()));
+        assert_eq!((size("256MB"), size("1.5GB")), (Ok(256 << 20), Ok(3 << 29)));
+        assert!(["256", "63MB", "2TB", "NaNGB"].iter().all(|text| size(text).is_err()));
+    }
+}

@@ -1,0 +1,209 @@
+//! The search for a limit: what was asked for, and how a trial went.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use stats::LimitGoal;
+
+use crate::arrivals::{Arrivals, KEPT_UP};
+use crate::profile::Profile;
+use crate::run::Run;
+use crate::term::{Kept, Term};
+
+/// Figure of a run that was a trial: 1 where it kept the promise, else 0; none where it cannot count.
+pub const PROMISE_KEPT: &str = "promise_kept";
+/// Figure of a run as fast as the clients can, of a search: transactions per second; none where it cannot count.
+pub const PEAK: &str = "peak_per_s";
+/// Figure of a trial: the share of its arrivals that broke the term it kept worst, percent.
+pub const PROMISE_BAD: &str = "promise_bad_pct";
+/// Figure of a trial: 1 where the promise was broken only because arrivals waited for a client, else 0.
+pub const CLIENTS_LIMIT: &str = "clients_limit";
+
+/// What is looked for: the highest rate at which all terms of a promise hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskedLimit {
+    /// At least one.
+    pub promise: Vec<Term>,
+    /// Lowest rate that is tried, per second; `None` for a share of the peak.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<f64>,
+    /// Highest rate that is tried, per second; `None` for somewhat more than the peak.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest: Option<f64>,
+    /// (upper − lower) / upper at the end, a share.
+    pub width: f64,
+    /// Whether there are to be as many clients as it takes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grow_clients: bool,
+    /// Rates that change under which a limit is to be confirmed once it is found, in shares of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirm: Vec<Profile>,
+}
+
+/// How a trial kept a promise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JudgedTrial {
+    /// Whether all terms held, and the load was kept up with.
+    pub kept: bool,
+    /// Share of what was offered that broke the term which was kept worst.
+    pub bad_share: f64,
+    /// Whether the times from the actual starts on would have kept it: arrivals waited for a client.
+    pub by_clients: bool,
+}
+
+impl AskedLimit {
+    /// When a rate counts as known.
+    #[must_use]
+    pub fn goal(&self) -> LimitGoal {
+        LimitGoal { width: self.width, ..LimitGoal::default() }
+    }
+
+    /// The promise as it was written.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let written: Vec<&str> = self.promise.iter().map(|term| term.written.as_str()).collect();
+        written.join(" and ")
+    }
+
+    /// The longest time in it: what takes longer is late by every term.
+    #[must_use]
+    pub fn longest(&self) -> Duration {
+        Duration::from_micros(self.promise.iter().map(|term| term.within_us).max().unwrap_or_default())
+    }
+
+    /// Arrivals that a trial should at least have, so that a single unlucky one decides nothing: ten times what one bad
+    /// one may be of.
+    #[must_use]
+    pub fn least_arrivals(&self) -> f64 {
+        10.0 / self.promise.iter().map(|term| term.share).fold(1.0, f64::min)
+    }
+
+    /// The terms that a run broke, and how; those of scripts that it has not are broken by nothing.
+    #[must_use]
+    pub fn broken(&self, run: &Run) -> Vec<(&Term, Kept)> {
+        let kept = self.promise.iter().filter_map(|term| Some((term, term.kept(run)?)));
+        kept.filter(|(_, kept)| !kept.holds()).collect()
+    }
+
+    /// How a run kept it; `None` where nothing was offered.
+    #[must_use]
+    pub fn judge(&self, run: &Run) -> Option<JudgedTrial> {
+        let kept: Vec<Kept> = self.promise.iter().filter_map(|term| term.kept(run)).collect();
+        let worst =
+            kept.iter().max_by(|a, b| (a.bad_share() / a.share).total_cmp(&(b.bad_share() / b.share)))?;
+        let holds = kept.iter().all(Kept::holds) && keeps_up(run);
+        let in_service: Vec<Kept> =
+            self.promise.iter().filter_map(|term| term.kept_in_service(run)).collect();
+        let in_service = !in_service.is_empty() && in_service.iter().all(Kept::holds);
+        Some(JudgedTrial { kept: holds, bad_share: worst.bad_share(), by_clients: !holds && in_service })
+    }
+}
+
+/// Whether what arrived was also started, but for as many as there are clients, and [`KEPT_UP`]: a queue that grows breaks every
+/// promise in the end.
+fn keeps_up(run: &Run) -> bool {
+    let Some(arrivals) = Arrivals::of(run) else { return true };
+    let untaken = (arrivals.offered - arrivals.due as f64).max(0.0);
+    let left = (run.count("drained") + arrivals.skipped + arrivals.unfinished) as f64 + untaken;
+    left <= f64::from(run.clients).max((1.0 - KEPT_UP) * arrivals.offered)
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::Histogram;
+
+    use super::*;
+    use crate::run::{Load, ScriptRecord};
+
+    fn asked(text: &str, within_us: u64, share: f64) -> AskedLimit {
+        let term = Term { script: None, within_us, share, written: text.into() };
+        AskedLimit {
+            promise: vec![term],
+            lowest: None,
+            highest: None,
+            width: 0.03,
+            grow_clients: false,
+            confirm: Vec::new(),
+        }
+    }
+
+    /// 200 transactions of 1 ms, offered at 20/s for 10 s.
+    fn trial() -> Run {
+        let run = crate::fixture::one(200);
+        let mut times = Histogram::new();
+        (0..200).for_each(|_| times.record(1_000_000));
+        let script = ScriptRecord {
+            name: "lookup.sql".into(),
+            text_hash: String::new(),
+            weight: 1,
+            counts: run.counts.clone(),
+            response: times.clone(),
+            service: times,
+        };
+        let (scripts, offered_rate) = (vec![script], Some(20.0));
+        Run { load: Load::Rate, offered_rate, measured_s: 10.0, clients: 2, scripts, ..run }
+    }
+
+    #[test]
+    fn what_never_succeeded_counts_against_it() {
+        let within = asked("p90 < 1s", 1_000_000, 0.1);
+        let good = trial();
+        let judged = within.judge(&good).unwrap();
+        assert!(judged.kept && judged.bad_share == 0.0 && !judged.by_clients, "{judged:?}");
+        for what in ["failed", "skipped", "unfinished"] {
+            let mut run = trial();
+            for counts in [&mut run.counts, &mut run.scripts[0].counts] {
+                counts.extend([(what.to_owned(), 30), ("ok".to_owned(), 170), ("due".to_owned(), 200)]);
+            }
+            let judged = within.judge(&run).unwrap();
+            assert!(!judged.kept && (judged.bad_share - 0.15).abs() < 1e-9, "{what}: {judged:?}");
+            assert_eq!(within.broken(&run).len(), 1, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_queue_that_grows_breaks_every_promise() {
+        let median = asked("p50 < 1h", 3_600_000_000, 0.5);
+        let mut run = trial();
+        run.counts.insert("drained".into(), 20);
+        assert!(!median.judge(&run).unwrap().kept);
+        run.counts.insert("drained".into(), 2);
+        assert!(median.judge(&run).unwrap().kept);
+    }
+
+    #[test]
+    fn what_waits_for_a_client_is_told_from_what_the_server_takes() {
+        let within = asked("p99 < 5ms", 5_000, 0.01);
+        let mut run = trial();
+        (0..10).for_each(|_| run.scripts[0].response.record(9_000_000));
+        let judged = within.judge(&run).unwrap();
+        assert!(!judged.kept && judged.by_clients, "{judged:?}");
+        (0..10).for_each(|_| run.scripts[0].service.record(9_000_000));
+        assert!(!within.judge(&run).unwrap().by_clients);
+    }
+
+    #[test]
+    fn a_term_of_one_script_is_of_its_transactions_alone() {
+        let mut run = trial();
+        let mut other = run.scripts[0].clone();
+        other.name = "report.sql".into();
+        other.response = Histogram::new();
+        (0..200).for_each(|_| other.response.record(40_000_000));
+        run.scripts.push(other);
+        let of = |script: &str| {
+            let term =
+                Term { script: Some(script.into()), ..asked("p99 < 5ms", 5_000, 0.01).promise.remove(0) };
+            AskedLimit { promise: vec![term], ..asked("p99 < 5ms", 5_000, 0.01) }
+                .judge(&run)
+                .map(|judged| judged.kept)
+        };
+        assert_eq!((of("lookup.sql"), of("report.sql"), of("none.sql")), (Some(true), Some(false), None));
+    }
+
+    #[test]
+    fn a_trial_has_ten_times_what_one_bad_one_may_be_of() {
+        let one = asked("p99 < 1s", 1_000_000, 0.01);
+        assert!((one.least_arrivals() - 1000.0).abs() < 1e-9);
+        assert_eq!(one.longest(), Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,89 @@
+//! One term of a promise: such a share of the arrivals done within such a time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::Arrivals;
+use crate::counts::Counts;
+use crate::run::{Run, ScriptRecord};
+
+/// `p99 < 250ms`, or what is the same, `late(250ms) < 1%`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// Of this script's transactions alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// From intended start to end, µs.
+    pub within_us: u64,
+    /// Largest share of what was offered that may take longer or never succeed; above 0, below 1.
+    pub share: f64,
+    /// As it was written.
+    pub written: String,
+}
+
+/// How a run kept a term.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kept {
+    /// Offered, and not done in time: slower, failed, skipped, unfinished, or never taken by a client.
+    pub bad: f64,
+    /// Of these, slower ones.
+    pub slow: f64,
+    /// Offered.
+    pub offered: f64,
+    /// The largest share that may be bad.
+    pub share: f64,
+}
+
+impl Term {
+    /// Whether it is of a script with this name, which may be named by its file alone.
+    #[must_use]
+    pub fn is_of(&self, script: &str) -> bool {
+        let file = || std::path::Path::new(script).file_name().and_then(|name| name.to_str());
+        self.script.as_deref().is_none_or(|named| named == script || Some(named) == file())
+    }
+
+    /// How this run kept it; `None` where it has no such script, or nothing was offered.
+    #[must_use]
+    pub fn kept(&self, run: &Run) -> Option<Kept> {
+        let (counts, slow) = self.seen(run, |script| script.response.count_above(self.within_us * 1000));
+        // What no client came to take is in no script's counters.
+        let arrivals = Arrivals::of(run).filter(|_| self.script.is_none());
+        let never = arrivals.map_or(0.0, |arrivals| (arrivals.offered - arrivals.due as f64).max(0.0));
+        let undone = (counts.failed + counts.skipped + counts.unfinished) as f64 + never;
+        self.of(slow, undone, counts.due as f64 + never)
+    }
+
+    /// The same from the actual starts on, of what was started: how it would have been kept had nothing waited for a client.
+    #[must_use]
+    pub fn kept_in_service(&self, run: &Run) -> Option<Kept> {
+        let (counts, slow) = self.seen(run, |script| script.service.count_above(self.within_us * 1000));
+        self.of(slow, counts.failed as f64, (counts.processed() + counts.failed) as f64)
+    }
+
+    fn of(&self, slow: u64, undone: f64, offered: f64) -> Option<Kept> {
+        let slow = slow as f64;
+        (offered > 0.0).then_some(Kept { bad: slow + undone, slow, offered, share: self.share })
+    }
+
+    /// Counters of the scripts that are meant, and how many of their transactions were slow.
+    fn seen(&self, run: &Run, slow: impl Fn(&ScriptRecord) -> u64) -> (Counts, u64) {
+        let meant = |script: &&ScriptRecord| self.is_of(&script.name);
+        let mut counts = Counts::default();
+        let scripts: Vec<_> = run.scripts.iter().filter(meant).collect();
+        scripts.iter().for_each(|script| counts.add(&Counts::of(&script.counts)));
+        (counts, scripts.into_iter().map(slow).sum())
+    }
+}
+
+impl Kept {
+    /// Whether few enough were bad.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.bad <= self.share * self.offered
+    }
+
+    /// Bad ones of what was offered, a share.
+    #[must_use]
+    pub fn bad_share(&self) -> f64 {
+        self.bad / self.offered
+    }
+}

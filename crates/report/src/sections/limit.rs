@@ -1,0 +1,534 @@
+//! The limit of each cell: bounds, what broke first above them, and the trials they rest on.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use record::{PROMISE_BAD, PROMISE_KEPT, Run};
+use results::limits::{
+    ArmLimit, Broke, Cause, Confirmed, Found, LimitState, Limits, Ratio, RatioVerdict, Shaped,
+};
+use results::{Table, Value};
+use serde::Serialize;
+use stats::{LimitClass, LimitEnded};
+
+use super::View;
+use crate::data::{ReportData, cell_text};
+use crate::numbers::{self, real};
+use crate::sheet::Sheet;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Limit {
+    promise: String,
+    margin: f64,
+    cells: Vec<CellView>,
+}
+
+#[derive(Debug, Serialize)]
+struct CellView {
+    /// In words.
+    cell: String,
+    /// As fast as the clients could, per second.
+    peak_per_s: Option<f64>,
+    peak_clients: u32,
+    /// Those of the trials.
+    clients: u32,
+    /// Whether there were to be as many clients as it takes.
+    grown: bool,
+    /// Whether more clients may do more, and no more are let in.
+    still_growing: bool,
+    arms: Vec<ArmView>,
+    ratios: Vec<Ratio>,
+}
+
+#[derive(Debug, Serialize)]
+struct ArmView {
+    arm: Option<String>,
+    state: LimitState,
+    /// Done per second at the lower bound, of the median trial there.
+    achieved_per_s: Option<f64>,
+    /// How many arrivals a trial at the lower bound, or else the upper, had, and how many it should have had, where these are more.
+    few_arrivals: Option<(f64, f64)>,
+    trials: usize,
+    uncounted: usize,
+    broke: Option<Broke>,
+    /// Under rates that change.
+    confirmed: Vec<ShapeView>,
+    /// Whether a load that never exceeds the limit broke the promise.
+    refuted: bool,
+    /// Each rate that was tried, ascending.
+    rates: Vec<Rate>,
+}
+
+/// Trials under a rate that changes.
+#[derive(Debug, Serialize)]
+struct ShapeView {
+    #[serde(flatten)]
+    shaped: Shaped,
+    state: ShapeState,
+    /// Whether it never goes above the limit.
+    stays_below: bool,
+    good: usize,
+    trials: usize,
+    uncounted: usize,
+    /// Share of arrivals that broke the promise, percent: of the median trial.
+    bad_pct: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ShapeState {
+    Holds,
+    Breaks,
+    Undecided,
+    /// More trials are to come.
+    Open,
+}
+
+/// Trials at one rate.
+#[derive(Debug, Serialize)]
+struct Rate {
+    rate_per_s: f64,
+    good: usize,
+    bad: usize,
+    /// Share of arrivals that broke the promise, percent: of the best trial and of the worst.
+    bad_pct: [f64; 2],
+    p99_ms: Option<f64>,
+    achieved_per_s: f64,
+}
+
+impl View for Limit {
+    fn of(data: &ReportData) -> Option<Self> {
+        let limits = data.limits()?;
+        let cells = limits.cells.iter().map(|found| CellView::of(&limits, found)).collect();
+        Some(Self { promise: limits.asked.words(), margin: limits.margin, cells })
+    }
+
+    fn draw(&self) -> Markup {
+        html! {
+            p {
+                "The highest rate at which " strong { (self.promise) } " holds: a rate counts as one that keeps it, or that does not, by three \
+                 trials of five or more, each of full length, with arrivals on a schedule. Errors, skipped and unfinished transactions \
+                 count against it. Charts of response times and of what was achieved stand below, with the workload."
+            }
+            @for cell in &self.cells {
+                h3 { (cell.cell) }
+                @for arm in &cell.arms { (arm.sheet(&cell.cell)) }
+            }
+        }
+    }
+}
+
+impl Limit {
+    /// What was found, a line each.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let several = self.cells.len() > 1;
+        let named = |cell: &CellView| {
+            let head = several.then(|| format!("{}:", cell.cell));
+            head.into_iter().chain(cell.lines()).collect::<Vec<_>>()
+        };
+        let said = self.cells.iter().flat_map(named);
+        let ratios = self.cells.iter().flat_map(|cell| cell.ratio_lines(self.margin));
+        said.chain(ratios).collect()
+    }
+
+    pub(crate) fn promise(&self) -> &str {
+        &self.promise
+    }
+}
+
+impl CellView {
+    fn of(limits: &Limits<'_>, found: &Found<'_>) -> Self {
+        let limit = &found.limit;
+        Self {
+            cell: cell_text(&found.cell),
+            peak_per_s: limit.peak_per_s,
+            peak_clients: limit.peak_clients,
+            clients: limit.clients,
+            grown: limits.asked.grow_clients,
+            still_growing: limit.still_growing,
+            arms: limit.arms.iter().map(|arm| ArmView::of(limits, arm)).collect(),
+            ratios: found.ratios(),
+        }
+    }
+
+    /// What is to be said of it, a sentence each.
+    fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.arms.iter().flat_map(ArmView::lines).collect();
+        if let Some(peak) = self.peak_per_s {
+            let clients = numbers::counted(self.peak_clients as usize, "client");
+            let trials = match self.clients == self.peak_clients {
+                true => String::new(),
+                false => format!("; trials had {}", self.clients),
+            };
+            lines.push(format!("as fast as they can, {clients} did {}/s{trials}", numbers::tps(peak)));
+        }
+        let by_clients =
+            |arm: &ArmView| arm.broke.as_ref().is_some_and(|broke| broke.cause == Cause::Clients);
+        if self.still_growing {
+            lines.push(
+                "more clients may do more, and the server lets no more in: the limit may be that of the clients"
+                    .to_owned(),
+            );
+        } else if !self.grown && self.arms.iter().any(by_clients) {
+            lines.push(
+                "more clients may do more: --clients auto, or grow_clients in the file, tries it".to_owned(),
+            );
+        }
+        lines
+    }
+
+    fn ratio_lines(&self, margin: f64) -> Vec<String> {
+        let base = self.arms.first().and_then(|arm| arm.arm.as_deref()).unwrap_or_default();
+        let line = |ratio: &Ratio| {
+            let verdict = match ratio.verdict(margin) {
+                RatioVerdict::Same => format!("the same within {}", numbers::percent(margin)),
+                RatioVerdict::Higher => "a higher limit".to_owned(),
+                RatioVerdict::Lower => "a lower limit".to_owned(),
+                RatioVerdict::Inconclusive => "inconclusive".to_owned(),
+            };
+            format!(
+                "{}: {}: {verdict}: {} times that of {base} (between {} and {})",
+                self.cell,
+                ratio.arm,
+                numbers::fixed(ratio.ratio, 3),
+                numbers::fixed(ratio.lowest, 3),
+                numbers::fixed(ratio.highest, 3),
+            )
+        };
+        self.ratios.iter().map(line).collect()
+    }
+}
+
+impl ArmView {
+    fn of(limits: &Limits<'_>, arm: &ArmLimit<'_>) -> Self {
+        let ended = match arm.state {
+            LimitState::Ended(ended) => Some(ended),
+            _ => None,
+        };
+        let lower = ended.and_then(|ended| ended.lower);
+        let upper = ended.and_then(|ended| ended.upper);
+        let rates = rates(&arm.trials);
+        Self {
+            arm: arm.arm.clone(),
+            state: arm.state,
+            achieved_per_s: lower
+                .and_then(|lower| rates.iter().find(|rate| rate.rate_per_s == lower))
+                .map(|rate| rate.achieved_per_s),
+            few_arrivals: few_arrivals(limits, arm, lower.or(upper)),
+            trials: arm.trials.len(),
+            uncounted: arm.uncounted,
+            broke: upper.and_then(|upper| Broke::at(&limits.asked, arm, upper)),
+            confirmed: arm.confirmed.iter().map(ShapeView::of).collect(),
+            refuted: arm.is_refuted(),
+            rates,
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let of = self.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
+        let rate = |rate: f64| numbers::as_given(rate);
+        let found = match self.state {
+            LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
+                format!("between {} and {} transactions/s", rate(lower), rate(upper))
+            }
+            LimitState::Ended(LimitEnded { lower: Some(lower), upper: None, .. }) => {
+                format!("it holds throughout: the highest rate that was to be tried is {}/s", rate(lower))
+            }
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) => {
+                format!("it never holds: not even at {}/s, the lowest rate that was to be tried", rate(upper))
+            }
+            LimitState::Ended(_) => "nothing was tried".to_owned(),
+            LimitState::Searching => "the search has not ended".to_owned(),
+            LimitState::NotTried => "not tried: the base has no limit to try it around".to_owned(),
+            LimitState::GivenUp if self.trials == 0 => "nothing could be done at all".to_owned(),
+            LimitState::GivenUp => {
+                format!("undecided after {} trials: what holds one time does not hold the next", self.trials)
+            }
+        };
+        let uncounted = match self.uncounted {
+            0 => String::new(),
+            some => format!(", {some} more did not count"),
+        };
+        let trials = match self.state {
+            LimitState::NotTried => String::new(),
+            _ => format!(" ({}{uncounted})", numbers::counted(self.trials, "trial")),
+        };
+        let mut lines = vec![format!("{of}{found}{trials}")];
+        lines.extend(self.few_arrivals.map(|(arrivals, wanted)| {
+            format!(
+                "{of}trials there had about {arrivals:.0} arrivals; with {wanted:.0} a single late one decides nothing: longer trials (-T, or duration in the file)"
+            )
+        }));
+        if matches!(self.state, LimitState::Ended(LimitEnded { inverted: true, .. })) {
+            lines.push(format!(
+                "{of}irregular: a higher rate kept the promise where a lower one did not; the lowest that did not counts"
+            ));
+        }
+        lines.extend(self.broke.iter().map(|broke| format!("{of}{}", broke_words(broke))));
+        lines.extend(self.confirmed.iter().map(|shape| format!("{of}{}", shape.words())));
+        lines
+    }
+
+    fn sheet(&self, cell: &str) -> Sheet {
+        let arm = self.arm.as_ref().map(|arm| format!(", {arm}")).unwrap_or_default();
+        let mut sheet = Sheet::new(format_args!("{cell}{arm}: trials at each rate")).numbers([
+            "rate",
+            "kept",
+            "broke",
+            "bad, best trial",
+            "bad, worst trial",
+            "p99",
+            "done in time",
+        ]);
+        for rate in &self.rates {
+            let p99 = rate.p99_ms.map_or(numbers::ABSENT.to_owned(), |ms| numbers::latency_ns(ms * 1e6));
+            sheet.row([
+                numbers::as_given(rate.rate_per_s).into(),
+                rate.good.into(),
+                rate.bad.into(),
+                numbers::percent(rate.bad_pct[0] / 100.0).into(),
+                numbers::percent(rate.bad_pct[1] / 100.0).into(),
+                p99.into(),
+                numbers::tps(rate.achieved_per_s).into(),
+            ]);
+        }
+        sheet
+    }
+}
+
+impl ShapeView {
+    fn of(confirmed: &Confirmed<'_>) -> Self {
+        Self {
+            state: match confirmed.class {
+                _ if confirmed.left > 0 => ShapeState::Open,
+                LimitClass::Lower => ShapeState::Holds,
+                LimitClass::Upper => ShapeState::Breaks,
+                LimitClass::Undecided => ShapeState::Undecided,
+            },
+            stays_below: confirmed.shaped.stays_below(),
+            good: confirmed.kept(),
+            trials: confirmed.trials.len(),
+            uncounted: confirmed.uncounted,
+            bad_pct: confirmed.bad_pct(),
+            shaped: confirmed.shaped.clone(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self.state {
+            ShapeState::Holds => "holds",
+            ShapeState::Breaks => "breaks",
+            ShapeState::Undecided => "undecided",
+            ShapeState::Open => "not tried to the end",
+        }
+    }
+
+    /// `under ramp 0.5..1 over 20s of it: holds (3 of 3 trials, 0.2 % bad)`.
+    fn words(&self) -> String {
+        let bad = self.bad_pct.map(|pct| format!(", {} bad", numbers::percent(pct / 100.0)));
+        let uncounted = match self.uncounted {
+            0 => String::new(),
+            some => format!(", {some} more did not count"),
+        };
+        let refuted = match self.state {
+            ShapeState::Breaks if self.stays_below => {
+                ": irregular, for it never exceeds the limit, and under a rate that does not change it holds"
+            }
+            _ => "",
+        };
+        format!(
+            "under {} of it: {} (kept in {} of {}{}{uncounted}){refuted}",
+            self.shaped.shares,
+            self.name(),
+            self.good,
+            numbers::counted(self.trials, "trial"),
+            bad.unwrap_or_default(),
+        )
+    }
+}
+
+/// What broke first, in words.
+fn broke_words(broke: &Broke) -> String {
+    let terms: Vec<String> = broke
+        .terms
+        .iter()
+        .map(|term| {
+            let took = term
+                .took_ms
+                .map(|ms| format!(", took {}", numbers::latency_ns(ms * 1e6)))
+                .unwrap_or_default();
+            format!("{}{took}: {} bad", term.term, numbers::percent(term.bad_pct / 100.0))
+        })
+        .collect();
+    let first = match broke.cause {
+        Cause::Client => {
+            "the load generator, which had no time left or was late itself: the limit is the client's, not the server's"
+        }
+        Cause::Host => "the machine, whose processor was throttled or taken away",
+        Cause::Errors => "errors",
+        Cause::Clients => {
+            "arrivals waited while all clients were busy; from their starts on they were in time"
+        }
+        Cause::Latency => "response times",
+        Cause::Backlog => "the queue: less was done than arrived",
+    };
+    let parts = [
+        (broke.failed_pct, "failed"),
+        (broke.skipped_pct, "skipped"),
+        (broke.unfinished_pct, "left over at the end"),
+    ];
+    let rest: Vec<String> = parts
+        .iter()
+        .filter(|(pct, _)| *pct >= 0.05)
+        .map(|(pct, what)| format!("{} {what}", numbers::percent(pct / 100.0)))
+        .collect();
+    let waits: Vec<String> = broke
+        .waits
+        .iter()
+        .map(|waited| format!("{} {}", waited.what, numbers::percent(waited.share_pct / 100.0)))
+        .collect();
+    let mut words = format!("what broke first, at {}/s: {first}", numbers::as_given(broke.rate_per_s));
+    for (head, list) in [("", terms), ("", rest), ("the server was at work on or waited for ", waits)] {
+        if !list.is_empty() {
+            words += &format!("; {head}{}", list.join(", "));
+        }
+    }
+    words
+}
+
+/// How many arrivals a trial at a rate has, and how many it should have; nothing where it has them.
+fn few_arrivals(limits: &Limits<'_>, arm: &ArmLimit<'_>, rate: Option<f64>) -> Option<(f64, f64)> {
+    let seconds = arm.trials.iter().map(|run| run.measured_s).reduce(f64::max)?;
+    let (arrivals, wanted) = (rate? * seconds, limits.asked.least_arrivals());
+    // Rounded widths and lengths are no reason to complain.
+    (arrivals < 0.9 * wanted).then_some((arrivals, wanted))
+}
+
+/// The trials by their rates.
+fn rates(trials: &[&Run]) -> Vec<Rate> {
+    let mut by_rate: BTreeMap<u64, Vec<&Run>> = BTreeMap::new();
+    for run in trials {
+        // The bits of numbers above 0 sort as they do.
+        by_rate.entry(run.offered_rate.unwrap_or_default().to_bits()).or_default().push(run);
+    }
+    let rate = |(bits, runs): (u64, Vec<&Run>)| {
+        let figure = |run: &&Run, name: &str| run.figures.get(name).copied().unwrap_or_default();
+        let good = runs.iter().filter(|run| figure(run, PROMISE_KEPT) > 0.5).count();
+        let bad = || runs.iter().map(|run| figure(run, PROMISE_BAD));
+        let mut response = stats::Histogram::new();
+        runs.iter().for_each(|run| response.add(&run.response()));
+        let mut achieved: Vec<f64> =
+            runs.iter().filter_map(|run| Some(record::Arrivals::of(run)?.achieved_per_s())).collect();
+        achieved.sort_by(f64::total_cmp);
+        Rate {
+            rate_per_s: f64::from_bits(bits),
+            good,
+            bad: runs.len() - good,
+            bad_pct: [bad().fold(f64::INFINITY, f64::min), bad().fold(0.0, f64::max)],
+            p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
+            achieved_per_s: achieved.get(achieved.len() / 2).copied().unwrap_or_default(),
+        }
+    };
+    by_rate.into_iter().map(rate).collect()
+}
+
+/// The table of limits without a row.
+#[must_use]
+pub fn none() -> Table {
+    Table::new(&[
+        "cell",
+        "arm",
+        "promise",
+        "state",
+        "lower_per_s",
+        "upper_per_s",
+        "irregular",
+        "achieved_per_s",
+        "trials",
+        "uncounted",
+        "clients",
+        "peak_per_s",
+        "clients_still_growing",
+        "broke_first",
+        "waited_for",
+        "confirmed",
+        "ratio",
+        "ratio_lowest",
+        "ratio_highest",
+        "verdict",
+    ])
+}
+
+/// The limits for programs: a row per cell and arm.
+#[must_use]
+pub fn limits(data: &ReportData) -> Option<Table> {
+    let view = Limit::of(data)?;
+    let mut table = none();
+    for cell in &view.cells {
+        for arm in &cell.arms {
+            let (state, ended) = match arm.state {
+                LimitState::Ended(ended) => (ended_name(ended), Some(ended)),
+                LimitState::Searching => ("searching", None),
+                LimitState::GivenUp => ("undecided", None),
+                LimitState::NotTried => ("not tried", None),
+            };
+            let ratio = cell.ratios.iter().find(|ratio| Some(&ratio.arm) == arm.arm.as_ref());
+            let waits = arm.broke.iter().flat_map(|broke| &broke.waits);
+            let waits: Vec<String> =
+                waits.map(|waited| format!("{} {:.0} %", waited.what, waited.share_pct)).collect();
+            let named = |shape: &ShapeView| format!("{}: {}", shape.shaped.shares, shape.name());
+            let shapes: Vec<String> = arm.confirmed.iter().map(named).collect();
+            table.push(vec![
+                cell.cell.clone().into(),
+                arm.arm.clone().into(),
+                view.promise.clone().into(),
+                state.into(),
+                real(ended.and_then(|ended| ended.lower)),
+                real(ended.and_then(|ended| ended.upper)),
+                Value::from(ended.map(|ended| u32::from(ended.inverted || arm.refuted))),
+                real(arm.achieved_per_s),
+                (arm.trials as u32).into(),
+                (arm.uncounted as u32).into(),
+                cell.clients.into(),
+                real(cell.peak_per_s),
+                u32::from(cell.still_growing).into(),
+                arm.broke.as_ref().map(|broke| cause_name(broke.cause).to_owned()).into(),
+                (!waits.is_empty()).then(|| waits.join(", ")).into(),
+                (!shapes.is_empty()).then(|| shapes.join("; ")).into(),
+                real(ratio.map(|ratio| ratio.ratio)),
+                real(ratio.map(|ratio| ratio.lowest)),
+                real(ratio.map(|ratio| ratio.highest)),
+                ratio.map(|ratio| verdict_name(ratio.verdict(view.margin)).to_owned()).into(),
+            ]);
+        }
+    }
+    Some(table)
+}
+
+fn ended_name(ended: LimitEnded) -> &'static str {
+    match (ended.lower, ended.upper) {
+        (Some(_), Some(_)) => "found",
+        (Some(_), None) => "always holds",
+        (None, _) => "never holds",
+    }
+}
+
+fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Client => "client",
+        Cause::Host => "host",
+        Cause::Errors => "errors",
+        Cause::Clients => "clients busy",
+        Cause::Latency => "latency",
+        Cause::Backlog => "backlog",
+    }
+}
+
+fn verdict_name(verdict: RatioVerdict) -> &'static str {
+    match verdict {
+        RatioVerdict::Same => "same",
+        RatioVerdict::Higher => "higher",
+        RatioVerdict::Lower => "lower",
+        RatioVerdict::Inconclusive => "inconclusive",
+    }
+}

@@ -1,0 +1,169 @@
+//! Ladders and the scalability law in every view.
+
+mod fixture;
+
+use fixture::{Shape, data};
+use record::{Run, Validity};
+use report::format::{Format, print};
+use report::{Outcome, ReportData, charts, html, ladders, tables};
+use results::Value;
+
+/// Clients, and of 1,000 arrivals those that were late and skipped.
+type Rung = (u32, u64, u64);
+
+/// Clients and rate in step, at a promise of 250 ms.
+fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
+    let shape = Shape {
+        arms: vec![],
+        workloads: vec![("reporting", 5.0)],
+        clients: rungs.iter().map(|(clients, ..)| *clients).collect(),
+        rounds: 2,
+        ..Shape::small()
+    };
+    let made = data(&shape);
+    let run = |run: &Run| {
+        let (clients, late, skipped) =
+            rungs.iter().find(|(clients, ..)| *clients == run.clients).copied().expect("one of them");
+        let mut run = run.clone();
+        run.load = record::Load::Rate;
+        run.offered_rate = Some(f64::from(clients));
+        run.measured_s = 1000.0 / f64::from(clients);
+        run.factors.insert("rate_per_client".into(), "1".into());
+        run.factors.insert("promise".into(), "250ms".into());
+        run.figures.insert("promise_ms".into(), 250.0);
+        let counts = [("due", 1000), ("ok", 1000 - late - skipped), ("late", late), ("skipped", skipped)];
+        run.counts.extend(counts.map(|(name, count)| (name.to_owned(), count)));
+        run
+    };
+    let runs = made.runs.iter().map(run).collect();
+    let mut experiment = made.experiment;
+    experiment.plan_json = match bound {
+        Some(bound) => format!("{{\"content\": {{\"bound\": {bound}}}}}"),
+        None => "{}".to_owned(),
+    };
+    ReportData::new(experiment, made.host, made.target, runs)
+}
+
+fn column(data: &ReportData, name: &str) -> Vec<Value> {
+    let table = tables::ladder(data);
+    let at = table.columns.iter().position(|own| own == name).expect(name);
+    table.rows.iter().map(|row| row[at].clone()).collect()
+}
+
+#[test]
+fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
+    let rungs = [(3, 0, 0), (8, 10, 0), (10, 20, 0), (12, 300, 10), (14, 400, 14)];
+    let data = in_step(&rungs, None);
+    let qualities = ["kept", "kept", "breaks here", "broken", "broken"];
+    assert_eq!(column(&data, "quality"), qualities.map(Value::from));
+    assert_eq!(column(&data, "rate"), [3.0, 8.0, 10.0, 12.0, 14.0].map(Value::from));
+    assert_eq!(ladders(&data).iter().map(report::Ladder::outcome).collect::<Vec<_>>(), [Outcome::Told]);
+    // As in pgbench: late of what was processed, skipped of all.
+    assert_eq!(column(&data, "late_share_pct")[3], (300.0 / 990.0 * 100.0).into());
+    assert_eq!(column(&data, "skipped_share_pct")[3], 1.0.into());
+    let told = &tables::ladders_in_words(&data, true)[0];
+    assert_eq!(told.0, "reporting, promise 250 ms");
+    assert_eq!(
+        told.2[0],
+        "Quality breaks at 10 clients, 10/s: 2 % late, skipped, failed or unfinished (bound 1 %)."
+    );
+    let text = print(&told.1, Format::Text);
+    assert!(text.contains("BREAKS") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let page = html::page(&data);
+    assert!(page.contains("Ladder: reporting, promise 250 ms") && page.contains("BREAKS"));
+    assert!(page.contains("response time over offered rate"), "clients and rate in step are one ladder");
+}
+
+#[test]
+fn a_bound_of_ones_own_and_ladders_that_never_break_or_never_hold() {
+    let rungs = [(3, 20, 0), (8, 30, 0), (10, 60, 0)];
+    let wanted = [
+        (None, Outcome::NeverHolds, "broken from the first rung on, 3 clients, 3/s: 2 %"),
+        (Some(0.05), Outcome::Told, "breaks at 10 clients, 10/s: 6 %"),
+        (Some(0.2), Outcome::Told, "holds on every rung, up to 10 clients, 10/s (bound 20 %)"),
+    ];
+    for (bound, outcome, words) in wanted {
+        let data = in_step(&rungs, bound);
+        assert_eq!(ladders(&data)[0].outcome(), outcome);
+        let told = &tables::ladders_in_words(&data, true)[0].2;
+        assert!(told[0].contains(words), "{told:?}");
+    }
+}
+
+#[test]
+fn what_is_broken_below_a_rung_that_holds_is_irregular() {
+    let data = in_step(&[(3, 20, 0), (8, 0, 0), (10, 300, 0)], None);
+    assert_eq!(column(&data, "quality"), ["broken here only", "kept", "breaks here"].map(Value::from));
+    assert_eq!(ladders(&data)[0].outcome(), Outcome::Irregular);
+    let told = &tables::ladders_in_words(&data, true)[0].2;
+    assert!(told[0].contains("Irregular: broken at 3 clients, 3/s, and kept higher up."), "{told:?}");
+}
+
+#[test]
+fn a_rung_without_a_valid_run_is_no_answer() {
+    let mut made = in_step(&[(3, 0, 0), (8, 0, 0), (10, 300, 0)], None);
+    made.runs.iter_mut().filter(|run| run.clients == 8).for_each(|run| run.validity = Validity::Invalid);
+    let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
+    assert_eq!(column(&data, "quality"), ["kept", "no valid run", "breaks here"].map(Value::from));
+    assert_eq!(ladders(&data)[0].outcome(), Outcome::Invalid);
+}
+
+/// Of 20 arrivals one alone is 5 %.
+#[test]
+fn rungs_that_are_too_short_for_the_bound_are_named() {
+    let mut made = in_step(&[(3, 0, 0), (8, 0, 0)], None);
+    for run in &mut made.runs {
+        run.measured_s = 20.0 / f64::from(run.clients);
+        run.counts.extend([("due".to_owned(), 20), ("ok".to_owned(), 20)]);
+    }
+    let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
+    let told = &tables::ladders_in_words(&data, true)[0].2;
+    assert!(
+        told[1].contains("With 40 transactions (3 clients, 3/s) a single bad one passes the bound"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn the_scalability_law_stands_in_table_page_and_chart() {
+    let shape = Shape {
+        arms: vec![],
+        workloads: vec![("tpcb", 600.0)],
+        clients: vec![1, 2, 4, 8, 16, 32],
+        rounds: 4,
+        ..Shape::small()
+    };
+    let made = data(&shape);
+    let table = tables::scaling(&made);
+    let at = |name: &str| table.columns.iter().position(|own| own == name).expect(name);
+    let real = |name: &str| match table.rows[0][at(name)] {
+        Value::Real(number) => number,
+        ref other => panic!("{name}: {other:?}"),
+    };
+    assert_eq!(table.rows.len(), 1);
+    assert!(real("sigma_low") <= real("sigma") && real("sigma") <= real("sigma_high"));
+    assert_eq!(table.rows[0][at("clients_levels")], 6_i64.into());
+    let told = &tables::scalings_in_words(&made)[0];
+    assert_eq!(told.0, "tpcb");
+    let page = html::page(&made);
+    for words in ["Throughput over clients: tpcb", "it says nothing of p99", "contention", "fitted"] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(page.contains(&told.2[0]), "{:?}", told.2);
+    let drawn = charts(&made).iter().any(|chart| chart.svg.contains("fitted"));
+    assert!(drawn, "the curve stands in the chart of throughput over clients");
+    // A ladder of clients without a promise is a table too, and no verdict.
+    assert_eq!(ladders(&made)[0].outcome(), Outcome::Told);
+    assert_eq!(column(&made, "quality"), vec![Value::Null; 6]);
+    assert!(tables::ladders_in_words(&made, true).is_empty());
+}
+
+/// Throughput on a schedule says nothing of what is possible.
+#[test]
+fn the_law_is_for_closed_loads_with_three_numbers_of_clients() {
+    assert!(tables::scaling(&in_step(&[(1, 0, 0), (2, 0, 0), (4, 0, 0), (8, 0, 0)], None)).rows.is_empty());
+    let two = data(&Shape { arms: vec![], clients: vec![1, 4], ..Shape::small() });
+    assert!(tables::scaling(&two).rows.is_empty());
+    let arms = data(&Shape { clients: vec![1, 4, 16], rounds: 2, ..Shape::small() });
+    assert_eq!(tables::scaling(&arms).rows.len(), 2);
+}

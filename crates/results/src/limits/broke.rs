@@ -1,0 +1,149 @@
+//! What broke first above a limit: of the trials that did not keep the promise.
+
+use std::collections::BTreeMap;
+
+use record::{Arrivals, AskedLimit, CLIENTS_LIMIT, PROMISE_KEPT, Reason, Run, WAITS, WAITS_UNIT};
+use serde::Serialize;
+
+use super::ArmLimit;
+
+/// A wait that took less than this share of the samples is not named.
+const LEAST_WAIT: f64 = 0.03;
+/// So many waits are named.
+const MOST_WAITS: usize = 4;
+
+/// What broke first, as far as that can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The load generator itself: it had no time left, or started arrivals late.
+    Client,
+    /// The machine: its processor was throttled or taken away.
+    Host,
+    /// Transactions failed.
+    Errors,
+    /// Arrivals waited for a client to be free; the times from there on would have kept the promise.
+    Clients,
+    /// Transactions took too long.
+    Latency,
+    /// A queue grew: less was done than arrived.
+    Backlog,
+}
+
+/// A term of the promise that was broken, over all the trials at this rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BrokenTerm {
+    /// As it was written.
+    pub term: String,
+    /// Share that was bad, percent.
+    pub bad_pct: f64,
+    /// Share that may be, percent.
+    pub allowed_pct: f64,
+    /// The time within which as many were done as are to be, ms; `None` where never so many were.
+    pub took_ms: Option<f64>,
+}
+
+/// What server processes at work waited for, as samples of them saw it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Waited {
+    /// `Lock:transactionid`; `CPU` where it waited for nothing.
+    pub what: String,
+    /// Of all that was seen at work, percent.
+    pub share_pct: f64,
+}
+
+/// What was seen at the lowest rate that does not keep the promise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Broke {
+    pub rate_per_s: f64,
+    pub cause: Cause,
+    pub terms: Vec<BrokenTerm>,
+    /// Of what was offered, percent.
+    pub failed_pct: f64,
+    pub skipped_pct: f64,
+    pub unfinished_pct: f64,
+    /// The most frequent first.
+    pub waits: Vec<Waited>,
+}
+
+impl Broke {
+    /// Of the trials of an arm at this rate that did not keep the promise; `None` without any.
+    #[must_use]
+    pub fn at(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: f64) -> Option<Self> {
+        let bad = |run: &&&Run| {
+            run.offered_rate == Some(rate) && run.figures.get(PROMISE_KEPT).is_some_and(|kept| *kept < 0.5)
+        };
+        let runs: Vec<&Run> = arm.trials.iter().filter(bad).copied().collect();
+        let arrivals = Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run)))?;
+        let percent = |count: u64| 100.0 * count as f64 / arrivals.offered.max(1.0);
+        let drained: u64 = runs.iter().map(|run| run.count("drained")).sum();
+        let mut broke = Self {
+            rate_per_s: rate,
+            cause: Cause::Backlog,
+            terms: terms(asked, &runs),
+            failed_pct: percent(arrivals.failed),
+            skipped_pct: percent(arrivals.skipped),
+            unfinished_pct: percent(arrivals.unfinished + drained),
+            waits: waits(&runs),
+        };
+        broke.cause = broke.cause(&runs);
+        Some(broke)
+    }
+
+    fn cause(&self, runs: &[&Run]) -> Cause {
+        let doubted = |reasons: &[Reason]| {
+            runs.iter().all(|run| run.doubts.iter().any(|doubt| reasons.contains(&doubt.reason)))
+        };
+        let by_clients = || runs.iter().all(|run| run.figures.get(CLIENTS_LIMIT).is_some_and(|by| *by > 0.5));
+        match () {
+            () if doubted(&[Reason::ClientSaturated, Reason::ScheduleLate]) => Cause::Client,
+            () if doubted(&[Reason::Throttled, Reason::Steal]) => Cause::Host,
+            () if self.terms.iter().any(|term| 2.0 * self.failed_pct > term.bad_pct) => Cause::Errors,
+            () if by_clients() => Cause::Clients,
+            () if self.terms.is_empty() => Cause::Backlog,
+            () => Cause::Latency,
+        }
+    }
+}
+
+fn terms(asked: &AskedLimit, runs: &[&Run]) -> Vec<BrokenTerm> {
+    let broken = asked.promise.iter().filter_map(|term| {
+        let kept: Vec<_> = runs.iter().filter_map(|run| term.kept(run)).collect();
+        let sum = |of: fn(&record::Kept) -> f64| kept.iter().map(of).sum::<f64>();
+        let (bad, offered) = (sum(|kept| kept.bad), sum(|kept| kept.offered));
+        let (bad_pct, allowed_pct) = (100.0 * bad / offered.max(1.0), 100.0 * term.share);
+        let mut response = stats::Histogram::new();
+        let scripts = runs.iter().flat_map(|run| &run.scripts);
+        let meant = scripts.filter(|script| term.is_of(&script.name));
+        meant.for_each(|script| response.add(&script.response));
+        // What was never done comes after all that was.
+        let quantile = (1.0 - term.share) * offered / response.count().max(1) as f64;
+        let took = (quantile <= 1.0).then(|| response.quantile_ns(quantile)).flatten();
+        let broken = BrokenTerm {
+            term: term.written.clone(),
+            bad_pct,
+            allowed_pct,
+            took_ms: took.map(|ns| ns as f64 / 1e6),
+        };
+        (bad_pct > allowed_pct).then_some(broken)
+    });
+    broken.collect()
+}
+
+fn waits(runs: &[&Run]) -> Vec<Waited> {
+    let mut seen: BTreeMap<&str, f64> = BTreeMap::new();
+    let samples = runs.iter().flat_map(|run| &run.samples).filter(|sample| sample.source == WAITS);
+    for sample in samples {
+        let what = sample.name.strip_suffix(WAITS_UNIT).unwrap_or(&sample.name);
+        *seen.entry(what).or_default() += sample.value;
+    }
+    let all: f64 = seen.values().sum();
+    let mut waits: Vec<Waited> = seen
+        .into_iter()
+        .map(|(what, count)| Waited { what: what.to_owned(), share_pct: 100.0 * count / all })
+        .filter(|waited| waited.share_pct >= 100.0 * LEAST_WAIT)
+        .collect();
+    waits.sort_by(|a, b| b.share_pct.total_cmp(&a.share_pct));
+    waits.truncate(MOST_WAITS);
+    waits
+}

@@ -1,0 +1,194 @@
+//! The limit of each cell and arm: what the trials that are stored say.
+
+mod broke;
+mod confirm;
+mod search;
+mod trial;
+
+use record::{AskedLimit, Experiment, Run, RunKind};
+use serde::Serialize;
+use stats::{LimitClass, LimitEnded};
+
+pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
+pub use self::confirm::{Confirmed, Shaped};
+pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};
+use crate::comparison::Cell;
+
+/// The limits that an experiment looks for.
+#[derive(Debug, Clone)]
+pub struct Limits<'r> {
+    pub asked: AskedLimit,
+    /// Change that counts as none, as a share; where arms are compared.
+    pub margin: f64,
+    /// In the order they were begun.
+    pub cells: Vec<Found<'r>>,
+}
+
+/// The limit of one cell.
+#[derive(Debug, Clone)]
+pub struct Found<'r> {
+    /// Without the rate, and without the clients where these grow.
+    pub cell: Cell,
+    pub limit: CellLimit<'r>,
+}
+
+/// The limit of an arm over that of the base.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ratio {
+    pub arm: String,
+    /// Of the middles between the bounds.
+    pub ratio: f64,
+    /// What it lies between: lower bound over the base's upper one, and the other way round.
+    pub lowest: f64,
+    pub highest: f64,
+}
+
+/// What a ratio of limits says, by its bounds and a margin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RatioVerdict {
+    Same,
+    Higher,
+    Lower,
+    Inconclusive,
+}
+
+/// What all searches of an experiment came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// Each limit was found, or the promise holds throughout the bounds.
+    Found,
+    /// Somewhere the promise never holds.
+    Never,
+    /// Somewhere it is not known, or irregular.
+    Undecided,
+    /// Nothing was measured that counts.
+    Invalid,
+}
+
+impl<'r> Limits<'r> {
+    /// Those of an experiment from its runs in order of execution; `None` where it looks for none.
+    #[must_use]
+    pub fn of(experiment: &Experiment, runs: &'r [Run]) -> Option<Self> {
+        let asked = asked(experiment)?;
+        let trials = runs.iter().filter(|run| run.kind == RunKind::Client && !run.beside);
+        let trials: Vec<&Run> = trials.filter(|run| run.set_aside.is_none()).collect();
+        let mut cells: Vec<(Cell, Vec<&Run>)> = Vec::new();
+        for run in trials {
+            let cell = cell(&asked, run);
+            match cells.iter_mut().find(|(known, _)| *known == cell) {
+                Some((_, own)) => own.push(run),
+                None => cells.push((cell, vec![run])),
+            }
+        }
+        let arms: Vec<Option<String>> = match &experiment.arms[..] {
+            [] | [_] => vec![cells.iter().flat_map(|(_, runs)| runs).find_map(|run| run.arm.clone())],
+            several => {
+                let mut names: Vec<String> = several.iter().map(|arm| arm.name.clone()).collect();
+                names.sort_by_key(|name| Some(name) != experiment.base.as_ref());
+                names.into_iter().map(Some).collect()
+            }
+        };
+        let found = |(cell, runs): (Cell, Vec<&'r Run>)| {
+            let clients = runs.first().map_or(1, |run| run.clients);
+            // How many the server lets in is not known any more; it ended with those that it had.
+            let most = runs.iter().map(|run| run.clients).max();
+            Found { cell, limit: CellLimit::of(&asked, &arms, (clients, most), &runs) }
+        };
+        let cells = cells.into_iter().map(found).collect();
+        Some(Self { margin: experiment.margin, cells, asked })
+    }
+
+    /// What they all came to; the gravest counts.
+    #[must_use]
+    pub fn came(&self) -> Came {
+        let each = self.cells.iter().flat_map(|found| found.limit.arms.iter().filter_map(came));
+        let gravest = |came: &Came| match came {
+            Came::Found => 0,
+            Came::Never => 1,
+            Came::Undecided => 2,
+            Came::Invalid => 3,
+        };
+        let all: Vec<Came> = each.collect();
+        if all.iter().all(|came| *came == Came::Invalid) {
+            return Came::Invalid;
+        }
+        all.into_iter().max_by_key(|came| gravest(came).min(2)).map_or(Came::Invalid, |worst| match worst {
+            Came::Invalid => Came::Undecided,
+            other => other,
+        })
+    }
+}
+
+impl Found<'_> {
+    /// Each arm's limit over that of the base, where both have bounds.
+    #[must_use]
+    pub fn ratios(&self) -> Vec<Ratio> {
+        let bounds = |arm: &ArmLimit<'_>| match arm.state {
+            LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
+                Some((lower, upper))
+            }
+            _ => None,
+        };
+        let Some((base, others)) = self.limit.arms.split_first() else { return Vec::new() };
+        let ratio = |arm: &ArmLimit<'_>| {
+            let ((lower, upper), (base_lower, base_upper)) = (bounds(arm)?, bounds(base)?);
+            Some(Ratio {
+                arm: arm.arm.clone()?,
+                ratio: ((lower * upper) / (base_lower * base_upper)).sqrt(),
+                lowest: lower / base_upper,
+                highest: upper / base_lower,
+            })
+        };
+        others.iter().filter_map(ratio).collect()
+    }
+}
+
+impl Ratio {
+    /// What it says where changes up to this margin (a share) count as none.
+    #[must_use]
+    pub fn verdict(&self, margin: f64) -> RatioVerdict {
+        // The bounds alone are as wide as both searches' widths: whoever wants the same within less needs a smaller one.
+        if self.lowest > 1.0 - margin && self.highest < 1.0 + margin {
+            RatioVerdict::Same
+        } else if self.lowest > 1.0 {
+            RatioVerdict::Higher
+        } else if self.highest < 1.0 {
+            RatioVerdict::Lower
+        } else {
+            RatioVerdict::Inconclusive
+        }
+    }
+}
+
+/// What one search came to; `None` where there was no search.
+fn came(arm: &ArmLimit<'_>) -> Option<Came> {
+    Some(match arm.state {
+        LimitState::NotTried => return None,
+        _ if arm.trials.is_empty() => Came::Invalid,
+        LimitState::Ended(LimitEnded { inverted: true, .. }) => Came::Undecided,
+        LimitState::Ended(LimitEnded { lower: None, .. }) => Came::Never,
+        LimitState::Ended(_) if arm.is_refuted() => Came::Undecided,
+        LimitState::Ended(_) if arm.confirmed.iter().any(|shape| shape.class == LimitClass::Undecided) => {
+            Came::Undecided
+        }
+        LimitState::Ended(_) => Came::Found,
+        LimitState::Searching | LimitState::GivenUp => Came::Undecided,
+    })
+}
+
+/// What a stored plan looks for.
+fn asked(experiment: &Experiment) -> Option<AskedLimit> {
+    let plan: serde_json::Value = serde_json::from_str(&experiment.plan_json).ok()?;
+    serde_json::from_value(plan.pointer("/content/search")?.clone()).ok()
+}
+
+/// The cell that a trial belongs to.
+fn cell(asked: &AskedLimit, run: &Run) -> Cell {
+    let mut cell = Cell::of(run);
+    cell.factors.remove("rate");
+    if asked.grow_clients {
+        cell.factors.remove("clients");
+    }
+    cell
+}

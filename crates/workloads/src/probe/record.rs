@@ -1,0 +1,206 @@
+//! What a probe records: single shots as samples, medians as figures, and beside them one file with what is said of each.
+
+use record::{Artifact, Run, Sample, Scope};
+use serde::{Deserialize, Serialize};
+
+use super::figures::{Figure, figure};
+use super::shots::{NOT_ONE, Shot};
+use super::spread::Spread;
+use crate::jobs::JobReport;
+
+/// Who read the samples.
+const SOURCE: &str = "probe";
+/// The file beside them.
+const ARTIFACT: &str = "probe";
+/// Fewer shots than these tell little of how far they lie apart.
+const ENOUGH: usize = 5;
+
+/// What one probe found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Probed {
+    /// Why nothing, or nothing but temporary tables, was written; where all parts were to be done there is none.
+    pub restricted: Option<String>,
+    /// In the order of [`super::FIGURES`], as far as it came.
+    pub found: Vec<Found>,
+    /// Of the server and its host.
+    pub facts: Vec<Fact>,
+    /// What a reader should know before the figures are believed.
+    pub remarks: Vec<String>,
+}
+
+/// One figure's shots, and what is to be said of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// That of the [`Figure`].
+    pub name: String,
+    /// What exactly was measured here, e.g. `2 backends`; may be empty.
+    pub detail: String,
+    pub state: State,
+    /// When, µs since the probe began, and the value in the figure's unit; kept as samples.
+    #[serde(skip)]
+    pub shots: Vec<(i64, f64)>,
+}
+
+/// Whether a figure is one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Measured,
+    /// Its time ended too soon; in words.
+    Cut(String),
+    /// Why there is none.
+    NotAvailable(String),
+}
+
+/// Something known of the server or its host, or why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    pub name: String,
+    /// As it was read, or why it could not be.
+    pub value: Result<String, String>,
+}
+
+impl Found {
+    /// Shots that began `start_us` after the probe did, each with its value.
+    pub(super) fn new(
+        figure: &Figure,
+        (start_us, shots): (u64, &[Shot]),
+        value: impl Fn(f64) -> f64,
+        detail: impl Into<String>,
+    ) -> Self {
+        let start = i64::try_from(start_us).unwrap_or(i64::MAX);
+        let shots: Vec<_> = shots.iter().map(|shot| (start + shot.at_us, value(shot.us))).collect();
+        let state = match shots.len() {
+            0 => return Self::not_available(figure, NOT_ONE),
+            few @ 1..ENOUGH => State::Cut(format!("time for {} only", record::count(few as u64, "shot"))),
+            _ => State::Measured,
+        };
+        Self { name: figure.name.to_owned(), detail: detail.into(), state, shots }
+    }
+
+    pub(super) fn not_available(figure: &Figure, why: impl Into<String>) -> Self {
+        Self {
+            name: figure.name.to_owned(),
+            detail: String::new(),
+            state: State::NotAvailable(why.into()),
+            shots: Vec::new(),
+        }
+    }
+
+    /// The same, with what kept it from being done wholly.
+    pub(super) fn cut(mut self, why: Option<String>) -> Self {
+        if let (Some(why), State::Measured) = (why, &self.state) {
+            self.state = State::Cut(why);
+        }
+        self
+    }
+
+    /// Which figure it is; none that only a later build knows.
+    #[must_use]
+    pub fn figure(&self) -> Option<&'static Figure> {
+        figure(&self.name)
+    }
+
+    /// The middle of its shots, and how far they lie apart.
+    #[must_use]
+    pub fn spread(&self) -> Option<Spread> {
+        let values: Vec<f64> = self.shots.iter().map(|(_, value)| *value).collect();
+        Spread::of(&values)
+    }
+}
+
+impl Fact {
+    pub(super) fn known(name: &str, value: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), value: Ok(value.into()) }
+    }
+
+    pub(super) fn unknown(name: &str, why: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), value: Err(why.into()) }
+    }
+}
+
+impl Probed {
+    /// As a job reports it.
+    pub(super) fn into_report(self, elapsed_us: u64) -> JobReport {
+        let spreads =
+            self.found.iter().filter_map(|found| Some((found.name.clone(), found.spread()?.median)));
+        let figures = spreads.collect();
+        let sample = |found: &Found, (time_us, value): (i64, f64)| Sample {
+            scope: Scope::Run,
+            source: SOURCE.to_owned(),
+            name: found.name.clone(),
+            time_us,
+            value,
+        };
+        let samples = self.found.iter().flat_map(|found| found.shots.iter().map(|shot| sample(found, *shot)));
+        let samples = samples.collect();
+        let bytes = serde_json::to_vec_pretty(&self).expect("words are plain data");
+        let artifact = Artifact {
+            name: ARTIFACT.to_owned(),
+            media_type: "application/json".to_owned(),
+            caption: "what the probe says of its figures, of the server and of its host".to_owned(),
+            bytes,
+        };
+        JobReport { elapsed_us, figures, samples, artifacts: vec![artifact], ..JobReport::default() }
+    }
+
+    /// What a stored run says, if it is one of a probe.
+    #[must_use]
+    pub fn of(run: &Run) -> Option<Self> {
+        let file = run.artifacts.iter().find(|artifact| artifact.name == ARTIFACT)?;
+        let mut probed: Self = serde_json::from_slice(&file.bytes).ok()?;
+        for found in &mut probed.found {
+            let own =
+                run.samples.iter().filter(|sample| sample.source == SOURCE && sample.name == found.name);
+            found.shots = own.map(|sample| (sample.time_us, sample.value)).collect();
+        }
+        Some(probed)
+    }
+
+    /// What was found of one figure.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Found> {
+        self.found.iter().find(|found| found.name == name)
+    }
+
+    /// Whether there is any figure at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.iter().all(|found| found.shots.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use ::record::{RunKey, RunKind};
+
+    use super::super::figures::{CPU_ONE, INDEX};
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_what_was_found() {
+        let shots = [Shot { at_us: 10, us: 2.0 }, Shot { at_us: 20, us: 4.0 }];
+        let probed = Probed {
+            restricted: Some("a standby".into()),
+            found: vec![
+                Found::new(CPU_ONE, (1000, &shots), |us| 100.0 / us, "one"),
+                Found::not_available(INDEX, "a standby"),
+            ],
+            facts: vec![Fact::known("CPUs", "2"), Fact::unknown("memory", "no right")],
+            remarks: vec!["busy".into()],
+        };
+        assert_eq!(probed.found[0].state, State::Cut("time for 2 shots only".into()));
+        let report = probed.clone().into_report(5);
+        assert_eq!(report.figures, BTreeMap::from([("cpu_one_rows_per_s".to_owned(), 37.5)]));
+        let key = RunKey { workload: "probe".into(), factors: BTreeMap::new(), arm: None, round: 0 };
+        let run = Run {
+            samples: report.samples,
+            artifacts: report.artifacts,
+            ..Run::new(RunKind::Job, key.clone())
+        };
+        assert_eq!(Probed::of(&run), Some(probed));
+        assert_eq!(Probed::of(&Run::new(RunKind::Job, key)), None);
+    }
+}

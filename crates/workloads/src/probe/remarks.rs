@@ -1,0 +1,173 @@
+//! What a reader should know before the figures are believed.
+
+use super::check::Server;
+use super::facts::{Host, Ticks};
+use super::figures::{COMMIT, COMMIT_ASYNC, CPU_ALL, CPU_ONE};
+use super::record::{Fact, Found};
+
+/// A disk that has written a record and answered faster than this has kept it in a cache.
+const TOO_FAST_US: f64 = 40.0;
+/// Most shots of one backend's fixed work lie within this factor on a host that it has to itself.
+const APART: f64 = 1.5;
+/// The hypervisor's share of the CPUs, percent, from which on figures suffer.
+const STEAL_PCT: f64 = 2.0;
+
+/// Who was at work before.
+pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
+    let mut told = Vec::new();
+    if server.active > 0 {
+        told.push(format!(
+            "{} at work on the server when the probe began: its figures are what they left",
+            match server.active {
+                1 => "another backend was".to_owned(),
+                more => format!("{more} other backends were"),
+            }
+        ));
+    }
+    if let (Some(load), Some(cpus)) = (host.load, host.cpus)
+        && load > f64::from(cpus) / 2.0
+    {
+        told.push(format!(
+            "the host had a load of {load} on {} when the probe began: an idle one may be worth more",
+            ::record::count(cpus.into(), "CPU")
+        ));
+    }
+    told
+}
+
+/// What the hypervisor took while the probe lasted, and what to say of it.
+pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>) -> (Fact, Option<String>) {
+    const NAME: &str = "steal";
+    match (before, after) {
+        (Ok(before), Ok(after)) => match after.steal_pct_since(before) {
+            Some(pct) => {
+                let told = format!(
+                    "the hypervisor took {pct:.1} % of the CPUs meanwhile: the same machine can be worth more, or less"
+                );
+                (
+                    Fact::known(NAME, format!("{pct:.1} % during the probe")),
+                    (pct >= STEAL_PCT).then_some(told),
+                )
+            }
+            None => (Fact::unknown(NAME, "no time passed"), None),
+        },
+        (Err(why), _) | (_, Err(why)) => (Fact::unknown(NAME, why), None),
+    }
+}
+
+/// What the figures themselves, or settings, say against them.
+pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
+    let set = |name: &str| facts.iter().find(|fact| fact.name == name)?.value.as_deref().ok();
+    let median = |name: &str| found.iter().find(|found| found.name == name)?.spread();
+    let mut told = Vec::new();
+    let commits = median(COMMIT.name).zip(median(COMMIT_ASYNC.name));
+    if set("fsync") == Some("off") {
+        told.push(
+            "fsync is off: commits reach no disk, and a crash of the host may lose the whole database"
+                .to_owned(),
+        );
+    } else if let Some((waited, not)) = commits
+        && waited.median - not.median < TOO_FAST_US
+    {
+        told.push(format!(
+            "a commit waits {:.0} µs for the disk, less than writing to one takes: a cache that keeps its power, or a \
+             (virtual) disk that says it has written when it has not; only pulling the plug tells which",
+            (waited.median - not.median).max(0.0)
+        ));
+    }
+    let (one, all) = (median(CPU_ONE.name), median(CPU_ALL.name));
+    if let Some(one) = one.filter(|one| one.shots >= 5 && one.high > one.low * APART) {
+        told.push(format!(
+            "the same work took a backend {:.1} times as long in one moment as in another: others, or a throttle, took CPU \
+             time meanwhile; probe again, at several hours",
+            one.high / one.low
+        ));
+    } else if let Some((one, all)) = one.zip(all)
+        && all.median < one.median * 0.9
+    {
+        told.push(
+            "all backends together computed less than one alone: others took CPU time meanwhile".to_owned(),
+        );
+    }
+    if let (Some(standbys), Some(_)) = (set("synchronous_standby_names"), commits) {
+        told.push(format!(
+            "commits wait for standbys as well as for the disk: synchronous_standby_names = {standbys}"
+        ));
+    }
+    if set("server").is_some_and(|version| version.contains("Alpine") || version.contains("musl")) {
+        told.push(
+            "the server is built with musl, whose memcmp is slow: its memory figures are no match for those of others"
+                .to_owned(),
+        );
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::Writes;
+    use super::super::shots::Shot;
+    use super::*;
+
+    #[test]
+    fn others_at_work_are_named() {
+        let server = |active| Server {
+            writes: Writes::All,
+            block_bytes: 8192,
+            shared_buffers_bytes: 1,
+            free_connections: 1,
+            active,
+        };
+        let host = |load| Host { cpus: Some(2), load: Some(load), ..Host::default() };
+        assert_eq!(busy(&server(0), &host(1.0)), [""; 0]);
+        let told = busy(&server(1), &host(1.5));
+        assert!(told[0].starts_with("another backend was at work"), "{told:?}");
+        assert!(told[1].starts_with("the host had a load of 1.5 on 2 CPUs"), "{told:?}");
+    }
+
+    #[test]
+    fn work_that_takes_longer_now_and_then_is_doubted() {
+        let shots = |all: &[f64]| all.iter().map(|us| Shot { at_us: 0, us: *us }).collect::<Vec<_>>();
+        let of = |figure, all: &[f64]| Found::new(figure, (0, &shots(all)), |us| 1.0 / us, "");
+        let steady = [10.0, 10.5, 11.0, 10.0, 12.0];
+        let cases: [([f64; 5], [f64; 5], Option<&str>); 3] = [
+            (steady, [5.0, 5.0, 5.5, 5.0, 6.0], None),
+            (steady, [20.0; 5], Some("all backends together computed less")),
+            (
+                [10.0, 10.0, 10.0, 10.0, 40.0],
+                [5.0; 5],
+                Some("the same work took a backend 4.0 times as long"),
+            ),
+        ];
+        for (one, all, wanted) in cases {
+            let told = doubtful(&[of(CPU_ONE, &one), of(CPU_ALL, &all)], &[]);
+            let told = told.first().map(String::as_str);
+            assert!(
+                told.is_some() == wanted.is_some() && told.unwrap_or("").starts_with(wanted.unwrap_or("")),
+                "{told:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn disks_that_do_not_wait_are_doubted() {
+        let of = |figure, us| Found::new(figure, (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
+        let found = |sync| [of(COMMIT, sync), of(COMMIT_ASYNC, 20.0)];
+        let fact = |name, value| Fact::known(name, value);
+        let cases: [(f64, Vec<Fact>, &[&str]); 4] = [
+            (900.0, vec![], &[]),
+            (50.0, vec![], &["a commit waits 30 µs for the disk, less than"]),
+            (20.0, vec![fact("fsync", "off")], &["fsync is off"]),
+            (
+                900.0,
+                vec![fact("synchronous_standby_names", "b"), fact("server", "PostgreSQL 17 (Alpine 13)")],
+                &["commits wait for standbys", "the server is built with musl"],
+            ),
+        ];
+        for (sync, facts, wanted) in cases {
+            let told = doubtful(&found(sync), &facts);
+            assert_eq!(told.len(), wanted.len(), "{told:?}");
+            assert!(told.iter().zip(wanted).all(|(told, wanted)| told.starts_with(wanted)), "{told:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Scratch data: a schema of its own with a name nobody else has, and a mark that says whose it is.
+
+use std::time::Duration;
+
+use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
+
+use crate::error::WorkloadError;
+
+/// How the name of a schema of ours begins.
+pub(super) const PREFIX: &str = "pgdyno_probe_";
+/// How the comment on it begins; the rest says whose it is.
+pub(super) const MARK: &str = "scratch data of pgdyno probe, to be dropped by it: ";
+
+/// What may stand in a schema of ours; anything else is somebody else's, and keeps it from being dropped.
+pub(super) const TABLES: [&str; 2] = ["commits", "pages"];
+
+/// A schema of a probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Scratch {
+    name: String,
+}
+
+impl Scratch {
+    /// Whatever `token` is (letters and digits), no two are alike.
+    pub(super) fn new(token: &str) -> Self {
+        Self { name: format!("{PREFIX}{token}") }
+    }
+
+    /// A table in it, quoted.
+    pub(super) fn table(&self, name: &str) -> String {
+        format!("{}.{}", quote_identifier(&self.name), quote_identifier(name))
+    }
+
+    /// Makes the schema, marked in the same transaction; whoever finds it later may drop it once this session is gone,
+    /// or `bound` is over.
+    pub(super) fn make(&self, sql: &mut dyn Sql, bound: Duration) -> Result<(), WorkloadError> {
+        let failed = || WorkloadError::sql("making a schema for scratch data");
+        let ask = format!(
+            // Seconds since 1970: whoever finds it may write times in another way.
+            "SELECT 'backend ' || pid || ' since ' || extract(epoch FROM backend_start)::numeric(20, 3) || ', no longer than ' \
+             || extract(epoch FROM clock_timestamp() + interval '{} seconds')::numeric(20, 3) FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()",
+            bound.as_secs()
+        );
+        let who = sql.scalar(&ask).map_err(failed())?.unwrap_or_default();
+        let name = quote_identifier(&self.name);
+        let mark = quote_literal(&format!("{MARK}{who}"));
+        let make = format!("BEGIN; CREATE SCHEMA {name}; COMMENT ON SCHEMA {name} IS {mark}; COMMIT");
+        sql.execute(&make).map_err(|error| {
+            let _ = sql.execute("ROLLBACK");
+            failed()(error)
+        })
+    }
+
+    /// Drops it with what is ours in it; nothing where there is none.
+    pub(super) fn drop(&self, sql: &mut dyn Sql) -> Result<(), SqlError> {
+        drop_schema(sql, &self.name)
+    }
+
+    /// Whether it is there.
+    pub(super) fn is_there(&self, sql: &mut dyn Sql) -> Result<bool, SqlError> {
+        let ask =
+            format!("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {}", quote_literal(&self.name));
+        Ok(sql.scalar(&ask)?.is_some())
+    }
+}
+
+/// Drops our tables, then the schema if that leaves it empty.
+pub(super) fn drop_schema(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {
+    let schema = quote_identifier(name);
+    let tables = TABLES.map(|table| format!("{schema}.{}", quote_identifier(table))).join(", ");
+    let drop = format!("BEGIN; DROP TABLE IF EXISTS {tables}; DROP SCHEMA IF EXISTS {schema}; COMMIT");
+    long(sql).execute(&drop).inspect_err(|error| {
+        if error.sqlstate.is_some() {
+            let _ = sql.execute("ROLLBACK");
+        }
+    })
+}
