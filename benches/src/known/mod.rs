@@ -61,6 +61,7 @@ fn row(options: &Args, service: Service, disturbance: Disturbance, searches: u32
         overhead_s: overhead_s(&program)?,
         within_s: service.within_s(),
         skips: true,
+        whole_ms: true,
     };
     let truth = queue.limit();
     let (mut ratios, mut trials) = (Vec::new(), Vec::new());

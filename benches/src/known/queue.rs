@@ -50,6 +50,7 @@ impl Service {
         }
     }
 
+    /// How long a transaction is to sleep, over the mean.
     fn draw(self, chance: &mut Chance) -> f64 {
         match self {
             Self::Fixed => 1.0,
@@ -71,6 +72,8 @@ pub(super) struct Queue {
     pub(super) within_s: f64,
     /// Whether an arrival that has waited for longer than that is skipped, as pgdyno does: it is late, and takes no time.
     pub(super) skips: bool,
+    /// Whether it sleeps as PostgreSQL does: pg_sleep waits for whole milliseconds, and rounds up.
+    pub(super) whole_ms: bool,
 }
 
 impl Queue {
@@ -84,6 +87,11 @@ impl Queue {
         (low * high).sqrt()
     }
 
+    fn sleeps_s(&self, chance: &mut Chance) -> f64 {
+        let told_s = self.service.draw(chance) * self.mean_s;
+        if self.whole_ms { (told_s * 1e3 - 1e-6).ceil() / 1e3 } else { told_s }
+    }
+
     /// Share of arrivals at this rate that take longer.
     fn late(&self, rate: f64) -> f64 {
         let mut chance = Chance(1);
@@ -95,7 +103,7 @@ impl Queue {
             let start = free[next].max(now);
             let skipped = self.skips && start - now > self.within_s;
             if !skipped {
-                free[next] = start + self.mean_s * self.service.draw(&mut chance) + self.overhead_s;
+                free[next] = start + self.sleeps_s(&mut chance) + self.overhead_s;
             }
             late += usize::from(number >= WARMUP && (skipped || free[next] - now > self.within_s));
         }
@@ -131,11 +139,16 @@ mod tests {
             overhead_s: 0.0,
             within_s: 0.1,
             skips: false,
+            whole_ms: false,
         };
         let wanted = 100.0 - 20.0_f64.ln() / 0.1;
         assert!((queue.limit() / wanted - 1.0).abs() < 0.01, "{} for {wanted}", queue.limit());
         // What is skipped makes room for what comes after it.
         let skipping = Queue { skips: true, ..queue };
         assert!((1.0..1.2).contains(&(skipping.limit() / queue.limit())), "{}", skipping.limit());
+        // Half a millisecond more for each on the mean.
+        let whole = Queue { whole_ms: true, ..queue };
+        let wanted = 1.0 / 0.0105 - 20.0_f64.ln() / 0.1;
+        assert!((whole.limit() / wanted - 1.0).abs() < 0.02, "{} for {wanted}", whole.limit());
     }
 }

@@ -156,10 +156,11 @@ impl Arrivals {
         parts.windows(2).enumerate().find_map(|(number, ends)| {
             let mut part = Part::of(profile, series, ends[0]..ends[1]);
             if number + 2 == parts.len() {
-                // They came last.
+                // They came last, and what was done of them was done after the last second.
                 let count = |name: &str| counts.get(name).copied().unwrap_or(0);
                 part.counts.extend(["unfinished", "drained"].map(|name| (name.to_owned(), count(name))));
-                *part.counts.entry("due".to_owned()).or_default() += count("unfinished");
+                *part.counts.entry("ok".to_owned()).or_default() += count("drained");
+                *part.counts.entry("due".to_owned()).or_default() += count("unfinished") + count("drained");
             }
             let arrivals = part.arrivals(offer)?;
             let missed = arrivals.offered - (arrivals.in_time() + arrivals.failed) as f64;
@@ -233,10 +234,17 @@ impl Part {
         part
     }
 
+    /// Seconds count what ended in them: as many as there are clients may be under way when the part is over.
     fn arrivals(&self, offer: Offer) -> Option<Arrivals> {
+        let mut counts = self.counts.clone();
+        let due = counts.get("due").copied().unwrap_or(0);
+        let under_way = ((self.expected - due as f64).max(0.0) as u64).min(offer.clients);
+        for name in ["ok", "due"] {
+            *counts.entry(name.to_owned()).or_default() += under_way;
+        }
         let rate = Some(self.expected / self.seconds);
         let offer = Offer { rate, seconds: self.seconds, ..offer };
-        (self.seconds > 0.0 && self.expected > 0.0).then(|| Arrivals::new(&self.counts, offer))
+        (self.seconds > 0.0 && self.expected > 0.0).then(|| Arrivals::new(&counts, offer))
     }
 }
 
@@ -333,10 +341,28 @@ mod tests {
         assert_eq!(part(&spiked([991, 9, 0], [100, 0, 0]), &[("ok", 2982), ("late", 18)]), None);
         // Fewer than were asked for in the spike.
         let never = part(&spiked([800, 0, 0], [100, 0, 0]), &[("ok", 2600)]).unwrap();
-        assert_eq!((never.0, never.2.offered_per_s(), never.2.achieved_per_s()), (5.0, 1000.0, 800.0));
+        // Sixteen may have been under way.
+        assert_eq!((never.0, never.2.offered_per_s(), never.2.achieved_per_s()), (5.0, 1000.0, 808.0));
         // A queue that is left at the end is the last part's.
         let left = part(&spiked([1000, 0, 0], [100, 0, 0]), &[("ok", 3000), ("unfinished", 90)]).unwrap();
         assert_eq!((left.0, left.2.unfinished), (7.0, 90));
+    }
+
+    /// 200 clients, each transaction takes 200 ms: what begins in the last of the spike ends in the second after it.
+    #[test]
+    fn what_is_under_way_when_a_part_ends_is_not_missed() {
+        let profile: Profile = "spike 100 to 1000 for 2s at 5s".parse().unwrap();
+        let mut series = spiked([910, 0, 0], [100, 0, 0]);
+        series
+            .iter_mut()
+            .filter(|point| point.start_us == 7_000_000 && point.script == 0)
+            .for_each(|point| point.ok = 280);
+        for promise in [true, false] {
+            let offer = Offer { rate: Some(profile.mean(12.0)), seconds: 12.0, clients: 200, promise };
+            assert_eq!(Arrivals::overloaded_part(&profile, &series, &counts(&[("ok", 3000)]), offer), None);
+            let few = Offer { clients: 20, ..offer };
+            assert!(Arrivals::overloaded_part(&profile, &series, &counts(&[("ok", 3000)]), few).is_some());
+        }
     }
 
     #[test]

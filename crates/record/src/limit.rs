@@ -71,13 +71,6 @@ impl AskedLimit {
         Duration::from_micros(self.promise.iter().map(|term| term.within_us).max().unwrap_or_default())
     }
 
-    /// Arrivals that a trial should at least have, so that a single unlucky one decides nothing: ten times what one bad
-    /// one may be of.
-    #[must_use]
-    pub fn least_arrivals(&self) -> f64 {
-        10.0 / self.promise.iter().map(|term| term.share).fold(1.0, f64::min)
-    }
-
     /// The terms that a run broke, and how; those of scripts that it has not are broken by nothing.
     #[must_use]
     pub fn broken(&self, run: &Run) -> Vec<(&Term, Kept)> {
@@ -203,7 +196,7 @@ mod tests {
     #[test]
     fn a_trial_has_ten_times_what_one_bad_one_may_be_of() {
         let one = asked("p99 < 1s", 1_000_000, 0.01);
-        assert!((one.least_arrivals() - 1000.0).abs() < 1e-9);
+        assert!((one.promise[0].least_arrivals() - 1000.0).abs() < 1e-9);
         assert_eq!(one.longest(), Duration::from_secs(1));
     }
 }

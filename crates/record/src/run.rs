@@ -10,7 +10,7 @@ use crate::job::{Phase, Relation};
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::slice::Slice;
-use crate::verdict::{Doubt, Validity};
+use crate::verdict::{Doubt, Reason, Validity};
 
 /// One measurement of one cell and arm, or one job; stored as it ends.
 #[derive(Debug, Clone)]
@@ -86,6 +86,25 @@ impl Run {
             arm: self.arm.clone(),
             round: self.round,
         }
+    }
+
+    /// Whether it is invalid only since too much of it failed or was never in time, and no client gave up: no figure of
+    /// speed, and an answer to what was promised.
+    #[must_use]
+    pub fn is_only_failing(&self) -> bool {
+        let gave_up = || self.events.iter().any(|event| event.kind == RunEvent::ABORT);
+        let otherwise = |doubt: &Doubt| {
+            matches!(
+                doubt.reason,
+                Reason::SettingsNotApplied | Reason::EmptyResults | Reason::CacheState | Reason::Imported
+            )
+        };
+        self.validity == Validity::Invalid
+            && self.set_aside.is_none()
+            && self.count("due") > 0
+            && !gave_up()
+            && !self.doubts.is_empty()
+            && !self.doubts.iter().any(otherwise)
     }
 
     /// Its rate as time went by, where that changed.
@@ -236,6 +255,10 @@ impl RunEvent {
     pub const OWN_CHOICE: &'static str = "own choice";
     /// Kind of the event that says that a run was measured again, which time, and why: the former one counts no more.
     pub const AGAIN: &'static str = "measured again";
+    /// Kind of the event that says that a client gave up, and why.
+    pub const ABORT: &'static str = "abort";
+    /// Why another run was measured in its place, since the machine disturbed this one.
+    pub const SUPERSEDED: &'static str = "superseded";
     /// Kind of the event that says what is inferred of the CPU credits of the server's host.
     pub const CREDITS: &'static str = "credits";
     /// Kind of the event that says why arms that were to take turns did not.

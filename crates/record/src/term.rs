@@ -41,6 +41,13 @@ impl Term {
         self.script.as_deref().is_none_or(|named| named == script || Some(named) == file())
     }
 
+    /// Arrivals that a trial should at least have of what it is of, so that a single unlucky one decides nothing: ten times what
+    /// one bad one may be of.
+    #[must_use]
+    pub fn least_arrivals(&self) -> f64 {
+        10.0 / self.share
+    }
+
     /// How this run kept it; `None` where it has no such script, or nothing was offered.
     #[must_use]
     pub fn kept(&self, run: &Run) -> Option<Kept> {

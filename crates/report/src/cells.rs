@@ -34,7 +34,10 @@ pub struct CellFigures {
     pub(crate) achieved: Summary,
     /// What became of the arrivals of all rounds, where the load is open, and how their promise was kept.
     pub(crate) in_time: InTime,
-    /// Of the runs one by one: share that was late, skipped, failed or unfinished; none where nothing was promised.
+    /// The same with runs that are invalid only since too much of them failed: that breaks a promise, too.
+    pub(crate) judged: InTime,
+    pub(crate) judged_failed: u64,
+    /// Of these runs one by one: share that was late, skipped, failed or unfinished; none where nothing was promised.
     pub(crate) bad_shares: Vec<f64>,
     /// Transactions that failed; `None` where all runs are invalid.
     pub(crate) failed: Option<u64>,
@@ -110,6 +113,11 @@ impl CellFigures {
 
     fn gathered(cell: Cell, arm: Option<String>, groups: Option<Grouped>, all: &[&Run]) -> Self {
         let runs: Vec<&Run> = all.iter().copied().filter(|run| run.validity != Validity::Invalid).collect();
+        let judged: Vec<&Run> = all
+            .iter()
+            .copied()
+            .filter(|run| run.validity != Validity::Invalid || run.is_only_failing())
+            .collect();
         let sum = |name: &str| runs.iter().map(|run| run.count(name)).sum::<u64>();
         let (done, bytes) = (sum("ok") + sum("late"), sum("bytes"));
         Self {
@@ -128,7 +136,9 @@ impl CellFigures {
                 .collect(),
             achieved: runs.iter().filter_map(|run| Some(Arrivals::of(run)?.achieved_per_s())).collect(),
             in_time: InTime::of(&runs),
-            bad_shares: runs
+            judged: InTime::of(&judged),
+            judged_failed: judged.iter().map(|run| run.count("failed")).sum(),
+            bad_shares: judged
                 .iter()
                 .filter_map(|run| InTime::of(&[run]).bad_share(Some(run.count("failed"))))
                 .collect(),

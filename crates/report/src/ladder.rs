@@ -56,7 +56,9 @@ struct Rung {
     bad_share: Option<f64>,
     /// Of how many transactions that is a share.
     of: f64,
-    /// Rounds in which that share alone passed the bound.
+    /// Rounds that say something of it.
+    rounds: usize,
+    /// Those in which that share alone passed the bound.
     rounds_broken: usize,
     quality: Quality,
     started_only: bool,
@@ -181,12 +183,12 @@ impl Ladder {
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let any = |quality| self.rungs.iter().any(|rung| rung.quality == quality);
-        let judged = self.rungs.iter().filter(|rung| rung.runs > 0).count();
+        let judged = self.rungs.iter().filter(|rung| rung.runs > 0 || rung.quality.is_broken()).count();
         if judged == 0 || self.is_judged() && any(Quality::Unknown) {
             Outcome::Invalid
         } else if any(Quality::BrokenOnce) {
             Outcome::Irregular
-        } else if self.rungs[0].quality == Quality::BreaksHere {
+        } else if self.rungs.iter().all(|rung| rung.quality.is_broken()) {
             Outcome::NeverHolds
         } else {
             Outcome::Told
@@ -225,8 +227,8 @@ impl Ladder {
         let split: Vec<String> = self
             .rungs
             .iter()
-            .filter(|rung| rung.rounds_broken > 0 && rung.rounds_broken < rung.runs)
-            .map(|rung| format!("{} in {} of {}", rung.name(), rung.rounds_broken, rung.runs))
+            .filter(|rung| rung.rounds_broken > 0 && rung.rounds_broken < rung.rounds)
+            .map(|rung| format!("{} in {} of {}", rung.name(), rung.rounds_broken, rung.rounds))
             .collect();
         if !split.is_empty() {
             said.push(format!("Broken in some rounds only: {}.", split.join("; ")));
@@ -249,17 +251,30 @@ impl Ladder {
                 format!("Quality is broken from the first rung on, {}: {}.", rung.name(), bad(rung))
             }
             Some(rung) => format!("Quality breaks at {}: {}.", rung.name(), bad(rung)),
-            None => format!(
-                "Quality holds on every rung, up to {} (bound {bound}).",
-                self.rungs.last().map(Rung::name).unwrap_or_default()
-            ),
+            None => match (self.named(Quality::Kept), self.rungs.len()) {
+                (kept, all) if kept.len() == all => {
+                    format!("Quality holds on every rung, up to {} (bound {bound}).", kept[all - 1])
+                }
+                (kept, _) if kept.is_empty() => "Nothing can be said of quality.".to_owned(),
+                (kept, _) if self.rungs.iter().any(|rung| rung.quality == Quality::Broken) => {
+                    format!("Quality holds from {} on (bound {bound}).", kept[0])
+                }
+                (kept, _) => format!("Quality holds at {} (bound {bound}).", kept.join("; ")),
+            },
         };
-        let once: Vec<String> =
-            self.rungs.iter().filter(|rung| rung.quality == Quality::BrokenOnce).map(Rung::name).collect();
-        match once.is_empty() {
-            true => breaks,
-            false => format!("{breaks} Irregular: broken at {}, and kept higher up.", once.join("; ")),
-        }
+        let more = [
+            (Quality::BrokenOnce, "Irregular: broken at ", ", and kept higher up."),
+            (Quality::Unknown, "Not known, since no run there is valid: ", "."),
+        ];
+        let more = more.map(|(quality, before, after)| match self.named(quality) {
+            none if none.is_empty() => String::new(),
+            some => format!(" {before}{}{after}", some.join("; ")),
+        });
+        breaks + &more.concat()
+    }
+
+    fn named(&self, quality: Quality) -> Vec<String> {
+        self.rungs.iter().filter(|rung| rung.quality == quality).map(Rung::name).collect()
     }
 
     /// Rungs with what people want of them, within the width of a terminal.
@@ -309,8 +324,12 @@ fn percent(share: Option<f64>) -> Value {
     real(share.map(|share| share * 100.0))
 }
 
-/// Tells the first rung from which on it stays broken from others that are.
+/// Tells the first rung from which on it stays broken from others that are. Where only clients rise at one rate, more of them
+/// help: what is broken before there are enough stays that.
 fn mark(rungs: &mut [Rung]) {
+    let same_rate = rungs[0].rate.is_some() && rungs.iter().all(|rung| rung.rate == rungs[0].rate);
+    let enough = rungs.iter().position(|rung| rung.quality == Quality::Kept).filter(|_| same_rate);
+    let rungs = &mut rungs[enough.unwrap_or(0)..];
     let last_kept = rungs.iter().rposition(|rung| rung.quality == Quality::Kept);
     let mut first = true;
     for (at, rung) in rungs.iter_mut().enumerate().filter(|(_, rung)| rung.quality.is_broken()) {
@@ -325,15 +344,15 @@ fn mark(rungs: &mut [Rung]) {
 impl Rung {
     fn of(figures: &CellFigures, bound: f64) -> Self {
         let InTime { arrivals, promise } = figures.in_time;
-        let bad_share = figures.in_time.bad_share(figures.failed);
+        let bad_share = figures.judged.bad_share(Some(figures.judged_failed));
         let skipped = arrivals.map_or(0, |arrivals| arrivals.skipped);
         let quality = match bad_share {
-            _ if figures.tps.n == 0 => Quality::Unknown,
+            _ if figures.tps.n == 0 && figures.bad_shares.is_empty() => Quality::Unknown,
             None => Quality::NotAsked,
             Some(share) if share > bound => Quality::Broken,
             Some(_) => Quality::Kept,
         };
-        let done = promise.map(|promise| promise.done as f64);
+        let done = figures.judged.promise.map(|promise| (promise.done + figures.judged_failed) as f64);
         Self {
             clients: figures.clients,
             rate: figures.rate,
@@ -348,7 +367,8 @@ impl Rung {
             skipped,
             skipped_share: arrivals.map(|of| skipped as f64 / (of.due.max(1)) as f64),
             bad_share,
-            of: arrivals.map(|arrivals| arrivals.offered).or(done).unwrap_or(0.0),
+            of: figures.judged.arrivals.map(|arrivals| arrivals.offered).or(done).unwrap_or(0.0),
+            rounds: figures.bad_shares.len(),
             rounds_broken: figures.bad_shares.iter().filter(|share| **share > bound).count(),
             quality,
             started_only: figures.is_of_started_only(),

@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::{Shape, data};
-use record::{Run, Validity};
+use record::{Doubt, Reason, Run, RunEvent, Validity};
 use report::format::{Format, print};
 use report::{Outcome, ReportData, charts, html, ladders, tables};
 use results::Value;
@@ -106,6 +106,61 @@ fn a_rung_without_a_valid_run_is_no_answer() {
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
     assert_eq!(column(&data, "quality"), ["kept", "no valid run", "breaks here"].map(Value::from));
     assert_eq!(ladders(&data)[0].outcome(), Outcome::Invalid);
+    let told = &tables::ladders_in_words(&data, true)[0].2;
+    assert!(told[0].ends_with("Not known, since no run there is valid: 8 clients, 8/s."), "{told:?}");
+    // The same where nothing else breaks.
+    let mut made = in_step(&[(3, 0, 0), (8, 0, 0)], None);
+    made.runs.iter_mut().filter(|run| run.clients == 8).for_each(|run| run.validity = Validity::Invalid);
+    let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
+    let told = &tables::ladders_in_words(&data, true)[0].2;
+    assert!(told[0].starts_with("Quality holds at 3 clients, 3/s (bound 1 %). Not known"), "{told:?}");
+}
+
+/// More than 1 % fail, so that no run of the rung is a figure of speed; the promise is broken there all the same.
+#[test]
+fn a_rung_that_breaks_by_failures_breaks() {
+    let failing = |gives_up: bool| {
+        let mut made = in_step(&[(3, 0, 0), (8, 0, 0), (10, 0, 0)], None);
+        for run in made.runs.iter_mut().filter(|run| run.clients == 10) {
+            run.counts.extend([("ok", 960), ("failed", 40)].map(|(name, count)| (name.to_owned(), count)));
+            run.validity = Validity::Invalid;
+            run.doubts.push(Doubt { reason: Reason::Errors, detail: "40 of 1000 failed".into() });
+            let abort = || RunEvent { time_us: 0, kind: RunEvent::ABORT.into(), detail: String::new() };
+            run.events.extend(gives_up.then(abort));
+        }
+        ReportData::new(made.experiment, made.host, made.target, made.runs)
+    };
+    let data = failing(false);
+    assert_eq!(column(&data, "quality"), ["kept", "kept", "breaks here"].map(Value::from));
+    assert_eq!(column(&data, "bad_share_pct")[2], Value::from(4.0));
+    assert_eq!(ladders(&data)[0].outcome(), Outcome::Told);
+    // Where clients gave up, nothing is known of it.
+    assert_eq!(column(&failing(true), "quality"), ["kept", "kept", "no valid run"].map(Value::from));
+}
+
+/// More clients at one rate only help.
+#[test]
+fn too_few_clients_for_a_rate_are_not_irregular() {
+    let mut made = in_step(&[(3, 400, 0), (8, 0, 0), (10, 0, 0)], None);
+    for run in &mut made.runs {
+        run.offered_rate = Some(100.0);
+        run.measured_s = 10.0;
+        run.factors.remove("rate_per_client");
+        run.factors.insert("rate".into(), "100".into());
+    }
+    let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
+    assert_eq!(ladders(&data)[0].outcome(), Outcome::Told);
+    let told = &tables::ladders_in_words(&data, true)[0].2;
+    assert!(told[0].starts_with("Quality holds from 8 clients, 100/s on"), "{told:?}");
+}
+
+#[test]
+fn what_is_broken_below_and_kept_on_top_does_not_hold_on_every_rung() {
+    let data = in_step(&[(3, 20, 0), (8, 0, 0), (10, 0, 0)], None);
+    assert_eq!(ladders(&data)[0].outcome(), Outcome::Irregular);
+    let told = &tables::ladders_in_words(&data, true)[0].2;
+    assert!(told[0].starts_with("Quality holds at 8 clients, 8/s; 10 clients, 10/s"), "{told:?}");
+    assert!(told[0].contains("Irregular: broken at 3 clients"), "{told:?}");
 }
 
 /// Of 20 arrivals one alone is 5 %.

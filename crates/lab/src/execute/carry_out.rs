@@ -41,8 +41,8 @@ type Taken = (Finished, Option<Cause>);
 pub(super) struct Experiment<'a> {
     file: &'a ExperimentFile,
     plan: &'a Plan,
-    /// What earlier invocations measured and set aside.
-    set_aside: &'a [RunKey],
+    /// What earlier invocations measured and set aside, since the machine disturbed it.
+    superseded: &'a [RunKey],
     runner: Runner<'a>,
     results: Results,
     pace: Pace,
@@ -88,7 +88,7 @@ impl<'a> Experiment<'a> {
             before: done.len(),
             file,
             plan,
-            set_aside: &stored.set_aside,
+            superseded: &stored.superseded,
             results,
             done,
             round: 0,
@@ -125,7 +125,7 @@ impl<'a> Experiment<'a> {
     /// Guards, and does every run that is not stored.
     pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
         let most_clients = self.clients_let_in()?;
-        let course = strategies::of(self.plan, self.set_aside, most_clients);
+        let course = strategies::of(self.plan, self.superseded, most_clients);
         let result = self.all(&*course).map_err(|error| self.runner.explain(placed(self.file, error)));
         if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
             return Err(LabError::Interrupted {

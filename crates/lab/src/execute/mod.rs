@@ -124,14 +124,14 @@ struct Stored {
     known: Option<ExperimentId>,
     /// Runs of the plan that are stored.
     done: Vec<Done>,
-    /// Those that do not count any more, once for each time they were done.
-    set_aside: Vec<RunKey>,
+    /// Those that the machine disturbed and that do not count any more, once for each time.
+    superseded: Vec<RunKey>,
 }
 
 impl Stored {
     /// Of a plan of which nothing is.
     fn begun(plan: Plan, wanted: Option<Standing>, options: &Options) -> Self {
-        Self { plan, wanted, again: options.again, known: None, done: Vec::new(), set_aside: Vec::new() }
+        Self { plan, wanted, again: options.again, known: None, done: Vec::new(), superseded: Vec::new() }
     }
 }
 
@@ -178,8 +178,8 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
             results,
         });
     }
-    let set_aside = store.set_aside_runs(id)?;
-    Ok(Stored { known: Some(id), done, set_aside, ..Stored::begun(plan, wanted, options) })
+    let superseded = store.superseded_runs(id)?;
+    Ok(Stored { known: Some(id), done, superseded, ..Stored::begun(plan, wanted, options) })
 }
 
 /// The runs of a plan that are stored, in order; of a search with their figures, since these decide what comes next.

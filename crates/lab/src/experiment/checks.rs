@@ -252,8 +252,14 @@ fn are_made_on_copies(file: &ExperimentFile) -> bool {
     let changes = &file.named.changes;
     let compared = file.compare.as_ref().is_some_and(|compare| changes.contains_key(&compare.factor));
     let ours = file.targets().all(|spec| matches!(spec, TargetSpec::Managed { .. }));
+    // A search tries its arms on one server, one after the other.
+    let searches = file.load.search.is_some();
     let command = |change: &Change| matches!(change.do_, Some(target::change::Step::Command(_)));
-    compared && ours && changes.len() == 1 && !changes.values().flat_map(BTreeMap::values).any(command)
+    compared
+        && !searches
+        && ours
+        && changes.len() == 1
+        && !changes.values().flat_map(BTreeMap::values).any(command)
 }
 
 /// A server given by URL is reached as that says.

@@ -43,7 +43,7 @@ pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
         add("placement", format!("client threads looked for news for up to {us} µs before they slept"));
     }
     for abort in &measured.aborts {
-        add("abort", format!("client {}: {abort}", abort.client));
+        add(RunEvent::ABORT, format!("client {}: {abort}", abort.client));
     }
     for message in &measured.messages {
         add("notice", message.clone());

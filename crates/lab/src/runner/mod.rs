@@ -238,11 +238,11 @@ impl<'a> Runner<'a> {
         self.bring_cache(setup, &mut record)?;
         let mut encryption = Encryption::default();
         let taken = match self.measure(setup, &record.uuid, (care, keep), &mut encryption) {
-            Err(NotMeasured::NotStarted(NotStarted::Engine(EngineError::Setup(abort))))
-                if care.more_clients && abort.code.is_some() =>
+            Err(NotMeasured::NotStarted(NotStarted::Engine(error)))
+                if care.more_clients && is_of_connecting(&error) =>
             {
                 record.validity = Validity::Invalid;
-                let detail = format!("not as many clients are let in: {abort}");
+                let detail = format!("not as many clients are let in: {error}");
                 record.doubts.push(Doubt { reason: Reason::Errors, detail });
                 return Ok(Done::without_a_load(record));
             }
@@ -539,6 +539,11 @@ impl<'a> Runner<'a> {
         self.stages.clear();
         undone.into_iter().chain(restored).collect()
     }
+}
+
+/// Whether clients could not be there, for whatever reason: fewer may.
+fn is_of_connecting(error: &EngineError) -> bool {
+    matches!(error, EngineError::Setup(_) | EngineError::SetupTimeout { .. } | EngineError::OpenFiles { .. })
 }
 
 fn not_opened() -> LabError {

@@ -69,10 +69,10 @@ pub(crate) struct Again {
 }
 
 impl Again {
-    /// Because of these runs, after those that earlier invocations set aside: who goes on begins nothing anew.
-    pub(crate) fn of(done: &[Done], rule: Rule, set_aside: &[RunKey]) -> Self {
-        let mut again = Self { earlier: set_aside.len(), ..Self::default() };
-        for key in set_aside {
+    /// Because of these runs, after those that earlier invocations set aside for the same reason: who goes on begins nothing anew.
+    pub(crate) fn of(done: &[Done], rule: Rule, superseded: &[RunKey]) -> Self {
+        let mut again = Self { earlier: superseded.len(), ..Self::default() };
+        for key in superseded {
             *again.tries.entry(key.clone()).or_default() += 1;
         }
         for (from, to) in blocks(done) {

@@ -12,13 +12,13 @@ use crate::plan::{Plan, PlannedRun};
 /// The runs of a plan.
 pub(crate) struct List<'a> {
     plan: &'a Plan,
-    /// What earlier invocations measured and set aside.
-    set_aside: &'a [RunKey],
+    /// What earlier invocations measured and set aside, since the machine disturbed it.
+    superseded: &'a [RunKey],
 }
 
 impl<'a> List<'a> {
-    pub(crate) fn new(plan: &'a Plan, set_aside: &'a [RunKey]) -> Self {
-        Self { plan, set_aside }
+    pub(crate) fn new(plan: &'a Plan, superseded: &'a [RunKey]) -> Self {
+        Self { plan, superseded }
     }
 
     fn missing(&self, done: &[Done]) -> Vec<&'a PlannedRun> {
@@ -67,10 +67,12 @@ impl Course for List<'_> {
     }
 
     fn again(&self, done: &[Done]) -> Again {
-        Again::of(done, Rule::of(self.plan), self.set_aside)
+        Again::of(done, Rule::of(self.plan), self.superseded)
     }
 
-    fn may_set_aside(&self, _run: &Run) -> bool {
-        true
+    /// A promise that is broken by failures is what a ladder looks for.
+    fn may_set_aside(&self, run: &Run) -> bool {
+        let is_ladder = self.plan.content.compare.is_none() && run.promise_ms().is_some();
+        !(is_ladder && run.is_only_failing())
     }
 }

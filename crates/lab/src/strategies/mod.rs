@@ -49,16 +49,16 @@ pub(crate) struct Next {
     pub(crate) more_clients: bool,
 }
 
-/// The one that a plan asks for. `set_aside` is what earlier invocations did in vain, `most_clients` how many the server lets
+/// The one that a plan asks for. `superseded` is what earlier invocations measured and set aside, since the machine disturbed it, `most_clients` how many the server lets
 /// in, where that matters.
 pub(crate) fn of<'a>(
     plan: &'a Plan,
-    set_aside: &'a [RunKey],
+    superseded: &'a [RunKey],
     most_clients: Option<u32>,
 ) -> Box<dyn Course + 'a> {
     match &plan.content.measure.search {
         Some(asked) => Box::new(limits::Limits::new(plan, asked, most_clients)),
-        None => Box::new(list::List::new(plan, set_aside)),
+        None => Box::new(list::List::new(plan, superseded)),
     }
 }
 

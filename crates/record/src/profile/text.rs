@@ -77,16 +77,26 @@ impl fmt::Display for Profile {
             Self::Constant(rate) => write!(out, "{rate}"),
             Self::Step { levels, every } => {
                 let levels: Vec<String> = levels.iter().map(f64::to_string).collect();
-                write!(out, "step {} every {every:?}", levels.join(", "))
+                write!(out, "step {} every {}", levels.join(", "), length(*every))
             }
-            Self::Ramp { from, to, over } => write!(out, "ramp {from}..{to} over {over:?}"),
-            Self::Sine { mean, swing, every } => write!(out, "sine {mean} ± {swing} every {every:?}"),
-            Self::Spike { base, peak, length, at } => {
-                // A duration of nothing would be written in ns.
-                let at = if at.is_zero() { "0s".to_owned() } else { format!("{at:?}") };
-                write!(out, "spike {base} to {peak} for {length:?} at {at}")
+            Self::Ramp { from, to, over } => write!(out, "ramp {from}..{to} over {}", length(*over)),
+            Self::Sine { mean, swing, every } => {
+                write!(out, "sine {mean} ± {swing} every {}", length(*every))
+            }
+            Self::Spike { base, peak, length: lasts, at } => {
+                write!(out, "spike {base} to {peak} for {} at {}", length(*lasts), length(*at))
             }
         }
+    }
+}
+
+/// A length of time in a unit that is read: below a millisecond in parts of one.
+fn length(time: Duration) -> String {
+    let us = time.as_nanos() as f64 / 1e3;
+    match time {
+        Duration::ZERO => "0s".to_owned(),
+        _ if us < 1e3 => format!("{}ms", us / 1e3),
+        _ => format!("{time:?}"),
     }
 }
 
@@ -319,6 +329,7 @@ mod tests {
             ("spike 100 to 1000 for 2s at 10s", SPIKE),
             ("spike from 100..1000 for 2s after 10s", SPIKE),
             ("spike 100 to 0 for 2s at 0s", "spike 100 to 0 for 2s at 0s"),
+            ("spike 100 to 200 for 2s at 0.5ms", "spike 100 to 200 for 2s at 0.5ms"),
         ];
         for (written, wanted) in cases {
             let read: Profile = written.parse().unwrap_or_else(|error| panic!("{written}: {error}"));

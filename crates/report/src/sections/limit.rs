@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use record::{PROMISE_BAD, PROMISE_KEPT, Run};
+use record::{PROMISE_BAD, PROMISE_KEPT, Run, Term};
 use results::limits::{
     ArmLimit, Broke, Cause, Confirmed, Found, LimitState, Limits, Ratio, RatioVerdict, Shaped,
 };
@@ -396,12 +396,19 @@ fn broke_words(broke: &Broke) -> String {
     words
 }
 
-/// How many arrivals a trial at a rate has, and how many it should have; nothing where it has them.
+/// How many arrivals a trial at a rate has of what a term is of, and how many it should have; of the term that has too few of
+/// them most, nothing where all have enough.
 fn few_arrivals(limits: &Limits<'_>, arm: &ArmLimit<'_>, rate: Option<f64>) -> Option<(f64, f64)> {
-    let seconds = arm.trials.iter().map(|run| run.measured_s).reduce(f64::max)?;
-    let (arrivals, wanted) = (rate? * seconds, limits.asked.least_arrivals());
-    // Rounded widths and lengths are no reason to complain.
-    (arrivals < 0.9 * wanted).then_some((arrivals, wanted))
+    let rate = rate?;
+    let there: Vec<&Run> = arm.trials.iter().copied().filter(|run| run.offered_rate == Some(rate)).collect();
+    let of_term = |term: &Term| {
+        let offered = there.iter().map(|run| term.kept(run).map_or(0.0, |kept| kept.offered));
+        Some((offered.reduce(f64::min)?, term.least_arrivals()))
+    };
+    let each = limits.asked.promise.iter().filter_map(of_term);
+    let worst = each.min_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))?;
+    // Chance, and rounded widths and lengths, are no reason to complain.
+    (worst.0 < 0.8 * worst.1).then_some(worst)
 }
 
 /// The trials by their rates.

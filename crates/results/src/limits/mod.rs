@@ -102,7 +102,7 @@ impl<'r> Limits<'r> {
     /// What they all came to; the gravest counts.
     #[must_use]
     pub fn came(&self) -> Came {
-        let each = self.cells.iter().flat_map(|found| found.limit.arms.iter().filter_map(came));
+        let each = self.cells.iter().flat_map(Found::came);
         let gravest = |came: &Came| match came {
             Came::Found => 0,
             Came::Never => 1,
@@ -121,6 +121,16 @@ impl<'r> Limits<'r> {
 }
 
 impl Found<'_> {
+    /// What its searches came to. An arm that was not tried although the base keeps the promise says nothing of a change.
+    fn came(&self) -> Vec<Came> {
+        let each: Vec<Came> = self.limit.arms.iter().filter_map(came).collect();
+        let not_tried = self.limit.arms.iter().any(|arm| arm.state == LimitState::NotTried);
+        match each[..] {
+            [Came::Found] if not_tried => vec![Came::Undecided],
+            _ => each,
+        }
+    }
+
     /// Each arm's limit over that of the base, where both have bounds.
     #[must_use]
     pub fn ratios(&self) -> Vec<Ratio> {

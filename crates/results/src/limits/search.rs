@@ -119,6 +119,11 @@ impl<'r> CellLimit<'r> {
         (clients, most_clients): (u32, Option<u32>),
         runs: &[&'r Run],
     ) -> Self {
+        // Never more than are let in, where it is ours to choose.
+        let clients = match most_clients {
+            Some(most) if asked.grow_clients => clients.min(most),
+            _ => clients,
+        };
         let peaks: Vec<(u32, f64)> = runs.iter().filter_map(|run| peak(run)).collect();
         let fastest = peaks.iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
         let peak_per_s = fastest.map(|(_, tps)| *tps);
@@ -245,7 +250,9 @@ impl<'r> CellLimit<'r> {
         is_together: impl Fn(&&'r Run) -> bool,
     ) {
         let [lowest, highest] = AROUND.map(|share| share * limit);
-        let range = LimitRange { lowest, highest };
+        let [least, most] = Profile::BOUNDS;
+        let (least, most) = (asked.lowest.unwrap_or(least), asked.highest.unwrap_or(most));
+        let range = LimitRange { lowest: lowest.max(least), highest: highest.min(most) };
         let of = |arm: &ArmLimit<'_>| {
             trials.iter().copied().filter(|run| is_together(run) && run.arm == arm.arm).collect()
         };
@@ -391,7 +398,9 @@ mod tests {
     use record::{Doubt, Load, PROMISE_KEPT, Reason, RunKey, RunKind, Term, Validity};
     use stats::LimitClass;
 
+    use super::super::{Came, Found};
     use super::*;
+    use crate::comparison::Cell;
 
     fn asked() -> AskedLimit {
         let term = Term { script: None, within_us: 20_000, share: 0.01, written: "p99 < 20ms".into() };
@@ -529,6 +538,38 @@ mod tests {
         }
     }
 
+    /// A role may have fewer connections than a search begins with.
+    #[test]
+    fn no_more_clients_than_are_let_in() {
+        let grows = AskedLimit { grow_clients: true, ..asked() };
+        let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, 700.0) };
+        for (asked, clients) in [(grows, 2), (asked(), 8)] {
+            let runs = search(&asked, &[None], Some(2), &server);
+            assert!(runs.iter().all(|run| run.clients == clients), "{clients}");
+        }
+    }
+
+    /// A bound of one's own may be there to protect the server: it is that of all arms.
+    #[test]
+    fn bounds_of_ones_own_are_kept_by_all_arms() {
+        let asked = AskedLimit { lowest: Some(500.0), highest: Some(720.0), ..asked() };
+        let arms = [Some("base".to_owned()), Some("new".to_owned())];
+        let server = Server {
+            peak: &|_| 1000,
+            trial: &|run, _| judged(run, if run.arm.as_deref() == Some("new") { 2_000.0 } else { 700.0 }),
+        };
+        let runs = search(&asked, &arms, None, &server);
+        let rates = runs.iter().filter_map(|run| run.offered_rate);
+        assert!(rates.into_iter().all(|rate| (500.0..=720.0).contains(&rate)));
+        let all: Vec<&Run> = runs.iter().collect();
+        let cell = CellLimit::of(&asked, &arms, (8, None), &all);
+        let state = cell.arms[1].state;
+        assert!(
+            matches!(state, LimitState::Ended(LimitEnded { lower: Some(_), upper: None, .. })),
+            "{state:?}"
+        );
+    }
+
     /// Both arms at the same rates, the base first in every other round; each has passed and failed in the end.
     #[test]
     fn arms_are_tried_in_turn_around_the_limit_of_the_base() {
@@ -646,12 +687,22 @@ mod tests {
     #[test]
     fn an_arm_whose_base_has_no_limit_is_not_tried() {
         let arms = [Some("base".to_owned()), Some("new".to_owned())];
-        let runs =
-            search(&asked(), &arms, None, &Server { peak: &|_| 1000, trial: &|run, _| judged(run, 0.0) });
-        let all: Vec<&Run> = runs.iter().collect();
-        let cell = CellLimit::of(&asked(), &arms, (8, None), &all);
-        assert!(matches!(cell.arms[0].state, LimitState::Ended(LimitEnded { lower: None, .. })));
-        assert_eq!(cell.arms[1].state, LimitState::NotTried);
+        let asked = AskedLimit { highest: Some(900.0), ..asked() };
+        for (limit, bounds, came) in
+            [(0.0, (false, true), Came::Never), (5_000.0, (true, false), Came::Undecided)]
+        {
+            let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, limit) };
+            let runs = search(&asked, &arms, None, &server);
+            let all: Vec<&Run> = runs.iter().collect();
+            let limit = CellLimit::of(&asked, &arms, (8, None), &all);
+            let LimitState::Ended(LimitEnded { lower, upper, .. }) = limit.arms[0].state else {
+                panic!("{limit:?}")
+            };
+            assert_eq!((lower.is_some(), upper.is_some()), bounds);
+            assert_eq!(limit.arms[1].state, LimitState::NotTried);
+            // Of the other arm nothing is known, whatever the base is worth.
+            assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(), [came]);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Artifact, Run, RunKey, Setting};
+use record::{Artifact, Run, RunEvent, RunKey, Setting};
 use rusqlite::{Params, Row, params};
 use stats::Histogram;
 
@@ -116,15 +116,16 @@ impl Store {
         )
     }
 
-    /// What was measured of an experiment and does not count any more, once for each time.
+    /// What was measured of an experiment, disturbed by the machine, and set aside to be measured again, once for each time.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn set_aside_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, StoreError> {
+    pub fn superseded_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, StoreError> {
         self.rows(
             "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
-             WHERE r.experiment_id = ?1 AND r.set_aside IS NOT NULL ORDER BY r.sequence, r.run_id",
-            [id.0],
+             WHERE r.experiment_id = ?1 AND r.set_aside IS NOT NULL
+             AND EXISTS (SELECT 1 FROM event e WHERE e.run_id = r.run_id AND e.kind = ?2) ORDER BY r.sequence, r.run_id",
+            params![id.0, RunEvent::SUPERSEDED],
             rows::key,
         )
     }

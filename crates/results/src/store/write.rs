@@ -1,6 +1,6 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
-use record::{Experiment, Host, Target, Validity};
+use record::{Experiment, Host, RunEvent, Target, Validity};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::text::{json, word};
@@ -71,7 +71,8 @@ impl Store {
         marked.map_err(|error| self.error(&error))
     }
 
-    /// The same with runs that could be believed less than those in their place: no comparison takes them any more.
+    /// The same with runs that the machine disturbed and that are measured again: no comparison takes them any more, and an
+    /// event tells them from others that were set aside.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -80,6 +81,8 @@ impl Store {
             for run in runs {
                 let mark = "UPDATE run SET set_aside = ?2, validity = ?3 WHERE run_id = ?1";
                 transaction.execute(mark, params![run, why, word(&Validity::Invalid)])?;
+                let event = "INSERT INTO event SELECT ?1, coalesce(max(position) + 1, 0), 0, ?2, ?3 FROM event WHERE run_id = ?1";
+                transaction.execute(event, params![run, RunEvent::SUPERSEDED, why])?;
             }
             Ok(())
         });

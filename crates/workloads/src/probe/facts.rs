@@ -22,6 +22,9 @@ const SETTINGS: &[&str] = &[
     "ssl",
 ];
 
+/// Bytes of a file of the kernel's that are read: a line for each of a thousand CPUs.
+const LONGEST: u32 = 4 << 20;
+
 /// What was read of the host.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Host {
@@ -78,7 +81,7 @@ fn settings(sql: &mut dyn Sql) -> Vec<Fact> {
 
 /// Why files of the host cannot be read, asked so that nothing fails in the server's log.
 fn closed(sql: &mut dyn Sql) -> Option<String> {
-    let ask = "SELECT has_function_privilege('pg_catalog.pg_read_file(text)', 'EXECUTE') \
+    let ask = "SELECT has_function_privilege('pg_catalog.pg_read_file(text, bigint, bigint, boolean)', 'EXECUTE') \
                AND pg_has_role('pg_read_server_files', 'USAGE')";
     match sql.scalar(ask) {
         Ok(Some(may)) if may == "t" => None,
@@ -88,9 +91,12 @@ fn closed(sql: &mut dyn Sql) -> Option<String> {
 }
 
 fn file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
-    let found = sql.scalar(&format!("SELECT pg_catalog.pg_read_file({})", quote_literal(path)));
+    // Nothing is reported into the server's log where there is no such file.
+    let found =
+        sql.scalar(&format!("SELECT pg_catalog.pg_read_file({}, 0, {LONGEST}, true)", quote_literal(path)));
     match found {
-        Ok(text) => Ok(text.unwrap_or_default()),
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(format!("there is no {path}")),
         Err(error) => Err(error.text.lines().next().unwrap_or_default().replacen("ERROR:  ", "", 1)),
     }
 }
@@ -98,7 +104,8 @@ fn file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
 impl Host {
     fn read(&mut self, sql: &mut dyn Sql) -> Vec<Fact> {
         let cpuinfo = file(sql, "/proc/cpuinfo").map(|text| Cpu::of(&text));
-        let quota = ["/sys/fs/cgroup/cpu.max"].iter().find_map(|path| quota(&file(sql, path).ok()?));
+        let groups = file(sql, "/proc/self/cgroup").unwrap_or_default();
+        let quota = quota_files(&groups).iter().filter_map(|path| quota(&file(sql, path).ok()?)).min();
         let meminfo = file(sql, "/proc/meminfo");
         let load = file(sql, "/proc/loadavg");
         let mut facts = Vec::new();
@@ -178,6 +185,14 @@ impl Cpu {
     }
 }
 
+/// Where the quota of a process with these groups (`/proc/PID/cgroup`, version 2) stands: its own and those above it.
+fn quota_files(groups: &str) -> Vec<String> {
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").trim_end_matches('/');
+    let ends = group.char_indices().filter(|(_, c)| *c == '/').map(|(at, _)| at);
+    let folders = ends.chain([group.len()]).map(|end| &group[..end]);
+    folders.map(|folder| format!("/sys/fs/cgroup{folder}/cpu.max")).collect()
+}
+
 /// CPUs that a cgroup (version 2) may use, where it is limited: `200000 100000`.
 fn quota(text: &str) -> Option<u32> {
     let mut words = text.split_whitespace();
@@ -225,7 +240,9 @@ mod tests {
         sql.answer("has_function_privilege", &[&["t"]]);
         let cpu = "processor\t: 0\nmodel name\t: Xeon\ncache size\t: 32768 KB\n\nprocessor\t: 1\nmodel name\t: Xeon\n";
         sql.answer("/proc/cpuinfo", &[&[cpu]]);
-        sql.answer("cpu.max", &[&["100000 100000"]]);
+        sql.answer("/proc/self/cgroup", &[&["0::/system.slice/postgresql.service\n"]]);
+        sql.answer("system.slice/cpu.max", &[&["100000 100000"]]);
+        sql.answer("postgresql.service/cpu.max", &[&["max 100000"]]);
         sql.answer("/proc/meminfo", &[&["MemTotal:       2048000 kB\nMemAvailable:   1024000 kB\n"]]);
         sql.answer("/proc/loadavg", &[&["0.50 0.40 0.30 1/100 4711"]]);
         sql.answer("pg_settings", &[&["huge_pages", "try"], &["fsync", "on"], &["ssl", ""]]);
@@ -244,6 +261,16 @@ mod tests {
                 "huge_pages: try",
                 "fsync: on",
             ]
+        );
+    }
+
+    #[test]
+    fn quotas_stand_in_the_own_group_and_in_those_above() {
+        assert_eq!(quota_files("0::/\n"), ["/sys/fs/cgroup/cpu.max"]);
+        assert_eq!(quota_files(""), ["/sys/fs/cgroup/cpu.max"]);
+        assert_eq!(
+            quota_files("3:cpu:/x\n0::/a/b\n"),
+            ["/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/a/cpu.max", "/sys/fs/cgroup/a/b/cpu.max"]
         );
     }
 

@@ -107,6 +107,24 @@ pub(crate) struct Tables {
     pub(super) scale: Option<u32>,
 }
 
+impl Tables {
+    /// An option that means nothing unless tables are made.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let all = [
+            (self.init_steps != "dtgvp", "-I"),
+            (self.fillfactor != 100, "-F"),
+            (self.unlogged_tables, "--unlogged-tables"),
+            (self.foreign_keys, "--foreign-keys"),
+            (self.partitions > 0, "--partitions"),
+            (self.partition_method != PartitionMethod::default(), "--partition-method"),
+            (self.tablespace.is_some(), "--tablespace"),
+            (self.index_tablespace.is_some(), "--index-tablespace"),
+            (self.quiet, "-q"),
+        ];
+        all.into_iter().find_map(|(given, option)| given.then_some(option))
+    }
+}
+
 /// How many clients, and how long.
 #[derive(Debug, Args)]
 pub(super) struct Load {

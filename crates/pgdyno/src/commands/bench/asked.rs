@@ -21,6 +21,20 @@ pub(in crate::commands) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
+    /// Refuses what is for pgbench's tables where none are made; `asked_for` says whether a script needs them.
+    ///
+    /// # Errors
+    /// The option, and how to have the tables.
+    pub(in crate::commands) fn tables_fit(&self, asked_for: bool) -> anyhow::Result<()> {
+        let makes = self.managed.is_some() && (self.tables.scale.is_some() || asked_for);
+        let Some(option) = self.tables.given().filter(|_| !makes) else { return Ok(()) };
+        let hint = match self.managed {
+            Some(_) => "-s N makes them beside your own data",
+            None => "--managed makes them on a private server, pgdyno bench -i on yours",
+        };
+        Err(usage_with(&format!("{option} is for pgbench's tables, and none are made here"), hint))
+    }
+
     /// Those of `bench`.
     pub(super) fn of(args: &'a BenchArgs) -> Self {
         let BenchArgs { tables, scripts, conduct, target, against, pace, .. } = args;

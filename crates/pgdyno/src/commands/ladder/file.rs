@@ -10,8 +10,6 @@ use crate::commands::bench::against::toml_text::{TomlText, one_or_many, seconds}
 
 /// Clients of a ladder of rates: enough that a server that keeps up is seldom waited for.
 const CLIENTS: u32 = 16;
-/// What a private server lets in, less what pgdyno and superusers need.
-const ROOM: u32 = 90;
 
 /// The file of a ladder.
 ///
@@ -34,11 +32,8 @@ pub(super) fn written(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made
         text.entry("promise", numbers(promises));
     }
     let most = steps.clients.iter().copied().max().unwrap_or(0);
-    if begun.server.is_managed() && most > ROOM {
-        text.table(&["settings", "room"]);
-        text.entry("max_connections", Value::Integer(i64::from(most) + 10));
-    }
-    measured(&args.rungs, text);
+    begun.make_room(most);
+    measured(&args.rungs, &mut begun.text);
     let made = begun.made();
     Ok(Made { name: format!("{}-ladder", made.name), ..made })
 }

@@ -31,6 +31,7 @@ pub(super) fn written(args: &LimitArgs, change: Option<&Change>, folder: &Folder
                 saved_by: super::SAVED_BY,
                 question: &question,
                 load: searched(&args.search, &promise).into_text(),
+                by_turns: true,
             };
             compared(&of, folder)?
         }
@@ -44,6 +45,7 @@ fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Mad
     let mut begun = Begun::new(&args.made.asked(), super::SAVED_BY, question, folder)?;
     begun.text.table(&["factors"]);
     begun.text.entry("clients", Value::Integer(clients(&args.search).into()));
+    begun.make_room(clients(&args.search));
     let made = begun.made();
     Ok(Made { text: made.text + &searched(&args.search, promise).into_text(), ..made })
 }

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     backends: Option<u32>,
     /// Probe nothing: show the newest stored probe of each server side by side, of the results file or of these
     /// experiments and results files
-    #[arg(long, value_name = "EXPERIMENT|FILE", num_args = 0.., conflicts_with_all = ["managed", "read_only", "backends"])]
+    #[arg(long, value_name = "EXPERIMENT|FILE", num_args = 0.., conflicts_with_all = ["managed", "read_only", "backends", "time", "space", "pg_bin"])]
     compare: Option<Vec<String>>,
     #[command(flatten)]
     programs: Programs,

@@ -36,7 +36,12 @@ fn of(work: &mut Work<'_>, figure: &Figure, backends: u32) -> Result<Found, Work
     };
     // A quarter of what the host has left: nothing of it is to be swapped out, and no cache to be emptied for it.
     let all = work.host.available_bytes.map_or(u64::MAX, |bytes| bytes / 4).min(work.options.space_bytes);
-    let text = (all / 2 / u64::from(backends)).clamp(SHORTEST_TEXT, LONGEST_TEXT) >> 10 << 10;
+    let text = (all / 2 / u64::from(backends)).min(LONGEST_TEXT) >> 10 << 10;
+    if text < SHORTEST_TEXT {
+        let needed = 2 * SHORTEST_TEXT * u64::from(backends);
+        let why = format!("{backends} backends need {} of memory, and may have {}", mb(needed), mb(all));
+        return Ok(Found::not_available(figure, why));
+    }
     let from = texts(text);
     let query = query(&from, time);
     let start = work.now_us();

@@ -35,6 +35,8 @@ pub(in crate::commands) struct Compared<'a> {
     pub(in crate::commands) question: &'a dyn Fn(&str, &str) -> String,
     /// `[load]` and `[measure]`.
     pub(in crate::commands) load: String,
+    /// Whether both sides stand on the same server, one after the other: what is done there is undone.
+    pub(in crate::commands) by_turns: bool,
 }
 
 /// The arms of a comparison.
@@ -60,6 +62,7 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<
         saved_by: super::SAVED_BY,
         question: &|base, other| format!("Is {other} faster than {base}?"),
         load: measure(args),
+        by_turns: false,
     }
 }
 
@@ -68,11 +71,15 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<
 /// # Errors
 /// What cannot be meant, with what to write.
 pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow::Result<Made> {
-    let Compared { asked, change, compare, .. } = of;
+    let Compared { asked, change, compare, by_turns, .. } = of;
     let server = Server::of(asked)?;
     let base = Workload::of(asked);
     let other_server = other_server(change, &server)?;
-    can_be_changed(compare, change, &server)?;
+    can_be_changed(compare, change, &server, *by_turns)?;
+    let other_asks =
+        matches!(change, Change::Scripts(scripts) if Workload::of_other(scripts).asks_pgbench_tables());
+    let asks_tables = base.asks_pgbench_tables() || other_asks;
+    asked.tables_fit(asks_tables)?;
     let mut tables = TomlText::default();
     let sides = match change {
         Change::Settings(settings) => of_settings(settings, &base, &mut tables),
@@ -91,9 +98,7 @@ pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow
     }
     targets(&mut text, &server, other_server.as_ref(), compare.change_server);
     if server.is_managed() {
-        let other =
-            matches!(change, Change::Scripts(scripts) if Workload::of_other(scripts).asks_pgbench_tables());
-        prepare(asked, base.asks_pgbench_tables() || other, folder, &mut text);
+        prepare(asked, asks_tables, folder, &mut text);
     }
     text.table(&["workload", &base.name]);
     text.entry("pgbench", base.value(asked, folder)?);
@@ -154,7 +159,7 @@ fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>
 }
 
 /// Whether the server of the base may be changed so.
-fn can_be_changed(own: &Compare, change: &Change, server: &Server) -> anyhow::Result<()> {
+fn can_be_changed(own: &Compare, change: &Change, server: &Server, by_turns: bool) -> anyhow::Result<()> {
     let is_sql = matches!(change, Change::Sql(_));
     if own.undo.is_some() && !is_sql {
         return Err(usage("--undo undoes 'sql: …', and nothing else", ""));
@@ -169,10 +174,10 @@ fn can_be_changed(own: &Compare, change: &Change, server: &Server) -> anyhow::Re
                 "pgdyno bench --managed … --against 'version: …'; for two servers of your own: 'url: …'";
             Err(usage("version: needs a private server, which pgdyno makes of each version", hint))
         }
-        Change::Sql(_) if !server.is_managed() => {
+        Change::Sql(_) if by_turns || !server.is_managed() => {
             let lacks = [
                 (own.undo.is_none(), "--undo 'SQL that undoes it'"),
-                (!own.change_server, "--change-server"),
+                (!own.change_server && !server.is_managed(), "--change-server"),
             ];
             let lacks: Vec<&str> = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, what)| *what).collect();
             let secret = own.undo.as_deref().is_some_and(|undo| !without_passwords(undo).lines.is_empty());
@@ -184,9 +189,12 @@ fn can_be_changed(own: &Compare, change: &Change, server: &Server) -> anyhow::Re
                 }
                 true => Ok(()),
                 false => {
-                    let what = "sql: changes a server that is not pgdyno's";
-                    let hint = format!("{}; or --managed, where nothing need be undone", lacks.join(" and "));
-                    Err(usage(what, &hint))
+                    let what = match by_turns {
+                        true => "sql: is done and undone on one server, where the sides are tried in turn",
+                        false => "sql: changes a server that is not pgdyno's",
+                    };
+                    let copies = if by_turns { "" } else { "; or --managed, where nothing need be undone" };
+                    Err(usage(what, &format!("{}{copies}", lacks.join(" and "))))
                 }
             }
         }

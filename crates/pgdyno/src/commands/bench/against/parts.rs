@@ -9,6 +9,9 @@ use super::usage;
 use crate::commands::bench::args::PartitionMethod;
 use crate::commands::bench::asked::Asked;
 
+/// What a private server lets in, less what pgdyno and superusers need.
+const ROOM: u32 = 90;
+
 /// A file that begins with its question, and says where and what is run.
 pub(in crate::commands) struct Begun {
     pub(in crate::commands) text: TomlText,
@@ -28,6 +31,7 @@ impl Begun {
         folder: &Folder,
     ) -> anyhow::Result<Self> {
         let (server, workload) = (Server::of(asked)?, Workload::of(asked));
+        asked.tables_fit(workload.asks_pgbench_tables())?;
         let mut text = TomlText::default();
         text.comment(saved_by);
         text.entry("question", question(&workload.name));
@@ -42,6 +46,14 @@ impl Begun {
         text.table(&["workload", &workload.name]);
         text.entry("pgbench", workload.value(asked, folder)?);
         Ok(Self { text, server, workload })
+    }
+
+    /// Has a private server let in so many clients.
+    pub(in crate::commands) fn make_room(&mut self, clients: u32) {
+        if self.server.is_managed() && clients > ROOM {
+            self.text.table(&["settings", "room"]);
+            self.text.entry("max_connections", Value::Integer(i64::from(clients) + 10));
+        }
     }
 
     /// The whole of it; where it has no file it is called after its workload.

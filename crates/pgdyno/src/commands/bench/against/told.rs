@@ -110,9 +110,13 @@ pub(in crate::commands) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Er
     }
 }
 
+/// What advice for a file says, and what it is here.
+const ADVICE: [(&str, &str); 3] = [
+    ("write change_server = true into [target]", "give --change-server"),
+    ("use a managed target, or set it there by hand for all arms", "use --managed, or set it there by hand"),
+    ("make [measure] duration at least as long", "make -T at least as long"),
+];
+
 fn own(text: &str) -> String {
-    text.replace("write change_server = true into [target]", "give --change-server").replace(
-        "use a managed target, or set it there by hand for all arms",
-        "use --managed, or set it there by hand",
-    )
+    ADVICE.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
 }
