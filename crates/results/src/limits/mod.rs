@@ -2,6 +2,7 @@
 
 mod broke;
 mod confirm;
+mod peaks;
 mod search;
 mod trial;
 

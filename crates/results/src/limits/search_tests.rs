@@ -1,0 +1,332 @@
+//! Searches on servers that are simulated.
+
+use record::{Doubt, Load, PEAK, PROMISE_KEPT, Reason, RunKey, RunKind, Term, Validity};
+use stats::LimitClass;
+
+use super::super::{Came, Found};
+use super::*;
+use crate::comparison::Cell;
+
+fn asked() -> AskedLimit {
+    let term = Term { script: None, within_us: 20_000, share: 0.01, written: "p99 < 20ms".into() };
+    AskedLimit {
+        promise: vec![term],
+        lowest: None,
+        highest: None,
+        width: 0.03,
+        grow_clients: false,
+        confirm: Vec::new(),
+    }
+}
+
+fn run(rate: Option<f64>, clients: u32, round: u32, arm: &Option<String>) -> Run {
+    let factors = rate.map(|rate| ("rate".to_owned(), rate.to_string())).into_iter().collect();
+    let key = RunKey { workload: "w".into(), factors, arm: arm.clone(), round };
+    let load = if rate.is_some() { Load::Rate } else { Load::Closed };
+    Run { offered_rate: rate, clients, load, measured_s: 1.0, ..Run::new(RunKind::Client, key) }
+}
+
+/// A server: what so many clients do as fast as they can, and whether a trial (the how manieth, from 0) keeps the promise.
+struct Server<'s> {
+    peak: &'s dyn Fn(u32) -> u64,
+    trial: &'s dyn Fn(&mut Run, usize),
+}
+
+/// Follows a search to its end; gives its runs.
+fn search(asked: &AskedLimit, arms: &[Option<String>], most: Option<u32>, server: &Server<'_>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    loop {
+        assert!(runs.len() < 400, "it does not end");
+        let all: Vec<&Run> = runs.iter().collect();
+        let cell = CellLimit::of(asked, arms, (8, most), &all);
+        let begun = runs.len();
+        match cell.next {
+            LimitNext::Peak { clients, round } => {
+                let mut peak = run(None, clients, round, &arms[0]);
+                let done = (server.peak)(clients);
+                peak.figures.extend((done > 0).then(|| (PEAK.to_owned(), done as f64)));
+                runs.push(peak);
+            }
+            LimitNext::Trial { rate, clients, round, arms, .. } => {
+                for arm in &arms {
+                    let mut trial = run(Some(rate), clients, round, arm);
+                    (server.trial)(&mut trial, begun);
+                    runs.push(trial);
+                }
+            }
+            LimitNext::Confirm { shaped, clients, round, arm } => {
+                let mut trial = run(Some(shaped.offered.mean(20.0)), clients, round, &arm);
+                trial.factors.insert("rate".into(), shaped.offered.to_string());
+                (server.trial)(&mut trial, begun);
+                runs.push(trial);
+            }
+            LimitNext::Ended => {
+                assert_eq!(cell.left, 0);
+                return runs;
+            }
+        }
+    }
+}
+
+fn judged(run: &mut Run, limit: f64) {
+    let good = run.offered_rate.is_some_and(|rate| rate < limit);
+    run.figures.insert(PROMISE_KEPT.into(), f64::from(u8::from(good)));
+}
+
+fn ended(cell: &CellLimit<'_>, arm: usize) -> (f64, f64) {
+    match cell.arms[arm].state {
+        LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => (lower, upper),
+        state => panic!("{state:?}"),
+    }
+}
+
+#[test]
+fn a_peak_then_trials() {
+    let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, 700.0) };
+    let runs = search(&asked(), &[None], None, &server);
+    let all: Vec<&Run> = runs.iter().collect();
+    let cell = CellLimit::of(&asked(), &[None], (8, None), &all);
+    let (lower, upper) = ended(&cell, 0);
+    assert!(lower < 700.0 && upper >= 700.0 && upper / lower < 1.035, "{lower} {upper}");
+    assert_eq!((cell.peak_per_s, cell.clients, cell.still_growing), (Some(1000.0), 8, false));
+    assert!((7..=20).contains(&runs.len()), "{}", runs.len());
+    // Trials at one rate are numbered.
+    let mut keys: Vec<_> = runs.iter().map(Run::key).collect();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), runs.len());
+}
+
+/// A run as fast as the clients can that others disturbed said too little.
+#[test]
+fn a_limit_beyond_a_disturbed_peak_is_found_and_bounds_of_ones_own_are_kept() {
+    for (asked, limit, wanted) in [
+        (asked(), 3_000.0, Some(3_000.0)),
+        (asked(), f64::INFINITY, None),
+        (AskedLimit { highest: Some(2_000.0), ..asked() }, 3_000.0, None),
+    ] {
+        let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, limit) };
+        let runs = search(&asked, &[None], None, &server);
+        let all: Vec<&Run> = runs.iter().collect();
+        let cell = CellLimit::of(&asked, &[None], (8, None), &all);
+        let LimitState::Ended(LimitEnded { lower, upper, .. }) = cell.arms[0].state else {
+            panic!("{cell:?}")
+        };
+        match wanted {
+            Some(limit) => {
+                assert!(lower.is_some_and(|lower| lower < limit) && upper.is_some_and(|upper| upper >= limit))
+            }
+            None => assert_eq!((lower, upper), (Some(asked.highest.unwrap_or(19_200.0)), None)),
+        }
+    }
+}
+
+#[test]
+fn clients_are_doubled_until_it_brings_nothing() {
+    let asked = AskedLimit { grow_clients: true, ..asked() };
+    let server =
+        Server { peak: &|clients| 100 * u64::from(clients.min(40)), trial: &|run, _| judged(run, 3_000.0) };
+    for (most, clients, growing) in [(None, 128, false), (Some(20), 20, true), (Some(17), 17, true)] {
+        let runs = search(&asked, &[None], most, &server);
+        let all: Vec<&Run> = runs.iter().collect();
+        let cell = CellLimit::of(&asked, &[None], (8, most), &all);
+        assert_eq!((cell.clients, cell.still_growing), (clients, growing), "{most:?}");
+        let trials = runs.iter().filter(|run| run.offered_rate.is_some());
+        assert!(trials.into_iter().all(|run| run.clients == clients));
+    }
+}
+
+/// A role may have fewer connections than a search begins with.
+#[test]
+fn no_more_clients_than_are_let_in() {
+    let grows = AskedLimit { grow_clients: true, ..asked() };
+    let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, 700.0) };
+    for (asked, clients) in [(grows, 2), (asked(), 8)] {
+        let runs = search(&asked, &[None], Some(2), &server);
+        assert!(runs.iter().all(|run| run.clients == clients), "{clients}");
+    }
+}
+
+/// A bound of one's own may be there to protect the server: it is that of all arms.
+#[test]
+fn bounds_of_ones_own_are_kept_by_all_arms() {
+    let asked = AskedLimit { lowest: Some(500.0), highest: Some(720.0), ..asked() };
+    let arms = [Some("base".to_owned()), Some("new".to_owned())];
+    let server = Server {
+        peak: &|_| 1000,
+        trial: &|run, _| judged(run, if run.arm.as_deref() == Some("new") { 2_000.0 } else { 700.0 }),
+    };
+    let runs = search(&asked, &arms, None, &server);
+    let rates = runs.iter().filter_map(|run| run.offered_rate);
+    assert!(rates.into_iter().all(|rate| (500.0..=720.0).contains(&rate)));
+    let all: Vec<&Run> = runs.iter().collect();
+    let cell = CellLimit::of(&asked, &arms, (8, None), &all);
+    let state = cell.arms[1].state;
+    assert!(matches!(state, LimitState::Ended(LimitEnded { lower: Some(_), upper: None, .. })), "{state:?}");
+}
+
+/// Both arms at the same rates, the base first in every other round; each has passed and failed in the end.
+#[test]
+fn arms_are_tried_in_turn_around_the_limit_of_the_base() {
+    let arms = [Some("base".to_owned()), Some("new".to_owned())];
+    let server = Server {
+        peak: &|_| 1000,
+        trial: &|run, _| judged(run, if run.arm.as_deref() == Some("new") { 840.0 } else { 700.0 }),
+    };
+    let runs = search(&asked(), &arms, None, &server);
+    let all: Vec<&Run> = runs.iter().collect();
+    let cell = CellLimit::of(&asked(), &arms, (8, None), &all);
+    let ((base, above), (lower, upper)) = (ended(&cell, 0), ended(&cell, 1));
+    assert!(base < 700.0 && above >= 700.0 && lower < 840.0 && upper >= 840.0);
+    assert!(above / base < 1.035 && upper / lower < 1.035, "{base} {above} {lower} {upper}");
+    let rates = |arm: usize| {
+        let mut rates: Vec<_> = cell.arms[arm].trials.iter().map(|run| place(run)).collect();
+        rates.sort_unstable();
+        rates
+    };
+    assert_eq!(rates(0), rates(1));
+    let first: Vec<_> = cell.arms[1].trials[..3].iter().filter_map(|run| run.offered_rate).collect();
+    let shares: Vec<f64> = first.iter().map(|rate| (10.0 * rate / base).round() / 10.0).collect();
+    assert_eq!(shares, [1.0, 0.9, 1.1]);
+}
+
+#[test]
+fn what_cannot_be_believed_does_not_count() {
+    // The fourth run cannot count at all; every third is slowed down by a neighbour.
+    let trial = |run: &mut Run, number: usize| {
+        judged(run, 700.0);
+        if number == 4 {
+            (run.validity, run.figures) = (Validity::Invalid, BTreeMap::new());
+        } else if number.is_multiple_of(3) {
+            run.figures.insert(PROMISE_KEPT.into(), 0.0);
+            run.doubts.push(Doubt { reason: Reason::Steal, detail: String::new() });
+        }
+    };
+    let runs = search(&asked(), &[None], None, &Server { peak: &|_| 1000, trial: &trial });
+    let all: Vec<&Run> = runs.iter().collect();
+    let cell = CellLimit::of(&asked(), &[None], (8, None), &all);
+    let (lower, upper) = ended(&cell, 0);
+    assert!(lower < 700.0 && upper >= 700.0, "{lower} {upper}");
+    assert!(cell.arms[0].uncounted >= 3, "{}", cell.arms[0].uncounted);
+}
+
+/// Once the limit is known each shape has trials of its own: three where they agree, at the arm's own limit.
+#[test]
+fn a_limit_is_confirmed_under_rates_that_change() {
+    let confirm = ["ramp 0.5..1 over 20s", "spike 0.5 to 1.5 for 2s at 8s", "sine 0.8 ± 0.2 every 5s"];
+    let confirm = confirm.map(|shape| shape.parse().unwrap()).to_vec();
+    let asked = AskedLimit { confirm, ..asked() };
+    // What goes above it breaks the promise; of the sine a bad trial that was disturbed does not count.
+    let trial = |run: &mut Run, number: usize| {
+        let spike = run.factors["rate"].starts_with("spike");
+        judged(run, if spike { 0.0 } else { 700.0 });
+        if run.factors["rate"].starts_with("sine") && number.is_multiple_of(2) {
+            run.figures.insert(PROMISE_KEPT.into(), 0.0);
+            run.doubts.push(Doubt { reason: Reason::Steal, detail: String::new() });
+        }
+    };
+    let arms = [Some("base".to_owned()), Some("new".to_owned())];
+    for arms in [&[None][..], &arms] {
+        let runs = search(&asked, arms, None, &Server { peak: &|_| 1000, trial: &trial });
+        let all: Vec<&Run> = runs.iter().collect();
+        let cell = CellLimit::of(&asked, arms, (8, None), &all);
+        for (index, arm) in cell.arms.iter().enumerate() {
+            let (lower, _) = ended(&cell, index);
+            let classes: Vec<_> = arm.confirmed.iter().map(|shape| shape.class).collect();
+            assert_eq!(classes, [LimitClass::Lower, LimitClass::Upper, LimitClass::Lower]);
+            assert_eq!(arm.confirmed[0].shaped.offered, asked.confirm[0].scaled(lower));
+            assert_eq!(arm.confirmed.iter().map(|shape| shape.left).sum::<usize>(), 0);
+            assert_eq!((arm.confirmed[0].trials.len(), arm.confirmed[1].kept()), (3, 0));
+            // Above the limit is no promise.
+            assert!(arm.confirmed.iter().all(|shape| !shape.refutes()));
+            assert!(arm.trials.iter().all(|run| !is_confirming(run)));
+        }
+        let mut keys: Vec<_> = runs.iter().map(Run::key).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), runs.len());
+    }
+}
+
+#[test]
+fn a_peak_that_never_counts_is_not_asked_for_without_end() {
+    let none = Server { peak: &|_| 0, trial: &|_, _| unreachable!("there is nowhere to look") };
+    let runs = search(&asked(), &[None], None, &none);
+    assert_eq!(runs.iter().map(|run| run.round).collect::<Vec<_>>(), [1, 2]);
+    let all: Vec<&Run> = runs.iter().collect();
+    assert_eq!(CellLimit::of(&asked(), &[None], (8, None), &all).arms[0].state, LimitState::GivenUp);
+    // With twice as many clients nothing ends in time: it is searched with those that there were.
+    let asked = AskedLimit { grow_clients: true, ..asked() };
+    let peak = |clients: u32| if clients > 8 { 0 } else { 1000 };
+    let runs = search(&asked, &[None], None, &Server { peak: &peak, trial: &|run, _| judged(run, 700.0) });
+    let peaks: Vec<_> = runs.iter().filter(|run| run.offered_rate.is_none()).map(|run| run.clients).collect();
+    assert_eq!(peaks, [8, 16, 16]);
+    assert!(runs.iter().filter(|run| run.offered_rate.is_some()).all(|run| run.clients == 8));
+}
+
+#[test]
+fn who_goes_on_with_a_search_keeps_its_clients() {
+    let asked = AskedLimit { grow_clients: true, ..asked() };
+    let server = Server { peak: &|clients| 100 * u64::from(clients), trial: &|run, _| judged(run, 700.0) };
+    let runs = search(&asked, &[None], Some(94), &server);
+    let all: Vec<&Run> = runs.iter().collect();
+    for most in [None, Some(95), Some(400)] {
+        let cell = CellLimit::of(&asked, &[None], (8, most), &all);
+        assert_eq!((&cell.next, cell.clients), (&LimitNext::Ended, 94), "{most:?}");
+    }
+}
+
+#[test]
+fn an_arm_whose_base_has_no_limit_is_not_tried() {
+    let arms = [Some("base".to_owned()), Some("new".to_owned())];
+    let asked = AskedLimit { highest: Some(900.0), ..asked() };
+    for (limit, bounds, came) in
+        [(0.0, (false, true), Came::Never), (5_000.0, (true, false), Came::Undecided)]
+    {
+        let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, limit) };
+        let runs = search(&asked, &arms, None, &server);
+        let all: Vec<&Run> = runs.iter().collect();
+        let limit = CellLimit::of(&asked, &arms, (8, None), &all);
+        let LimitState::Ended(LimitEnded { lower, upper, .. }) = limit.arms[0].state else {
+            panic!("{limit:?}")
+        };
+        assert_eq!((lower.is_some(), upper.is_some()), bounds);
+        assert_eq!(limit.arms[1].state, LimitState::NotTried);
+        // Of the other arm nothing is known, whatever the base is worth.
+        assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(), [came]);
+    }
+}
+
+#[test]
+fn trials_that_never_count_are_given_up() {
+    let asked = AskedLimit { confirm: vec!["ramp 0.5..1 over 20s".parse().unwrap()], ..asked() };
+    let trial = |run: &mut Run, _| {
+        judged(run, 700.0);
+        if is_confirming(run) {
+            run.figures.clear();
+        }
+    };
+    let runs = search(&asked, &[None], None, &Server { peak: &|_| 1000, trial: &trial });
+    let all: Vec<&Run> = runs.iter().collect();
+    let cell = CellLimit::of(&asked, &[None], (8, None), &all);
+    let shape = &cell.arms[0].confirmed[0];
+    assert_eq!((shape.class, shape.left, shape.uncounted), (LimitClass::Undecided, 0, 10));
+}
+
+#[test]
+fn bounds_of_ones_own_go_beyond_the_peak() {
+    let asked = AskedLimit { lowest: Some(2_000.0), ..asked() };
+    let of =
+        |asked: &AskedLimit, peak| range(asked, peak, Some(20.0)).map(|range| (range.lowest, range.highest));
+    assert_eq!(of(&asked, 1000.0), Some((2_000.0, 8_000.0)));
+    let asked = AskedLimit { highest: Some(5.0), lowest: None, ..asked };
+    assert_eq!(of(&asked, 1000.0), Some((1.25, 5.0)));
+    // No rate without arrivals, and none that cannot be written, or only with many digits.
+    assert_eq!(
+        range(&AskedLimit { highest: None, ..asked.clone() }, 2761.5, None).map(|range| range.highest),
+        Some(3314.0)
+    );
+    let asked = AskedLimit { highest: None, ..asked };
+    assert_eq!(of(&asked, 10.0), Some((0.5, 12.0)));
+    assert_eq!(range(&asked, 0.001, Some(1e9)), Some(LimitRange { lowest: 0.001, highest: 0.0012 }));
+}
