@@ -66,6 +66,7 @@ fn reasons(rates: &[f64], steal_pct: Option<f64>, after_ms: f64) -> Vec<Reason> 
         limit_s: None,
         machine: Machine { steal_pct, waited_pct: None, probes },
         host_lag_us: None,
+        is_trial: false,
         changed: None,
         scripts: &[],
         may_be_empty: false,

@@ -43,7 +43,9 @@ pub(crate) fn advice(sqlstate: &str) -> &'static str {
         "42703" | "42883" | "42704" => "see whether the script and the database belong together",
         "25006" => "the server or session is read-only: connect to the primary",
         "53100" => "make room on the server's disk",
-        "53300" => "use fewer clients, or raise max_connections on the server",
+        "53300" => {
+            "use fewer clients, or raise what lets in so few: max_connections, or CONNECTION LIMIT of the role or database"
+        }
         "57014" => "the server cancelled it: look at statement_timeout and who else is there",
         "57P01" | "57P02" | "57P03" | "57P05" => "see in the server's log why it ended sessions",
         _ => "",

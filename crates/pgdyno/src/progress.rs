@@ -136,6 +136,7 @@ impl Progress for Screen {
                 sliced,
                 arrivals,
                 promise,
+                trial,
                 validity,
                 doubts,
                 left,
@@ -145,7 +146,10 @@ impl Progress for Screen {
                 let figures = format!(
                     "{}{}",
                     figures(&what, tps, latency_p99_ms, sliced),
-                    in_time(arrivals.as_ref(), promise.as_ref())
+                    match trial {
+                        Some((kept, bad_pct)) => trial_words(kept, bad_pct),
+                        None => in_time(arrivals.as_ref(), promise.as_ref()),
+                    }
                 );
                 self.finished(number, planned, &figures, validity, &doubts.join("; "), left);
             }
@@ -210,6 +214,12 @@ fn in_time(arrivals: Option<&Arrivals>, promise: Option<&Promise>) -> String {
     };
     let started = if arrivals.started_only { " of those started" } else { "" };
     format!("{started}; {}", report::arrivals::words(arrivals))
+}
+
+/// How a trial of a search kept the promise.
+fn trial_words(kept: bool, bad_pct: f64) -> String {
+    let kept = if kept { "kept" } else { "BROKEN" };
+    format!("; promise {kept}, {} bad", numbers::percent(bad_pct / 100.0))
 }
 
 /// `45 s`, `3 min 05 s`, `2 h 10 min`.

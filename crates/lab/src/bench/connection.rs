@@ -1,6 +1,6 @@
 //! Where a single run goes, by what was written on the command line.
 
-use protocol::postgres::Parameters;
+use protocol::postgres::{Env, Parameters};
 
 use crate::error::{Class, LabError};
 use crate::target_spec::TargetSpec;
@@ -40,6 +40,9 @@ pub fn at(
         given.iter().try_for_each(|(name, value)| parameters.set_default(name, value.unwrap_or_default()))
     });
     read.map_err(|error| LabError::failed(Class::Usage, error.to_string(), ""))?;
+    // What cannot be meant is said now: written into a file without its secrets, nothing would be left of it but the environment.
+    let meant = Parameters::parse(&url).and_then(|parameters| parameters.resolve(&Env::process()));
+    meant.map_err(|error| LabError::failed(Class::Usage, format!("connection string: {error}"), ""))?;
     Ok(TargetSpec::url(url, None, false))
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::{Arrivals, Doubt, Promise, Run, Validity};
+use record::{Arrivals, Doubt, PROMISE_BAD, PROMISE_KEPT, Promise, Run, Validity};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stats::Histogram;
 
@@ -182,6 +182,10 @@ pub enum LabEvent {
         arrivals: Option<Arrivals>,
         /// How its promise was kept; only where there is one.
         promise: Option<Promise>,
+        /// Of a trial of a search that counts: whether it kept the promise, and the share of what was offered that broke the term
+        /// that was kept worst, percent.
+        #[serde(default)]
+        trial: Option<(bool, f64)>,
         /// Whether it can be believed.
         validity: Validity,
         doubts: Vec<Doubt>,
@@ -282,11 +286,16 @@ impl LabEvent {
             sliced: run.is_sliced(),
             arrivals: Arrivals::of(run),
             promise: Promise::of(run),
+            trial: trial(run),
             validity: run.validity,
             doubts: run.doubts.clone(),
             left,
         }
     }
+}
+
+fn trial(run: &Run) -> Option<(bool, f64)> {
+    Some((*run.figures.get(PROMISE_KEPT)? > 0.5, *run.figures.get(PROMISE_BAD)?))
 }
 
 /// Is told what happens.

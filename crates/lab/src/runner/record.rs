@@ -72,6 +72,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
             probes: judged.probes,
         },
         host_lag_us: judged.host_lag_us,
+        is_trial: setup.sought.is_some(),
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
         cold_pct: run.figures.get("page_cache_pct").copied().filter(|_| setup.cache == Cache::Cold),

@@ -56,6 +56,8 @@ pub struct Evidence<'a> {
     pub machine: Machine,
     /// How late 1 % of the arrivals start on this host with nothing to do, µs; `None` where nobody looked.
     pub host_lag_us: Option<f64>,
+    /// Whether it is a trial of a search: more than can be done is what that looks for.
+    pub is_trial: bool,
     /// Which settings somebody changed under the run, in words.
     pub changed: Option<&'a str>,
     /// Names of what was counted apart, in the order of `measured.scripts`.
@@ -199,6 +201,9 @@ fn arrivals(evidence: &Evidence<'_>) -> Option<Arrivals> {
 }
 
 fn overloaded(evidence: &Evidence<'_>) -> Finding {
+    if evidence.is_trial {
+        return None;
+    }
     let arrivals = arrivals(evidence)?;
     let detail = if arrivals.is_overloaded() { arrivals.shortfall() } else { overloaded_part(evidence)? };
     Some((Validity::Suspect, Reason::Overloaded, detail))
@@ -280,6 +285,7 @@ pub(crate) mod tests {
             limit_s: None,
             machine: Machine::default(),
             host_lag_us: None,
+            is_trial: false,
             changed: None,
             scripts: &[],
             may_be_empty: false,

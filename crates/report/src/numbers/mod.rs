@@ -100,7 +100,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// A share as a percentage without sign, e.g. `3 %` for 0.03.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return ABSENT.to_owned();
     }

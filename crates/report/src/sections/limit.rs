@@ -20,6 +20,8 @@ use crate::sheet::Sheet;
 pub(crate) struct Limit {
     promise: String,
     margin: f64,
+    /// How close the bounds were to come, a share.
+    width: f64,
     cells: Vec<CellView>,
 }
 
@@ -55,6 +57,11 @@ struct ArmView {
     confirmed: Vec<ShapeView>,
     /// Whether a load that never exceeds the limit broke the promise.
     refuted: bool,
+    /// Trials below the lower bound that broke the promise, all trials there, and the share that broke it in the worst of them,
+    /// percent.
+    broken_below: Option<(usize, usize, f64)>,
+    /// Whether clients were added until more of them did not do more: arrivals that wait for one wait for the server.
+    saturated: bool,
     /// Each rate that was tried, ascending.
     rates: Vec<Rate>,
 }
@@ -100,7 +107,7 @@ impl View for Limit {
     fn of(data: &ReportData) -> Option<Self> {
         let limits = data.limits()?;
         let cells = limits.cells.iter().map(|found| CellView::of(&limits, found)).collect();
-        Some(Self { promise: limits.asked.words(), margin: limits.margin, cells })
+        Some(Self { promise: limits.asked.words(), margin: limits.margin, width: limits.asked.width, cells })
     }
 
     fn draw(&self) -> Markup {
@@ -121,13 +128,16 @@ impl View for Limit {
 impl Limit {
     /// What was found, a line each.
     pub(crate) fn lines(&self) -> Vec<String> {
+        if self.cells.is_empty() {
+            return vec!["not known: nothing could be tried".to_owned()];
+        }
         let several = self.cells.len() > 1;
         let named = |cell: &CellView| {
             let head = several.then(|| format!("{}:", cell.cell));
             head.into_iter().chain(cell.lines()).collect::<Vec<_>>()
         };
         let said = self.cells.iter().flat_map(named);
-        let ratios = self.cells.iter().flat_map(|cell| cell.ratio_lines(self.margin));
+        let ratios = self.cells.iter().flat_map(|cell| cell.ratio_lines(self.margin, self.width));
         said.chain(ratios).collect()
     }
 
@@ -146,7 +156,7 @@ impl CellView {
             clients: limit.clients,
             grown: limits.asked.grow_clients,
             still_growing: limit.still_growing,
-            arms: limit.arms.iter().map(|arm| ArmView::of(limits, arm)).collect(),
+            arms: limit.arms.iter().map(|arm| ArmView::of(limits, arm, limit.still_growing)).collect(),
             ratios: found.ratios(),
         }
     }
@@ -177,7 +187,7 @@ impl CellView {
         lines
     }
 
-    fn ratio_lines(&self, margin: f64) -> Vec<String> {
+    fn ratio_lines(&self, margin: f64, width: f64) -> Vec<String> {
         let base = self.arms.first().and_then(|arm| arm.arm.as_deref()).unwrap_or_default();
         let line = |ratio: &Ratio| {
             let verdict = match ratio.verdict(margin) {
@@ -186,8 +196,17 @@ impl CellView {
                 RatioVerdict::Lower => "a lower limit".to_owned(),
                 RatioVerdict::Inconclusive => "inconclusive".to_owned(),
             };
+            let next = match ratio.verdict(margin) {
+                RatioVerdict::Inconclusive => {
+                    format!(
+                        "; a narrower --width (width in the file) than {} decides more",
+                        numbers::percent(width)
+                    )
+                }
+                _ => String::new(),
+            };
             format!(
-                "{}: {}: {verdict}: {} times that of {base} (between {} and {})",
+                "{}: {}: {verdict}: {} times that of {base} (between {} and {}){next}",
                 self.cell,
                 ratio.arm,
                 numbers::fixed(ratio.ratio, 3),
@@ -200,7 +219,7 @@ impl CellView {
 }
 
 impl ArmView {
-    fn of(limits: &Limits<'_>, arm: &ArmLimit<'_>) -> Self {
+    fn of(limits: &Limits<'_>, arm: &ArmLimit<'_>, still_growing: bool) -> Self {
         let ended = match arm.state {
             LimitState::Ended(ended) => Some(ended),
             _ => None,
@@ -220,6 +239,8 @@ impl ArmView {
             broke: upper.and_then(|upper| Broke::at(&limits.asked, arm, upper)),
             confirmed: arm.confirmed.iter().map(ShapeView::of).collect(),
             refuted: arm.is_refuted(),
+            broken_below: lower.map(|lower| broken_below(&rates, lower)),
+            saturated: limits.asked.grow_clients && !still_growing,
             rates,
         }
     }
@@ -264,9 +285,23 @@ impl ArmView {
                 "{of}irregular: a higher rate kept the promise where a lower one did not; the lowest that did not counts"
             ));
         }
-        lines.extend(self.broke.iter().map(|broke| format!("{of}{}", broke_words(broke))));
+        lines.extend(self.below_words().map(|words| format!("{of}{words}")));
+        lines.extend(self.broke.iter().map(|broke| format!("{of}{}", broke_words(broke, self.saturated))));
         lines.extend(self.confirmed.iter().map(|shape| format!("{of}{}", shape.words())));
         lines
+    }
+
+    /// Trials that broke the promise below a limit that others confirm.
+    fn below_words(&self) -> Option<String> {
+        let (broken, all, worst) = self.broken_below.filter(|(broken, ..)| *broken > 0)?;
+        let of = format!("{broken} of {} at lower rates broke it, too", numbers::counted(all, "trial"));
+        let worst = format!("up to {} bad", numbers::percent(worst / 100.0));
+        Some(match broken * 5 > all {
+            true => {
+                format!("{of} ({worst}): server or host were not steady, so plan for less, or search again")
+            }
+            false => format!("{of} ({worst})"),
+        })
     }
 
     fn sheet(&self, cell: &str) -> Sheet {
@@ -348,7 +383,7 @@ impl ShapeView {
 }
 
 /// What broke first, in words.
-fn broke_words(broke: &Broke) -> String {
+fn broke_words(broke: &Broke, saturated: bool) -> String {
     let terms: Vec<String> = broke
         .terms
         .iter()
@@ -366,6 +401,9 @@ fn broke_words(broke: &Broke) -> String {
         }
         Cause::Host => "the machine, whose processor was throttled or taken away",
         Cause::Errors => "errors",
+        Cause::Clients if saturated => {
+            "the server, which does no more: arrivals waited while all clients were busy, and twice as many did hardly more"
+        }
         Cause::Clients => {
             "arrivals waited while all clients were busy; from their starts on they were in time"
         }
@@ -411,6 +449,14 @@ fn few_arrivals(limits: &Limits<'_>, arm: &ArmLimit<'_>, rate: Option<f64>) -> O
     (worst.0 < 0.8 * worst.1).then_some(worst)
 }
 
+/// Trials at rates below this one that broke the promise, all of them, and the worst, percent.
+fn broken_below(rates: &[Rate], lower: f64) -> (usize, usize, f64) {
+    let below = || rates.iter().filter(|rate| rate.rate_per_s < lower);
+    let broken = below().map(|rate| rate.bad).sum();
+    let worst = below().filter(|rate| rate.bad > 0).map(|rate| rate.bad_pct[1]).fold(0.0, f64::max);
+    (broken, below().map(|rate| rate.good + rate.bad).sum(), worst)
+}
+
 /// The trials by their rates.
 fn rates(trials: &[&Run]) -> Vec<Rate> {
     let mut by_rate: BTreeMap<u64, Vec<&Run>> = BTreeMap::new();
@@ -453,6 +499,7 @@ pub fn none() -> Table {
         "achieved_per_s",
         "trials",
         "uncounted",
+        "broken_below",
         "clients",
         "peak_per_s",
         "clients_still_growing",
@@ -496,10 +543,11 @@ pub fn limits(data: &ReportData) -> Option<Table> {
                 real(arm.achieved_per_s),
                 (arm.trials as u32).into(),
                 (arm.uncounted as u32).into(),
+                Value::from(arm.broken_below.map(|(broken, ..)| broken as u32)),
                 cell.clients.into(),
                 real(cell.peak_per_s),
                 u32::from(cell.still_growing).into(),
-                arm.broke.as_ref().map(|broke| cause_name(broke.cause).to_owned()).into(),
+                arm.broke.as_ref().map(|broke| cause_name(broke.cause, arm.saturated).to_owned()).into(),
                 (!waits.is_empty()).then(|| waits.join(", ")).into(),
                 (!shapes.is_empty()).then(|| shapes.join("; ")).into(),
                 real(ratio.map(|ratio| ratio.ratio)),
@@ -520,8 +568,9 @@ fn ended_name(ended: LimitEnded) -> &'static str {
     }
 }
 
-fn cause_name(cause: Cause) -> &'static str {
+fn cause_name(cause: Cause, saturated: bool) -> &'static str {
     match cause {
+        Cause::Clients if saturated => "server saturated",
         Cause::Client => "client",
         Cause::Host => "host",
         Cause::Errors => "errors",

@@ -50,7 +50,9 @@ pub enum ConnectError {
         message: String,
     },
     /// The server has no connection left.
-    #[error("{place} takes no more connections: {message}; use fewer clients, or raise max_connections")]
+    #[error(
+        "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few (max_connections, or CONNECTION LIMIT of the role or database)"
+    )]
     TooManyConnections {
         place: String,
         /// What the server said.

@@ -78,6 +78,8 @@ fn rates_clients_and_both_in_step() {
 #[test]
 fn what_is_no_ladder_is_told_in_words_of_the_command() {
     for (line, wanted) in [
+        ("-S -c 1,2 postgres://h:54321x/shop", "invalid port value"),
+        ("-S -c 1,2 --unlogged-tables shop", "--unlogged-tables is for pgbench's tables"),
         ("-S shop", "two rungs"),
         ("-S -c 4 shop", "two rungs"),
         ("-S -R 100 shop", "two rungs"),

@@ -56,6 +56,15 @@ fn what_cannot_be_searched_is_told_in_words_of_the_command() {
     for (line, wanted) in [
         (&["-S", "shop"][..], "--promise"),
         (&["--promise", "p99 > 2s", "-S", "shop"], "what is not exceeded, with <"),
+        (&["--promise", "p99 < 2s", "-S", "postgres://h:54321x/shop"], "invalid port value"),
+        (
+            &["--promise", "p99 < 2s", "-S", "--partitions", "8", "shop"],
+            "--partitions is for pgbench's tables",
+        ),
+        (
+            &["--promise", "p99 < 2s", "-S", "--managed", "--against", "sql: create index on t (a)"],
+            "is done and undone on one server",
+        ),
         (&["--promise", "mean < 2s", "-S", "shop"], "no figure \"mean\""),
         (&["--promise", "p99 < 1s and p50 < 2s", "-S", "shop"], "follows from"),
         (&["--promise", "p99 < 1s", "--lowest", "9", "--highest", "8", "-S"], "wrong way round"),

@@ -121,9 +121,11 @@ fn told_apart(found: &[Stored]) -> Vec<String> {
 fn table(found: &[Stored], for_people: bool) -> Table {
     let mut columns = vec!["what".to_owned()];
     for (at, name) in told_apart(found).into_iter().enumerate() {
-        let times = format!("{name} times");
+        let (times, overlaps) = (format!("{name} times"), format!("{name} overlaps"));
         columns.push(if for_people { (at + 1).to_string() } else { name });
-        columns.extend((at > 0 && !for_people).then_some(times));
+        if at > 0 && !for_people {
+            columns.extend([times, overlaps]);
+        }
     }
     let mut table = Table { columns, ..Table::default() };
     for figure in FIGURES {
@@ -136,7 +138,10 @@ fn table(found: &[Stored], for_people: bool) -> Table {
                 row.push(cell(figure, own, times).into());
             } else {
                 row.push(own.and_then(Found::spread).map(|spread| spread.median).into());
-                row.extend((at > 0).then(|| Value::from(times.map(|times| times.better))));
+                if at > 0 {
+                    row.push(times.map(|times| times.better).into());
+                    row.push(times.map(|times| u32::from(times.overlap)).into());
+                }
             }
         }
         table.push(row);
@@ -157,7 +162,9 @@ fn table(found: &[Stored], for_people: bool) -> Table {
                 _ => value,
             });
             row.push(value.into());
-            row.extend((at > 0 && !for_people).then_some(Value::Null));
+            if at > 0 && !for_people {
+                row.extend([Value::Null, Value::Null]);
+            }
         }
         table.push(row);
     }
@@ -227,7 +234,7 @@ mod tests {
         assert_eq!(row(&text, "index build"), ["not available".into(), "not available".into()]);
         assert_eq!(row(&text, "CPUs"), ["2".into(), "2".into()]);
         let json = table(&both, false);
-        assert_eq!(json.columns, ["what", "a (1)", "a (2)", "a (2) times"]);
-        assert_eq!(row(&json, "cpu_one_rows_per_s"), [10.5e6.into(), 21e6.into(), 2.0.into()]);
+        assert_eq!(json.columns, ["what", "a (1)", "a (2)", "a (2) times", "a (2) overlaps"]);
+        assert_eq!(row(&json, "cpu_one_rows_per_s"), [10.5e6.into(), 21e6.into(), 2.0.into(), 0_u32.into()]);
     }
 }

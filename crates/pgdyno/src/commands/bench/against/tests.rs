@@ -249,6 +249,15 @@ fn what_cannot_be_compared_is_told() {
         (" -S --managed --against |url: shop", "is not on the other one"),
         (" -S postgres://h/shop --against |url: host=h dbname=shop", "the same server"),
         (" -S shop --against |url: host=h nonsense=1", "--against 'url: …': invalid connection option"),
+        // Without its secrets nothing would be left of it but the environment, and that is another server.
+        (" -S postgres://h:54321x/shop --against |settings: jit=off", "invalid port value"),
+        (" -S |host=h port=abc| --against |settings: jit=off", "invalid port value"),
+        (" -S postgres://h/shop?sslmode=nope --against |settings: jit=off", "sslmode"),
+        (
+            " -S shop --against |url: postgres://h:99999/shop",
+            "--against 'url: …': connection string: invalid port",
+        ),
+        (" --managed -f own.sql -F 50 --against |settings: jit=off", "-F is for pgbench's tables"),
     ] {
         let why = made(line).expect_err(line);
         assert!(why.contains(wanted), "{line}: {why}");
