@@ -208,6 +208,7 @@ fn stored_probes_stand_side_by_side(place: &Place) {
     let json = place.run(["probe", "--compare", "1", "--format", "json"]).expect(0).stdout;
     assert!(json.contains("\"what\": \"cpu_all_rows_per_s\""), "{json}");
     place.run(["probe", "--compare", "nothing.sqlite"]).expect(65);
+    place.run(["report", "-e", "1"]).expect(65).says(&["a probe has no report"]);
     let wrong = place.run(["probe", "--time", "1s"]).expect(64);
     assert!(wrong.stderr.contains("from 2s to 1h"), "{}", wrong.stderr);
 }

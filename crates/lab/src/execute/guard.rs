@@ -75,7 +75,6 @@ impl<'g, 'a> Guard<'g, 'a> {
             self.in_its_state(&open.setup)?;
             self.open(open)?;
         }
-        self.promise_is_of_scripts(&to_open)?;
         let mut asked: Vec<&Setup> = pairs.iter().flat_map(|pair| [&pair.base, &pair.own]).collect();
         asked.sort_by_key(|setup| state(setup));
         for setup in asked {
@@ -147,40 +146,6 @@ impl<'g, 'a> Guard<'g, 'a> {
         self.texts.extend(texts::of_workload(&format!("workload {name}"), &*ready.workload));
         self.runner.add(&name, ready);
         Ok(())
-    }
-
-    /// A promise of a script that is nowhere would be kept by nothing, and one that is of no script of a workload by none of
-    /// its runs.
-    fn promise_is_of_scripts(&mut self, opened: &[Open]) -> Result<(), LabError> {
-        let Some(asked) = &self.plan.content.measure.search else { return Ok(()) };
-        let mut each: Vec<(&str, Vec<String>)> = Vec::new();
-        for open in opened {
-            let ready = self.runner.ready(&open.setup.asked());
-            let scripts = ready.iter().flat_map(|ready| ready.workload.scripts());
-            each.push((&open.setup.workload, scripts.map(|script| script.name).collect()));
-        }
-        let all = || each.iter().flat_map(|(_, scripts)| scripts);
-        let listed = |scripts: &[String]| scripts.join(", ");
-        // Who goes on may have done with some of the workloads, and was told before.
-        let is_whole =
-            self.plan.runs.iter().all(|run| each.iter().any(|(workload, _)| *workload == run.workload));
-        for term in asked.promise.iter().filter(|term| is_whole && term.script.is_some()) {
-            if !all().any(|script| term.is_of(script)) {
-                let names: BTreeSet<&String> = all().collect();
-                let names: Vec<String> = names.into_iter().cloned().collect();
-                let what = format!("the promise \"{}\" is of a script that nothing has", term.written);
-                return Err(LabError::failed(Class::BadInput, &what, format!("scripts: {}", listed(&names))));
-            }
-        }
-        match each.iter().find(|(_, scripts)| {
-            !asked.promise.iter().any(|term| scripts.iter().any(|script| term.is_of(script)))
-        }) {
-            Some((workload, scripts)) => {
-                let what = format!("no term of the promise is of {workload}");
-                Err(LabError::failed(Class::BadInput, &what, format!("its scripts: {}", listed(scripts))))
-            }
-            None => Ok(()),
-        }
     }
 
     /// Asks for a sample, the same of all arms, unless that was done.

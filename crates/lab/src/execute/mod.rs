@@ -11,6 +11,7 @@ mod guard;
 mod look;
 mod placed;
 mod placement;
+mod promised;
 mod room;
 mod stored_arms;
 
@@ -26,6 +27,7 @@ use self::ground::Ground;
 pub use self::ground::look_for_room;
 pub use self::look::{Looked, look};
 pub use self::placement::choose_placement;
+pub use self::promised::check_promise;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff};

@@ -137,7 +137,7 @@ impl Plan {
         let (measure, per_run) = (&self.content.measure, self.estimate().per_run);
         let runs = crate::strategies::of(self, &[], None).planned(&[]);
         format!(
-            "about {} of {} s (warm-up {} s), about {} in all, preparation not counted",
+            "about {} of {} s (warm-up {} s), about {} in all, more where trials disagree, preparation not counted",
             crate::words::count(runs, "run"),
             measure.duration_s,
             measure.warmup_s,

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use report::{Alone, ReportData, visible};
 use results::Table;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
+use workloads::probe::Probed;
 
 use super::{load, load_to_judge};
-use crate::exit::{Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_BETTER, USAGE};
+use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_BETTER, USAGE};
 use crate::options::{Format, Selection};
 use crate::print;
 
@@ -49,6 +50,7 @@ fn page(args: &Args) -> Outcome {
         check_writable(output)?;
     }
     let data = load_to_judge(&args.selection)?;
+    is_no_probe(&data)?;
     if printed {
         print::data(&report::html::page(&data))?;
     } else {
@@ -56,6 +58,18 @@ fn page(args: &Args) -> Outcome {
         print::talk(&format!("report: {}", output.display()));
     }
     Ok(SAME_OR_BETTER)
+}
+
+/// A probe compares nothing and has no rounds: what it measured is shown by itself.
+fn is_no_probe(data: &ReportData) -> anyhow::Result<()> {
+    match data.runs.iter().any(|run| Probed::of(run).is_some()) {
+        true => {
+            let hint = "pgdyno probe --compare shows what is stored, with --format md for a page of yours"
+                .to_owned();
+            Err(Failure::with_code(BAD_INPUT, "a probe has no report", Some(hint)))
+        }
+        false => Ok(()),
+    }
 }
 
 /// Which charts the report has.

@@ -154,6 +154,7 @@ impl How<'_> {
         }
         let results = self.output.results.path();
         execute::leave_out(&mut plan, file, self.pg_bin, stop)?;
+        execute::check_promise(file, &plan)?;
         match execute::choose_placement(&mut plan, &results, self.again) {
             // Who only looks needs no results.
             Err(error) if self.dry_run => {

@@ -1,0 +1,41 @@
+//! Whether what is promised is of something that is run.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Class, LabError};
+use crate::experiment::ExperimentFile;
+use crate::plan::Plan;
+
+/// A promise of a script that is nowhere would be kept by nothing, and one that is of no script of a workload by none of its
+/// runs. No server is asked; a workload that cannot be opened tells why when it is.
+///
+/// # Errors
+/// The term, or the workload, and which scripts there are.
+pub fn check_promise(file: &ExperimentFile, plan: &Plan) -> Result<(), LabError> {
+    let Some(asked) = &plan.content.measure.search else { return Ok(()) };
+    let mut each: Vec<(String, Vec<String>)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for setup in plan.runs.iter().map(|run| plan.setup(run)) {
+        if seen.insert(setup.asked()) {
+            let Ok(workload) = plan.content.spec(&setup)?.open(file.folder()) else { return Ok(()) };
+            let scripts = workload.scripts().into_iter().map(|script| script.name);
+            each.push((setup.workload.clone(), scripts.collect()));
+        }
+    }
+    let all: BTreeSet<&String> = each.iter().flat_map(|(_, scripts)| scripts).collect();
+    for term in asked.promise.iter().filter(|term| term.script.is_some()) {
+        if !all.iter().any(|script| term.is_of(script)) {
+            let names: Vec<&str> = all.iter().map(|name| name.as_str()).collect();
+            let what = format!("the promise \"{}\" is of a script that nothing has", term.written);
+            return Err(LabError::failed(Class::BadInput, what, format!("scripts: {}", names.join(", "))));
+        }
+    }
+    let is_promised = |script: &String| asked.promise.iter().any(|term| term.is_of(script));
+    match each.iter().find(|(_, scripts)| !scripts.iter().any(is_promised)) {
+        Some((workload, scripts)) => {
+            let what = format!("no term of the promise is of {workload}");
+            Err(LabError::failed(Class::BadInput, what, format!("its scripts: {}", scripts.join(", "))))
+        }
+        None => Ok(()),
+    }
+}
