@@ -106,6 +106,12 @@ impl From<protocol::redis::ControlError> for WorkloadError {
     }
 }
 
+impl From<osm::extract::FileError> for WorkloadError {
+    fn from(error: osm::extract::FileError) -> Self {
+        Self::File { path: error.path, problem: error.problem }
+    }
+}
+
 impl WorkloadError {
     /// Wraps an error of the control connection.
     pub(crate) fn sql(doing: impl Into<String>) -> impl FnOnce(SqlError) -> Self {

@@ -147,7 +147,7 @@ impl Preparation {
             files.push(PreparedFrom {
                 key: key("extract"),
                 path: &mut osm.extract,
-                check: |path| osm::check_extract(path).map(drop).map_err(|error| error.to_string()),
+                check: |path| ::osm::extract::check(path).map(drop).map_err(|error| error.to_string()),
             });
             let style = osm.style.as_mut();
             files.extend(style.map(|path| PreparedFrom { key: key("style"), path, check: must_be_readable }));

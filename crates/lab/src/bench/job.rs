@@ -37,7 +37,7 @@ pub fn load_osm(
 ) -> Result<Kept, LabError> {
     // Before a server is made or started for it.
     let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
-    workloads::osm::check_extract(&tried)?;
+    osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
     let plan = PlannedPreparation::of(Preparation { osm: Some(options.clone()), ..Preparation::default() })?;
     let name = plan.inputs.keys().next().cloned().unwrap_or_default();
     let question = format!("How long does it take to load {name}?");

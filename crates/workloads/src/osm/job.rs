@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use osm::{extract, log::LogParser};
 use protocol::postgres::Database;
 
-use super::check::{Osm2pgsql, check_extract, find_version};
-use super::log::LogParser;
 use super::options::Options;
+use super::program::{Osm2pgsql, find_version};
 use crate::error::WorkloadError;
 use crate::jobs::file_name;
 use crate::jobs::{ChildEnd, ChildOrder, Inputs, Job, JobReport, JobSite};
@@ -48,7 +48,7 @@ impl Job for &Options {
     /// Loads the extract; osm2pgsql's own last error line is quoted.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
         self.validate()?;
-        if let Some(doubt) = check_extract(&self.extract)?.doubt {
+        if let Some(doubt) = extract::check(&self.extract)?.doubt {
             (site.remark)(doubt);
         }
         let program = self.program.as_deref().unwrap_or(Path::new("osm2pgsql"));

@@ -10,7 +10,6 @@ mod line;
 mod plain;
 mod stamped;
 
-use crate::osm::check::version_in;
 use record::{Phase, PhaseSource};
 
 /// Most bytes of the log that are kept.
@@ -87,6 +86,13 @@ impl LogParser {
             self.told.text.push('\n');
         }
     }
+}
+
+/// The version in a line such as `osm2pgsql version 1.2.1 (64 bit id space)`, stamped or not.
+#[must_use]
+pub fn version_in(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("osm2pgsql version ")?;
+    rest.split_whitespace().next()
 }
 
 /// A phase whose end is known and whose length the program says.

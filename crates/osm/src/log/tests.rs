@@ -4,7 +4,7 @@ use super::*;
 
 macro_rules! log {
     ($name:literal) => {
-        include_str!(concat!("../../../tests/data/osm2pgsql/", $name, ".log"))
+        include_str!(concat!("../../tests/data/osm2pgsql/", $name, ".log"))
     };
 }
 

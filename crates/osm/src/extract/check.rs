@@ -1,64 +1,23 @@
-//! Before a load: is the extract whole, and which osm2pgsql is there?
+//! Before a load: is the extract whole?
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::pbf::{Kind, blob_header, is_sorted, last_kind, unpacked};
-use crate::error::WorkloadError;
-use crate::jobs::{ChildOrder, RunChild};
 
 /// Longest blob header the format allows (<https://wiki.openstreetmap.org/wiki/PBF_Format>).
 const LONGEST_HEADER: u32 = 64 * 1024;
 /// Longest blob the format allows.
 const LONGEST_BLOB: u64 = 32 * 1024 * 1024;
 
-/// An osm2pgsql program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Osm2pgsql {
-    /// Path or name.
-    pub program: PathBuf,
-    /// Its version as it says, e.g. `1.8.0`.
-    pub version: String,
-}
-
-impl Osm2pgsql {
-    /// Whether it is at least this version; an unreadable version counts as new.
-    #[must_use]
-    pub fn at_least(&self, major: u32, minor: u32) -> bool {
-        let mut numbers = self.version.split('.').map(|part| part.parse::<u32>().ok());
-        match (numbers.next().flatten(), numbers.next().flatten()) {
-            (Some(own_major), Some(own_minor)) => (own_major, own_minor) >= (major, minor),
-            _ => true,
-        }
-    }
-}
-
-/// Asks osm2pgsql for its version.
-///
-/// # Errors
-/// When it cannot be started or says nothing that looks like a version.
-pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql, WorkloadError> {
-    let order = ChildOrder { program: program.to_owned(), args: vec!["--version".into()], env: Vec::new() };
-    let mut version = None;
-    let failed = |problem: String| WorkloadError::Program {
-        program: program.display().to_string(),
-        problem: format!("{problem}; install osm2pgsql, or name it with osm.program"),
-    };
-    run.run(&order, &mut |_, _, line| {
-        if version.is_none() {
-            version = version_in(line).map(str::to_owned);
-        }
-    })
-    .map_err(&failed)?;
-    let version = version.ok_or_else(|| failed("it does not say its version".to_owned()))?;
-    Ok(Osm2pgsql { program: program.to_owned(), version })
-}
-
-/// The version in a line such as `osm2pgsql version 1.2.1 (64 bit id space)`, stamped or not.
-pub(super) fn version_in(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("osm2pgsql version ")?;
-    rest.split_whitespace().next()
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {problem}", path = path.display())]
+pub struct FileError {
+    pub path: PathBuf,
+    /// What is wrong with it, and what to try.
+    pub problem: String,
 }
 
 /// An extract that can be loaded.
@@ -74,9 +33,9 @@ pub struct Extract {
 /// kind can it be seen that the later kinds are not there, which is a doubt and no error: an extract may have none.
 ///
 /// # Errors
-/// [`WorkloadError::File`] saying where it breaks off, or that there are no objects.
-pub fn check_extract(path: &Path) -> Result<Extract, WorkloadError> {
-    let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
+/// [`FileError`] saying where it breaks off, or that there are no objects.
+pub fn check(path: &Path) -> Result<Extract, FileError> {
+    let wrong = |problem: String| FileError { path: path.to_owned(), problem };
     let not_opened = |error: io::Error| wrong(format!("cannot be opened: {error}"));
     // Opening a pipe would wait for somebody to write into it.
     let data = std::fs::metadata(path).map_err(not_opened)?;
@@ -215,11 +174,10 @@ mod tests {
     fn verdict(bytes: &[u8]) -> String {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        match check_extract(file.path()) {
+        match check(file.path()) {
             Ok(Extract { doubt: None }) => "whole".to_owned(),
             Ok(Extract { doubt: Some(doubt) }) => doubt.split_once(" ends ").unwrap().1.to_owned(),
-            Err(WorkloadError::File { problem, .. }) => problem,
-            Err(other) => panic!("{other}"),
+            Err(FileError { problem, .. }) => problem,
         }
     }
 
@@ -274,15 +232,6 @@ mod tests {
             let found = verdict(&blobs.concat());
             assert!(found.starts_with(wanted), "{found:?} for {wanted:?}");
         }
-    }
-
-    #[test]
-    fn versions_compare_by_number() {
-        let program = |version: &str| Osm2pgsql { program: "osm2pgsql".into(), version: version.to_owned() };
-        assert!(program("1.11.0").at_least(1, 4));
-        assert!(program("2.0.0").at_least(1, 4));
-        assert!(!program("1.2.1").at_least(1, 4));
-        assert_eq!(version_in("2026-11-21 02:44:37  osm2pgsql version 1.8.0"), Some("1.8.0"));
     }
 
     proptest::proptest! {

@@ -1,0 +1,4 @@
+//! OpenStreetMap's side of things, without a server: extracts, and what osm2pgsql says while it loads them.
+
+pub mod extract;
+pub mod log;

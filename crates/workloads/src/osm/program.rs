@@ -1,0 +1,64 @@
+//! Which osm2pgsql is there?
+
+use std::path::{Path, PathBuf};
+
+use osm::log::version_in;
+
+use crate::error::WorkloadError;
+use crate::jobs::{ChildOrder, RunChild};
+
+/// An osm2pgsql program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Osm2pgsql {
+    /// Path or name.
+    pub program: PathBuf,
+    /// Its version as it says, e.g. `1.8.0`.
+    pub version: String,
+}
+
+impl Osm2pgsql {
+    /// Whether it is at least this version; an unreadable version counts as new.
+    #[must_use]
+    pub fn at_least(&self, major: u32, minor: u32) -> bool {
+        let mut numbers = self.version.split('.').map(|part| part.parse::<u32>().ok());
+        match (numbers.next().flatten(), numbers.next().flatten()) {
+            (Some(own_major), Some(own_minor)) => (own_major, own_minor) >= (major, minor),
+            _ => true,
+        }
+    }
+}
+
+/// Asks osm2pgsql for its version.
+///
+/// # Errors
+/// When it cannot be started or says nothing that looks like a version.
+pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql, WorkloadError> {
+    let order = ChildOrder { program: program.to_owned(), args: vec!["--version".into()], env: Vec::new() };
+    let mut version = None;
+    let failed = |problem: String| WorkloadError::Program {
+        program: program.display().to_string(),
+        problem: format!("{problem}; install osm2pgsql, or name it with osm.program"),
+    };
+    run.run(&order, &mut |_, _, line| {
+        if version.is_none() {
+            version = version_in(line).map(str::to_owned);
+        }
+    })
+    .map_err(&failed)?;
+    let version = version.ok_or_else(|| failed("it does not say its version".to_owned()))?;
+    Ok(Osm2pgsql { program: program.to_owned(), version })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number() {
+        let program = |version: &str| Osm2pgsql { program: "osm2pgsql".into(), version: version.to_owned() };
+        assert!(program("1.11.0").at_least(1, 4));
+        assert!(program("2.0.0").at_least(1, 4));
+        assert!(!program("1.2.1").at_least(1, 4));
+        assert_eq!(version_in("2026-11-21 02:44:37  osm2pgsql version 1.8.0"), Some("1.8.0"));
+    }
+}
