@@ -9,7 +9,7 @@ use protocol::Address;
 use protocol::redis::ControlError;
 use target::redis::RedisControl;
 use workloads::redis::{Command, Options, Redis};
-use workloads::{ClientWorkload, Clients, Places, RedisServer, Site};
+use workloads::{ClientWorkload, Clients, Places, RedisServer, Site, Workload};
 
 /// The word.
 pub(crate) const WORD: &str = "redis-load";

@@ -55,7 +55,8 @@ struct Asked {
 
 impl Asked {
     fn words(&self) -> String {
-        format!("{}, {}", self.workload, crate::words::count(self.clients as usize, "client"))
+        let clients = (self.clients > 0).then(|| crate::words::count(self.clients as usize, "client"));
+        std::iter::once(self.workload.clone()).chain(clients).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -64,7 +65,8 @@ fn asked(plan: &Plan) -> BTreeSet<Asked> {
     let of_base = |run: &&PlannedRun| !run.beside && run.arm.as_ref() == base;
     let asked = |run: &PlannedRun| Asked {
         workload: run.workload.clone(),
-        scripts: plan.scripts(run),
+        // Of a job no script is stored.
+        scripts: if run.is_job() { run.workload.clone() } else { plan.scripts(run) },
         clients: run.clients,
         sliced: plan.turns(run).is_some(),
     };
@@ -103,7 +105,7 @@ impl Seen {
     fn of(&self, plan: &Plan, asked: &Asked) -> Option<Spread> {
         let planned = plan.content.measure.duration_s;
         let alike = |set: &&Set| {
-            let longer = set.measured_s / planned;
+            let longer = if asked.clients == 0 { 1.0 } else { set.measured_s / planned };
             set.scripts == asked.scripts
                 && set.clients == i64::from(asked.clients)
                 && set.sliced == asked.sliced
@@ -137,13 +139,14 @@ fn stored_runs(plan: &Plan) -> String {
         }
     };
     format!(
-        "SELECT r.experiment_id, r.cell_id, r.round, r.arm, r.arm = e.base, r.tps, r.measured_s, r.clients,
-                (SELECT group_concat(text_hash, ',') FROM
-                    (SELECT DISTINCT text_hash FROM script s WHERE s.run_id = r.run_id ORDER BY text_hash)),
+        "SELECT r.experiment_id, r.cell_id, r.round, r.arm, r.arm = e.base,
+                CASE r.kind WHEN 'job' THEN 1.0 / r.measured_s ELSE r.tps END, r.measured_s, r.clients,
+                CASE r.kind WHEN 'job' THEN c.workload ELSE (SELECT group_concat(text_hash, ',') FROM
+                    (SELECT DISTINCT text_hash FROM script s WHERE s.run_id = r.run_id ORDER BY text_hash)) END,
                 EXISTS (SELECT 1 FROM slice WHERE slice.run_id = r.run_id)
-         FROM run r JOIN experiment e USING (experiment_id) JOIN host h USING (host_id)
-         WHERE r.kind = 'client' AND r.validity <> 'invalid' AND r.set_aside IS NULL AND r.beside = 0 AND r.load = 'closed'
-           AND r.tps > 0 AND r.arm IS NOT NULL AND e.order_scheme <> 'imported' AND h.uuid = {} AND {target}
+         FROM run r JOIN experiment e USING (experiment_id) JOIN host h USING (host_id) JOIN cell c USING (cell_id)
+         WHERE r.validity <> 'invalid' AND r.set_aside IS NULL AND r.beside = 0
+           AND (r.load = 'closed' AND r.tps > 0 OR r.kind = 'job' AND r.round > 0 AND r.measured_s > 0) AND r.arm IS NOT NULL AND e.order_scheme <> 'imported' AND h.uuid = {} AND {target}
          ORDER BY r.experiment_id DESC, r.cell_id, r.round",
         quoted(&host::describe(None).uuid)
     )

@@ -59,7 +59,7 @@ fn find_out(runner: &mut Runner<'_>, seed: u64) -> Option<Lag> {
 fn look(runner: &mut Runner<'_>, seed: u64) -> Result<Option<f64>, LabError> {
     runner.start_sink()?;
     let idle = Operation::Nothing;
-    runner.add(idle.name(), Ready::as_it_is(Box::new(idle.workload()?)));
+    runner.add(idle.name(), Ready::as_it_is(idle.workload()?));
     let mut tried: Vec<Run> = Vec::new();
     for _ in 0..TRIES {
         let (run, setup) = nothing_to_do(seed, TIME / TRIES);

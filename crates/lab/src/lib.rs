@@ -8,6 +8,7 @@ mod classify;
 pub mod collectors;
 pub mod dropin;
 mod error;
+mod event;
 pub mod execute;
 pub mod experiment;
 pub mod factors;
@@ -23,6 +24,7 @@ pub mod probe;
 mod promise;
 pub mod runner;
 pub mod setup;
+mod stage;
 mod strategies;
 pub mod target_spec;
 #[cfg(test)]

@@ -33,9 +33,9 @@ pub struct Setup {
     pub options: BTreeMap<String, String>,
     /// How its transactions are asked for.
     pub load: Load,
-    /// At least 1.
+    /// At least 1; 0 for a job.
     pub clients: u32,
-    /// At least 1, never more than clients are used.
+    /// At least 1, never more than clients are used; 0 for a job.
     pub threads: u32,
     /// Slower transactions are late; under a rate, hopeless ones are skipped.
     pub promise: Option<Duration>,
@@ -248,6 +248,8 @@ pub enum Load {
         /// Between the first starts of two clients.
         ramp: Duration,
     },
+    /// By nobody: it is done once to its end.
+    Job,
 }
 
 impl Load {
@@ -267,6 +269,7 @@ impl From<&Load> for record::Load {
             Load::Closed => Self::Closed,
             Load::Rate(_) => Self::Rate,
             Load::Users { .. } => Self::Users,
+            Load::Job => Self::Job,
         }
     }
 }

@@ -8,7 +8,9 @@ use protocol::postgres::sql::SqlError;
 use record::{Sample, Scope};
 use target::Stop;
 use toml::Value;
-use workloads::{ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, WorkloadError};
+use workloads::{
+    ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload, WorkloadError,
+};
 
 use crate::collectors::Collector;
 use crate::factors::{Factor, Known};
@@ -23,7 +25,7 @@ use crate::values::whole;
 /// A workload that asks nobody anything: each transaction is a pause of a millisecond.
 struct Pauses;
 
-impl ClientWorkload for Pauses {
+impl Workload for Pauses {
     fn scripts(&self) -> Vec<ScriptInfo> {
         vec![ScriptInfo { name: "pause".into(), text_hash: String::new(), weight: 1 }]
     }
@@ -48,12 +50,14 @@ impl ClientWorkload for Pauses {
         Ok(Guarded::default())
     }
 
-    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
-        Ok((0..wanted.count).map(|_| Box::new(Pausing) as Box<dyn Client>).collect())
-    }
-
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<record::Artifact>, WorkloadError> {
         Ok(Vec::new())
+    }
+}
+
+impl ClientWorkload for Pauses {
+    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        Ok((0..wanted.count).map(|_| Box::new(Pausing) as Box<dyn Client>).collect())
     }
 }
 

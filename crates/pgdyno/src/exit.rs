@@ -263,6 +263,7 @@ mod tests {
                 base: None,
                 new: None,
                 scheduled: scheduled > 0,
+                job: false,
                 differences: BTreeMap::new(),
                 least_error: 0.0,
                 estimate,

@@ -132,6 +132,7 @@ impl Progress for Screen {
                 planned,
                 what,
                 tps,
+                took_s,
                 latency_p99_ms,
                 sliced,
                 arrivals,
@@ -142,13 +143,17 @@ impl Progress for Screen {
                 left,
                 ..
             } => {
-                let doubts: Vec<_> = doubts.iter().map(|doubt| in_words(doubt, arrivals.as_ref())).collect();
+                let doubts: Vec<_> =
+                    doubts.iter().map(|doubt| in_words(doubt, arrivals.as_deref())).collect();
                 let figures = format!(
                     "{}{}",
-                    figures(&what, tps, latency_p99_ms, sliced),
+                    match took_s {
+                        Some(seconds) => format!("{what}: {}", numbers::duration(seconds)),
+                        None => figures(&what, tps, latency_p99_ms, sliced),
+                    },
                     match trial {
                         Some((kept, bad_pct)) => trial_words(kept, bad_pct),
-                        None => in_time(arrivals.as_ref(), promise.as_ref()),
+                        None => in_time(arrivals.as_deref(), promise.as_ref()),
                     }
                 );
                 self.finished(number, planned, &figures, validity, &doubts.join("; "), left);

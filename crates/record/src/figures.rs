@@ -3,7 +3,7 @@
 use stats::Histogram;
 
 use crate::experiment::{Experiment, OrderScheme};
-use crate::run::{Load, Run, ScriptRecord};
+use crate::run::{Load, Run, RunKind, ScriptRecord};
 
 impl Experiment {
     /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not, nor do two
@@ -34,8 +34,31 @@ impl Run {
         if self.is_sliced() {
             return self.rate_of(self.slices.iter().filter(|slice| !slice.is_void));
         }
-        (self.measured_s > 0.0 && !self.scripts.is_empty())
+        (self.kind == RunKind::Client && self.measured_s > 0.0 && !self.scripts.is_empty())
             .then(|| (self.count("ok") + self.count("late")) as f64 / self.measured_s)
+    }
+
+    /// Whether its time or its rate is what counts: transactions of clients, or a job that is a run of the grid; a
+    /// preparation is none.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.kind == RunKind::Client || self.round > 0
+    }
+
+    /// How fast it was, per second: transactions, or how many such jobs would fit into one. `None` where nothing was
+    /// measured.
+    #[must_use]
+    pub fn speed(&self) -> Option<f64> {
+        match self.kind {
+            RunKind::Client => self.tps(),
+            RunKind::Job => self.took_s().map(f64::recip),
+        }
+    }
+
+    /// How long a job took that came to its end, seconds; `None` of clients.
+    #[must_use]
+    pub fn took_s(&self) -> Option<f64> {
+        (self.kind == RunKind::Job && self.measured_s > 0.0).then_some(self.measured_s)
     }
 
     /// The promise that was asked for, ms; imported runs have it under pgbench's name.

@@ -26,6 +26,8 @@ pub struct CellFigures {
     pub(crate) invalid: u64,
     /// Over rounds, per second.
     pub(crate) tps: Summary,
+    /// How long a job took, over rounds, seconds; empty of clients.
+    pub(crate) took_s: Summary,
     /// Of all rounds together.
     pub(crate) response: Response,
     /// 99th percentiles of the runs one by one, ns.
@@ -128,6 +130,7 @@ impl CellFigures {
             rate: all.iter().find_map(|run| run.offered_rate),
             invalid: (all.len() - runs.len()) as u64,
             tps: runs.iter().filter_map(|run| run.tps()).collect(),
+            took_s: runs.iter().filter_map(|run| run.took_s()).collect(),
             response: Response::of(&runs),
             p99_ns: runs
                 .iter()
@@ -151,6 +154,11 @@ impl CellFigures {
             changing_rate: runs.iter().find_map(|run| run.changing_rate()),
             each: runs.iter().filter_map(|run| Some((run.started_at.clone(), run.tps()?))).collect(),
         }
+    }
+
+    /// Whether it is a job: done once to its end, by no client.
+    pub(crate) fn is_job(&self) -> bool {
+        self.load == Load::Job
     }
 
     /// Whether there is a run that can be believed.

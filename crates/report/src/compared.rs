@@ -27,8 +27,8 @@ pub(crate) const FROM_SLICES: &str = "Percentiles are from slices, which empty t
 
 /// A change of something against the base: `+0.8 % [-0.4, +2.0] throughput against stock`, or `52 times [38, 71] the
 /// throughput of stock`.
-pub(crate) fn against(of: &Estimate, metric: Metric, base: &str) -> String {
-    let (change, noun) = (change(of), metric.noun());
+pub(crate) fn against(of: &Estimate, noun: &str, base: &str) -> String {
+    let change = change(of);
     if numbers::is_factor(of.change_pct()) {
         format!("{change} the {noun} of {base}")
     } else {
@@ -175,8 +175,16 @@ pub(crate) fn verdict_with_need(of: Verdict, margin: f64, pairs: usize) -> Strin
     }
 }
 
+/// A cell's figure of a metric with its unit; throughput without, and of jobs the time they took.
+pub(crate) fn value_of(cell: &CellComparison, metric: Metric, of: Option<f64>) -> String {
+    match of.filter(|_| cell.job && metric == Metric::Tps) {
+        Some(per_second) => numbers::duration(per_second.recip()),
+        None => value(metric, of),
+    }
+}
+
 /// A value of a metric with its unit; throughput without.
-pub(crate) fn value(metric: Metric, value: Option<f64>) -> String {
+fn value(metric: Metric, value: Option<f64>) -> String {
     let written = match metric {
         Metric::Tps => numbers::tps,
         Metric::P50 | Metric::P95 | Metric::P99 => numbers::latency_us,

@@ -177,12 +177,12 @@ impl ReportData {
 
     /// Client runs of the grid.
     pub(crate) fn grid_runs(&self) -> impl Iterator<Item = &Run> {
-        self.client_runs().filter(|run| !run.beside)
+        self.measured_runs().filter(|run| !run.beside)
     }
 
     /// Client runs beside the grid.
     pub(crate) fn runs_beside(&self) -> impl Iterator<Item = &Run> {
-        self.client_runs().filter(|run| run.beside)
+        self.measured_runs().filter(|run| run.beside)
     }
 
     /// Runs of jobs (OSM loads, initialisation).
@@ -190,8 +190,8 @@ impl ReportData {
         self.runs.iter().filter(|run| run.kind == RunKind::Job)
     }
 
-    pub(crate) fn client_runs(&self) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(|run| run.kind == RunKind::Client && !self.again.contains(&run.uuid))
+    pub(crate) fn measured_runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| run.is_measured() && !self.again.contains(&run.uuid))
     }
 
     /// Runs that were measured again, in order of execution.
@@ -218,7 +218,7 @@ impl ReportData {
 
     /// What is to be known of arms before their figures, by kind of event: each sentence once.
     pub(crate) fn remarks(&self, kind: &str) -> BTreeSet<&str> {
-        said(self.client_runs(), kind).collect()
+        said(self.measured_runs(), kind).collect()
     }
 
     /// The same of a cell and arm, in words; `None` where there is nothing to be said.

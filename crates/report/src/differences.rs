@@ -35,14 +35,18 @@ fn name(of: &Quantity) -> &'static str {
         "retries" => "retries",
         "server_cpu_s" => "CPU time of the server",
         "client_cpu_s" => "CPU time of the client",
+        "child_user_cpu_s" => "CPU time of the program",
+        "server_disk_read_bytes" => "read from disk by the server",
+        "server_disk_written_bytes" => "written to disk by the server",
         other => other,
     }
 }
 
-fn per(of: &Quantity) -> &'static str {
-    match of.per {
+fn per(of: Per) -> &'static str {
+    match of {
         Per::Transaction => "transaction",
         Per::Minute => "minute",
+        Per::Run => "run",
     }
 }
 
@@ -61,7 +65,7 @@ fn words(of: &Difference, base: &str) -> String {
     format!(
         "{} per {}: {base} {}, {} {}{}",
         name(of.of),
-        per(of.of),
+        per(of.per),
         amount(of.of, of.base),
         of.arm,
         amount(of.of, of.new),
@@ -108,7 +112,8 @@ pub fn differences(data: &ReportData) -> Table {
     ]);
     for own in &data.differences {
         let ratios = [own.ratio()].into_iter().chain(own.mean_ratio());
-        let head = [own.arm.as_str(), &own.workload, own.of.name, unit(own.of), per(own.of)].map(Value::from);
+        let head =
+            [own.arm.as_str(), &own.workload, own.of.name, unit(own.of), per(own.per)].map(Value::from);
         let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real);
         let judged = [(own.estimate.n as u64).into(), if own.large { "yes" } else { "no" }.into()];
         table.push(head.into_iter().chain(figures).chain(judged).collect());

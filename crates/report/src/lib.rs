@@ -27,6 +27,7 @@ mod scaling;
 mod scripts;
 mod sections;
 mod sheet;
+mod stages;
 pub mod tables;
 pub mod tile;
 pub mod visible;

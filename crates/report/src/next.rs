@@ -161,7 +161,7 @@ fn more_pairs(figure: &Figure) -> Option<u32> {
 fn seconds_per_round(data: &ReportData) -> Option<f64> {
     let mut seconds = 0.0;
     let mut rounds = 0;
-    let runs: Vec<&Run> = data.client_runs().collect();
+    let runs: Vec<&Run> = data.measured_runs().collect();
     for invocation in runs.chunk_by(|a, b| a.invocation == b.invocation) {
         let (first, last) = (invocation.first()?, invocation.last()?);
         let began = |run: &Run| run.started_at.parse::<Timestamp>().ok();

@@ -9,7 +9,7 @@ pub use crate::sections::limit::{limits, none as no_limits};
 pub use crate::sections::load::{phases, sizes};
 pub use crate::sections::runs::runs;
 pub use crate::sections::verdicts::{below, compared, compared_in_words};
-pub use crate::sections::workloads::{cells, scripts};
+pub use crate::sections::workloads::{cells, jobs, scripts};
 
 use crate::compared::FROM_SLICES;
 use crate::data::ReportData;
@@ -17,6 +17,6 @@ use crate::data::ReportData;
 /// What stands below tables of runs, cells and scripts for people, where percentiles in them are from slices.
 #[must_use]
 pub fn below_percentiles(data: &ReportData) -> Option<String> {
-    let is_sliced = data.client_runs().any(record::Run::is_sliced);
+    let is_sliced = data.measured_runs().any(record::Run::is_sliced);
     is_sliced.then(|| format!("sliced: {FROM_SLICES} They are not compared."))
 }

@@ -25,7 +25,8 @@ pub use limit::{
     Step as LimitStep, Trial,
 };
 pub use paired::{
-    Estimate, autocorrelation, geometric_mean, hodges_lehmann, paired, percent, sign_flip_p, welch,
+    Estimate, autocorrelation, geometric_mean, hodges_lehmann, mean_with_interval, paired, percent,
+    sign_flip_p, welch,
 };
 pub use rank_sum::rank_sum_p;
 pub use sight::Sight;

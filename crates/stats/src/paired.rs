@@ -101,6 +101,14 @@ pub fn paired(differences: &[f64]) -> Option<Estimate> {
     Some(Estimate { log_ratio: mean, standard_error, df: n as f64 - 1.0, n })
 }
 
+/// Mean of plain values and its 95 % t interval; no interval of a single value, and nothing of none.
+#[must_use]
+pub fn mean_with_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
+    let Estimate { log_ratio: mean, standard_error, df, .. } = paired(values)?;
+    let half = standard_error.map(|error| error * t_quantile(0.975, df));
+    Some((mean, half.map(|half| (mean - half, mean + half))))
+}
+
 /// Correlation of values with those that follow them (lag 1), each series about its own mean; `None` below 8 pairs of
 /// neighbours in all, or where nothing varies.
 #[must_use]

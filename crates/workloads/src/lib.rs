@@ -2,8 +2,8 @@
 //!
 //! Every workload has the same parts in the same order: *options* (what a user may write), *check* (does the target
 //! have what it needs), *prepare* (choose, as plain data, what will be asked), *guard* (prove that it does something),
-//! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A client workload is a
-//! [`ClientWorkload`], a job a [`jobs::Job`]; all stand on one list, [`Spec`], [`Preparation`] and [`Alone`].
+//! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A [`Workload`] is either a
+//! [`ClientWorkload`] or a [`JobWorkload`]; all stand on one list, [`Spec`], [`Preparation`] and [`Alone`].
 //!
 //! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
 //! handed in.
@@ -34,4 +34,7 @@ pub use fields::fields;
 pub use link::address_of;
 pub use list::{Alone, Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
-pub use workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo};
+pub use workload::{
+    Asked, Carried, ClientWorkload, Clients, Guarded, JobWorkload, Prepared, ScriptInfo, StatementInfo, Work,
+    Workload,
+};

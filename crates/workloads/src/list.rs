@@ -13,7 +13,7 @@ use crate::fields::fields;
 use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
 use crate::sql_file::SqlFile;
-use crate::workload::ClientWorkload;
+use crate::workload::Work;
 use crate::{osm, pgbench, probe, redis, tiles};
 
 /// One workload of an experiment file, e.g. `tiles = { table = "planet_osm_polygon" }`.
@@ -28,19 +28,22 @@ pub enum Spec {
     Tiles(tiles::Options),
     /// Redis commands.
     Redis(redis::Options),
+    /// Loads of an OSM extract.
+    Osm(osm::Options),
 }
 
 impl Spec {
     /// All kinds, as written.
-    pub const KINDS: [&'static str; 3] = ["pgbench", "tiles", "redis"];
+    pub const KINDS: [&'static str; 4] = ["pgbench", "tiles", "redis", "osm"];
 
-    /// `pgbench`, `tiles` or `redis`.
+    /// One of [`Spec::KINDS`].
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Pgbench(_) => "pgbench",
             Self::Tiles(_) => "tiles",
             Self::Redis(_) => "redis",
+            Self::Osm(_) => "osm",
         }
     }
 
@@ -60,6 +63,7 @@ impl Spec {
             Self::Pgbench(_) => fields::<pgbench::Options>(),
             Self::Tiles(_) => fields::<tiles::Options>(),
             Self::Redis(_) => fields::<redis::Options>(),
+            Self::Osm(_) => fields::<osm::Options>(),
         }
     }
 
@@ -84,6 +88,40 @@ impl Spec {
             Self::Pgbench(options) => options.validate(),
             Self::Tiles(options) => options.validate(),
             Self::Redis(options) => options.validate(),
+            Self::Osm(options) => options.validate(),
+        }
+    }
+
+    /// Whether it is done once to its end in each run, and has no clients.
+    #[must_use]
+    pub fn is_job(&self) -> bool {
+        matches!(self, Self::Osm(_))
+    }
+
+    /// The files it reads beside scripts, as they are written: their content is part of what is asked.
+    #[must_use]
+    pub fn data_files(&self) -> Vec<&Path> {
+        match self {
+            Self::Tiles(tiles::Options { picker: tiles::Picker::Trace(path), .. }) => vec![path],
+            Self::Osm(options) => options.files(),
+            Self::Pgbench(_) | Self::Tiles(_) | Self::Redis(_) => Vec::new(),
+        }
+    }
+
+    /// Places in it in which variables may stand, each with its key below the workload's name.
+    pub fn paths_mut(&mut self) -> Vec<([&'static str; 2], &mut PathBuf)> {
+        match self {
+            Self::Osm(options) => {
+                let osm::Options { extract, style, flat_nodes, .. } = options;
+                let others = [("style", style.as_mut()), ("flat_nodes", flat_nodes.as_mut())];
+                let others = others.into_iter().filter_map(|(key, path)| Some((key, path?)));
+                [("extract", extract)]
+                    .into_iter()
+                    .chain(others)
+                    .map(|(key, path)| (["osm", key], path))
+                    .collect()
+            }
+            Self::Pgbench(_) | Self::Tiles(_) | Self::Redis(_) => Vec::new(),
         }
     }
 
@@ -94,6 +132,7 @@ impl Spec {
             Self::Pgbench(options) => Self::Pgbench(options.portable()),
             Self::Tiles(options) => Self::Tiles(options.portable()),
             Self::Redis(options) => Self::Redis(options.clone()),
+            Self::Osm(options) => Self::Osm(options.portable()),
         }
     }
 
@@ -101,12 +140,13 @@ impl Spec {
     ///
     /// # Errors
     /// As [`Spec::validate`], and when files cannot be read or parsed.
-    pub fn open(&self, folder: &std::path::Path) -> Result<Box<dyn ClientWorkload>, WorkloadError> {
+    pub fn open(&self, folder: &std::path::Path) -> Result<Work, WorkloadError> {
         self.validate()?;
         Ok(match self {
-            Self::Pgbench(options) => Box::new(pgbench::Pgbench::open(options, folder)?),
-            Self::Tiles(options) => Box::new(tiles::Tiles::open(options, folder)?),
-            Self::Redis(options) => Box::new(redis::Redis::open(options)?),
+            Self::Pgbench(options) => Work::Clients(Box::new(pgbench::Pgbench::open(options, folder)?)),
+            Self::Tiles(options) => Work::Clients(Box::new(tiles::Tiles::open(options, folder)?)),
+            Self::Redis(options) => Work::Clients(Box::new(redis::Redis::open(options)?)),
+            Self::Osm(options) => Work::Job(Box::new(osm::Loads::open(options, folder)?)),
         })
     }
 }
@@ -192,7 +232,7 @@ impl Preparation {
     pub fn jobs(&self) -> Vec<Box<dyn Job + '_>> {
         let mut jobs: Vec<Box<dyn Job + '_>> = Vec::new();
         if let Some(osm) = &self.osm {
-            jobs.push(Box::new(osm));
+            jobs.push(Box::new(osm::Load::new(osm.clone(), false)));
         }
         if let Some(pgbench) = &self.pgbench {
             jobs.push(Box::new(pgbench));
@@ -370,7 +410,8 @@ mod tests {
         let scripts: Vec<_> =
             workload.scripts().into_iter().map(|script| (script.name, script.weight)).collect();
         assert_eq!(scripts, [("<builtin: select only>".to_owned(), 2), ("a.sql".to_owned(), 3)]);
-        let statements: Vec<_> = workload.statements().into_iter().map(|statement| statement.text).collect();
+        let statements: Vec<_> =
+            workload.clients().unwrap().statements().into_iter().map(|statement| statement.text).collect();
         assert_eq!(statements.last().map(String::as_str), Some("select 1;"));
     }
 

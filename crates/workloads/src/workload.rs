@@ -1,12 +1,14 @@
-//! The seam between `lab` and a workload that clients carry out.
+//! The seam between `lab` and a workload: what all have in common, what clients carry out, and what is done once to its end.
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use engine::{Client, Gaps};
 use record::{Artifact, TextKind};
 
 use crate::answers::Sampled;
 use crate::error::WorkloadError;
+use crate::jobs::Job;
 use crate::place::{Places, Site};
 
 /// One script, layer or command, as counted in `Outcome::script`.
@@ -98,28 +100,17 @@ pub struct Carried {
     pub reconnects: bool,
 }
 
-/// A workload that clients of the engine carry out.
+/// What all workloads have.
 ///
-/// `lab` calls, per experiment: `check`, `prepare`; per run: `reset`, `guard` (once per arm is enough), `clients`; after
-/// the runs: `artifacts`. `scripts` and `statements` never change.
-pub trait ClientWorkload: Send {
+/// `lab` calls, per experiment: `check`, `prepare`, `guard` (once per arm is enough), `artifacts`; per run: `reset`, then
+/// [`ClientWorkload::clients`] or [`JobWorkload::job`]; in the end `conclude`. `scripts` never changes.
+pub trait Workload: Send {
     /// What is counted apart, in the order of `Outcome::script`.
     fn scripts(&self) -> Vec<ScriptInfo>;
 
     /// The texts of what it asks, and of files that say what it asks; those it makes only once it is prepared.
     fn texts(&self) -> Vec<Asked> {
         Vec::new()
-    }
-
-    /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
-    fn statements(&self) -> Vec<StatementInfo> {
-        Vec::new()
-    }
-
-    /// The gaps between arrivals at this rate (per second, above 0), where the workload's own streams draw them.
-    fn gaps(&self, rate: f64, wanted: Clients) -> Option<Gaps> {
-        let _ = (rate, wanted);
-        None
     }
 
     /// What its connections must be able to carry.
@@ -178,15 +169,98 @@ pub trait ClientWorkload: Send {
         Ok(Sampled::NotTaken("nothing comes back that could be compared".to_owned()))
     }
 
-    /// The clients of one run; call it after `prepare`.
-    ///
-    /// # Errors
-    /// When the workload's server is not among `places`.
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError>;
-
     /// Files to keep with the experiment, such as sample tiles.
     ///
     /// # Errors
     /// When the server refuses.
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError>;
+
+    /// Takes away what runs left that is of no use to anybody; called once, when the last run is over.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn conclude(&mut self, _site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+}
+
+/// A workload that clients of the engine carry out.
+pub trait ClientWorkload: Workload {
+    /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
+    fn statements(&self) -> Vec<StatementInfo> {
+        Vec::new()
+    }
+
+    /// The gaps between arrivals at this rate (per second, above 0), where the workload's own streams draw them.
+    fn gaps(&self, rate: f64, wanted: Clients) -> Option<Gaps> {
+        let _ = (rate, wanted);
+        None
+    }
+
+    /// The clients of one run; call it after `prepare`.
+    ///
+    /// # Errors
+    /// When the workload's server is not among `places`.
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError>;
+}
+
+/// A workload that is done once to its end in each run: how long that takes is what is measured.
+pub trait JobWorkload: Workload {
+    /// What is done.
+    fn job(&self) -> &dyn Job;
+}
+
+/// A workload, by who carries it out.
+pub enum Work {
+    /// Clients of the engine.
+    Clients(Box<dyn ClientWorkload>),
+    /// A program or SQL, once to its end.
+    Job(Box<dyn JobWorkload>),
+}
+
+impl Deref for Work {
+    type Target = dyn Workload;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Clients(workload) => &**workload,
+            Self::Job(workload) => &**workload,
+        }
+    }
+}
+
+impl DerefMut for Work {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Clients(workload) => &mut **workload,
+            Self::Job(workload) => &mut **workload,
+        }
+    }
+}
+
+impl Work {
+    /// What clients carry out; `None` of a job.
+    #[must_use]
+    pub fn clients(&self) -> Option<&dyn ClientWorkload> {
+        match self {
+            Self::Clients(workload) => Some(&**workload),
+            Self::Job(_) => None,
+        }
+    }
+
+    /// What is done once to its end; `None` of what clients carry out.
+    #[must_use]
+    pub fn job(&self) -> Option<&dyn Job> {
+        match self {
+            Self::Clients(_) => None,
+            Self::Job(workload) => Some(workload.job()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.clients().is_some() { "Clients" } else { "Job" };
+        formatter.debug_tuple(kind).finish()
+    }
 }

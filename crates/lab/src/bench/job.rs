@@ -1,9 +1,10 @@
 //! Jobs by themselves: an OSM load, pgbench's tables.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use record::Run;
-use results::ExperimentId;
+use results::{ExperimentId, Store};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
@@ -36,6 +37,7 @@ pub fn load_osm(
     stop: &Stop,
 ) -> Result<Kept, LabError> {
     // Before a server is made or started for it.
+    options.validate()?;
     let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
     osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
     let plan = PlannedPreparation::of(Preparation { osm: Some(options.clone()), ..Preparation::default() })?;
@@ -68,6 +70,13 @@ pub fn initialize(
     )
 }
 
+/// How long such a job took on the way to this results file.
+fn earlier(plan: &PlannedPreparation, results: Option<&Path>) -> Option<Duration> {
+    let store = Store::open_read_only(results?).ok()?;
+    let bytes = plan.jobs.jobs().first()?.input_bytes();
+    store.usual_job_s(bytes).ok().flatten().map(Duration::from_secs_f64)
+}
+
 fn single(
     target: &TargetSpec,
     pg_bin: Option<PathBuf>,
@@ -78,6 +87,9 @@ fn single(
     stop: &Stop,
 ) -> Result<Kept, LabError> {
     try_results(results, &mut *progress)?;
+    if let Some(took) = earlier(plan, results) {
+        progress.note(format!("earlier ones took {} in the mean", crate::words::duration(took)));
+    }
     progress.step(Step::Target, "make, start or reach the server");
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;

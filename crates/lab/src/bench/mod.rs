@@ -12,7 +12,7 @@ use record::{Profile, Run};
 use results::ExperimentId;
 use target::Stop;
 use workloads::pgbench::{self, Pgbench, ScriptSource};
-use workloads::{ClientWorkload, ScriptInfo, StatementInfo};
+use workloads::{ClientWorkload, ScriptInfo, StatementInfo, Workload};
 
 pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
@@ -107,7 +107,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let at = Surroundings::of(&stage)?;
 
     let mut runner = Runner::new([(At::default(), stage)], progress, stop);
-    runner.add(&setup.asked(), Ready::as_it_is(Box::new(workload)));
+    runner.add(&setup.asked(), Ready::as_it_is(workload));
     if setup.load.profile().is_some() {
         judge_by_host(&mut runner, options.seed);
     }

@@ -313,10 +313,10 @@ fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
     for operation in Operation::costly(server).chain([Operation::Nothing]) {
         let mut workload = operation.workload()?;
         if operation.is_server() {
-            use workloads::ClientWorkload;
+            use workloads::Workload;
             runner.stage(&At::default())?.with_site(|site| workload.check(site))?;
         }
-        runner.add(operation.name(), Ready::as_it_is(Box::new(workload)));
+        runner.add(operation.name(), Ready::as_it_is(workload));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use record::{Doubt, Setting};
 use results::{ExperimentId, Finished, Store};
 use target::Stop;
 use target::settings::recorded;
-use workloads::ClientWorkload;
+use workloads::Workload;
 use workloads::pgbench::{self, Pgbench};
 
 use crate::collectors::{self, Collector, Watched};

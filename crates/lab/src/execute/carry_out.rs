@@ -188,6 +188,7 @@ impl<'a> Experiment<'a> {
         let Guard { remarks, texts, .. } = guard;
         self.remarks = remarks;
         self.results.add_texts(texts);
+        self.learn_from_earlier(&left)?;
         // The rates of a search are not known yet.
         let searches = self.plan.content.measure.search.is_some();
         if searches || course.left(&self.done).iter().any(|run| run.rate.is_some()) {
@@ -202,6 +203,20 @@ impl<'a> Experiment<'a> {
         while let Some(block) = course.next(&self.done) {
             if self.runner.stop().soon() || !self.block(course, &block)? {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// How long jobs take, from what the results file knows of such.
+    fn learn_from_earlier(&mut self, left: &[PlannedRun]) -> Result<(), LabError> {
+        let jobs: BTreeMap<&String, &PlannedRun> =
+            left.iter().filter(|run| run.is_job()).map(|run| (&run.workload, run)).collect();
+        for (workload, run) in jobs {
+            let ready = self.runner.ready(&self.plan.setup(run).asked());
+            let bytes = ready.and_then(|ready| Some(ready.workload.job()?.input_bytes()));
+            if let Some(seconds) = self.results.usual_job_s(bytes.unwrap_or_default())? {
+                self.pace.learn(workload, seconds);
             }
         }
         Ok(())
@@ -312,7 +327,7 @@ impl<'a> Experiment<'a> {
         if self.runner.stop().at_once() || done.measured.interrupted {
             return Ok(None);
         }
-        self.pace.ran(took);
+        self.pace.ran(&next.run, took);
         // Told even where it cannot be stored: nobody shall have waited for nothing.
         let left = self.left(course, over);
         let (run, planned) = (&done.finished.run, course.planned(&self.done));
@@ -342,7 +357,8 @@ impl<'a> Experiment<'a> {
     }
 
     fn tell_started(&mut self, course: &dyn Course, block: &Block, position: usize) {
-        let Next { what, number, takes, .. } = &block.runs[position];
+        let Next { run, what, number, takes, .. } = &block.runs[position];
+        let takes = if run.is_job() { Duration::from_secs_f64(self.pace.takes_s(run)) } else { *takes };
         let after = course.left(&self.done);
         let next = after.iter().skip(position + 1).map(|run| self.plan.words_of(run)).next();
         let left = self.left(course, &block.runs[..position]);
@@ -350,7 +366,7 @@ impl<'a> Experiment<'a> {
             number: *number,
             planned: course.planned(&self.done),
             what: what.clone(),
-            takes: *takes,
+            takes,
             next,
             left,
         });
@@ -405,7 +421,8 @@ impl<'a> Experiment<'a> {
         let left = course.left(&self.done);
         let left: Vec<_> = left.into_iter().filter(|run| !over.contains(&run.sequence)).collect();
         if self.plan.copies().is_some() {
-            return self.pace.left(left.len(), self.plan.starts(&left.iter().collect::<Vec<_>>()));
+            let starts = self.plan.starts(&left.iter().collect::<Vec<_>>());
+            return self.pace.left(left.iter(), starts);
         }
         let mut switches = 0;
         let mut state = None;
@@ -414,7 +431,7 @@ impl<'a> Experiment<'a> {
             switches += usize::from(state != next);
             state = next;
         }
-        self.pace.left(left.len(), switches)
+        self.pace.left(left.iter(), switches)
     }
 
     /// Puts settings back and stops what was started; copies stay where the experiment `goes_on` another time.

@@ -255,7 +255,15 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn workloads(&mut self, written: BTreeMap<String, Spec>) -> Vec<NamedWorkload> {
+    fn workloads(&mut self, mut written: BTreeMap<String, Spec>) -> Vec<NamedWorkload> {
+        for (name, spec) in &mut written {
+            for ([kind, key], path) in spec.paths_mut() {
+                let place = ["workload", name, kind, key];
+                if let Some(expanded) = self.expanded(&place, &path.to_string_lossy()) {
+                    *path = expanded.into();
+                }
+            }
+        }
         if written.is_empty() && !self.document.is_wrong(&["workload"]) {
             self.document.missing(&[], "workload");
         }
@@ -287,10 +295,11 @@ impl Builder<'_, '_> {
             WorkloadError::Option { key, problem } => {
                 (vec![key.split('.').collect()], format!("{key}: {problem}"))
             }
-            // Only scripts and lists of tiles come from files.
-            WorkloadError::File { .. } | WorkloadError::Script(_) => {
-                (vec![vec!["pgbench", "files"], vec!["tiles", "picker"]], error.to_string())
-            }
+            // Scripts, lists of tiles and extracts come from files.
+            WorkloadError::File { .. } | WorkloadError::Script(_) => (
+                vec![vec!["pgbench", "files"], vec!["tiles", "picker"], vec!["osm", "extract"]],
+                error.to_string(),
+            ),
             other => (Vec::new(), other.to_string()),
         };
         // The first part of a key may be the table's own name.

@@ -411,6 +411,7 @@ fn every_key_is_documented() {
         ("pgbench", workloads::fields::<workloads::pgbench::Options>()),
         ("tiles", workloads::fields::<workloads::tiles::Options>()),
         ("redis", workloads::fields::<workloads::redis::Options>()),
+        ("osm", workloads::fields::<workloads::osm::Options>()),
         ("prepare.osm", workloads::fields::<workloads::osm::Options>()),
         ("prepare.pgbench", workloads::fields::<workloads::pgbench::init::InitOptions>()),
     ];

@@ -19,6 +19,10 @@ impl Factor for Clients {
         whole(value, 1, MOST).map(|clients| clients.to_string())
     }
 
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        !known.is_job(workload)
+    }
+
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         let clients = level.parse().ok().filter(|clients| *clients > 0);
         setup.clients = clients.ok_or_else(|| format!("{level:?} is no number of clients"))?;

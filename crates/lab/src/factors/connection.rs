@@ -30,6 +30,10 @@ impl Factor for Way {
         name_of(value, &WAYS.map(|(name, _)| name), "pooler", known.named.poolers.keys())
     }
 
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        !known.is_job(workload)
+    }
+
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
         setup.connection =
             connection(level, known).ok_or_else(|| format!("there is no connection {level:?}"))?;

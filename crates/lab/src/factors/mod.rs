@@ -44,6 +44,13 @@ pub struct Known<'a> {
     pub named: &'a Named,
 }
 
+impl Known<'_> {
+    /// Whether a workload is done once to its end, and no clients ask for it.
+    fn is_job(&self, workload: &str) -> bool {
+        self.workloads.get(workload).is_some_and(|spec| spec.is_job())
+    }
+}
+
 impl Default for Known<'_> {
     /// Nothing.
     fn default() -> Self {

@@ -22,6 +22,10 @@ impl Factor for Promise {
         time(value, LEAST, MOST).map(|promise| format!("{promise:?}"))
     }
 
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        !known.is_job(workload)
+    }
+
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         setup.promise = Some(time(&Value::from(level), LEAST, MOST)?);
         Ok(())

@@ -22,6 +22,10 @@ impl Factor for Rate {
         }
     }
 
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        !known.is_job(workload)
+    }
+
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         setup.load = Load::Rate(profile(level)?);
         Ok(())

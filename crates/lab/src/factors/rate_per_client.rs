@@ -20,6 +20,10 @@ impl Factor for RatePerClient {
     }
 
     /// Clients stand before it in the list.
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        !known.is_job(workload)
+    }
+
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         let rate = level.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
         let rate = rate.ok_or_else(|| format!("{level:?} is no rate"))?;

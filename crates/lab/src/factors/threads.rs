@@ -19,6 +19,10 @@ impl Factor for Threads {
         whole(value, 1, MOST).map(|threads| threads.to_string())
     }
 
+    fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
+        !known.is_job(workload)
+    }
+
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, _known: &Known<'_>) -> Result<(), String> {
         let threads = level.parse().ok().filter(|threads| *threads > 0);
         setup.threads = threads.ok_or_else(|| format!("{level:?} is no number of threads"))?;

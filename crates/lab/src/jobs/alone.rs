@@ -3,10 +3,12 @@
 use target::Stop;
 use workloads::jobs::Job;
 
+use super::failed::succeeded;
 use super::prepare::JobRecord;
 use super::run::run;
 use crate::error::LabError;
-use crate::runner::{Progress, Stage};
+use crate::event::Progress;
+use crate::stage::Stage;
 
 /// Does it.
 pub(crate) fn alone(
@@ -17,6 +19,6 @@ pub(crate) fn alone(
 ) -> Result<JobRecord, LabError> {
     let started_at = jiff::Timestamp::now().to_string();
     let mut remarks = Vec::new();
-    let report = run(stage, job, progress, stop, &mut remarks)?;
+    let report = succeeded(run(stage, job, progress, stop, &mut remarks)?, &job.name())?;
     Ok(JobRecord::of(started_at, report, remarks))
 }

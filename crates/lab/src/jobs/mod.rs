@@ -1,11 +1,16 @@
-//! Jobs: what is run once to its end, beside no load. Preparation runs jobs; jobs never prepare.
+//! Jobs: what is run once to its end, beside no load: to prepare, for what they find, or for the time they take.
+//! Preparation runs jobs; jobs never prepare.
 
 mod alone;
+mod failed;
+mod fill_in;
 mod initialize;
 mod prepare;
 mod programs;
 mod run;
 
 pub(crate) use alone::alone;
+pub(crate) use fill_in::fill_in;
 pub use initialize::initialize;
 pub(crate) use prepare::{Done as Prepared, prepare};
+pub(crate) use run::run;

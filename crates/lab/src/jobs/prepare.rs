@@ -11,11 +11,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use workloads::jobs::{Job, JobReport, relation_sizes};
 
+use super::failed::succeeded;
+use super::fill_in::fill_in;
 use super::run::run;
 use crate::collectors::Counters;
 use crate::error::LabError;
+use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::plan::PlannedPreparation;
-use crate::runner::{LabEvent, Progress, Stage, Step, Tell};
+use crate::stage::Stage;
 use target::Stop;
 use target::host::HostSample;
 
@@ -59,35 +62,37 @@ impl JobRecord {
         }
     }
 
+    /// What the job gave back.
+    fn report(&self) -> JobReport {
+        JobReport {
+            phases: self.phases.clone(),
+            elapsed_us: self.elapsed_us,
+            figures: self.figures.clone(),
+            versions: self.versions.clone(),
+            log: self.log.clone(),
+            samples: self.samples.clone(),
+            artifacts: self.artifacts.clone(),
+            ..JobReport::default()
+        }
+    }
+
     /// As a run to be stored.
     pub(crate) fn to_run(&self, name: &str, sequence: u32, reused: bool) -> Finished {
         let factors = BTreeMap::from([("workload".to_owned(), name.to_owned())]);
         let key = RunKey { workload: name.to_owned(), factors, arm: None, round: 0 };
         let mut run = Run { sequence, load: Load::Job, ..Run::new(RunKind::Job, key) };
         run.started_at.clone_from(&self.started_at);
-        run.measured_s = self.elapsed_us as f64 / 1e6;
-        run.phases.clone_from(&self.phases);
-        run.figures.clone_from(&self.figures);
         run.relations.clone_from(&self.relations);
-        run.samples.clone_from(&self.samples);
-        run.artifacts.clone_from(&self.artifacts);
-        if !self.log.is_empty() {
-            run.artifacts.push(Artifact {
-                name: format!("log/{name}"),
-                media_type: "text/plain".to_owned(),
-                caption: format!("what {name} said"),
-                bytes: self.log.clone().into_bytes(),
-            });
-        }
-        let event = |kind: &str, detail: String| RunEvent { time_us: 0, kind: kind.to_owned(), detail };
-        for (program, version) in &self.versions {
-            run.events.push(event("version", format!("{program} {version}")));
-        }
-        run.events.extend(self.remarks.iter().map(|remark| event("remark", remark.clone())));
+        fill_in(&mut run, self.report());
+        run.events.extend(self.remarks.iter().map(|remark| RunEvent {
+            time_us: 0,
+            kind: "remark".to_owned(),
+            detail: remark.clone(),
+        }));
         if reused {
             let detail =
                 format!("the data was there already; these figures are those of {}", self.started_at);
-            run.events.push(event("reused", detail));
+            run.events.push(RunEvent { time_us: 0, kind: "reused".to_owned(), detail });
         }
         Finished { run, seconds: Spool::default() }
     }
@@ -189,7 +194,8 @@ impl Jobs<'_> {
         let before = (Counters::take(self.stage.control()?)?, HostSample::take(server));
         let started_at = jiff::Timestamp::now().to_string();
         let mut remarks = Vec::new();
-        let report = match self.run(job, &mut remarks) {
+        let report = self.run(job, &mut remarks).and_then(|report| succeeded(report, &job.name()));
+        let report = match report {
             Ok(report) => report,
             Err(error) => return Err(self.explain(error)),
         };

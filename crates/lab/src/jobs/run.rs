@@ -8,10 +8,11 @@ use workloads::jobs::{Job, JobReport, JobSite};
 use super::initialize::with_runtime;
 use super::programs::Programs;
 use crate::error::{Class, LabError};
-use crate::runner::{LabEvent, Progress, Stage, Step, Tell};
+use crate::event::{LabEvent, Progress, Step, Tell};
+use crate::stage::Stage;
 
 /// Runs a job to its end, then has it clear away, also after an error or a stop.
-pub(super) fn run(
+pub(crate) fn run(
     stage: &mut Stage,
     job: &dyn Job,
     mut progress: &mut dyn Progress,

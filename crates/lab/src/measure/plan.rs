@@ -18,7 +18,8 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
         spin: nanoseconds(setup.placement.spin(clients.threads, clients.count)),
         driver: setup.driver,
         load: match &setup.load {
-            Load::Closed => engine::Load::Closed,
+            // Jobs have no clients; they are none of the engine's.
+            Load::Closed | Load::Job => engine::Load::Closed,
             Load::Rate(profile) => engine::Load::Rate(Rate {
                 profile: profile.clone(),
                 arrivals: Arrivals::Poisson,

@@ -36,8 +36,11 @@ impl Plan {
             None if self.content.restarts() => self.switches(),
             None => 0,
         };
-        let no_warmup = self.runs.iter().map(|run| self.content.measure.warmup_s - self.warmup_of(run));
-        let total = self.runs.len() as f64 * per_run + restarts as f64 * RESTART_S - no_warmup.sum::<f64>();
+        // How long jobs take nobody knows beforehand.
+        let of_clients = || self.runs.iter().filter(|run| !run.is_job());
+        let no_warmup = of_clients().map(|run| self.content.measure.warmup_s - self.warmup_of(run));
+        let total =
+            of_clients().count() as f64 * per_run + restarts as f64 * RESTART_S - no_warmup.sum::<f64>();
         Estimate {
             total: Duration::from_secs_f64(total),
             per_run: Duration::from_secs_f64(per_run),

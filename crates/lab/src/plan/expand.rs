@@ -254,6 +254,7 @@ fn facts(file: &ExperimentFile) -> Facts {
         let opened = file.workload(name).and_then(|workload| workload.spec.open(file.folder()).ok());
         let Some(opened) = opened else { continue };
         facts.writes.extend(opened.writes().then(|| name.to_owned()));
+        facts.jobs.extend(opened.job().map(|_| name.to_owned()));
         facts.reconnects.extend(opened.carried().reconnects.then(|| name.to_owned()));
     }
     facts
@@ -288,9 +289,7 @@ fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<Stri
     })?;
     let mut texts: BTreeMap<String, String> =
         opened.scripts().into_iter().map(|script| (script.name, script.text_hash)).collect();
-    if let Spec::Tiles(options) = spec
-        && let workloads::tiles::Picker::Trace(path) = &options.picker
-    {
+    for path in spec.data_files() {
         texts.insert(path.display().to_string(), fingerprint(&file.folder().join(path))?);
     }
     Ok(texts)

@@ -16,6 +16,9 @@ pub struct Facts {
     /// Those that connect for each transaction.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub reconnects: BTreeSet<String>,
+    /// Those that are done once to their end.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub jobs: BTreeSet<String>,
 }
 
 impl Facts {

@@ -240,9 +240,9 @@ pub struct PlannedRun {
     pub position_in_pair: u32,
     /// Seed of its randomness: the same for all arms of a cell in a round, another in every round.
     pub seed: u64,
-    /// Clients.
+    /// Clients; 0 for a job.
     pub clients: u32,
-    /// Threads.
+    /// Threads; 0 for a job.
     pub threads: u32,
     /// Offered rate over all clients, transactions per second, the mean where it changes; open load only.
     pub rate: Option<f64>,
@@ -286,6 +286,12 @@ impl PlannedRun {
         }
     }
 
+    /// Whether it is done once to its end, and no clients ask for it.
+    #[must_use]
+    pub fn is_job(&self) -> bool {
+        self.clients == 0
+    }
+
     /// Its rate as it was written, where that changes and is no arm of the comparison.
     pub(crate) fn changing_rate(&self) -> Option<&str> {
         let written = self.factors.get("rate")?;
@@ -295,8 +301,10 @@ impl PlannedRun {
     /// In words, e.g. `polygons, 4 clients, arm gis, round 3`.
     #[must_use]
     pub fn words(&self) -> String {
-        let mut words =
-            format!("{}, {}", self.workload, crate::words::count(self.clients as usize, "client"));
+        let mut words = self.workload.clone();
+        if self.clients > 0 {
+            words += &format!(", {}", crate::words::count(self.clients as usize, "client"));
+        }
         if let Some(rate) = self.rate {
             words += &match self.changing_rate() {
                 Some(text) => format!(", {text}"),

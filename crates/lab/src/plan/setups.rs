@@ -59,6 +59,16 @@ impl Content {
                 .apply(key, level, &mut setup, &known)?;
         }
         setup.threads = setup.threads.min(setup.clients).max(1);
+        if self.workloads.get(&setup.workload).is_some_and(|planned| planned.spec.is_job()) {
+            return Ok(Setup {
+                load: Load::Job,
+                clients: 0,
+                threads: 0,
+                promise: None,
+                warmup: Duration::ZERO,
+                ..setup
+            });
+        }
         if let Some(asked) = &self.measure.search {
             setup.promise = setup.load.profile().map(|_| asked.longest());
             setup.sought = Some(asked.clone());

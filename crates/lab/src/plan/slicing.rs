@@ -125,6 +125,9 @@ impl Content {
         if all.iter().any(|name| facts.reconnects.contains(*name)) {
             return Some("it connects for each transaction".to_owned());
         }
+        if all.iter().any(|name| facts.jobs.contains(*name)) {
+            return Some("it is done once to its end, and cannot be held".to_owned());
+        }
         let ats: BTreeSet<At> = setups.iter().map(super::Setup::at).collect();
         let copies = standing.and_then(Standing::copies).is_some_and(|copies| copies.each > 1);
         if copies || ats.len() == setups.len() {

@@ -25,6 +25,11 @@ fn rate(asked: Option<f64>) -> Value {
     }
 }
 
+/// What only runs of clients have.
+fn of_clients(run: &PlannedRun, value: Value) -> Value {
+    if run.is_job() { Value::Null } else { value }
+}
+
 impl Plan {
     /// One row per step in order: switches of settings, and runs.
     #[must_use]
@@ -54,14 +59,14 @@ impl Plan {
                 Value::from(step),
                 run.round.into(),
                 run.workload.clone().into(),
-                run.clients.into(),
+                of_clients(run, u64::from(run.clients).into()),
                 rate(run.rate),
             ];
             let levels = further.iter().map(|key| Value::from(run.factors.get(*key).cloned()));
             let last = [
                 run.arm.clone().into(),
-                self.warmup_of(run).into(),
-                self.content.measure.duration_s.into(),
+                of_clients(run, self.warmup_of(run).into()),
+                of_clients(run, self.content.measure.duration_s.into()),
                 run.seed.into(),
             ];
             let copy = copy.map(|_| Value::from(self.setup(run).at().copy));
@@ -119,10 +124,20 @@ impl Plan {
             lines.push(self.search_length_words());
             return lines;
         }
+        let jobs = self.runs.iter().filter(|run| run.is_job()).count();
+        if jobs > 0 {
+            lines.push(format!(
+                "{} of jobs, each done once to its end: how long that takes earlier ones tell, or the first of them",
+                crate::words::count(jobs, "run")
+            ));
+        }
+        if jobs == self.runs.len() {
+            return lines;
+        }
         let estimate = self.estimate();
         lines.push(format!(
             "{} of {} s (warm-up {} s{}{}), about {} in all, preparation not counted",
-            crate::words::count(self.runs.len(), "run"),
+            crate::words::count(self.runs.len() - jobs, "run"),
             self.content.measure.duration_s,
             self.content.measure.warmup_s,
             if self.content.starts_cold() { ", none where cold" } else { "" },

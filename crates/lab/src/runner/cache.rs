@@ -4,9 +4,9 @@
 use target::Stop;
 use target::page_cache::{PageCacheError, Resident, drop_files, read_files};
 
-use super::stage::Stage;
 use crate::error::LabError;
 use crate::setup::Cache;
+use crate::stage::Stage;
 
 /// Stops the server, brings its files out of the page cache or into it, and starts it again; tells in words what was done,
 /// and how much of the files is in memory.

@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 use target::host;
 use workloads::{ScriptInfo, pgbench};
 
-use super::event::{Progress, Step, Tell};
-use super::stage::Stage;
 use crate::error::LabError;
+use crate::event::{Progress, Step, Tell};
 use crate::experiment::without_secrets;
 use crate::setup::Setup;
+use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
 
 /// Sees whether something can be stored: better known before the work than behind it.
@@ -191,6 +191,11 @@ impl Results {
     /// A file that was kept with one of its runs.
     pub(crate) fn artifact(&self, name: &str) -> Result<Option<Artifact>, LabError> {
         Ok(self.id().map(|id| self.store.artifact(id, name)).transpose()?.flatten())
+    }
+
+    /// How long a job with an input of so many bytes usually took, seconds.
+    pub(crate) fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, LabError> {
+        Ok(self.store.usual_job_s(input_bytes)?)
     }
 
     /// Stores runs of this invocation that belong together, and gives their numbers.

@@ -4,19 +4,18 @@
 
 mod cache;
 mod credits;
-mod event;
 mod happened;
+mod job;
 mod keep;
 mod own;
 mod pace;
 mod ready;
 mod record;
 mod settle;
-mod stage;
 pub(crate) mod texts;
 mod turns;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use ::record::{Doubt, Reason, Run, RunEvent, Validity};
@@ -28,26 +27,26 @@ use target::managed::Via;
 use target::placement::Placed;
 use target::sink::{Delay, Sink};
 use target::{Heeded, Stop};
-use workloads::Places;
 use workloads::jobs::relation_sizes;
+use workloads::{ClientWorkload, Places};
 
 use self::credits::Credits;
-pub(crate) use self::event::Tell;
-pub use self::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
 pub(crate) use self::keep::{Identity, Results, Surroundings, identity, try_results};
 pub(crate) use self::own::is_as_it_was;
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
-pub(crate) use self::stage::{Stage, Takes, load_of};
 pub(crate) use self::turns::Turn;
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::{Class, LabError};
+pub(crate) use crate::event::Tell;
+pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
 use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, NotStarted, measure};
 use crate::plan::PlannedRun;
 use crate::setup::{At, Cache, Connection, Placement, Server, Setup};
+pub(crate) use crate::stage::{Stage, Takes, load_of};
 use crate::strategies::Cause;
 use crate::validity::Probes;
 use crate::validity::machine::STEADY_SECONDS;
@@ -113,6 +112,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) progress: &'a mut dyn Progress,
     stop: &'a Stop,
     workloads: BTreeMap<String, Ready>,
+    /// Workloads that left something, and where.
+    concluding: BTreeSet<(String, At)>,
     /// Idle probes before runs so far, by server and arm.
     probes: BTreeMap<(At, Option<String>), Vec<Probe>>,
     credits: Credits,
@@ -132,6 +133,7 @@ impl<'a> Runner<'a> {
             progress,
             stop,
             workloads: BTreeMap::new(),
+            concluding: BTreeSet::new(),
             probes: BTreeMap::new(),
             credits: Credits::default(),
             host_lag_us: None,
@@ -236,6 +238,9 @@ impl<'a> Runner<'a> {
             return Ok(Done::without_a_load(record));
         }
         self.bring_cache(setup, &mut record)?;
+        if self.workloads.get(&setup.asked()).is_some_and(|ready| ready.workload.job().is_some()) {
+            return self.do_job(setup, record);
+        }
         let mut encryption = Encryption::default();
         let taken = match self.measure(setup, &record.uuid, (care, keep), &mut encryption) {
             Err(NotMeasured::NotStarted(NotStarted::Engine(error)))
@@ -466,7 +471,7 @@ impl<'a> Runner<'a> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
         let Self { stages, sink, workloads, progress, stop, .. } = self;
         let mut stage = stages.get_mut(&setup.at());
-        let workload = &*workloads[&setup.asked()].workload;
+        let workload = clients_of(workloads, setup)?;
         let mut telling = Telling { progress: &mut **progress, run, stop, measuring: None };
         let (places, server) = match (&setup.server, &sink, &stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
@@ -529,16 +534,40 @@ impl<'a> Runner<'a> {
         error.into()
     }
 
+    /// Has every workload take away what is of no use to anybody; gives what could not be.
+    fn conclude(&mut self) -> Result<(), LabError> {
+        let Self { stages, workloads, concluding, .. } = self;
+        let mut all = Ok(());
+        for (asked, at) in &*concluding {
+            let Some((ready, stage)) = workloads.get_mut(asked).zip(stages.get_mut(at)) else { continue };
+            if !stage.is_at_rest() {
+                all = all.and(stage.with_site(|site| ready.workload.conclude(site)));
+            }
+        }
+        all
+    }
+
     /// Puts settings back and stops what was started.
     pub(crate) fn close(mut self) -> Result<(), LabError> {
+        let concluded = self.conclude();
         self.progress.step(Step::Restore, "the server's own settings");
         // Each of them, also when one fails.
         let undone: Vec<_> = self.stages.values_mut().map(own::undo_all).collect();
         let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
         self.progress.step(Step::Stop, "what was started");
         self.stages.clear();
-        undone.into_iter().chain(restored).collect()
+        std::iter::once(concluded).chain(undone).chain(restored).collect()
     }
+}
+
+/// What clients carry out in a run.
+fn clients_of<'r>(
+    workloads: &'r BTreeMap<String, Ready>,
+    setup: &Setup,
+) -> Result<&'r dyn ClientWorkload, LabError> {
+    let ready = workloads.get(&setup.asked());
+    let missing = || LabError::failed(Class::Internal, format!("nobody carries {} out", setup.asked()), "");
+    ready.and_then(|ready| ready.workload.clients()).ok_or_else(missing)
 }
 
 /// Whether clients could not be there, for whatever reason: fewer may.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use target::change::{Change, ChangeError, Part};
 use target::settings::SettingsError;
 
-use super::event::{Progress, Step, Tell};
-use super::stage::Stage;
 use crate::classify::{advice, class_of};
 use crate::error::{Class, LabError, OwnChangeError};
+use crate::event::{Progress, Step, Tell};
 use crate::setup::OwnLevel;
+use crate::stage::Stage;
 
 /// Brings a server to these levels, by the names of their factors: what differs is undone, the last one first, and then
 /// made; what stands already stays. Tells whether anything was done.

@@ -1,8 +1,9 @@
 //! How long the rest will take, from what the runs so far took.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::plan::{Plan, RESTART_S};
+use crate::plan::{Plan, PlannedRun, RESTART_S};
 
 /// Time spent around runs and on restarts so far.
 #[derive(Debug)]
@@ -11,9 +12,11 @@ pub(crate) struct Pace {
     duration_s: f64,
     around_s: Mean,
     restart_s: Mean,
+    /// Jobs with all around them, by workload: nothing but earlier ones says how long they take.
+    jobs_s: BTreeMap<String, Mean>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Mean {
     sum: f64,
     count: f64,
@@ -44,12 +47,33 @@ impl Pace {
             duration_s,
             around_s: Mean::guess(estimate.per_run.as_secs_f64() - warmup_s - duration_s),
             restart_s: Mean::guess(RESTART_S),
+            jobs_s: BTreeMap::new(),
         }
     }
 
+    /// So long earlier jobs of this workload took, seconds; counts like one of them.
+    pub(crate) fn learn(&mut self, workload: &str, seconds: f64) {
+        self.jobs_s.insert(workload.to_owned(), Mean::guess(seconds));
+    }
+
     /// A run took this long, with all around it but switching arms.
-    pub(crate) fn ran(&mut self, took: Duration) {
-        self.around_s.add((took.as_secs_f64() - self.warmup_s - self.duration_s).max(0.0));
+    pub(crate) fn ran(&mut self, run: &PlannedRun, took: Duration) {
+        match run.is_job() {
+            true => self.jobs_s.entry(run.workload.clone()).or_default().add(took.as_secs_f64()),
+            false => self.around_s.add((took.as_secs_f64() - self.warmup_s - self.duration_s).max(0.0)),
+        }
+    }
+
+    /// About how long a run takes with all around it, seconds; for a job of which nothing is known as long as others.
+    pub(crate) fn takes_s(&self, run: &PlannedRun) -> f64 {
+        if !run.is_job() {
+            return self.warmup_s + self.duration_s + self.around_s.value();
+        }
+        let all = || {
+            let known = self.jobs_s.values().map(Mean::value);
+            known.clone().sum::<f64>() / known.count().max(1) as f64
+        };
+        self.jobs_s.get(&run.workload).map_or_else(all, Mean::value)
     }
 
     /// Switching arms took this long.
@@ -57,9 +81,9 @@ impl Pace {
         self.restart_s.add(took.as_secs_f64());
     }
 
-    /// Time for so many runs and switches.
-    pub(crate) fn left(&self, runs: usize, switches: usize) -> Duration {
-        let per_run = self.warmup_s + self.duration_s + self.around_s.value();
-        Duration::from_secs_f64(runs as f64 * per_run + switches as f64 * self.restart_s.value())
+    /// Time for these runs and so many switches.
+    pub(crate) fn left<'r>(&self, runs: impl Iterator<Item = &'r PlannedRun>, switches: usize) -> Duration {
+        let runs_s: f64 = runs.map(|run| self.takes_s(run)).sum();
+        Duration::from_secs_f64(runs_s + switches as f64 * self.restart_s.value())
     }
 }

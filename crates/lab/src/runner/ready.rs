@@ -1,15 +1,15 @@
 //! A workload, opened, checked and guarded.
 
 use record::Artifact;
-use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo};
+use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, Work};
 
-use super::event::{Progress, Step, Tell};
-use super::stage::Stage;
 use crate::error::{Class, LabError};
+use crate::event::{Progress, Step, Tell};
+use crate::stage::Stage;
 
 /// One workload, ready to be run.
 pub(crate) struct Ready {
-    pub(crate) workload: Box<dyn ClientWorkload>,
+    pub(crate) workload: Work,
     pub(crate) scripts: Vec<ScriptInfo>,
     pub(crate) prepared: Prepared,
     pub(crate) guarded: Guarded,
@@ -19,7 +19,8 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// One of which nothing need be known.
-    pub(crate) fn as_it_is(workload: Box<dyn ClientWorkload>) -> Self {
+    pub(crate) fn as_it_is(workload: impl ClientWorkload + 'static) -> Self {
+        let workload = Work::Clients(Box::new(workload));
         let (prepared, guarded, artifacts) = Default::default();
         Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts }
     }
@@ -28,7 +29,7 @@ impl Ready {
     pub(crate) fn guarded(
         stage: &mut Stage,
         name: &str,
-        mut workload: Box<dyn ClientWorkload>,
+        mut workload: Work,
         seed: u64,
         chosen: Option<&Prepared>,
         mut progress: &mut dyn Progress,

@@ -1,5 +1,7 @@
 //! From a plan and what was measured to the record that is stored. Nothing else makes the record of a run.
 
+use std::collections::BTreeMap;
+
 use record::{
     AskedLimit, CLIENTS_LIMIT, Counts, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, Reason, Run, RunEvent,
     RunKind, ScriptRecord,
@@ -9,7 +11,7 @@ use workloads::ScriptInfo;
 use super::happened::events;
 use crate::measure::Measured;
 use crate::plan::PlannedRun;
-use crate::setup::{Cache, Setup};
+use crate::setup::{Cache, Load, Setup};
 use crate::validity::counts;
 use crate::validity::{Evidence, Machine, Probes, judge};
 
@@ -33,10 +35,10 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
         threads: setup.threads,
         seed: setup.seed,
         warmup_s: setup.warmup.as_secs_f64(),
-        counts: Counts::default().named(),
+        counts: if setup.load == Load::Job { BTreeMap::new() } else { Counts::default().named() },
         figures: promise.into_iter().collect(),
         events: rate.into_iter().collect(),
-        ..Run::new(RunKind::Client, run.key())
+        ..Run::new(if setup.load == Load::Job { RunKind::Job } else { RunKind::Client }, run.key())
     }
 }
 

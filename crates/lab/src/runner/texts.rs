@@ -5,7 +5,7 @@ use std::path::Path;
 use protocol::postgres::conninfo::without_passwords;
 use record::{Text, TextKind};
 use sha2::{Digest, Sha256};
-use workloads::{ClientWorkload, Preparation};
+use workloads::{Preparation, Workload};
 
 /// Longer texts are not kept, only their hash: they are data rather than questions.
 const LONGEST: usize = 1 << 20;
@@ -26,7 +26,7 @@ fn kept(used_by: &str, name: &str, kind: TextKind, bytes: &[u8]) -> Text {
 }
 
 /// Those of a workload.
-pub(crate) fn of_workload(used_by: &str, workload: &dyn ClientWorkload) -> Vec<Text> {
+pub(crate) fn of_workload(used_by: &str, workload: &dyn Workload) -> Vec<Text> {
     workload.texts().iter().map(|asked| kept(used_by, &asked.name, asked.kind, &asked.text)).collect()
 }
 

@@ -11,7 +11,7 @@ use target::{Heeded, Stop};
 use workloads::Places;
 
 use super::record::planned;
-use super::{Care, Done, LabEvent, Runner, Stage, Step, Tell, event, not_opened};
+use super::{Care, Done, LabEvent, Runner, Stage, Step, Tell, clients_of, event, not_opened};
 use crate::collectors::{self, Collector, Watched};
 use crate::error::LabError;
 use crate::measure::{Arrival, Keep, Measured, Measurement, NotStarted, Taken, Turns, measure_in_turn};
@@ -97,15 +97,16 @@ impl Runner<'_> {
             .map(|turn| Teller { tell: &tell, run: &turn.record.uuid, stop, measuring: None })
             .collect();
         let mut watched = servers.watch(ready, &postmasters)?;
-        let loads = ready.iter().zip(&mut tellers).zip(&mut watched).map(|((turn, teller), collectors)| {
-            Measurement {
-                workload: &*workloads[&turn.setup.asked()].workload,
-                places: &turn.places,
-                setup: turn.setup,
-                keep,
-                observer: teller,
-                collectors,
-            }
+        let carried_out: Vec<_> =
+            ready.iter().map(|turn| clients_of(workloads, turn.setup)).collect::<Result<_, _>>()?;
+        let loads = ready.iter().zip(carried_out).zip(&mut tellers).zip(&mut watched);
+        let loads = loads.map(|(((turn, workload), teller), collectors)| Measurement {
+            workload,
+            places: &turn.places,
+            setup: turn.setup,
+            keep,
+            observer: teller,
+            collectors,
         });
         // Only where nobody said where to be.
         let spread = if how.spread { Spread::begin() } else { None };

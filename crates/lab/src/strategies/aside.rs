@@ -115,9 +115,10 @@ impl Aside {
 
 /// `tpcb, 4 clients`: the cell of a run.
 fn in_words(run: &Run) -> String {
-    let clients = crate::words::count(run.clients as usize, "client");
-    let rate = run.offered_rate.map(|rate| format!(", {rate}/s")).unwrap_or_default();
-    format!("{}, {clients}{rate}", run.workload)
+    let clients = (run.clients > 0).then(|| crate::words::count(run.clients as usize, "client"));
+    let rate = run.offered_rate.map(|rate| format!("{rate}/s"));
+    let parts = std::iter::once(run.workload.clone()).chain(clients).chain(rate);
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -81,6 +81,13 @@ pub(super) fn throttled_or_unsteady(evidence: &Evidence<'_>) -> Finding {
     }
 }
 
+/// What of it can be said of a job, of whose seconds nothing is known.
+pub(super) fn of_job(machine: &Machine) -> [Finding; 2] {
+    let suspect = |reason| move |detail| (Validity::Suspect, reason, detail);
+    let slowed = machine.probes.very_slow().or_else(|| machine.waited());
+    [machine.stolen().map(suspect(Reason::Steal)), slowed.map(suspect(Reason::Throttled))]
+}
+
 impl Machine {
     fn stolen(&self) -> Option<String> {
         let steal = self.steal_pct.filter(|steal| *steal > STEAL_PCT)?;

@@ -9,7 +9,7 @@ use stats::Histogram;
 use workloads::ScriptInfo;
 
 pub use self::machine::{Machine, Probe, Probes};
-use self::machine::{steal, throttled_or_unsteady};
+use self::machine::{of_job, steal, throttled_or_unsteady};
 
 /// A thread that is busier than this share of the time is the bottleneck itself.
 pub const SATURATED: f64 = 0.90;
@@ -72,23 +72,51 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks = [
+    let checks: [fn(&Evidence<'_>) -> Finding; 10] = [
         too_short,
         errors,
-        settings,
+        |evidence| settings(evidence.changed),
         empty,
         overloaded,
         saturated,
         late,
         steal,
         throttled_or_unsteady,
-        not_cold,
+        |evidence| not_cold(evidence.cold_pct),
     ];
     for check in checks {
         found.extend(check(evidence).map(|(validity, reason, detail)| (validity, Doubt { reason, detail })));
     }
     let validity = worst(found.iter().map(|(validity, _)| *validity));
     (validity, found.into_iter().map(|(_, doubt)| doubt).collect())
+}
+
+/// What the verdict of a job is made of.
+#[derive(Debug, Default)]
+pub struct JobEvidence<'a> {
+    /// Why it came to no good end, in its own words.
+    pub failed: Option<&'a str>,
+    /// Whether nothing is there that it was to make.
+    pub is_empty: bool,
+    /// Which settings somebody changed under it, in words.
+    pub changed: Option<&'a str>,
+    /// What is known of the machine under the test.
+    pub machine: Machine,
+    /// How much of the server's files was in the page cache, percent, where it was to begin cold.
+    pub cold_pct: Option<f64>,
+}
+
+/// The verdict of a job with its reasons; the gravest counts.
+#[must_use]
+pub fn judge_job(evidence: &JobEvidence<'_>) -> (Validity, Vec<Doubt>) {
+    let failed = evidence.failed.map(|why| (Validity::Invalid, Reason::Errors, why.to_owned()));
+    let empty = "it came to its end, and no row is there that it was to make";
+    let empty = (evidence.is_empty && failed.is_none())
+        .then(|| (Validity::Invalid, Reason::EmptyResults, empty.to_owned()));
+    let found = [failed, empty, settings(evidence.changed), not_cold(evidence.cold_pct)];
+    let found: Vec<_> = found.into_iter().chain(of_job(&evidence.machine)).flatten().collect();
+    let validity = worst(found.iter().map(|(validity, _, _)| *validity));
+    (validity, found.into_iter().map(|(_, reason, detail)| Doubt { reason, detail }).collect())
 }
 
 /// The gravest of several verdicts; valid when there are none.
@@ -135,8 +163,8 @@ fn errors(evidence: &Evidence<'_>) -> Finding {
 }
 
 /// Settings that were others at the end of the run than those it is recorded with.
-fn settings(evidence: &Evidence<'_>) -> Finding {
-    let changed = evidence.changed?;
+fn settings(changed: Option<&str>) -> Finding {
+    let changed = changed?;
     let detail = format!("somebody changed settings of the server under the run: {changed}");
     Some((Validity::Invalid, Reason::SettingsNotApplied, detail))
 }
@@ -258,8 +286,8 @@ fn lag_bound_us(evidence: &Evidence<'_>) -> f64 {
 }
 
 /// A run that was to begin cold, and whose files were not all out of the page cache.
-fn not_cold(evidence: &Evidence<'_>) -> Finding {
-    let cached = evidence.cold_pct.filter(|cached| *cached > COLD_PCT)?;
+fn not_cold(cold_pct: Option<f64>) -> Finding {
+    let cached = cold_pct.filter(|cached| *cached > COLD_PCT)?;
     let detail = format!("{cached:.0} % of the server's files stayed in the page cache before a cold run");
     Some((Validity::Suspect, Reason::CacheState, detail))
 }

@@ -95,6 +95,28 @@ pub fn version_in(line: &str) -> Option<&str> {
     rest.split_whitespace().next()
 }
 
+/// The table that a line says is made now, as it is written in SQL: `Setting up table 'planet_osm_nodes'`, and with
+/// `--log-level=debug` `- TABLE "osm"."roads"` of output flex and, from 1.9 on, the table of properties.
+#[must_use]
+pub fn table_made(raw: &str) -> Option<String> {
+    let line = line::Line::parse(raw);
+    if let Some(name) = line.quoted_after("Setting up table ") {
+        return Some(quoted(name));
+    }
+    if let Some(name) = line.quoted_after("Storing properties to table ") {
+        return Some(name.to_owned());
+    }
+    // Already as SQL has it, and nothing but names.
+    let name = line.text.strip_prefix("- TABLE ")?;
+    let whole = name.starts_with('"') && name.ends_with('"') && name.len() > 2;
+    whole.then(|| name.to_owned())
+}
+
+/// A name as an identifier of SQL.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// A phase whose end is known and whose length the program says.
 fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option<u64>) -> Phase {
     Phase {

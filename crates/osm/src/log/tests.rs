@@ -90,6 +90,23 @@ fn errors_are_found() {
     assert_eq!(told.error.as_deref(), Some("Osm2pgsql failed due to ERROR: Connection to database failed"));
 }
 
+#[test]
+fn tables_are_told_before_they_are_made() {
+    let cases = [
+        ("2026-11-21 02:44:37  [0] Setting up table 'planet_osm_nodes'", Some("\"planet_osm_nodes\"")),
+        ("2026-11-23 09:13:43  [0] - TABLE \"osm\".\"natural_point\"", Some("\"osm\".\"natural_point\"")),
+        (
+            "2026-11-23 09:13:43  [0] Storing properties to table '\"public\".\"osm2pgsql_properties\"'.",
+            Some("\"public\".\"osm2pgsql_properties\""),
+        ),
+        ("2026-11-21 02:44:40  [1] Analyzing table 'planet_osm_point'...", None),
+        ("2026-11-23 09:13:43  [0] - TABLE ", None),
+    ];
+    for (line, wanted) in cases {
+        assert_eq!(table_made(line).as_deref(), wanted, "{line}");
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn any_lines_are_survived(lines in proptest::collection::vec("(2026-11-21 02:44:40  \\[1\\] )?\\PC{0,60}", 0..20)) {

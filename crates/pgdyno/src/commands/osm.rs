@@ -1,6 +1,6 @@
 //! `pgdyno osm load`: one OSM load with its phases.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lab::bench;
 use lab::target_spec::TargetSpec;
@@ -28,9 +28,79 @@ pub(crate) struct Load {
     #[arg(long, short = 'd', value_name = "URI")]
     url: Option<String>,
     #[command(flatten)]
+    how: How,
+    /// Replace tables of the names it writes, also those that no load of pgdyno made
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
     programs: Programs,
     #[command(flatten)]
     output: Output,
+}
+
+/// How osm2pgsql is asked; names and defaults are its own where it has them.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "osm2pgsql")]
+struct How {
+    /// First part of the tables' names
+    #[arg(long, short = 'p', default_value = "planet_osm")]
+    prefix: String,
+    /// Output: pgsql or flex
+    #[arg(long, short = 'O', value_name = "OUTPUT")]
+    output: Option<String>,
+    /// Style file; for output flex a Lua file
+    #[arg(long, short = 'S', value_name = "FILE")]
+    style: Option<PathBuf>,
+    /// Without the tables of nodes, ways and relations (osm2pgsql's default; pgdyno's is --slim)
+    #[arg(long, conflicts_with = "drop")]
+    no_slim: bool,
+    /// Drop them after the load
+    #[arg(long)]
+    drop: bool,
+    /// All tags in a column of type hstore
+    #[arg(long, short = 'k')]
+    hstore: bool,
+    /// Memory for node locations in MB [default: from the size of the extract]
+    #[arg(long, short = 'C', value_name = "MB")]
+    cache: Option<u32>,
+    /// Parallel processes [default: CPUs, at most 8]
+    #[arg(long, value_name = "N")]
+    number_processes: Option<u32>,
+    /// Keep node locations in this file
+    #[arg(long, short = 'F', value_name = "FILE")]
+    flat_nodes: Option<PathBuf>,
+    /// Further options of osm2pgsql as they are: "--multi-geometry --latlong"
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    args: String,
+    /// The osm2pgsql program [default: the one on the PATH]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+}
+
+impl How {
+    fn options(&self, extract: &Path, replace: bool) -> workloads::osm::Options {
+        workloads::osm::Options {
+            prefix: self.prefix.clone(),
+            output: self.output.clone(),
+            style: self.style.clone(),
+            slim: !self.no_slim,
+            drop: self.drop,
+            hstore: self.hstore,
+            cache_mb: self.cache,
+            processes: self.number_processes,
+            flat_nodes: self.flat_nodes.clone(),
+            args: self.args.clone(),
+            program: self.program.clone(),
+            replace,
+            ..workloads::osm::Options::new(extract)
+        }
+    }
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
@@ -45,7 +115,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
             bin: None,
         },
     };
-    let options = workloads::osm::Options::new(&args.extract);
+    let options = args.how.options(&args.extract, args.replace);
     let stop = signals::listen_at_once()?;
     let results = args.output.results.path();
     let mut screen = Screen::new(args.output.verbose);

@@ -25,6 +25,8 @@ enum Kind {
     Ladder,
     /// How throughput grows with clients: the universal scalability law with its intervals
     Scaling,
+    /// What jobs of the grid took: time, its stages, CPU, WAL, disk, sizes, with intervals
+    Jobs,
     /// Phases of loads
     Phases,
     /// Sizes of tables and indexes
@@ -85,6 +87,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Limits => tables::limits(&data).unwrap_or_else(tables::no_limits),
         Kind::Ladder => tables::ladder(&data),
         Kind::Scaling => tables::scaling(&data),
+        Kind::Jobs => tables::jobs(&data),
         Kind::Phases => tables::phases(&data),
         Kind::Sizes => tables::sizes(&data),
         Kind::Differences => tables::differences(&data),

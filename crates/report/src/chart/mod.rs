@@ -1,13 +1,15 @@
 //! Charts as SVG of our own, so that a page needs no script and shows the same in print and without colour
 //! (docs/decisions/0006); themed by CSS variables, each with its data as a table.
 //!
-//! What is drawn is plain data: a [`line::LineChart`], a [`forest::Forest`], the [`bars::Bars`] of a job's phases.
+//! What is drawn is plain data: a [`line::LineChart`], a [`forest::Forest`], the [`bars::Bars`] of a job's phases,
+//! [`stacks::Stacks`] of what times are made of.
 
 pub(crate) mod axis;
 pub(crate) mod bars;
 pub(crate) mod forest;
 pub(crate) mod line;
 mod mark;
+pub(crate) mod stacks;
 
 use maud::{Markup, html};
 

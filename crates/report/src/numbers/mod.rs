@@ -9,8 +9,8 @@ use std::fmt::Write;
 
 pub use change::change;
 pub(crate) use change::{change_and_interval, change_end, change_tick, change_with_interval, is_factor};
-pub use time::latency_us;
-pub(crate) use time::{duration, latency_ns, latency_tick, milliseconds};
+pub use time::{duration, latency_us};
+pub(crate) use time::{latency_ns, latency_tick, milliseconds};
 
 /// A number as programs read it: nothing where it is not one.
 pub(crate) fn real(value: Option<f64>) -> results::Value {

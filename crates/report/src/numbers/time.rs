@@ -44,7 +44,8 @@ pub(crate) fn milliseconds(us: u64) -> String {
 }
 
 /// A length of time in seconds, with the digits it needs: `400 ms`, `1.25 s`, `12.5 s`, `45 s`, `3 min 20 s`, `1 h 02 min`.
-pub(crate) fn duration(seconds: f64) -> String {
+#[must_use]
+pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() {
         return ABSENT.to_owned();
     }

@@ -35,6 +35,8 @@ struct Tab {
     over: String,
     /// Whether rates are offered on a schedule.
     open: bool,
+    /// Whether figures are the seconds that jobs took.
+    job: bool,
     /// Whether it is known what became of arrivals, and whether some transactions were late.
     has_arrivals: bool,
     has_late: bool,
@@ -78,6 +80,7 @@ impl Tab {
             arms: tab.columns,
             over: tab.over,
             open: tab.open,
+            job: tab.job,
         }
     }
 
@@ -132,27 +135,37 @@ impl View for Crosstabs {
 }
 
 fn sheet(tab: &Tab) -> Sheet {
+    // Of a job there may be one cell, which is of no level.
+    let varies = tab.rows.iter().any(|row| row.level.as_deref() != Some(""));
     let mut sheet = Sheet::new(format_args!(
-        "{}: transactions per second by {}; mean and maximum over {}",
-        tab.workload, tab.factor, tab.over
+        "{}: {}{}; mean and maximum over {}",
+        tab.workload,
+        if tab.job { "time from start to end" } else { "transactions per second" },
+        if varies { format!(" by {}", tab.factor) } else { String::new() },
+        tab.over
     ))
-    .text([tab.factor.as_str()])
-    .numbers(tab.rows.iter().map(|row| row.level.as_deref().unwrap_or("geometric mean")));
+    .text([if varies { tab.factor.as_str() } else { "" }])
+    .numbers(tab.rows.iter().map(|row| match row.level.as_deref() {
+        Some("") => "all",
+        Some(level) => level,
+        None => "geometric mean",
+    }));
     let mut row = |name: String, values: &dyn Fn(&Row) -> Option<f64>, text: fn(f64) -> String, class| {
         let cell = |row| Cell::classed(values(row).map_or(numbers::ABSENT.to_owned(), text), class);
         sheet.row([name.into()].into_iter().chain(tab.rows.iter().map(cell)));
     };
+    let figure = if tab.job { numbers::duration } else { numbers::tps };
     let named =
         |arm: &str, word: &str| if arm.is_empty() { word.to_owned() } else { format!("{arm}, {word}") };
     for (at, arm) in tab.arms.iter().enumerate() {
-        row(named(arm, "mean"), &|row| row.mean[at], numbers::tps, "");
+        row(named(arm, "mean"), &|row| row.mean[at], figure, "");
     }
     // Of means, as maxima have none.
     for (at, arm) in tab.arms.iter().skip(1).enumerate() {
         row(format!("{arm}, change"), &|row| row.changes[at], numbers::change, "strong");
     }
     for (at, arm) in tab.arms.iter().enumerate() {
-        row(named(arm, "max"), &|row| row.max[at], numbers::tps, "");
+        row(named(arm, "max"), &|row| row.max[at], figure, "");
     }
     sheet
 }
@@ -166,8 +179,16 @@ pub fn crosstab(data: &ReportData) -> Table {
     let tabs = Tab::all(data);
     let arms = tabs.iter().map(|tab| tab.arms.clone()).max_by_key(Vec::len).unwrap_or_default();
     let mut table = Table::new(&["workload", "figure", "level"]);
-    let named = |arm: &String| if arm.is_empty() { "tps".to_owned() } else { format!("{arm}_tps") };
-    table.columns.extend(arms.iter().map(named));
+    let named =
+        |arm: &String, unit: &str| if arm.is_empty() { unit.to_owned() } else { format!("{arm}_{unit}") };
+    let of_unit = |unit: &'static str| arms.iter().map(move |arm| named(arm, unit)).collect::<Vec<_>>();
+    let (tps, took) = (of_unit("tps"), of_unit("took_s"));
+    // One of both is there for a workload; a column of nothing says nothing.
+    table.columns.extend(tps.iter().chain(&took).cloned());
+    table.optional.extend(took);
+    if tabs.iter().any(|tab| tab.job) && tabs.iter().all(|tab| tab.job) {
+        table.optional.extend(tps);
+    }
     table.columns.extend(arms.iter().skip(1).map(|arm| format!("{arm}_change_pct")));
     table.columns.push("over".to_owned());
     for tab in tabs.iter().filter(|tab| tab.arms == arms) {
@@ -179,9 +200,15 @@ pub fn crosstab(data: &ReportData) -> Table {
         let means = tab.rows.iter().map(|row| ("mean", row, &row.mean, row.changes.clone()));
         let maxima = tab.rows.iter().map(|row| ("max", row, &row.max, vec![None; row.changes.len()]));
         for (word, row, values, changes) in means.chain(maxima) {
-            let level = row.level.as_ref().map(|level| format!("{} {level}", tab.factor));
+            let name = |level: &String| match level.as_str() {
+                "" => "all".to_owned(),
+                level => format!("{} {level}", tab.factor),
+            };
+            let level = row.level.as_ref().map(name);
             let level = level.unwrap_or("geometric mean".to_owned());
-            let figures = values.iter().copied().chain(changes).map(real);
+            let nothing = vec![None; values.len()];
+            let (tps, took) = if tab.job { (&nothing, values) } else { (values, &nothing) };
+            let figures = tps.iter().chain(took).copied().chain(changes).map(real);
             let head = [tab.workload.clone().into(), word.into(), level.into()];
             table.push(head.into_iter().chain(figures).chain([over.clone().into()]).collect());
         }

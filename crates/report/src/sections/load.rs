@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 use record::{Phase, Relation, RelationKind, Run};
-use results::Table;
+use results::{Table, comparison};
 use serde::Serialize;
 
 use super::View;
 use crate::chart::Chart;
 use crate::chart::bars::Bars;
-use crate::data::ReportData;
+use crate::data::{ReportData, levels};
 use crate::numbers::{self, real};
 use crate::sheet::{Cell, Sheet};
 
@@ -52,7 +52,7 @@ impl Sizes {
 
     /// Of each arm where its runs recorded them: an index may be there in one arm only. Else as the jobs left them.
     fn all(data: &ReportData) -> Vec<Self> {
-        let runs = || data.client_runs().filter(|run| !run.relations.is_empty());
+        let runs = || data.measured_runs().filter(|run| !run.relations.is_empty());
         let mut owners: Vec<String> = Vec::new();
         for run in runs().map(owner) {
             if !owners.contains(&run) {
@@ -97,7 +97,9 @@ fn bars(job: &Job) -> Bars {
 
 impl View for Load {
     fn of(data: &ReportData) -> Option<Self> {
-        let jobs = data.jobs().filter(|job| !job.phases.is_empty()).map(|job| Job {
+        // Those of the grid stand with their workload.
+        let prepared = data.jobs().filter(|job| !job.is_measured());
+        let jobs = prepared.filter(|job| !job.phases.is_empty()).map(|job| Job {
             workload: job.workload.clone(),
             arm: job.arm.clone(),
             round: job.round,
@@ -236,11 +238,26 @@ fn index_sizes(indexes: &[&Relation]) -> Sheet {
 /// Phases of all jobs in milliseconds.
 #[must_use]
 pub fn phases(data: &ReportData) -> Table {
-    let mut table = Table::new(&["job", "phase", "item", "start_ms", "duration_ms", "count", "source"]);
+    let mut table = Table::new(&[
+        "job",
+        "cell",
+        "arm",
+        "round",
+        "phase",
+        "item",
+        "start_ms",
+        "duration_ms",
+        "count",
+        "source",
+    ]);
+    table.optional.extend(["cell", "arm", "round"].map(str::to_owned));
     for job in data.jobs() {
         for phase in &job.phases {
             table.push(vec![
                 job.workload.clone().into(),
+                Some(levels(&comparison::Cell::of(job))).filter(|levels| !levels.is_empty()).into(),
+                job.arm.clone().into(),
+                job.is_measured().then_some(u64::from(job.round)).into(),
                 phase.name.clone().into(),
                 phase.item.clone().into(),
                 real(Some(phase.start_us as f64 / 1e3)),

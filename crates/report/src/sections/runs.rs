@@ -28,6 +28,8 @@ struct Row {
     round: u32,
     position_in_pair: u32,
     tps: Option<f64>,
+    /// Of a job.
+    took_s: Option<f64>,
     p99_ns: Option<f64>,
     sliced: bool,
     measured_s: f64,
@@ -49,6 +51,7 @@ impl Runs {
             round: run.round,
             position_in_pair: run.position_in_pair,
             tps: run.tps(),
+            took_s: run.took_s(),
             p99_ns: run.response().quantile_ns(0.99).map(|ns| ns as f64),
             sliced: run.is_sliced(),
             measured_s: run.measured_s,
@@ -144,9 +147,9 @@ fn doubts(of: &[Doubt]) -> String {
 #[must_use]
 pub fn runs(data: &ReportData) -> Table {
     let mut table = Table::new(&[
-        "run", "round", "workload", "cell", "arm", "tps", "p99_us", "sliced", "validity", "doubts",
+        "run", "round", "workload", "cell", "arm", "tps", "took_s", "p99_us", "sliced", "validity", "doubts",
     ]);
-    table.optional.push("sliced".to_owned());
+    table.optional.extend(["took_s", "sliced"].map(str::to_owned));
     let all = Runs::all(data);
     for run in &all.runs {
         table.push(vec![
@@ -156,6 +159,7 @@ pub fn runs(data: &ReportData) -> Table {
             levels(&run.cell).into(),
             run.arm.clone().into(),
             real(run.tps),
+            real(run.took_s),
             real(run.p99_ns.map(|ns| ns / 1e3)),
             numbers::sliced(run.sliced),
             if run.again { "measured again" } else { validity(run.validity) }.into(),

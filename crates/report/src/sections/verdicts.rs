@@ -13,7 +13,8 @@ use crate::arrivals::{Columns, InTime};
 use crate::chart::Chart;
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
-    Part, Tone, change, groups_of_pair, indicative, lacks, strong, tally, value, verdict, verdict_with_need,
+    Part, Tone, change, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
+    verdict_with_need,
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
 use crate::differences;
@@ -49,7 +50,7 @@ fn draw(of: &Comparison, groups: &[Grouped]) -> Markup {
         if of.paired { "pairs of runs of the same round" } else { "all runs of both arms (Welch's t)" };
     html! {
         p {
-            (sentence(of.metric.noun())) " in each cell against " (of.base) ", with 95 % intervals from " (from)
+            (sentence(of.noun())) " in each cell against " (of.base) ", with 95 % intervals from " (from)
             ". \"Same\" means: surely within the margin of " (numbers::percent(of.margin))
             ". Verdicts of single cells allow for there being many of them (Holm)."
         }
@@ -81,7 +82,7 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
         let lacks = lacks(figure).map(|lacks| format!(" ({lacks})")).unwrap_or_default();
         row(format!("whole grid{lacks}"), &figure.grid.estimate, figure.verdict, true)
     });
-    let noun = of.metric.noun();
+    let noun = of.noun();
     let mut data = Sheet::new(format_args!("Change of {noun}, with its 95 % interval"))
         .text(["cell"])
         .numbers(["change", "interval"])
@@ -124,7 +125,13 @@ fn marks(metric: Metric, arm: &ArmComparison) -> String {
 
 fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
     let what = match of.metric {
-        Metric::Tps => "transactions per second, mean over rounds".to_owned(),
+        Metric::Tps => match (arm.cells.iter().all(|cell| cell.job), arm.cells.iter().any(|cell| cell.job)) {
+            (true, _) => {
+                "time from start to end, mean over rounds; the change is that of the speed".to_owned()
+            }
+            (_, true) => "transactions per second, of jobs the time they took; means over rounds".to_owned(),
+            _ => "transactions per second, mean over rounds".to_owned(),
+        },
         other => format!("{} of all rounds together", other.noun()),
     };
     let from = if of.paired { "changes from pairs of the same round" } else { "changes from all runs" };
@@ -143,8 +150,8 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
         };
         sheet.row([
             cell_text(&cell.cell).into(),
-            value(of.metric, cell.base).into(),
-            value(of.metric, cell.new).into(),
+            value_of(cell, of.metric, cell.base).into(),
+            value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
             Cell::classed(said(cell, of.margin, groups), class),
             cell.holm_p.map_or(numbers::ABSENT.to_owned(), probability).into(),
@@ -274,6 +281,8 @@ struct Line<'a> {
     cell: String,
     /// Base and arm.
     figures: [Option<f64>; 2],
+    /// Whether they are those of a job.
+    is_job: bool,
     change: Option<&'a Estimate>,
     holm_p: Option<f64>,
     verdict: String,
@@ -311,14 +320,26 @@ fn table(
     });
     let lines: Vec<Line<'_>> = measured.chain(not_run).collect();
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
-    let mut table = Table::new(&["arm", "workload", "cell", &format!("base_{unit}"), unit]);
+    let figures = [format!("base_{unit}"), unit.to_owned()];
+    let took = ["base_took_s", "took_s"];
+    let mut table = Table::new(&["arm", "workload", "cell", &figures[0], &figures[1], took[0], took[1]]);
+    table.optional.extend(took.map(str::to_owned));
+    // Where there is nothing but jobs there is no throughput.
+    let measured = |line: &&Line<'_>| line.figures.iter().any(Option::is_some);
+    if lines.iter().filter(measured).all(|line| line.is_job) && lines.iter().any(|line| line.is_job) {
+        table.optional.extend(figures);
+    }
     table.columns.extend(columns.iter().map(|name| (*name).to_owned()));
     table
         .columns
         .extend(in_time.into_iter().flat_map(|columns| [columns.names("base_"), columns.names("")].concat()));
     for line in &lines {
         let mut row: Vec<Value> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
-        row.extend(line.figures.map(real));
+        let [figures, took] = match line.is_job {
+            true => [[None; 2], line.figures.map(|speed| speed.map(f64::recip))],
+            false => [line.figures, [None; 2]],
+        };
+        row.extend(figures.into_iter().chain(took).map(real));
         row.extend(change(line.change));
         row.extend([real(line.holm_p), (line.change.map_or(0, |change| change.n) as u64).into()]);
         row.extend(verdict(line));
@@ -344,6 +365,7 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         workload: &cell.cell.workload,
         cell: levels(&cell.cell),
         figures: [cell.base, cell.new],
+        is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
         holm_p: cell.holm_p,
         verdict: verdict(cell.verdict, of.margin),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, RunKind, Target};
+use record::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, Target};
 use serde_json::{Map, Value};
 
 use crate::import::builtin_name;
@@ -94,7 +94,7 @@ impl Apart {
 }
 
 fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
-    let runs = of.runs.iter().filter(|run| run.kind == RunKind::Client && !run.beside);
+    let runs = of.runs.iter().filter(|run| run.is_measured() && !run.beside);
     let factor = of.experiment.compare_factor.as_deref();
     let with_levels = |run| (levels(run, factor), run);
     let all: Vec<(Levels, &Run)> = runs.map(with_levels).collect();

@@ -66,6 +66,8 @@ pub struct Crosstab {
     pub changes: Vec<Option<f64>>,
     /// Whether rates are offered on a schedule: then a mean over rows would be one over what was asked for.
     pub open: bool,
+    /// Whether jobs were timed: figures are then seconds, and changes still those of the speed.
+    pub job: bool,
     /// What each figure is taken over, in words.
     pub over: String,
 }
@@ -94,7 +96,7 @@ impl Crosstab {
 #[must_use]
 pub fn crosstabs(experiment: &Experiment, runs: &[Run], metric: Metric) -> Vec<Crosstab> {
     let mut by_workload: BTreeMap<&str, Vec<&Run>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.kind == RunKind::Client) {
+    for run in runs.iter().filter(|run| run.is_measured()) {
         by_workload.entry(&run.workload).or_default().push(run);
     }
     let comparison = Comparison::of(experiment, runs, metric);
@@ -133,7 +135,9 @@ fn crosstab(
                         .filter(|run| {
                             level(run, &factor) == wanted && run.arm.as_deref().unwrap_or_default() == column
                         })
-                        .filter_map(|run| metric.of(run));
+                        .filter_map(|run| {
+                            run.took_s().filter(|_| metric == Metric::Tps).or_else(|| metric.of(run))
+                        });
                     Some(values.collect::<Summary>()).filter(|summary| summary.n > 0)
                 })
                 .collect(),
@@ -146,6 +150,7 @@ fn crosstab(
         over: over(runs, &usable, &factor),
         changes: changes(&|_| true),
         open: runs.iter().any(|run| run.is_open()),
+        job: runs.iter().any(|run| run.kind == RunKind::Job),
         factor,
         columns,
         rows,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Experiment, Run};
+use record::{Experiment, Run, RunKind};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use stats::Estimate;
 
@@ -31,6 +31,8 @@ pub enum Per {
     Transaction,
     /// Of the measured part.
     Minute,
+    /// A job, done once to its end; in place of a transaction, where there is none.
+    Run,
 }
 
 /// What an amount is an amount of.
@@ -69,7 +71,7 @@ const fn quantity(name: &'static str, family: &'static str, unit: Unit, matters:
 }
 
 /// The list of what is looked at.
-pub const QUANTITIES: [Quantity; 23] = [
+pub const QUANTITIES: [Quantity; 26] = [
     quantity("temp_bytes", "temporary files", Unit::Bytes, 1024.0),
     quantity("temp_files", "temporary files", Unit::Count, 0.01),
     quantity("wal_bytes", "wal", Unit::Bytes, 64.0),
@@ -93,6 +95,9 @@ pub const QUANTITIES: [Quantity; 23] = [
     quantity("retries", "retries", Unit::Count, 0.01),
     quantity("server_cpu_s", "server CPU", Unit::Seconds, 5e-6),
     quantity("client_cpu_s", "client CPU", Unit::Seconds, 2e-6),
+    quantity("child_user_cpu_s", "program's CPU", Unit::Seconds, 0.1),
+    quantity("server_disk_read_bytes", "disk", Unit::Bytes, 1024.0),
+    quantity("server_disk_written_bytes", "disk", Unit::Bytes, 1024.0),
 ];
 
 impl Quantity {
@@ -105,7 +110,8 @@ impl Quantity {
     /// What that is given for, in a run.
     fn divisor(&self, run: &Run) -> f64 {
         match self.per {
-            Per::Transaction => (run.count("ok") + run.count("late")) as f64,
+            Per::Transaction | Per::Run if run.kind == RunKind::Job => 1.0,
+            Per::Transaction | Per::Run => (run.count("ok") + run.count("late")) as f64,
             Per::Minute => run.measured_s / 60.0,
         }
     }
@@ -117,6 +123,8 @@ pub struct Difference {
     pub workload: String,
     pub arm: String,
     pub of: &'static Quantity,
+    /// What the amounts are given for.
+    pub per: Per,
     /// Per transaction or minute, over all cells and rounds.
     pub base: f64,
     pub new: f64,
@@ -153,7 +161,7 @@ impl Serialize for Difference {
         fields.serialize_field("arm", &self.arm)?;
         fields.serialize_field("figure", self.of.name)?;
         fields.serialize_field("unit", &self.of.unit)?;
-        fields.serialize_field("per", &self.of.per)?;
+        fields.serialize_field("per", &self.per)?;
         fields.serialize_field("base", &self.base)?;
         fields.serialize_field("new", &self.new)?;
         fields.serialize_field("ratio", &self.ratio())?;
@@ -264,8 +272,10 @@ fn difference(
         (new.max(f64::MIN_POSITIVE) / base.max(f64::MIN_POSITIVE)).ln() * estimate.log_ratio.signum();
     let large =
         enough && (new - base).abs() >= of.matters && in_all >= LARGE.ln() && is_large_and_steady(&estimate);
+    let jobs = cells.iter().flatten().flat_map(BTreeMap::values).any(|run| run.kind == RunKind::Job);
+    let per = if jobs && of.per == Per::Transaction { Per::Run } else { of.per };
     let (workload, arm) = (workload.to_owned(), arm.to_owned());
-    Some(Difference { workload, arm, of, base, new, estimate, large })
+    Some(Difference { workload, arm, of, per, base, new, estimate, large })
 }
 
 fn of_pairs(cells: &[[Side; 2]]) -> Option<Estimate> {

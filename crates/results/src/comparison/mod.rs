@@ -35,20 +35,25 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Its value for a run: per second, or µs; `None` when the run has none.
+    /// Its value for a run: per second, or µs; `None` when the run has none. Of a job it is how many of them would fit into
+    /// a second.
     #[must_use]
     pub fn of(self, run: &Run) -> Option<f64> {
         match self.quantile() {
-            None => run.tps(),
+            None => run.speed(),
             Some(quantile) => run.response_us(quantile),
         }
     }
 
     /// The one figure of several runs of a cell and arm, wherever it is shown: throughput is the mean of the runs', a
-    /// percentile that of all their response times together, never a mean of percentiles. `None` when none was measured.
+    /// percentile that of all their response times together, never a mean of percentiles; of jobs, the one that belongs to
+    /// the mean of their times. `None` when none was measured.
     #[must_use]
     pub fn of_runs(self, runs: &[&Run]) -> Option<f64> {
         match self.quantile() {
+            None if runs.iter().any(|run| run.took_s().is_some()) => {
+                runs.iter().filter_map(|run| run.took_s()).collect::<Summary>().mean.map(f64::recip)
+            }
             None => runs.iter().filter_map(|run| run.tps()).collect::<Summary>().mean,
             Some(quantile) => {
                 let mut all = Histogram::new();
@@ -111,6 +116,8 @@ pub struct CellComparison {
     pub new: Option<f64>,
     /// Whether an offered rate sets what is compared: it is averaged with no other cell.
     pub scheduled: bool,
+    /// Whether jobs were timed: `base` and `new` are then the reciprocals of their mean times, per second.
+    pub job: bool,
     /// ln(new / base) of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
     /// What the standard error of `estimate` is at least, in logs: transactions are whole.
@@ -315,6 +322,13 @@ impl Comparison {
         if let [_] = cells { way.figure(cells) } else { way.average(cells) }
     }
 
+    /// What changes, in a sentence: jobs have no throughput, but a speed.
+    #[must_use]
+    pub fn noun(&self) -> &'static str {
+        let jobs = self.arms.iter().flat_map(|arm| &arm.cells).any(|cell| cell.job);
+        if jobs && self.metric == Metric::Tps { "speed" } else { self.metric.noun() }
+    }
+
     /// Whether an arm has a figure for the whole grid. It has none before there is a pair, and none for the throughput of
     /// offered rates.
     #[must_use]
@@ -424,6 +438,7 @@ fn compare_cell(
         base: runs.figure(base),
         new: runs.figure(arm),
         scheduled: metric == Metric::Tps && runs.open,
+        job: runs.job,
         second_opinion: estimate.and_then(|estimate| second_opinion(&values, &estimate)),
         differences,
         least_error,

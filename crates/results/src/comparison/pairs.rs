@@ -111,6 +111,8 @@ pub(super) struct CellRuns {
     figures: BTreeMap<String, f64>,
     /// Whether the rate is offered on a schedule.
     pub(super) open: bool,
+    /// Whether they are jobs.
+    pub(super) job: bool,
 }
 
 /// Why a run in slices has no percentile to compare: a slice empties the queues.
@@ -120,12 +122,13 @@ const NOTHING: &str = "nothing was measured";
 
 pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns> {
     let mut cells: BTreeMap<Cell, CellRuns> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.kind == RunKind::Client) {
+    for run in runs.iter().filter(|run| run.is_measured()) {
         let Some(arm) = &run.arm else { continue };
         let value = usable(run, metric);
         let cell = cells.entry(Cell::of(run)).or_default();
         cell.values.insert((arm.clone(), run.round), value);
         cell.open |= run.is_open();
+        cell.job |= run.kind == RunKind::Job;
     }
     for ((cell, arm), runs) in by_cell_and_arm(runs) {
         let (Some(figure), Some(arm)) = (metric.of_runs(&runs), arm) else { continue };
@@ -136,10 +139,10 @@ pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns>
     cells
 }
 
-/// Client runs that are not invalid, by cell and arm, each in order of execution.
+/// Runs that are not invalid, by cell and arm, each in order of execution.
 pub(super) fn by_cell_and_arm(runs: &[Run]) -> BTreeMap<(Cell, Option<String>), Vec<&Run>> {
     let mut groups: BTreeMap<(Cell, Option<String>), Vec<&Run>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.kind == RunKind::Client && run.validity != Validity::Invalid) {
+    for run in runs.iter().filter(|run| run.is_measured() && run.validity != Validity::Invalid) {
         groups.entry((Cell::of(run), run.arm.clone())).or_default().push(run);
     }
     groups.values_mut().for_each(|runs| runs.sort_by_key(|run| run.sequence));

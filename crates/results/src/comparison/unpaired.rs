@@ -36,6 +36,7 @@ pub(super) fn compare_cell(
         base: runs.figure(base),
         new: runs.figure(arm),
         scheduled: metric == Metric::Tps && runs.open,
+        job: runs.job,
         differences,
         least_error,
         estimate,

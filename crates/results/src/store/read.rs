@@ -45,6 +45,22 @@ impl Store {
         })
     }
 
+    /// How long jobs with an input of so many bytes took that came to a good end, in the mean of the last ten, seconds; `None`
+    /// where none is known. The same extract has the same size, whatever it is called.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, StoreError> {
+        let mean = self.rows(
+            "SELECT avg(measured_s) FROM (SELECT measured_s FROM run JOIN run_figure USING (run_id)
+             WHERE kind = 'job' AND validity <> 'invalid' AND name = 'extract_bytes' AND value = ?1
+             ORDER BY run_id DESC LIMIT 10)",
+            [input_bytes as f64],
+            |row| row.get::<_, Option<f64>>(0),
+        )?;
+        Ok(mean.into_iter().next().flatten())
+    }
+
     /// All of this name, oldest first; none where it is the number of one.
     ///
     /// # Errors

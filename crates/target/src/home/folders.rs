@@ -54,6 +54,12 @@ impl Home {
         self.folder.join("poolers")
     }
 
+    /// Holds what programs said that failed; made when there is something to be kept.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.folder.join("logs")
+    }
+
     /// Holds what must be undone on servers that are not ours.
     #[must_use]
     pub fn journal(&self) -> PathBuf {

@@ -8,12 +8,14 @@ mod disk;
 mod facts;
 pub(crate) mod proc;
 mod sample;
+mod traffic;
 
 use std::path::Path;
 
 pub use cgroup::quota_files;
 pub use disk::Disk;
 pub use sample::HostSample;
+pub use traffic::DiskTraffic;
 
 /// Logical CPUs this process may use: the smaller of its affinity and its cgroup's quota.
 #[must_use]

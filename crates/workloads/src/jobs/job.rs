@@ -30,6 +30,11 @@ pub trait Job {
         Vec::new()
     }
 
+    /// Bytes of what it works on, by which it is known again; 0 where there is no such thing.
+    fn input_bytes(&self) -> u64 {
+        0
+    }
+
     /// What its data are made from: options without the places of files, and the contents of those. Equal parts give
     /// equal data, also in later builds.
     fn made_from(&self, inputs: &Inputs) -> Vec<String>;

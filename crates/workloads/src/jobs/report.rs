@@ -21,6 +21,12 @@ pub struct JobReport {
     pub samples: Vec<Sample>,
     /// Files to keep with it.
     pub artifacts: Vec<Artifact>,
+    /// Tables that it made, as [`crate::jobs::relation_sizes`] names them; empty where all that is there counts.
+    pub tables: Vec<String>,
+    /// Whether it came to its end, and made not a single row.
+    pub is_empty: bool,
+    /// Why a program came to no good end, in its own words; `None` where all went well.
+    pub failed: Option<String>,
 }
 
 /// Times successive phases with a clock that is handed in.

@@ -1,69 +1,144 @@
-//! One load: the command, its run, and what it left.
+//! One load: its run, and what it left.
 
-use std::ffi::OsString;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use osm::{extract, log::LogParser};
-use protocol::postgres::Database;
+use osm::extract;
+use osm::log::{LogParser, table_made};
+use protocol::postgres::sql::Sql;
 
+use super::command::Command;
+use super::made::{self, Which};
 use super::options::Options;
-use super::program::{Osm2pgsql, find_version};
+use super::others::{self, Heard};
+use super::program::find_version;
 use crate::error::WorkloadError;
-use crate::jobs::file_name;
-use crate::jobs::{ChildEnd, ChildOrder, Inputs, Job, JobReport, JobSite};
+use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 
-/// Extracts up to this size are loaded with the log of statements on, which gives the ends of reading nodes, ways and
-/// relations in milliseconds. Above it osm2pgsql's whole seconds are exact enough, and the log (a line for each
-/// relation) would be long.
-const SQL_LOG_UP_TO: u64 = 256 << 20;
+/// A load, measured or to put data on a target.
+#[derive(Debug)]
+pub struct Load {
+    options: Options,
+    /// Whether its time is what counts: then nobody needs its data.
+    measured: bool,
+    /// What it is called on the server, once it began.
+    called: RefCell<Option<String>>,
+}
 
-impl Job for &Options {
+impl Load {
+    /// A load with these options; its files are where they say.
+    #[must_use]
+    pub fn new(options: Options, measured: bool) -> Self {
+        Self { options, measured, called: RefCell::default() }
+    }
+
+    /// Sees what is there, and refuses to replace what is not of an earlier load.
+    pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::Other>, WorkloadError> {
+        if self.options.replace {
+            return Ok(Vec::new());
+        }
+        let found = others::others(sql, self.measured)?;
+        others::refuse(&found, &self.options.tables())?;
+        Ok(found)
+    }
+
+    /// A name that no other load has, for its connections.
+    fn begin(&self, sql: &mut dyn Sql) -> Result<String, WorkloadError> {
+        let unique = "SELECT pg_backend_pid() || '-' || extract(epoch FROM clock_timestamp())::bigint";
+        let unique = sql.scalar(unique).map_err(WorkloadError::sql("naming the load"))?.unwrap_or_default();
+        let called = format!("pgdyno load {unique}");
+        *self.called.borrow_mut() = Some(called.clone());
+        Ok(called)
+    }
+
+    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, called: &str) -> Result<(), WorkloadError> {
+        made::note(sql, tables, (called, self.measured))
+    }
+}
+
+impl Job for Load {
     fn name(&self) -> String {
         "osm".to_owned()
     }
 
     fn what(&self) -> String {
-        format!("load {} with osm2pgsql", self.extract.display())
+        format!("load {} with osm2pgsql", self.options.extract.display())
     }
 
     fn files(&self) -> Vec<(String, &Path)> {
-        let paths = std::iter::once(&self.extract).chain(&self.style);
-        paths.map(|path| (file_name(path), path.as_path())).collect()
+        self.options.files().into_iter().map(|path| (file_name(path), path)).collect()
+    }
+
+    fn input_bytes(&self) -> u64 {
+        std::fs::metadata(&self.options.extract).map_or(0, |data| data.len())
     }
 
     fn made_from(&self, inputs: &Inputs) -> Vec<String> {
-        let portable = Options { extract: PathBuf::new(), ..self.portable() };
+        let portable = Options { extract: PathBuf::new(), ..self.options.portable() };
         let options = serde_json::to_string(&portable).expect("options are plain data");
-        vec![options, inputs.get(&file_name(&self.extract)).cloned().unwrap_or_default()]
+        vec![options, inputs.get(&file_name(&self.options.extract)).cloned().unwrap_or_default()]
     }
 
     fn table(&self) -> Option<String> {
-        Some(format!("{}_point", self.prefix))
+        self.options.tables().into_iter().find(|table| table.ends_with("_point"))
     }
 
     fn extensions(&self) -> Vec<&'static str> {
-        if self.hstore { vec!["postgis", "hstore"] } else { vec!["postgis"] }
+        if self.options.hstore { vec!["postgis", "hstore"] } else { vec!["postgis"] }
     }
 
     /// Loads the extract; osm2pgsql's own last error line is quoted.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
-        self.validate()?;
-        if let Some(doubt) = extract::check(&self.extract)?.doubt {
+        let options = &self.options;
+        options.validate()?;
+        if let Some(doubt) = extract::check(&options.extract)?.doubt {
             (site.remark)(doubt);
         }
-        let program = self.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
+        let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
         let program = find_version(program, site.programs)?;
-        let bytes = std::fs::metadata(&self.extract).map_or(0, |data| data.len());
-        let load = Load { options: self, database: site.database, bytes, cpus: site.cpus, program };
+        program.can(options)?;
+        made::open(site.sql)?;
+        made::adopt(site.sql, &options.tables())?;
+        let others = self.look(site.sql)?;
+        let called = self.begin(site.sql)?;
+        let bytes = self.input_bytes();
+        let command = Command {
+            options,
+            database: site.database,
+            bytes,
+            cpus: site.cpus,
+            program: &program,
+            called: &called,
+        };
 
+        let mut tables: BTreeSet<String> =
+            options.tables().iter().map(|table| format!("\"{table}\"")).collect();
+        self.note(site.sql, &tables, &called)?;
         let mut parser = LogParser::new();
-        let end = site.programs.run(&load.order(), &mut |_, at_us, line| parser.line(at_us, line));
+        let JobSite { sql, runtime, programs, .. } = site;
+        let mut not_noted = None;
+        let run = |heard: &Heard| {
+            programs.run(&command.order(), &mut |_, at_us, line| {
+                parser.line(at_us, line);
+                let Some(table) = table_made(line) else { return };
+                heard.set_up(runtime.now_us());
+                if tables.insert(table.clone()) {
+                    not_noted = not_noted.take().or(self.note(*sql, &BTreeSet::from([table]), &called).err());
+                }
+            })
+        };
+        let end = others::kept(*runtime, &others, &called, run)?;
         let failed = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
-        let end = end.map_err(&failed)?;
+        let end = end.map_err(failed)?;
         let log = parser.finish(end.wall_us);
-        if !end.success() {
-            return Err(failed(log.error.unwrap_or_else(|| how_it_ended(&end))));
+        let why = || log.error.clone().unwrap_or_else(|| how_it_ended(&end));
+        let why = (!end.success()).then(|| format!("osm2pgsql failed: {}", why()));
+        if why.is_none() {
+            not_noted.map_or(Ok(()), Err)?;
+            made::complete(*sql, &called)?;
         }
+        let is_empty = why.is_none() && !options.makes_rows(*sql, &tables)?;
         let figures = [
             ("child_user_cpu_s", Some(seconds(end.user_us))),
             ("child_system_cpu_s", Some(seconds(end.system_us))),
@@ -77,11 +152,27 @@ impl Job for &Options {
             phases: log.phases,
             elapsed_us: end.wall_us,
             figures: known.collect(),
-            versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(load.program.version))].into(),
+            versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(program.version))].into(),
             log: log.text,
+            tables: tables.iter().map(|table| plain(table)).collect(),
+            is_empty,
+            failed: why,
             ..JobReport::default()
         })
     }
+
+    /// What a load made that came to no good end.
+    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
+        let Some(called) = self.called.take() else { return Ok(Vec::new()) };
+        made::remove(sql, Which::Of(&called)).map(drop)?;
+        Ok(Vec::new())
+    }
+}
+
+/// `"osm"."roads"` as tables are named in lists: `osm.roads`.
+fn plain(table: &str) -> String {
+    let name = table.trim_matches('"').replace("\".\"", ".");
+    name.strip_prefix("public.").map_or(name.clone(), str::to_owned)
 }
 
 fn seconds(micros: u64) -> f64 {
@@ -96,70 +187,12 @@ fn how_it_ended(end: &ChildEnd) -> String {
     }
 }
 
-/// A load with all that its command line depends on.
-struct Load<'a> {
-    options: &'a Options,
-    database: &'a Database,
-    bytes: u64,
-    cpus: u32,
-    program: Osm2pgsql,
-}
-
-impl Load<'_> {
-    fn order(&self) -> ChildOrder {
-        let mut args: Vec<OsString> = vec!["--create".into()];
-        let mut flag = |wanted: bool, name: &str| {
-            if wanted {
-                args.push(name.into());
-            }
-        };
-        flag(self.options.slim, "--slim");
-        flag(self.options.drop, "--drop");
-        flag(self.options.hstore, "--hstore");
-        // The options for the log came with 1.4.
-        let logs = self.program.at_least(1, 4);
-        flag(logs, "--log-level=debug");
-        flag(logs, "--log-progress=false");
-        flag(logs && self.options.slim && self.bytes <= SQL_LOG_UP_TO, "--log-sql");
-        let mut option = |name: &str, value: OsString| {
-            if !value.is_empty() {
-                args.extend([name.into(), value]);
-            }
-        };
-        option("--cache", self.cache_mb().to_string().into());
-        option("--number-processes", self.processes().to_string().into());
-        option("--prefix", self.options.prefix.clone().into());
-        option("--output", self.options.output.clone().unwrap_or_default().into());
-        option("--style", self.options.style.clone().unwrap_or_default().into());
-        option("-H", self.database.host.clone().into());
-        option("-P", port(self.database.port).into());
-        option("-U", self.database.user.clone().into());
-        option("-d", self.database.dbname.clone().into());
-        args.push(self.options.extract.clone().into());
-        let password = self.database.password.iter();
-        let env = password.map(|password| ("PGPASSWORD".into(), password.into())).collect();
-        ChildOrder { program: self.program.program.clone(), args, env }
-    }
-
-    /// Node locations take 8 bytes each in memory; a node takes about as much of an extract.
-    fn cache_mb(&self) -> u64 {
-        let sized = (self.bytes >> 20).saturating_mul(7) / 4;
-        self.options.cache_mb.map_or(sized.clamp(128, 16_384), u64::from)
-    }
-
-    fn processes(&self) -> u32 {
-        self.options.processes.unwrap_or(self.cpus.clamp(1, 8))
-    }
-}
-
-fn port(port: u16) -> String {
-    if port == 0 { String::new() } else { port.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::{Output, RunChild};
+    use protocol::postgres::Database;
+
+    use crate::jobs::{ChildOrder, Output, RunChild};
     use crate::testing::NoServer;
     use crate::testing::sql::FakeSql;
 
@@ -207,8 +240,10 @@ mod tests {
     }
 
     fn load(options: &Options, programs: &mut Played) -> Result<JobReport, WorkloadError> {
-        options.run(&mut JobSite {
-            sql: &mut FakeSql::new(),
+        let mut sql = FakeSql::new();
+        sql.answer("pg_backend_pid() ||", &[&["42-1763888400"]]);
+        Load::new(options.clone(), false).run(&mut JobSite {
+            sql: &mut sql,
             runtime: &NoServer,
             programs,
             database: &database(),
@@ -228,7 +263,8 @@ mod tests {
         let args: Vec<_> = order.args.iter().map(|arg| arg.to_string_lossy()).collect();
         let shown = args[..args.len() - 1].join(" ");
         insta::assert_snapshot!(shown, @"--create --slim --log-level=debug --log-progress=false --log-sql --cache 128 --number-processes 2 --prefix planet_osm -H /run/pg -P 5433 -U me -d osm");
-        assert_eq!(order.env, [("PGPASSWORD".into(), "hush".into())]);
+        let called = ("PGAPPNAME".into(), "pgdyno load 42-1763888400".into());
+        assert_eq!(order.env, [("PGPASSWORD".into(), "hush".into()), called]);
     }
 
     #[test]
@@ -238,7 +274,8 @@ mod tests {
         let lines = vec!["2026-11-21 02:44:37  [0] ERROR: Connecting to database failed."];
         let mut run = Played { lines, end, orders: Vec::new() };
         let result = load(&Options::new(file.path()), &mut run);
-        let message = result.unwrap_err().to_string();
-        assert_eq!(message, "osm2pgsql failed: ERROR: Connecting to database failed.");
+        let report = result.unwrap();
+        assert_eq!(report.failed.as_deref(), Some("osm2pgsql failed: ERROR: Connecting to database failed."));
+        assert!(report.log.contains("Connecting to database failed"), "the log is kept");
     }
 }

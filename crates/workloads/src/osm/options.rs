@@ -1,7 +1,9 @@
 //! What a user may write about an OSM load.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use protocol::postgres::sql::{Sql, quote_literal};
 use serde::{Deserialize, Serialize};
 
 use crate::error::WorkloadError;
@@ -37,6 +39,16 @@ pub struct Options {
     /// Output (`--output`): `pgsql` or `flex`.
     #[serde(default)]
     pub output: Option<String>,
+    /// Keep node locations in this file instead of a table (`--flat-nodes`), relative to the experiment file; needs `slim`.
+    /// 8 bytes for each id up to the greatest, whether it is used or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flat_nodes: Option<PathBuf>,
+    /// Further options of osm2pgsql as they are, separated by blanks: `--multi-geometry --latlong`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub args: String,
+    /// Whether tables may be replaced that were there before and are not of an earlier load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replace: bool,
     /// The osm2pgsql program; by default the one on the PATH.
     #[serde(default)]
     pub program: Option<PathBuf>,
@@ -64,8 +76,44 @@ impl Options {
             hstore: false,
             style: None,
             output: None,
+            flat_nodes: None,
+            args: String::new(),
+            replace: false,
             program: None,
         }
+    }
+
+    /// The same with its files named from this folder.
+    #[must_use]
+    pub fn in_folder(&self, folder: &Path) -> Self {
+        let from = |path: &PathBuf| folder.join(path);
+        Self {
+            extract: from(&self.extract),
+            style: self.style.as_ref().map(from),
+            flat_nodes: self.flat_nodes.as_ref().map(from),
+            ..self.clone()
+        }
+    }
+
+    /// The files that it reads.
+    #[must_use]
+    pub fn files(&self) -> Vec<&Path> {
+        std::iter::once(&self.extract).chain(&self.style).map(PathBuf::as_path).collect()
+    }
+
+    /// Further options of osm2pgsql, one by one.
+    pub(super) fn further_args(&self) -> impl Iterator<Item = &str> {
+        self.args.split_whitespace()
+    }
+
+    /// Tables that such a load makes whatever its style says, by their names; what output flex makes only its style knows.
+    pub(super) fn tables(&self) -> Vec<String> {
+        let middle: &[&str] = if self.slim { &MIDDLE } else { &[] };
+        let output: &[&str] = match self.output.as_deref() {
+            None | Some("pgsql") => &["point", "line", "polygon", "roads"],
+            _ => &[],
+        };
+        middle.iter().chain(output).map(|name| format!("{}_{name}", self.prefix)).collect()
     }
 
     /// The same without the places of its files: names are left.
@@ -73,9 +121,33 @@ impl Options {
         Self {
             extract: file_name(&self.extract).into(),
             style: self.style.as_deref().map(|style| file_name(style).into()),
+            flat_nodes: self.flat_nodes.as_deref().map(|file| file_name(file).into()),
             program: None,
             ..self.clone()
         }
+    }
+
+    /// Whether there is a row in these tables, as SQL has their names, but for those of the middle and of osm2pgsql itself.
+    pub(super) fn makes_rows(
+        &self,
+        sql: &mut dyn Sql,
+        tables: &BTreeSet<String>,
+    ) -> Result<bool, WorkloadError> {
+        let aside = MIDDLE.map(|name| format!("\"{}_{name}\"", self.prefix));
+        let of_output =
+            |table: &&String| !aside.contains(table) && !table.ends_with("osm2pgsql_properties\"");
+        for table in tables.iter().filter(of_output) {
+            let asked = format!("SELECT to_regclass({})", quote_literal(table));
+            let doing = || format!("looking for rows in {table}");
+            if sql.scalar(&asked).map_err(WorkloadError::sql(doing()))?.is_none() {
+                continue;
+            }
+            let asked = format!("SELECT EXISTS (SELECT FROM {table})");
+            if sql.scalar(&asked).map_err(WorkloadError::sql(doing()))?.as_deref() == Some("t") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Checks ranges and words.
@@ -97,6 +169,12 @@ impl Options {
         if self.drop && !self.slim {
             return wrong("drop", "needs slim = true".into());
         }
+        if self.flat_nodes.is_some() && !self.slim {
+            return wrong("flat_nodes", "needs slim = true".into());
+        }
+        if let Some((word, key)) = self.further_args().find_map(of_a_key) {
+            return wrong("args", format!("cannot have {word}: {key}"));
+        }
         match self.output.as_deref() {
             Some("flex") if self.style.is_none() => {
                 wrong("style", "is missing; output flex needs a Lua file".into())
@@ -104,5 +182,73 @@ impl Options {
             None | Some("pgsql" | "flex") => Ok(()),
             Some(other) => wrong("output", crate::words::unknown_word("output", other, &["pgsql", "flex"])),
         }
+    }
+}
+
+/// What the tables of the middle are called behind the prefix.
+const MIDDLE: [&str; 3] = ["nodes", "ways", "rels"];
+
+/// An option of osm2pgsql that has a key of its own, or that pgdyno decides, with what to do instead.
+fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
+    const KNOWN: [(&[&str], &str); 12] = [
+        (&["-s", "--slim"], "write slim = true"),
+        (&["--drop"], "write drop = true"),
+        (&["-k", "--hstore"], "write hstore = true"),
+        (&["-S", "--style"], "write style = \"…\""),
+        (&["-O", "--output"], "write output = \"…\""),
+        (&["-p", "--prefix"], "write prefix = \"…\""),
+        (&["-C", "--cache"], "write cache_mb = …"),
+        (&["-F", "--flat-nodes"], "write flat_nodes = \"…\""),
+        (&["--number-processes"], "write processes = …"),
+        (&["-a", "--append", "-c", "--create"], "a load begins with --create; --append is not measured"),
+        (
+            &["-d", "--database", "-U", "--username", "-W", "--password", "-H", "--host", "-P", "--port"],
+            "the target says where it goes",
+        ),
+        (
+            &["--log-level", "--log-progress", "--log-sql"],
+            "pgdyno reads the log, and needs its own form of it",
+        ),
+    ];
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    // `-Sfile`: a short one with its value.
+    let is = |known: &&str| {
+        name == *known || known.len() == 2 && !name.starts_with("--") && name.starts_with(*known)
+    };
+    KNOWN.iter().find(|(names, _)| names.iter().any(is)).map(|(_, instead)| (word, *instead))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_options_are_none_of_those_that_have_a_key() {
+        let of = |args: &str| Options { args: args.to_owned(), ..Options::new("a.osm.pbf") }.validate();
+        for fine in ["", "--multi-geometry --latlong", "--merc  --bbox=1,2,3,4", "--hstore-all"] {
+            of(fine).unwrap_or_else(|error| panic!("{fine}: {error}"));
+        }
+        let cases = [
+            ("--slim", "osm.args: cannot have --slim: write slim = true"),
+            ("-Sx.style", "osm.args: cannot have -Sx.style: write style = \"…\""),
+            (
+                "-G --append",
+                "osm.args: cannot have --append: a load begins with --create; --append is not measured",
+            ),
+            ("--database=x", "osm.args: cannot have --database=x: the target says where it goes"),
+        ];
+        for (args, wanted) in cases {
+            assert_eq!(of(args).unwrap_err().to_string(), wanted);
+        }
+    }
+
+    #[test]
+    fn tables_are_those_of_output_and_middle() {
+        let own = |options: Options| options.tables().join(" ");
+        let plain = Options { prefix: "m".into(), ..Options::new("a.osm.pbf") };
+        assert_eq!(own(plain.clone()), "m_nodes m_ways m_rels m_point m_line m_polygon m_roads");
+        assert_eq!(own(Options { slim: false, ..plain.clone() }), "m_point m_line m_polygon m_roads");
+        let flex = Options { output: Some("flex".into()), style: Some("s.lua".into()), ..plain };
+        assert_eq!(own(flex), "m_nodes m_ways m_rels");
     }
 }

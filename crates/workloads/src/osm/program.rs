@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use osm::log::version_in;
 
+use super::options::Options;
 use crate::error::WorkloadError;
 use crate::jobs::{ChildOrder, RunChild};
 
@@ -25,6 +26,27 @@ impl Osm2pgsql {
             (Some(own_major), Some(own_minor)) => (own_major, own_minor) >= (major, minor),
             _ => true,
         }
+    }
+}
+
+impl Osm2pgsql {
+    /// Whether it can do such a load.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Program`] saying from which version on.
+    pub(super) fn can(&self, options: &Options) -> Result<(), WorkloadError> {
+        let from = |major, minor, what: &str| match self.at_least(major, minor) {
+            true => Ok(()),
+            false => Err(WorkloadError::Program {
+                program: self.program.display().to_string(),
+                problem: format!(
+                    "it is osm2pgsql {}, and {what} from {major}.{minor} on; install a newer one, or name it with osm.program",
+                    self.version
+                ),
+            }),
+        };
+        from(1, 0, "pgdyno reads what it says")?;
+        if options.output.as_deref() == Some("flex") { from(1, 3, "there is output flex") } else { Ok(()) }
     }
 }
 
@@ -52,6 +74,23 @@ pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_old_is_told() {
+        let of = |version: &str, output: Option<&str>| {
+            let program = Osm2pgsql { program: "osm2pgsql".into(), version: version.to_owned() };
+            let options = Options { output: output.map(str::to_owned), ..Options::new("a.osm.pbf") };
+            program.can(&options).map_err(|error| error.to_string())
+        };
+        assert_eq!(of("1.2.1", None), Ok(()));
+        assert_eq!(of("2.1.0", Some("flex")), Ok(()));
+        assert!(
+            of("1.2.1", Some("flex"))
+                .unwrap_err()
+                .contains("it is osm2pgsql 1.2.1, and there is output flex from 1.3 on")
+        );
+        assert!(of("0.96.0", None).unwrap_err().contains("from 1.0 on"));
+    }
 
     #[test]
     fn versions_compare_by_number() {

@@ -19,7 +19,7 @@ use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
 use crate::workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo,
+    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo, Workload,
 };
 use protocol::postgres::sql::Sql;
 
@@ -141,29 +141,13 @@ impl Pgbench {
     }
 }
 
-impl ClientWorkload for Pgbench {
+impl Workload for Pgbench {
     fn scripts(&self) -> Vec<ScriptInfo> {
         self.program.infos()
     }
 
     fn texts(&self) -> Vec<Asked> {
         self.program.sources.clone()
-    }
-
-    fn statements(&self) -> Vec<StatementInfo> {
-        self.program.statements()
-    }
-
-    /// The gaps between the starts of transactions at this rate, drawn as pgbench draws them: for each thread from its
-    /// own stream, in whole microseconds.
-    fn gaps(&self, rate_per_second: f64, wanted: Clients) -> Option<Gaps> {
-        let streams = self.streams(wanted);
-        let mean_us = 1e6 / rate_per_second * streams.threads.len() as f64;
-        let streams: Vec<Random> = streams.threads.into_iter().map(|thread| thread.throttle).collect();
-        Some(Gaps(Arc::new(move |thread| -> GapStream {
-            let mut stream = streams[thread % streams.len()].clone();
-            Box::new(move || 1000_u64.saturating_mul(stream.wait(mean_us).max(0) as u64))
-        })))
     }
 
     fn carried(&self) -> Carried {
@@ -206,12 +190,30 @@ impl ClientWorkload for Pgbench {
         sample(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
-        clients(&self.program, places, self.scale, wanted)
-    }
-
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
         Ok(Vec::new())
+    }
+}
+
+impl ClientWorkload for Pgbench {
+    fn statements(&self) -> Vec<StatementInfo> {
+        self.program.statements()
+    }
+
+    /// The gaps between the starts of transactions at this rate, drawn as pgbench draws them: for each thread from its
+    /// own stream, in whole microseconds.
+    fn gaps(&self, rate_per_second: f64, wanted: Clients) -> Option<Gaps> {
+        let streams = self.streams(wanted);
+        let mean_us = 1e6 / rate_per_second * streams.threads.len() as f64;
+        let streams: Vec<Random> = streams.threads.into_iter().map(|thread| thread.throttle).collect();
+        Some(Gaps(Arc::new(move |thread| -> GapStream {
+            let mut stream = streams[thread % streams.len()].clone();
+            Box::new(move || 1000_u64.saturating_mul(stream.wait(mean_us).max(0) as u64))
+        })))
+    }
+
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        clients(&self.program, places, self.scale, wanted)
     }
 }
 

@@ -11,7 +11,7 @@ use protocol::redis::{Answer, Control, ControlError};
 
 use crate::place::{Places, RedisServer, Site};
 use crate::redis::{Command, Options, Redis};
-use crate::workload::{ClientWorkload, Clients};
+use crate::workload::{ClientWorkload, Clients, Workload};
 
 /// Gives the same reply to every command.
 struct Same {

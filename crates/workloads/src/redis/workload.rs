@@ -13,7 +13,7 @@ use super::prepare::fill;
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
-use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
+use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Workload};
 
 /// Redis commands.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Redis {
     }
 }
 
-impl ClientWorkload for Redis {
+impl Workload for Redis {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let text_hash = sha256_hex(self.text().as_bytes());
         vec![ScriptInfo { name: self.options.command.name().to_owned(), text_hash, weight: 1 }]
@@ -71,6 +71,12 @@ impl ClientWorkload for Redis {
         probe(&self.options, &mut *site.redis()?, seed)
     }
 
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+        Ok(Vec::new())
+    }
+}
+
+impl ClientWorkload for Redis {
     fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         let redis = places.redis()?;
         let clients = wanted.count.max(1);
@@ -84,9 +90,5 @@ impl ClientWorkload for Redis {
                 Box::new(client) as Box<dyn Client>
             })
             .collect())
-    }
-
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
-        Ok(Vec::new())
     }
 }

@@ -5,7 +5,7 @@ use crate::place::{Places, Site};
 use crate::testing::sql::FakeSql;
 use crate::testing::{Answer, FakePostgres, connect};
 use crate::tiles::{Options, Picker, Tiles};
-use crate::workload::{ClientWorkload, Clients};
+use crate::workload::{ClientWorkload, Clients, Workload};
 
 /// A database with one table of polygons, two of which can be picked.
 fn database() -> FakeSql {

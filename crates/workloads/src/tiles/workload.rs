@@ -21,7 +21,7 @@ use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
-use crate::workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo};
+use crate::workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Workload};
 
 /// Map tiles.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl Tiles {
     }
 }
 
-impl ClientWorkload for Tiles {
+impl Workload for Tiles {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let Options { zooms, variant, min_pixels, .. } = &self.options;
         let tables = self.options.table_names().into_iter();
@@ -201,6 +201,12 @@ impl ClientWorkload for Tiles {
         Ok(guarded)
     }
 
+    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+        samples(site.sql()?, &self.picked, self.style)
+    }
+}
+
+impl ClientWorkload for Tiles {
     fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         if self.picked.is_empty() {
             return Err(Self::not_prepared());
@@ -215,10 +221,6 @@ impl ClientWorkload for Tiles {
                 Box::new(TileClient::new(Arc::clone(&atlas), number, link, random)) as Box<dyn Client>
             })
             .collect())
-    }
-
-    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
-        samples(site.sql()?, &self.picked, self.style)
     }
 }
 

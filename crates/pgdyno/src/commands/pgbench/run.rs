@@ -10,7 +10,7 @@ use lab::setup::{self, At, Connection, Counting, Server, Setup};
 use target::control::Connector;
 use target::settings::{left_behind, left_behind_at};
 use workloads::pgbench::{HostPolicy, Manner, Pgbench, ScriptSource, Vacuuming, vacuum};
-use workloads::{ClientWorkload, Places, PostgresPlace};
+use workloads::{Places, PostgresPlace, Workload};
 
 use super::args::{self, Fault, Format, Length, Load, Origin, RunSettings, Script, ScriptText};
 use super::log::Log;

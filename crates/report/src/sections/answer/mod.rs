@@ -69,6 +69,7 @@ pub(crate) struct Answer {
 enum Instead {
     OnlyJobs,
     NoValidRun,
+    OneJob { took_s: f64 },
     OneRun { tps: Option<f64>, p50_ns: Option<f64>, p99_ns: Option<f64>, started_only: bool },
     NoPairYet { runs: usize },
     NothingToCompare { runs: usize },
@@ -122,7 +123,7 @@ impl Answer {
             // The trials of a search stand below its answer, rate by rate.
             in_time: if searches { Vec::new() } else { in_time.collect() },
             taste: data.experiment.taste.clone(),
-            runs: data.client_runs().count(),
+            runs: data.measured_runs().count(),
             notes: data.notes.clone(),
             different: sentences(RunEvent::OTHER_ANSWERS),
             own_choice: sentences(RunEvent::OWN_CHOICE),
@@ -144,12 +145,12 @@ impl Answer {
 fn uncut(data: &ReportData) -> Vec<String> {
     let sentence = |why: &str| {
         let uncut = || {
-            data.client_runs().filter(|run| {
+            data.measured_runs().filter(|run| {
                 run.events.iter().any(|event| event.kind == RunEvent::UNCUT && event.detail == why)
             })
         };
         let of: BTreeSet<&str> = uncut().map(|run| run.workload.as_str()).collect();
-        let all = || data.client_runs().filter(|run| of.contains(run.workload.as_str()));
+        let all = || data.measured_runs().filter(|run| of.contains(run.workload.as_str()));
         if !all().any(Run::is_sliced) {
             return format!("No slices: {why}.");
         }
@@ -167,6 +168,7 @@ impl Instead {
         match usable.as_slice() {
             [] if data.grid_runs().next().is_none() && data.jobs().next().is_some() => Self::OnlyJobs,
             [] => Self::NoValidRun,
+            [run] if run.took_s().is_some() => Self::OneJob { took_s: run.measured_s },
             [run] => Self::OneRun {
                 tps: run.tps(),
                 p50_ns: run.response_us(0.5).map(|us| us * 1e3),
@@ -188,7 +190,7 @@ impl Doubtful {
             let counts = run.figures.contains_key(record::PROMISE_KEPT);
             searches && (only_overloaded || counts && validity == Validity::Invalid)
         };
-        Self::among(data.client_runs().filter(|run| run.validity == validity && !is_found(run)))
+        Self::among(data.measured_runs().filter(|run| run.validity == validity && !is_found(run)))
     }
 
     fn is_none(&self) -> bool {

@@ -91,7 +91,7 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
     let mut sheet = Sheet::new(format_args!("{} against {}, per workload; 95 % intervals", arm.arm, of.base))
         .stacked()
         .text(["workload"])
-        .numbers([of.metric.noun()])
+        .numbers([of.noun()])
         .text(["verdict"])
         .numbers(latency.map(|_| "p99 response time"));
     let parts = |arm| Part::workloads(arm).into_iter().chain([Part::whole(arm)]);

@@ -1,11 +1,13 @@
 //! Figures and charts of each workload.
 
 mod clients;
+mod jobs;
 mod ladder;
 mod latency;
 mod scripts;
 mod time;
 
+pub use jobs::jobs;
 pub use scripts::scripts;
 
 use maud::{Markup, Render, html};
@@ -35,6 +37,9 @@ pub(super) struct Workloads {
 #[derive(Debug, Serialize)]
 struct Workload {
     figures: Figures,
+    /// Where it is a job: what each cell and arm took, besides time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<jobs::Timed>,
     /// Where quality breaks, of what a promise was made of.
     rungs: Vec<Ladder>,
     /// Response times and what was achieved over offered rates, where those vary.
@@ -57,9 +62,13 @@ impl View for Workloads {
     }
 
     fn charts(self) -> Vec<Box<dyn Chart>> {
-        let of =
-            |workload: Workload| workload.ladders.into_iter().chain(workload.charts.into_iter().flatten());
-        self.workloads.into_iter().flat_map(of).map(|chart| Box::new(chart) as Box<dyn Chart>).collect()
+        let boxed = |chart: LineChart| Box::new(chart) as Box<dyn Chart>;
+        let of = |workload: Workload| {
+            let lines = workload.ladders.into_iter().chain(workload.charts.into_iter().flatten());
+            let phases = workload.job.map(|job| Box::new(job.phases()) as Box<dyn Chart>);
+            phases.into_iter().chain(lines.map(boxed)).collect::<Vec<_>>()
+        };
+        self.workloads.into_iter().flat_map(of).collect()
     }
 }
 
@@ -71,7 +80,7 @@ impl Workload {
         let is_trial = |cell: &CellFigures| {
             searched && cell.changing_rate.is_none() && cell.cell.factors.contains_key("rate")
         };
-        let drawn = |cell: &&CellFigures| cell.is_usable() && !is_trial(cell);
+        let drawn = |cell: &&CellFigures| cell.is_usable() && !is_trial(cell) && !cell.is_job();
         let usable: Vec<&CellFigures> = figures.cells.iter().filter(drawn).collect();
         let mut laws = Vec::new();
         let mut curve = |(name, cells): (String, Vec<&CellFigures>)| {
@@ -88,6 +97,7 @@ impl Workload {
             ladders: ladder::charts(data, workload, &figures.cells),
             laws,
             charts,
+            job: jobs::Timed::of(data, workload),
             figures,
         }
     }
@@ -103,7 +113,10 @@ impl Render for Workload {
         let (open, folded) = self.charts.split_at(self.charts.len().min(OPEN));
         html! {
             h3 { (self.figures.workload) }
-            (self.figures.sheet())
+            @match &self.job {
+                Some(job) => (job)
+                None => (self.figures.sheet())
+            }
             @for found in self.figures.cells.iter().filter_map(|cell| cell.groups.as_ref()) {
                 p.notice { (grouped_cell(found)) }
             }
@@ -336,10 +349,24 @@ fn should_be_0(number: Option<u64>) -> Cell {
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
     let mut table = Table::new(&[
-        "workload", "cell", "arm", "runs", "tps_mean", "tps_max", "p50_us", "p99_us", "sliced", "failed",
-        "invalid", "groups",
+        "workload",
+        "cell",
+        "arm",
+        "runs",
+        "tps_mean",
+        "tps_max",
+        "took_mean_s",
+        "took_least_s",
+        "took_most_s",
+        "p50_us",
+        "p99_us",
+        "sliced",
+        "failed",
+        "invalid",
+        "groups",
     ]);
-    table.optional.extend(["sliced", "invalid", "groups"].map(str::to_owned));
+    let took = ["took_mean_s", "took_least_s", "took_most_s"];
+    table.optional.extend(took.into_iter().chain(["sliced", "invalid", "groups"]).map(str::to_owned));
     let all: Vec<&CellFigures> = data.grid.iter().chain(&data.beside).collect();
     for cell in &all {
         let micros = |q| real(cell.response.ns(q).map(|ns| ns / 1e3));
@@ -347,9 +374,12 @@ pub fn cells(data: &ReportData) -> Table {
             cell.cell.workload.clone().into(),
             levels(&cell.cell).into(),
             cell.arm.clone().into(),
-            (cell.tps.n as u64).into(),
+            (cell.tps.n.max(cell.took_s.n) as u64).into(),
             real(cell.tps.mean),
             real(cell.tps.max),
+            real(cell.took_s.mean),
+            real(cell.took_s.min),
+            real(cell.took_s.max),
             micros(0.5),
             micros(0.99),
             numbers::sliced(cell.sliced),

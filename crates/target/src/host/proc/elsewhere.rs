@@ -10,6 +10,10 @@ pub(in crate::host) fn pressure_us() -> Option<u64> {
     None
 }
 
+pub(in crate::host) fn disk_bytes(_pid: u32) -> Option<(u64, u64)> {
+    None
+}
+
 pub(crate) fn process(_pid: u32) -> Option<Process> {
     None
 }

@@ -37,6 +37,12 @@ pub(crate) fn process(pid: u32) -> Option<Process> {
     read(&procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?)
 }
 
+/// Bytes that a process, and its children that ended and were waited for, had fetched from and sent to a disk.
+pub(in crate::host) fn disk_bytes(pid: u32) -> Option<(u64, u64)> {
+    let io = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.io().ok()?;
+    Some((io.read_bytes, io.write_bytes))
+}
+
 /// All processes that we are shown.
 pub(crate) fn processes() -> impl Iterator<Item = Process> {
     let all = procfs::process::all_processes().into_iter().flatten();

@@ -4,7 +4,7 @@
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod system;
 
-pub(super) use system::{cpu_ticks, pressure_us};
+pub(super) use system::{cpu_ticks, disk_bytes, pressure_us};
 pub(crate) use system::{process, processes, signal_with_variable};
 
 /// CPU time of the whole machine since boot, ticks.

@@ -13,7 +13,7 @@ use engine::Measured;
 use crate::pgbench::{Manner, Mode, Options, Pgbench, ScriptSource};
 use crate::place::Places;
 use crate::testing::{Answer, FakePostgres, Heard, connect, plan};
-use crate::workload::{ClientWorkload, Clients};
+use crate::workload::{ClientWorkload, Clients, Workload};
 
 /// Options with a mode.
 fn mode(mode: Mode) -> Options {

@@ -6,10 +6,10 @@ use target::Target;
 use target::change;
 use target::managed::{Options as ManagedOptions, Sizes, Via};
 
-use super::super::event::{Step, Tell};
 use super::{InForce, Stage};
 use crate::error::LabError;
-use crate::runner::Progress;
+use crate::event::Progress;
+use crate::event::{Step, Tell};
 
 /// What a server takes of a machine's memory and disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,12 +155,12 @@ impl Stage {
     }
 
     /// Whether it is to be started anew.
-    pub(in crate::runner) fn is_to_start_anew(&self) -> bool {
+    pub(crate) fn is_to_start_anew(&self) -> bool {
         self.copy.as_ref().is_some_and(|copy| copy.anew)
     }
 
     /// Whether it is stopped for a while.
-    pub(super) fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_at_rest(&self) -> bool {
         self.copy.as_ref().is_some_and(|copy| copy.at_rest)
     }
 
@@ -191,12 +191,12 @@ impl Stage {
     }
 
     /// What one's own factors do to a copy that is thrown away is begun: until it is done, the copy counts as not there.
-    pub(in crate::runner) fn begin_for_good(&mut self) -> Result<(), LabError> {
+    pub(crate) fn begin_for_good(&mut self) -> Result<(), LabError> {
         if self.is_for_good() { self.mark_done(None) } else { Ok(()) }
     }
 
     /// All of it is done, also for who goes on after a crash.
-    pub(in crate::runner) fn end_for_good(&mut self) -> Result<(), LabError> {
+    pub(crate) fn end_for_good(&mut self) -> Result<(), LabError> {
         if !self.is_for_good() {
             return Ok(());
         }
@@ -205,7 +205,7 @@ impl Stage {
     }
 
     /// Whether what is done to it is never undone.
-    pub(in crate::runner) fn is_for_good(&self) -> bool {
+    pub(crate) fn is_for_good(&self) -> bool {
         self.copy.as_ref().is_some_and(|copy| copy.for_good)
     }
 

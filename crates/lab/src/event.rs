@@ -169,8 +169,11 @@ pub enum LabEvent {
         planned: usize,
         /// In words.
         what: String,
-        /// Successful transactions per second.
+        /// Successful transactions per second; 0 of a job.
         tps: f64,
+        /// How long a job took, seconds.
+        #[serde(default)]
+        took_s: Option<f64>,
         /// Mean response time, ms; `None` without a success.
         latency_mean_ms: Option<f64>,
         /// 99th percentile of response time, ms; `None` without a success.
@@ -179,7 +182,7 @@ pub enum LabEvent {
         #[serde(default)]
         sliced: bool,
         /// What became of its arrivals; open load only.
-        arrivals: Option<Arrivals>,
+        arrivals: Option<Box<Arrivals>>,
         /// How its promise was kept; only where there is one.
         promise: Option<Promise>,
         /// Of a trial of a search that counts: whether it kept the promise, and the share of what was offered that broke the term
@@ -281,10 +284,11 @@ impl LabEvent {
             planned,
             what,
             tps: run.tps().unwrap_or_default(),
+            took_s: run.took_s(),
             latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
             latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
             sliced: run.is_sliced(),
-            arrivals: Arrivals::of(run),
+            arrivals: Arrivals::of(run).map(Box::new),
             promise: Promise::of(run),
             trial: trial(run),
             validity: run.validity,

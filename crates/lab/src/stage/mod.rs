@@ -9,8 +9,8 @@ use protocol::Address;
 use protocol::redis::ControlError;
 use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
-use super::event::{Progress, Tell};
 use crate::error::{Class, LabError};
+use crate::event::{Progress, Tell};
 use crate::measure::Measured;
 use crate::setup::{Arm, Connection, OwnLevel, Placement};
 use crate::target_spec::TargetSpec;
@@ -43,11 +43,11 @@ pub(crate) struct Stage {
     redis_place: Option<Address>,
     pooler: Option<InUse>,
     /// What the runner brought it to.
-    pub(super) in_force: InForce,
+    pub(crate) in_force: InForce,
     /// Where it is a copy of another one.
     copy: Option<CopyInUse>,
     /// How one's own changes are made.
-    pub(super) making: change::Options,
+    pub(crate) making: change::Options,
     control: Option<Control>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
@@ -57,13 +57,13 @@ pub(crate) struct Stage {
 
 /// What servers were brought to.
 #[derive(Debug, Default)]
-pub(super) struct InForce {
+pub(crate) struct InForce {
     /// The arm, once one is.
-    pub(super) arm: Option<Arm>,
+    pub(crate) arm: Option<Arm>,
     /// What one's own factors did, once they did anything.
-    pub(super) changes: Option<BTreeMap<String, OwnLevel>>,
+    pub(crate) changes: Option<BTreeMap<String, OwnLevel>>,
     /// All settings, as they are recorded.
-    pub(super) settings: Vec<record::Setting>,
+    pub(crate) settings: Vec<record::Setting>,
 }
 
 /// A pooler, and what it was started for.
@@ -322,7 +322,7 @@ impl Stage {
     }
 
     /// Ends everybody who is connected to the server through us, before that is stopped.
-    pub(super) fn let_go(&mut self) {
+    pub(crate) fn let_go(&mut self) {
         self.close_control();
         self.pooler = None;
     }

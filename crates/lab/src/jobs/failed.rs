@@ -1,0 +1,34 @@
+//! A job that came to no good end, where nothing goes on without it: why, and where its log is.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use target::home::Home;
+use workloads::jobs::JobReport;
+
+use crate::error::{Class, LabError};
+
+/// What it gave back, if all went well.
+pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, LabError> {
+    let Some(why) = &report.failed else { return Ok(report) };
+    let kept = keep(name, &report.log);
+    let log = kept.map_or_else(
+        |error| format!("its log could not be kept: {error}"),
+        |path| format!("its whole log is {}", path.display()),
+    );
+    Err(LabError::failed(Class::Child, why.as_str(), log))
+}
+
+/// Keeps what it said, for who has to find out more.
+fn keep(name: &str, log: &str) -> std::io::Result<PathBuf> {
+    let home = Home::locate().map_err(std::io::Error::other)?;
+    let folder = home.logs();
+    std::fs::create_dir_all(&folder)?;
+    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S");
+    let path = folder.join(format!("{plain}-{now}-{}.log", std::process::id()));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    file.write_all(log.as_bytes())?;
+    Ok(path)
+}

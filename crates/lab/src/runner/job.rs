@@ -1,0 +1,86 @@
+//! A job as a run of the grid: done once to its end, with the server's and the machine's counters around it.
+
+use ::record::Run;
+use engine::Measured;
+use results::{Finished, Spool};
+use target::host::{DiskTraffic, HostSample};
+use workloads::jobs::{JobReport, relation_sizes};
+
+use super::{Done, Runner, event, kept_probe};
+use crate::collectors::Counters;
+use crate::error::LabError;
+use crate::event::{Step, Tell};
+use crate::jobs;
+use crate::setup::{Cache, Setup};
+use crate::strategies::Cause;
+use crate::validity::{JobEvidence, Machine, Probe, Probes, judge_job};
+
+/// What was counted before it.
+struct Before {
+    counters: Counters,
+    host: HostSample,
+    disk: DiskTraffic,
+}
+
+impl Runner<'_> {
+    /// Does it, and judges how it went. One that fails is a run, too: an invalid one, with its log.
+    pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<Done, LabError> {
+        let stop = self.stop;
+        self.concluding.insert((setup.asked(), setup.at()));
+        let Self { stages, workloads, progress, .. } = &mut *self;
+        let stage = stages.get_mut(&setup.at()).ok_or_else(super::not_opened)?;
+        let job = workloads.get(&setup.asked()).and_then(|ready| ready.workload.job());
+        let job = job.ok_or_else(super::not_opened)?;
+        let _placed = stage.place(&setup.placement)?;
+        let server = stage.target.postmaster();
+        let before = Before {
+            counters: Counters::take(stage.control()?)?,
+            host: HostSample::take(server),
+            disk: DiskTraffic::take(server),
+        };
+        progress.step(Step::Measure, job.what());
+        record.started_at = jiff::Timestamp::now().to_string();
+        let mut remarks = Vec::new();
+        let report = jobs::run(stage, job, &mut **progress, stop, &mut remarks)?;
+        let _concluding = stop.concluding();
+        progress.step(Step::Collect, "counters, sizes and verdict");
+        // First: what is asked from now on is none of the job's.
+        let (host, disk) = (HostSample::take(server), DiskTraffic::take(server));
+        let control = stage.control()?;
+        record.figures.extend(Counters::take(control)?.since(&before.counters));
+        record.figures.extend(host.figures_since(&before.host));
+        record.figures.extend(disk.figures_since(&before.disk));
+        let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
+        record.relations = relation_sizes(control)?;
+        record.relations.retain(|relation| own(&relation.table) && !relation.table.starts_with("pgdyno."));
+        // Settings are read again by a connection of its own.
+        let changed = stage.changed()?;
+        record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
+        self.probe_after(setup, &mut record);
+        self.take_report(setup, &mut record, report, changed.as_deref());
+        let cause = Cause::of(&record, &[]);
+        let finished = Finished { run: record, seconds: Spool::default() };
+        Ok(Done { finished, cause, measured: Measured::default(), lost: None })
+    }
+
+    /// Fills the record in, and judges.
+    fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {
+        let (before, after) = (kept_probe(record, "before"), kept_probe(record, "after"));
+        let earlier = self.probes.entry((setup.at(), record.arm.clone())).or_default();
+        let probes = Probes { usual: Probe::usual(earlier), before, after };
+        earlier.extend(before);
+        let figure = |name: &str| record.figures.get(name).copied();
+        (record.validity, record.doubts) = judge_job(&JobEvidence {
+            failed: report.failed.as_deref(),
+            is_empty: report.is_empty,
+            changed,
+            machine: Machine {
+                steal_pct: figure("steal_pct"),
+                waited_pct: figure("server_throttled_pct"),
+                probes,
+            },
+            cold_pct: figure("page_cache_pct").filter(|_| setup.cache == Cache::Cold),
+        });
+        jobs::fill_in(record, report);
+    }
+}

@@ -1,0 +1,213 @@
+//! OSM loads with a real osm2pgsql: as runs of a grid, and what they may touch.
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use support::{Place, Server, Watched, extract, signal};
+
+/// A style of output flex that makes these tables.
+fn style(place: &Place, tables: &[&str]) -> String {
+    let table = |name: &&str| {
+        format!(
+            "tables['{name}'] = osm2pgsql.define_table({{ name = '{name}', ids = {{ type = 'node', id_column = 'id' }},\n\
+             columns = {{ {{ column = 'geom', type = 'point' }} }} }})\n"
+        )
+    };
+    let text = format!(
+        "local tables = {{}}\n{}function osm2pgsql.process_node(object)\n  if object.tags.amenity then\n    \
+         for _, table in pairs(tables) do table:add_row({{ geom = {{ create = 'point' }} }}) end\n  end\nend\n",
+        tables.iter().map(table).collect::<String>()
+    );
+    place.write("style.lua", text).display().to_string()
+}
+
+/// Ordinary tables outside pgdyno's own schema.
+fn tables(server: &Server) -> String {
+    server.psql(
+        "select coalesce(string_agg(c.relname, ' ' order by 1), '') from pg_class c where relkind = 'r' \
+         and relnamespace = 'public'::regnamespace and relname <> 'spatial_ref_sys'",
+    )
+}
+
+fn with_postgis() -> (Place, Server) {
+    let server = Server::start();
+    server.psql("create extension postgis");
+    (Place::new(), server)
+}
+
+#[test]
+fn loads_are_runs_that_are_compared_and_leave_nothing() {
+    let (place, server) = with_postgis();
+    let file = place.write(
+        "processes.toml",
+        format!(
+            "question = \"What is a second process worth?\"\n[target]\nurl = \"{}\"\n[workload.import]\n\
+             osm = {{ extract = \"{}\", cache_mb = 200 }}\n[factors]\n\"import.processes\" = [1, 2]\n[compare]\n\
+             factor = \"import.processes\"\nbase = 1\n[measure]\nrounds = 2\n",
+            server.url(),
+            extract().display()
+        ),
+    );
+    let file = file.to_str().unwrap();
+    let planned = place.run(["run", file, "--dry-run"]).expect(0);
+    planned.says(&["4 runs of jobs"]);
+    let done = place.run(["run", file]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("speed against") && said.contains("in the mean"), "{said}");
+    assert_eq!(tables(&server), "", "what was only loaded for its time is gone");
+    // What one knows, the others say.
+    let jobs = place.run(["table", "jobs", "--format", "json"]).expect(0).stdout;
+    for figure in
+        ["time", "nodes", "ways", "relations", "cluster, index, analyze", "WAL", "tables", "indexes"]
+    {
+        assert!(jobs.contains(&format!("\"{figure}\"")), "{figure}: {jobs}");
+    }
+    let phases = place.run(["table", "phases", "--format", "csv"]).expect(0).stdout;
+    assert!(phases.contains("planet_osm_polygon"), "{phases}");
+    assert_eq!(
+        place.sql("select count(*), min(validity <> 'invalid'), min(tps is null) from v_run"),
+        "4,1,1"
+    );
+    let took =
+        "select count(distinct arm) || ' ' || count(*) from v_run where measured_s > 0.1 and kind = 'job'";
+    assert_eq!(place.sql(took), "2 4");
+    place.run(["report", "-o", "load.html"]).expect(0);
+    let page = std::fs::read_to_string(place.path().join("load.html")).unwrap();
+    for words in ["what its time is made of", "OpenStreetMap contributors", "program's CPU"] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Time left is learned from those that are stored.
+    let more = place.run(["run", file, "--rounds", "4"]);
+    assert!(matches!(more.status.code(), Some(0..=2)), "{}", more.stderr);
+    assert!(!more.stderr.contains("stored before; about 0 s left"), "{}", more.stderr);
+}
+
+/// osm2pgsql replaces tables of its names without a word.
+#[test]
+fn tables_of_others_are_never_replaced_unless_that_is_asked_for() {
+    let (place, server) = with_postgis();
+    let (url, extract) = (server.url(), extract());
+    let load = |more: &[&str]| {
+        let args = ["osm", "load", extract.to_str().unwrap(), "-d", &url, "--cache", "200"];
+        place.run(args.into_iter().chain(more.iter().copied()))
+    };
+    server.psql("create table planet_osm_line (mine int); insert into planet_osm_line values (7)");
+    load(&[]).expect(68).says(&["planet_osm_line", "did not make", "--replace"]);
+    assert_eq!(server.psql("select mine from planet_osm_line"), "7");
+    // What a style makes only osm2pgsql knows.
+    server.psql("create table roads (mine int); insert into roads values (8)");
+    let own_style = style(&place, &["squares", "roads"]);
+    let flex = ["--output", "flex", "--style", &own_style, "--prefix", "flexible"];
+    load(&flex).expect(68).says(&["public.roads", "did not make", "--replace"]);
+    assert_eq!(server.psql("select mine from roads"), "8");
+    assert_eq!(tables(&server), "planet_osm_line roads", "what it had made by then is removed");
+    load(&[&flex[..], &["--replace"]].concat()).expect(0);
+    assert!(server.psql("select count(*) from roads").parse::<u32>().unwrap() > 100);
+    // Its own are replaced as a matter of course, and stay where a load fails before it touches them.
+    load(&flex).expect(0);
+    let before = tables(&server);
+    place.write("broken.lua", "local tables = (\n");
+    load(&["-O", "flex", "-S", "broken.lua", "--prefix", "flexible", "--no-slim"]).expect(71);
+    assert_eq!(tables(&server), before);
+    // A measured load must not replace what was loaded for others.
+    let file = place.write(
+        "measured.toml",
+        format!(
+            "question = \"?\"\n[target]\nurl = \"{url}\"\n[workload.import]\nosm = {{ extract = \"{}\", output = \"flex\", \
+             style = \"style.lua\", prefix = \"flexible\" }}\n[measure]\nrounds = 1\n",
+            extract.display()
+        ),
+    );
+    let refused = place.run(["run", file.to_str().unwrap()]).expect(68);
+    refused.says(&["flexible_nodes", "a preparation or `osm load` made", "another prefix"]);
+    assert!(server.psql("select count(*) from roads").parse::<u32>().unwrap() > 100);
+}
+
+#[test]
+fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
+    let (place, server) = with_postgis();
+    let (url, extract) = (server.url(), extract());
+    let load = |more: &[&str]| {
+        let args = ["osm", "load", extract.to_str().unwrap(), "-d", &url, "--cache", "200"];
+        place.command(args.into_iter().chain(more.iter().copied()))
+    };
+    place.write("broken.lua", "local tables = (\n");
+    let broken = place.path().join("broken.lua");
+    let done = support::finish(load(&["-O", "flex", "-S", broken.to_str().unwrap()])).expect(71);
+    let done = done.says(&["broken.lua:", "its whole log is"]);
+    let log = done.stderr.split("its whole log is ").nth(1).and_then(|rest| rest.split(['\n', ')']).next());
+    let log = std::fs::read_to_string(log.unwrap().trim()).unwrap();
+    assert!(log.contains("osm2pgsql version"), "{log}");
+    assert_eq!(tables(&server), "");
+    support::finish(load(&["-O", "nonsense"])).expect(65).says(&["nonsense", "pgsql, flex"]);
+    support::finish(load(&["--args", "--append"])).expect(65).says(&["--append"]);
+    support::finish(load(&["--program", "/bin/false"])).expect(71).says(&["does not say its version"]);
+
+    // Killed from outside, while it works.
+    let mut running = Watched::start(load(&["--verbose"]));
+    assert!(running.until("step: prepare"));
+    // Not the one that is only asked for its version.
+    wait_for(|| (!tables(&server).is_empty()).then_some(()));
+    let pid = wait_for(|| osm2pgsql_of(&place));
+    signal(pid, "KILL");
+    let (status, said) = running.end();
+    assert_eq!(status.code(), Some(71), "{said}");
+    assert!(said.contains("ended by signal 9"), "{said}");
+    assert_eq!(tables(&server), "");
+
+    // pgdyno itself is killed: the next load takes away what is left.
+    let mut running = Watched::start(load(&["--verbose", "--prefix", "first"]));
+    assert!(running.until("step: prepare"));
+    wait_for(|| tables(&server).contains("first_").then_some(()));
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(15));
+    assert!(tables(&server).contains("first_"), "{}", tables(&server));
+    support::finish(load(&["--prefix", "second"])).expect(0);
+    assert!(!tables(&server).contains("first_"), "{}", tables(&server));
+    assert!(tables(&server).contains("second_polygon"));
+}
+
+/// The pid of an osm2pgsql that works for this place's pgdyno.
+fn osm2pgsql_of(place: &Place) -> Option<u32> {
+    let home = format!("PGDYNO_HOME={}", place.home().display());
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        let ours = environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes());
+        if name.trim() == "osm2pgsql" && ours {
+            return Some(pid);
+        }
+    }
+    None
+}
+
+#[track_caller]
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let start = std::time::Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "it never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A file of the folder with the extract must not be taken for one of the experiment's.
+#[test]
+fn files_of_a_load_are_named_from_the_files_folder() {
+    let place = Place::new();
+    let file = place.write(
+        "load.toml",
+        "question = \"?\"\n[target]\nmanaged = { extensions = [\"postgis\"] }\n[workload.import]\n\
+         osm = { extract = \"nowhere.osm.pbf\" }\n",
+    );
+    let refused = place.run(["run", file.to_str().unwrap(), "--dry-run"]).expect(65);
+    let shown = Path::new(place.path()).join("nowhere.osm.pbf");
+    refused.says(&["load.toml", shown.to_str().unwrap()]);
+}

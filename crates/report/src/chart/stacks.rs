@@ -1,0 +1,157 @@
+//! Stacked bars: what a time is made of, one bar below the other, each with the interval of the whole.
+
+use maud::{Markup, Render, html};
+use serde::Serialize;
+
+use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
+use super::{
+    Chart, Drawing, END, FONT, LINE, MIDDLE, START, coordinate, figure, label, labels, rule, text_width,
+    widest, wrapped,
+};
+use crate::numbers;
+use crate::sheet::Sheet;
+use crate::stages;
+
+const ROW: f64 = 30.0;
+const BAR: f64 = 18.0;
+/// Share of the width that names may take before they are broken into lines.
+const NAMES: f64 = 0.36;
+/// Looks of parts; a part behind these looks like the last, as what no other part tells of does.
+const LOOKS: [&str; 7] = ["part p0", "part p1", "part p2", "part p3", "part p4", "part p5", "part p6"];
+
+/// One bar.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Stack {
+    pub(crate) name: String,
+    /// Seconds of each part, by its place among the names of parts.
+    pub(crate) parts: Vec<f64>,
+    /// 95 % interval of their sum, seconds.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Stacks {
+    pub(crate) title: String,
+    pub(crate) parts: Vec<&'static str>,
+    pub(crate) stacks: Vec<Stack>,
+    pub(crate) data: Sheet,
+}
+
+impl Stack {
+    fn sum(&self) -> f64 {
+        self.parts.iter().sum()
+    }
+}
+
+impl Render for Stacks {
+    fn render(&self) -> Markup {
+        figure(self)
+    }
+}
+
+impl Chart for Stacks {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn caption(&self) -> String {
+        let whiskers = if self.stacks.iter().any(|stack| stack.interval.is_some()) {
+            " The whisker is the 95 % interval of the whole, over rounds."
+        } else {
+            ""
+        };
+        format!("Means over rounds, from the start on: {}.{whiskers}", self.parts.join(", "))
+    }
+
+    fn data(&self) -> &Sheet {
+        &self.data
+    }
+
+    fn draw(&self, width: f64) -> Option<Drawing> {
+        let most = |stack: &Stack| stack.interval.map_or(0.0, |(_, high)| high).max(stack.sum());
+        let most = self.stacks.iter().map(most).fold(0.0, f64::max);
+        if !(most.is_finite() && most > 0.0) {
+            return None;
+        }
+        let (legend, top) = legend(&self.parts, width);
+        let names: Vec<Vec<String>> =
+            self.stacks.iter().map(|stack| wrapped(&stack.name, width * NAMES)).collect();
+        let left = widest(names.iter().flatten()) + 10.0;
+        let right = width - 14.0;
+        let mut bottom = top + 4.0;
+        let middles: Vec<f64> = names
+            .iter()
+            .map(|lines| {
+                let height = ROW + LINE * (lines.len() as f64 - 1.0);
+                bottom += height;
+                bottom - height / 2.0
+            })
+            .collect();
+        let ticks = round_ticks(0.0, most, 5.0);
+        let x =
+            Scale::new(Spacing::Linear, (0.0, ticks.last().copied().unwrap_or(1.0).max(most)), (left, right));
+        let tick = |value| Tick { value, label: numbers::figure_short(value) };
+        let markup = html! {
+            (legend)
+            @for tick in without_overlap(ticks.into_iter().map(tick).collect(), &x) {
+                @let at = x.at(tick.value);
+                (rule("grid", (at, top), (at, bottom)))
+                (label(at, bottom + 18.0, MIDDLE, "", &tick.label))
+            }
+            (label((left + right) / 2.0, bottom + 38.0, MIDDLE, "axis", "seconds since the start"))
+            @for ((stack, name), middle) in self.stacks.iter().zip(&names).zip(middles) {
+                (labels(left - 8.0, middle, END, "", name))
+                (bar(stack, &self.parts, &x, middle))
+            }
+            (rule("base", (left, top), (left, bottom)))
+        };
+        Some(Drawing { markup, height: bottom + 46.0 })
+    }
+}
+
+/// The parts of a bar next to each other, the last one's end with its whisker.
+fn bar(stack: &Stack, names: &[&str], x: &Scale, middle: f64) -> Markup {
+    let mut from = 0.0;
+    let parts = stack.parts.iter().zip(names).enumerate().map(|(place, (seconds, name))| {
+        let (start, end) = (x.at(from), x.at(from + seconds));
+        from += seconds;
+        (look(name, place), start, end)
+    });
+    let parts: Vec<(&str, f64, f64)> = parts.filter(|(_, start, end)| end > start).collect();
+    html! {
+        @for (look, start, end) in parts {
+            rect x=(coordinate(start)) y=(coordinate(middle - BAR / 2.0)) width=(coordinate(end - start))
+                height=(coordinate(BAR)) class=(look) {}
+        }
+        @if let Some((low, high)) = stack.interval {
+            @let (low, high) = (coordinate(x.at(low.max(0.0))), coordinate(x.at(high)));
+            @let y = coordinate(middle);
+            path d=(format!("M{low} {y}H{high}M{low} {y}m0 -4v8M{high} {y}m0 -4v8")) class="whisker" {}
+        }
+    }
+}
+
+fn look(part: &str, place: usize) -> &'static str {
+    let last = LOOKS.len() - 1;
+    LOOKS[if part == stages::REST { last } else { place.min(last) }]
+}
+
+/// What the looks stand for, from the top of a drawing of this width, and its height.
+fn legend(parts: &[&str], whole: f64) -> (Markup, f64) {
+    const SAMPLE: f64 = 14.0;
+    const GAP: f64 = 16.0;
+    let (mut x, mut y) = (0.0, 11.0);
+    let mut entries = Vec::new();
+    for (place, part) in parts.iter().enumerate() {
+        let width = SAMPLE + 5.0 + text_width(part);
+        if x > 0.0 && x + width > whole {
+            (x, y) = (0.0, y + 22.0);
+        }
+        entries.push(html! {
+            rect x=(coordinate(x)) y=(coordinate(y - 7.0)) width=(coordinate(SAMPLE)) height="14" class=(look(part, place)) {}
+            (label(x + SAMPLE + 5.0, y + FONT * 0.35, START, "", part))
+        });
+        x += width + GAP;
+    }
+    (html! { @for entry in &entries { (entry) } }, y + 15.0)
+}

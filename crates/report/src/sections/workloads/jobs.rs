@@ -1,0 +1,295 @@
+//! What a job took in each cell and arm: time and its stages, CPU, memory, WAL, disk, and what it left.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, Render, html};
+use record::{Run, Validity};
+use results::comparison::Cell;
+use results::{Table, Value};
+use serde::Serialize;
+
+use crate::cells::CellFigures;
+use crate::chart::stacks::{Stack, Stacks};
+use crate::data::{ReportData, cell_label, levels, varying};
+use crate::numbers::{self, real};
+use crate::sheet::Sheet;
+use crate::stages;
+
+/// Cells that stand next to each other; more stand below each other.
+const MOST_ACROSS: usize = 4;
+
+/// A job of the grid.
+#[derive(Debug, Serialize)]
+pub(super) struct Timed {
+    workload: String,
+    cells: Vec<TimedCell>,
+}
+
+/// Of a cell and arm, the runs that are not invalid.
+#[derive(Debug, Serialize)]
+struct TimedCell {
+    cell: Cell,
+    arm: Option<String>,
+    runs: usize,
+    invalid: usize,
+    took_s: Mean,
+    /// In their order.
+    stages: Vec<(&'static str, Mean)>,
+    /// Amounts, by what they are.
+    amounts: BTreeMap<&'static str, Mean>,
+}
+
+/// Over rounds, with the 95 % interval where there are two at least.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+struct Mean {
+    mean: Option<f64>,
+    interval: Option<(f64, f64)>,
+}
+
+impl Mean {
+    fn of(values: &[f64]) -> Self {
+        let found = stats::mean_with_interval(values);
+        Self { mean: found.map(|(mean, _)| mean), interval: found.and_then(|(_, interval)| interval) }
+    }
+
+    fn text(self, write: fn(f64) -> String) -> String {
+        let Some(mean) = self.mean else { return numbers::ABSENT.to_owned() };
+        match self.interval {
+            Some((low, high)) => format!("{} [{}, {}]", write(mean), write(low.max(0.0)), write(high)),
+            None => write(mean),
+        }
+    }
+}
+
+/// How an amount is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Unit {
+    Seconds,
+    Bytes,
+}
+
+impl Unit {
+    fn writes(self) -> fn(f64) -> String {
+        match self {
+            Self::Seconds => numbers::duration,
+            Self::Bytes => |bytes| numbers::bytes(bytes.max(0.0).round() as u64),
+        }
+    }
+}
+
+/// What is told of a job besides its time: what it is called, its unit, and how a run tells it.
+struct Amount {
+    name: &'static str,
+    unit: Unit,
+    of: fn(&Run) -> Option<f64>,
+}
+
+const AMOUNTS: [Amount; 9] = [
+    Amount { name: "program's CPU", unit: Unit::Seconds, of: program_cpu_s },
+    Amount { name: "server's CPU", unit: Unit::Seconds, of: |run| figure(run, "server_cpu_s") },
+    Amount { name: "program's memory", unit: Unit::Bytes, of: |run| figure(run, "child_max_rss_bytes") },
+    Amount { name: "WAL", unit: Unit::Bytes, of: |run| figure(run, "wal_bytes") },
+    Amount { name: "read from disk", unit: Unit::Bytes, of: |run| figure(run, "server_disk_read_bytes") },
+    Amount { name: "written to disk", unit: Unit::Bytes, of: |run| figure(run, "server_disk_written_bytes") },
+    Amount { name: "tables", unit: Unit::Bytes, of: |run| size(run, false) },
+    Amount { name: "indexes", unit: Unit::Bytes, of: |run| size(run, true) },
+    Amount { name: "on disk", unit: Unit::Bytes, of: |run| figure(run, "storage_used_bytes") },
+];
+
+fn figure(run: &Run, name: &str) -> Option<f64> {
+    run.figures.get(name).copied()
+}
+
+fn program_cpu_s(run: &Run) -> Option<f64> {
+    Some(figure(run, "child_user_cpu_s")? + figure(run, "child_system_cpu_s")?)
+}
+
+fn size(run: &Run, of_indexes: bool) -> Option<f64> {
+    let own = run.relations.iter().filter(|own| (own.kind == record::RelationKind::Index) == of_indexes);
+    (!run.relations.is_empty()).then(|| own.map(|own| own.bytes as f64).sum())
+}
+
+impl Timed {
+    /// What is known of a workload; `None` where it is no job.
+    pub(super) fn of(data: &ReportData, workload: &str) -> Option<Self> {
+        let known = data.grid.iter().filter(|own| own.cell.workload == workload && own.is_job());
+        let cell = |own: &CellFigures| {
+            let is_it = |run: &&Run| run.arm == own.arm && Cell::of(run) == own.cell;
+            let runs: Vec<&Run> = data.grid_runs().filter(is_it).collect();
+            TimedCell::of(own.cell.clone(), own.arm.clone(), &runs)
+        };
+        let cells: Vec<TimedCell> = known.map(cell).collect();
+        (!cells.is_empty()).then(|| Self { workload: workload.to_owned(), cells })
+    }
+
+    fn label(&self, of: &TimedCell) -> String {
+        let factors = varying(self.cells.iter().map(|own| &own.cell));
+        let label = cell_label(&of.cell, &factors);
+        let parts = [of.arm.clone().unwrap_or_default(), label];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        if parts.is_empty() { self.workload.clone() } else { parts.join(", ") }
+    }
+
+    /// The stages that any of them has.
+    fn stages(&self) -> Vec<&'static str> {
+        let known = |name: &&'static str| {
+            self.cells.iter().any(|own| own.stages.iter().any(|(stage, _)| stage == name))
+        };
+        stages::all().filter(known).collect()
+    }
+
+    /// Time and stages.
+    fn sheet(&self) -> Sheet {
+        let stages = self.stages();
+        let runs: Vec<String> = self.cells.iter().map(counted).collect();
+        let took = self.cells.iter().map(|own| own.took_s.text(numbers::duration)).collect();
+        let stage = |name: &'static str| {
+            let each = self.cells.iter().map(|own| own.stage(name).text(numbers::duration));
+            (name, each.collect())
+        };
+        let figures = [("runs", runs), ("time", took)].into_iter().chain(stages.into_iter().map(stage));
+        self.table(
+            "Time from start to end and its stages, which follow each other: means over rounds [95 %]; invalid runs left out",
+            figures.collect(),
+        )
+    }
+
+    /// What else it took, and left.
+    fn amounts(&self) -> Sheet {
+        let mean =
+            |own: &TimedCell, amount: &Amount| own.amounts.get(amount.name).copied().unwrap_or_default();
+        let known = |amount: &&Amount| self.cells.iter().any(|own| mean(own, amount).mean.is_some());
+        let figures = AMOUNTS.iter().filter(known).map(|amount| {
+            let each = self.cells.iter().map(|own| mean(own, amount).text(amount.unit.writes()));
+            (amount.name, each.collect())
+        });
+        self.table(
+            "CPU time, largest memory, WAL, traffic with the disk, and sizes: means over rounds [95 %]",
+            figures.collect(),
+        )
+    }
+
+    /// Figures of the cells: down where there are few cells, else across.
+    fn table(&self, caption: &str, figures: Vec<(&str, Vec<String>)>) -> Sheet {
+        let labels: Vec<String> = self.cells.iter().map(|own| self.label(own)).collect();
+        if labels.len() <= MOST_ACROSS {
+            let mut sheet = Sheet::new(caption).text([""]).numbers(labels);
+            for (name, each) in figures {
+                sheet.row([name.to_owned()].into_iter().chain(each).map(Into::into));
+            }
+            return sheet;
+        }
+        let mut sheet = Sheet::new(caption).text(["cell"]).numbers(figures.iter().map(|(name, _)| *name));
+        for (at, label) in labels.into_iter().enumerate() {
+            let each = figures.iter().map(|(_, each)| each[at].clone());
+            sheet.row([label].into_iter().chain(each).map(Into::into));
+        }
+        sheet
+    }
+
+    /// What the time is made of.
+    pub(super) fn phases(&self) -> Stacks {
+        let parts = self.stages();
+        let stacks = self.cells.iter().map(|own| Stack {
+            name: self.label(own),
+            parts: match parts.is_empty() {
+                true => vec![own.took_s.mean.unwrap_or(0.0)],
+                false => parts.iter().map(|stage| own.stage(stage).mean.unwrap_or(0.0)).collect(),
+            },
+            interval: own.took_s.interval,
+        });
+        let stacks = stacks.collect();
+        let parts = if parts.is_empty() { vec!["time"] } else { parts };
+        Stacks {
+            title: format!("{}: what its time is made of", self.workload),
+            parts,
+            stacks,
+            data: self.sheet(),
+        }
+    }
+}
+
+impl TimedCell {
+    fn of(cell: Cell, arm: Option<String>, all: &[&Run]) -> Self {
+        let runs: Vec<&Run> = all.iter().copied().filter(|run| run.validity != Validity::Invalid).collect();
+        let each: Vec<Vec<(&'static str, f64)>> = runs.iter().map(|run| stages::of(run)).collect();
+        let stage = |name: &'static str| {
+            let of_run = |stages: &Vec<(&str, f64)>| {
+                let found = stages.iter().find(|(own, _)| *own == name).map(|(_, seconds)| *seconds);
+                // A run that knows others of its stages was in this one for no time.
+                found.or((!stages.is_empty()).then_some(0.0))
+            };
+            let values: Vec<f64> = each.iter().filter_map(of_run).collect();
+            (values.iter().any(|seconds| *seconds > 0.0)).then(|| (name, Mean::of(&values)))
+        };
+        let amount = |amount: &Amount| {
+            let values: Vec<f64> = runs.iter().filter_map(|run| (amount.of)(run)).collect();
+            (amount.name, Mean::of(&values))
+        };
+        let took: Vec<f64> = runs.iter().filter_map(|run| run.took_s()).collect();
+        Self {
+            cell,
+            arm,
+            runs: runs.len(),
+            invalid: all.len() - runs.len(),
+            took_s: Mean::of(&took),
+            stages: stages::all().filter_map(stage).collect(),
+            amounts: AMOUNTS.iter().map(amount).collect(),
+        }
+    }
+
+    fn stage(&self, name: &str) -> Mean {
+        let found = self.stages.iter().find(|(own, _)| *own == name);
+        found.map_or(Mean::default(), |(_, mean)| *mean)
+    }
+}
+
+/// `8`, or `7 (1 invalid)`.
+fn counted(own: &TimedCell) -> String {
+    match own.invalid {
+        0 => own.runs.to_string(),
+        invalid => format!("{} ({invalid} invalid)", own.runs),
+    }
+}
+
+impl Render for Timed {
+    fn render(&self) -> Markup {
+        html! {
+            (self.sheet())
+            (self.phases())
+            (self.amounts())
+        }
+    }
+}
+
+/// Jobs of the grid: time, its stages and what else they took, each as mean over rounds with its 95 % interval, a line for
+/// each. Of sizes and traffic in bytes, of times in seconds.
+#[must_use]
+pub fn jobs(data: &ReportData) -> Table {
+    let mut table =
+        Table::new(&["workload", "cell", "arm", "runs", "invalid", "figure", "unit", "mean", "low", "high"]);
+    for timed in data.workloads().into_iter().filter_map(|name| Timed::of(data, name)) {
+        for own in &timed.cells {
+            let head: [Value; 5] = [
+                timed.workload.clone().into(),
+                levels(&own.cell).into(),
+                own.arm.clone().into(),
+                (own.runs as u64).into(),
+                (own.invalid as u64).into(),
+            ];
+            let mut line = |figure: &str, unit: &str, mean: &Mean| {
+                let ends = [mean.interval.map(|(low, _)| low.max(0.0)), mean.interval.map(|(_, high)| high)];
+                let figures = [mean.mean].into_iter().chain(ends).map(real);
+                let named = [figure.into(), unit.into()];
+                table.push(head.iter().cloned().chain(named).chain(figures).collect());
+            };
+            line("time", "seconds", &own.took_s);
+            own.stages.iter().for_each(|(stage, mean)| line(stage, "seconds", mean));
+            for amount in AMOUNTS.iter().filter(|amount| own.amounts[amount.name].mean.is_some()) {
+                let unit = if amount.unit == Unit::Seconds { "seconds" } else { "bytes" };
+                line(amount.name, unit, &own.amounts[amount.name]);
+            }
+        }
+    }
+    table
+}

@@ -1,0 +1,49 @@
+//! What a local server had fetched from and sent to its disks.
+
+use std::collections::BTreeMap;
+
+use super::proc::{disk_bytes, processes};
+
+/// Bytes by all processes of a server so far; two of them make the figures of what lies between.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiskTraffic(Option<(u64, u64)>);
+
+impl DiskTraffic {
+    /// Of the postmaster with this pid, its living children, and those that ended and were waited for. What is dirty counts
+    /// when it is made so, by the process that does it, and not when the kernel writes it.
+    #[must_use]
+    pub fn take(postmaster: Option<u32>) -> Self {
+        let all = postmaster.and_then(|pid| {
+            let living = processes().filter(|process| process.parent == pid);
+            let living = living.filter_map(|process| disk_bytes(process.pid));
+            Some(living.fold(disk_bytes(pid)?, |sum, own| (sum.0 + own.0, sum.1 + own.1)))
+        });
+        Self(all)
+    }
+
+    /// `server_disk_read_bytes` and `server_disk_written_bytes` since an earlier one; nothing where it cannot be seen.
+    #[must_use]
+    pub fn figures_since(&self, before: &Self) -> BTreeMap<String, f64> {
+        let Some((now, then)) = self.0.zip(before.0) else { return BTreeMap::new() };
+        let figures = [
+            ("server_disk_read_bytes", now.0.saturating_sub(then.0)),
+            ("server_disk_written_bytes", now.1.saturating_sub(then.1)),
+        ];
+        figures.into_iter().map(|(name, bytes)| (name.to_owned(), bytes as f64)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_told_where_both_are_known() {
+        let (before, after) = (DiskTraffic(Some((10, 20))), DiskTraffic(Some((15, 120))));
+        let figures = after.figures_since(&before);
+        assert_eq!(figures["server_disk_read_bytes"], 5.0);
+        assert_eq!(figures["server_disk_written_bytes"], 100.0);
+        assert!(after.figures_since(&DiskTraffic(None)).is_empty());
+        assert_eq!(DiskTraffic::take(None), DiskTraffic(None));
+    }
+}

@@ -1,0 +1,80 @@
+//! The command line of a load.
+
+use std::ffi::OsString;
+
+use protocol::postgres::Database;
+
+use super::options::Options;
+use super::program::Osm2pgsql;
+use crate::jobs::ChildOrder;
+
+/// Extracts up to this size are loaded with the log of statements on, which gives the ends of reading nodes, ways and
+/// relations in milliseconds. Above it osm2pgsql's whole seconds are exact enough, and the log (a line for each
+/// relation) would be long.
+const SQL_LOG_UP_TO: u64 = 256 << 20;
+
+/// All that the command line of a load depends on.
+pub(super) struct Command<'a> {
+    pub(super) options: &'a Options,
+    pub(super) database: &'a Database,
+    /// Of the extract.
+    pub(super) bytes: u64,
+    pub(super) cpus: u32,
+    pub(super) program: &'a Osm2pgsql,
+    /// What its connections are called on the server.
+    pub(super) called: &'a str,
+}
+
+impl Command<'_> {
+    pub(super) fn order(&self) -> ChildOrder {
+        let mut args: Vec<OsString> = vec!["--create".into()];
+        let mut flag = |wanted: bool, name: &str| {
+            if wanted {
+                args.push(name.into());
+            }
+        };
+        flag(self.options.slim, "--slim");
+        flag(self.options.drop, "--drop");
+        flag(self.options.hstore, "--hstore");
+        // The options for the log came with 1.4.
+        let logs = self.program.at_least(1, 4);
+        flag(logs, "--log-level=debug");
+        flag(logs, "--log-progress=false");
+        flag(logs && self.options.slim && self.bytes <= SQL_LOG_UP_TO, "--log-sql");
+        let mut option = |name: &str, value: OsString| {
+            if !value.is_empty() {
+                args.extend([name.into(), value]);
+            }
+        };
+        option("--cache", self.cache_mb().to_string().into());
+        option("--number-processes", self.processes().to_string().into());
+        option("--prefix", self.options.prefix.clone().into());
+        option("--output", self.options.output.clone().unwrap_or_default().into());
+        option("--style", self.options.style.clone().unwrap_or_default().into());
+        option("--flat-nodes", self.options.flat_nodes.clone().unwrap_or_default().into());
+        option("-H", self.database.host.clone().into());
+        option("-P", port(self.database.port).into());
+        option("-U", self.database.user.clone().into());
+        option("-d", self.database.dbname.clone().into());
+        args.extend(self.options.further_args().map(OsString::from));
+        args.push(self.options.extract.clone().into());
+        let password = self.database.password.iter();
+        let password = password.map(|password| ("PGPASSWORD".into(), password.into()));
+        let called = ("PGAPPNAME".into(), self.called.into());
+        ChildOrder { program: self.program.program.clone(), args, env: password.chain([called]).collect() }
+    }
+
+    /// Node locations take 8 bytes each in memory; a node takes about as much of an extract.
+    fn cache_mb(&self) -> u64 {
+        let sized = (self.bytes >> 20).saturating_mul(7) / 4;
+        self.options.cache_mb.map_or(sized.clamp(128, 16_384), u64::from)
+    }
+
+    fn processes(&self) -> u32 {
+        self.options.processes.unwrap_or(self.cpus.clamp(1, 8))
+    }
+}
+
+fn port(port: u16) -> String {
+    if port == 0 { String::new() } else { port.to_string() }
+}

@@ -1,0 +1,164 @@
+//! What loads of ours made, kept in the database so that it goes where they go: only that is ever removed.
+//!
+//! A table is noted before it is made, with the one that has its name then. What is noted and not complete is what a load left
+//! that failed or was killed: it is removed, unless it is still the former one.
+
+use std::collections::BTreeSet;
+
+use protocol::postgres::sql::{Sql, long, quote_literal};
+
+use crate::error::WorkloadError;
+
+const REGISTRY: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.loaded \
+     (relation text PRIMARY KEY, measured boolean NOT NULL, load text NOT NULL, complete boolean NOT NULL, \
+      former oid, former_loaded boolean NOT NULL)";
+
+/// Whether the table of that name is still the one that was there when it was noted.
+const AS_BEFORE: &str = "to_regclass(relation)::oid IS NOT DISTINCT FROM former";
+
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which<'a> {
+    /// Of loads whose time was measured: their data are of no use to anybody.
+    Measured,
+    /// Of this load.
+    Of(&'a str),
+}
+
+/// Makes the list, if it is not there, and clears away what killed loads left.
+pub(super) fn open(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
+    execute(sql, REGISTRY)?;
+    let alive = "SELECT FROM pg_catalog.pg_stat_activity a WHERE a.application_name = l.load";
+    let dead =
+        format!("SELECT DISTINCT l.load FROM pgdyno.loaded l WHERE NOT l.complete AND NOT EXISTS ({alive})");
+    for load in names(sql, &dead)? {
+        remove(sql, Which::Of(&load))?;
+    }
+    Ok(())
+}
+
+/// Whether there is a list.
+pub(super) fn is_there(sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
+    let found = sql.scalar("SELECT to_regclass('pgdyno.loaded')").map_err(WorkloadError::sql(DOING))?;
+    Ok(found.is_some())
+}
+
+/// Takes over the tables of a preparation of an earlier build, which kept no such list.
+pub(super) fn adopt(sql: &mut dyn Sql, tables: &[String]) -> Result<(), WorkloadError> {
+    let prepared = "SELECT to_regclass('pgdyno.prepared')";
+    if sql.scalar(prepared).map_err(WorkloadError::sql(DOING))?.is_none() {
+        return Ok(());
+    }
+    let tables: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
+    execute(
+        sql,
+        &format!(
+            "INSERT INTO pgdyno.loaded SELECT quote_ident(t), false, 'prepared', true, NULL, false FROM unnest(ARRAY[{}]::text[]) t \
+             WHERE EXISTS (SELECT FROM pgdyno.prepared WHERE job = 'osm') AND to_regclass(quote_ident(t)) IS NOT NULL \
+             AND (SELECT count(*) FROM pgdyno.loaded) = 0 ON CONFLICT DO NOTHING",
+            tables.join(", ")
+        ),
+    )
+}
+
+/// Notes tables, as SQL has their names, that a load makes next.
+pub(super) fn note(
+    sql: &mut dyn Sql,
+    tables: &BTreeSet<String>,
+    (load, measured): (&str, bool),
+) -> Result<(), WorkloadError> {
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let tables: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
+    execute(
+        sql,
+        &format!(
+            "INSERT INTO pgdyno.loaded SELECT t, {measured}, {}, false, to_regclass(t)::oid, false \
+             FROM unnest(ARRAY[{}]::text[]) t ON CONFLICT (relation) DO UPDATE SET measured = EXCLUDED.measured, \
+             load = EXCLUDED.load, complete = false, former = EXCLUDED.former, former_loaded = true",
+            quote_literal(load),
+            tables.join(", ")
+        ),
+    )
+}
+
+/// A load came to its end: what it noted and did not make is forgotten.
+pub(super) fn complete(sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
+    let load = quote_literal(load);
+    execute(
+        sql,
+        &format!(
+            "DELETE FROM pgdyno.loaded WHERE load = {load} AND (to_regclass(relation) IS NULL \
+               OR {AS_BEFORE} AND NOT former_loaded); \
+             UPDATE pgdyno.loaded SET complete = true WHERE load = {load}"
+        ),
+    )
+}
+
+/// Removes tables that loads made, with what osm2pgsql makes beside a table; gives their names.
+pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>, WorkloadError> {
+    let condition = match which {
+        Which::Measured => "measured AND complete".to_owned(),
+        Which::Of(load) => {
+            end_sessions(sql, load)?;
+            let own = format!("NOT complete AND load = {}", quote_literal(load));
+            // Nothing became of these.
+            execute(
+                sql,
+                &format!(
+                    "DELETE FROM pgdyno.loaded WHERE {own} AND {AS_BEFORE} AND NOT former_loaded; \
+                     UPDATE pgdyno.loaded SET complete = true WHERE {own} AND {AS_BEFORE}"
+                ),
+            )?;
+            own
+        }
+    };
+    let tables = names(sql, &format!("SELECT relation FROM pgdyno.loaded WHERE {condition} ORDER BY 1"))?;
+    for table in &tables {
+        let name = quote_literal(table);
+        let beside = |suffix: &str| format!("{}{suffix}\"", table.trim_end_matches('"'));
+        // At once or not at all; what somebody else built on it is not taken away with it.
+        long(sql)
+            .execute(&format!(
+                "BEGIN; DROP TABLE IF EXISTS {table}, {}; DROP FUNCTION IF EXISTS {}(); \
+                 DELETE FROM pgdyno.loaded WHERE relation = {name}; COMMIT",
+                beside("_tmp"),
+                beside("_osm2pgsql_valid"),
+            ))
+            .map_err(|error| {
+                let _ = sql.execute("ROLLBACK");
+                WorkloadError::sql(format!("removing {table}, which a load of pgdyno made"))(error)
+            })?;
+    }
+    Ok(tables)
+}
+
+/// Ends what a program that was killed left on the server: a session of it may still be making a table. Bounded: one that does
+/// not end in 10 s waits for something that is no table of the load's.
+fn end_sessions(sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
+    let doing = || WorkloadError::sql(format!("ending what is left of {load}"));
+    let end = format!(
+        "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name = {} \
+         AND datname = current_database()",
+        quote_literal(load)
+    );
+    for _ in 0..200 {
+        if sql.rows(&end).map_err(doing())?.is_empty() {
+            break;
+        }
+        sql.execute("SELECT pg_catalog.pg_sleep(0.05)").map_err(doing())?;
+    }
+    Ok(())
+}
+
+const DOING: &str = "looking for tables of earlier loads";
+
+fn names(sql: &mut dyn Sql, ask: &str) -> Result<Vec<String>, WorkloadError> {
+    let rows = sql.rows(ask).map_err(WorkloadError::sql(DOING))?;
+    Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
+fn execute(sql: &mut dyn Sql, text: &str) -> Result<(), WorkloadError> {
+    sql.execute(text).map_err(WorkloadError::sql("noting which tables a load makes"))
+}

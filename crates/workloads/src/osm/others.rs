@@ -1,0 +1,179 @@
+//! Tables that are there before a load and are not its own: osm2pgsql would replace one of the same name without a word.
+//!
+//! Which tables output flex makes only its style knows, once it runs. So all tables that the load's role could drop are
+//! locked in the weakest mode while osm2pgsql sets its own up: it then waits before it drops one of them, which is seen,
+//! and ended.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use protocol::postgres::sql::{Sql, quote_literal};
+
+use super::made::is_there;
+use crate::error::WorkloadError;
+use crate::jobs::{Connection, Runtime};
+
+/// So long after the last table was set up no other one is, µs.
+const SET_UP_US: u64 = 3_000_000;
+/// The same where a version does not say when it sets tables up.
+const SILENT_US: u64 = 30_000_000;
+/// Between two looks, µs.
+const LOOK_US: u64 = 100_000;
+
+const DOING: &str = "looking for tables that the load must leave alone";
+
+/// A table that was there before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Other {
+    /// With its schema, as SQL has it.
+    name: String,
+    /// Its bare name, where no schema need be named to reach it.
+    bare: Option<String>,
+    /// Whether an earlier load of ours made it.
+    loaded: bool,
+}
+
+/// The tables that a load could drop, but for those that it may replace: `measured` ones are of no use to anybody, and
+/// what was loaded without being measured may be loaded anew.
+pub(super) fn others(sql: &mut dyn Sql, measured: bool) -> Result<Vec<Other>, WorkloadError> {
+    let own = if measured { "l.measured" } else { "true" };
+    let loaded = match is_there(sql)? {
+        true => "SELECT FROM pgdyno.loaded l WHERE to_regclass(l.relation) = c.oid",
+        false => "SELECT FROM (SELECT false AS measured) l WHERE false",
+    };
+    let ask = format!(
+        "SELECT format('%I.%I', n.nspname, c.relname), \
+                CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname END, EXISTS ({loaded}) \
+         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pgdyno', 'pg_catalog', 'information_schema') \
+           AND n.nspname NOT LIKE 'pg\\_%' AND pg_catalog.pg_has_role(c.relowner, 'USAGE') \
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') \
+           AND NOT EXISTS ({loaded} AND {own}) ORDER BY 1"
+    );
+    let rows = sql.rows(&ask).map_err(WorkloadError::sql(DOING))?;
+    let read = |row: Vec<Option<String>>| {
+        let mut row = row.into_iter();
+        let (name, bare) = (row.next()??, row.next()?);
+        Some(Other { name, bare, loaded: row.next()?.as_deref() == Some("t") })
+    };
+    Ok(rows.into_iter().filter_map(read).collect())
+}
+
+/// Refuses a load that would replace one of these.
+///
+/// # Errors
+/// [`WorkloadError::Missing`] with their names.
+pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), WorkloadError> {
+    let wanted = |other: &&Other| other.bare.as_ref().is_some_and(|bare| tables.contains(bare));
+    let found: Vec<&Other> = others.iter().filter(wanted).collect();
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(would_replace(&found)),
+    }
+}
+
+fn would_replace(found: &[&Other]) -> WorkloadError {
+    let names: Vec<&str> = found.iter().map(|other| other.name.as_str()).collect();
+    let (what, hint) = match found.iter().all(|other| other.loaded) {
+        true => (
+            "which a preparation or `osm load` made",
+            "give the measured load another prefix (or other names in its style), or allow it: replace = true (--replace)",
+        ),
+        false => (
+            "which pgdyno did not make",
+            "give the load another prefix (or other names in its style), or allow it: replace = true (--replace)",
+        ),
+    };
+    WorkloadError::Missing {
+        what: format!("osm2pgsql would replace {}, {what}; nothing was changed there", names.join(", ")),
+        hint: hint.to_owned(),
+    }
+}
+
+/// When the load said last that it sets a table up, and whether it is over.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    set_up_us: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Heard {
+    /// A table is set up now, µs on the runtime's clock.
+    pub(super) fn set_up(&self, now_us: u64) {
+        self.set_up_us.store(now_us, Ordering::Relaxed);
+    }
+}
+
+/// Does `work` while the others are kept from being dropped by connections of this name; what would have been dropped is
+/// told as an error, whatever the work gave.
+pub(super) fn kept<T>(
+    runtime: &dyn Runtime,
+    others: &[Other],
+    called: &str,
+    work: impl FnOnce(&Heard) -> T,
+) -> Result<T, WorkloadError> {
+    let heard = Heard::default();
+    if others.is_empty() {
+        return Ok(work(&heard));
+    }
+    let mut keeper = lock(runtime, others)?;
+    let (given, touched) = std::thread::scope(|scope| {
+        let watch = scope.spawn(|| watch(&mut *keeper, runtime, &heard, called));
+        let given = work(&heard);
+        heard.over.store(true, Ordering::Relaxed);
+        (given, watch.join().ok().flatten())
+    });
+    match touched {
+        Some(name) => {
+            let known = others.iter().find(|other| other.name == name).cloned();
+            let other = known.unwrap_or(Other { name, bare: None, loaded: false });
+            Err(would_replace(&[&other]))
+        }
+        None => Ok(given),
+    }
+}
+
+/// A connection that holds them.
+fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, WorkloadError> {
+    let mut keeper = runtime.connect().map_err(WorkloadError::sql(DOING))?;
+    let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
+    // Somebody may be changing one of them, and take long.
+    let lock = format!(
+        "BEGIN; SET LOCAL lock_timeout = '10s'; LOCK TABLE {} IN ACCESS SHARE MODE",
+        names.join(", ")
+    );
+    keeper.query_long(&lock).map_err(WorkloadError::sql("keeping other tables from being replaced"))?;
+    Ok(keeper)
+}
+
+/// Until all tables are set up or the load is over: who waits for a table that is held is ended, and the table told.
+fn watch(keeper: &mut dyn Sql, runtime: &dyn Runtime, heard: &Heard, called: &str) -> Option<String> {
+    // What a transaction once saw of others' sessions stays as it was for it, unless it is cleared.
+    let waiting = format!(
+        "SELECT pg_catalog.pg_stat_clear_snapshot(); \
+         SELECT format('%I.%I', n.nspname, c.relname), pg_catalog.pg_cancel_backend(l.pid) \
+         FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid \
+         JOIN pg_catalog.pg_class c ON c.oid = l.relation JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE NOT l.granted AND a.application_name = {} \
+           AND pg_catalog.pg_backend_pid() = ANY (pg_catalog.pg_blocking_pids(l.pid))",
+        quote_literal(called)
+    );
+    let begin_us = runtime.now_us();
+    let mut touched = None;
+    while !heard.over.load(Ordering::Relaxed) {
+        match keeper.rows(&waiting) {
+            // What is held stays held until the load is over.
+            Ok(rows) => {
+                touched = touched.or(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+            }
+            Err(_) => break,
+        }
+        let last_us = heard.set_up_us.load(Ordering::Relaxed);
+        let (since, patience) = if last_us > 0 { (last_us, SET_UP_US) } else { (begin_us, SILENT_US) };
+        if touched.is_none() && runtime.now_us().saturating_sub(since) > patience {
+            break;
+        }
+        runtime.sleep_us(LOOK_US);
+    }
+    let _ = keeper.execute("ROLLBACK");
+    touched
+}

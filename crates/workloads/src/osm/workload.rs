@@ -1,0 +1,86 @@
+//! The workload as `lab` sees it: a load in each run.
+
+use std::path::Path;
+
+use record::Artifact;
+
+use super::job::Load;
+use super::made::{self, Which};
+use super::options::Options;
+use crate::error::WorkloadError;
+use crate::hash::sha256_hex;
+use crate::jobs::{Job, file_name};
+use crate::place::Site;
+use crate::workload::{Guarded, JobWorkload, Prepared, ScriptInfo, Workload};
+
+/// Loads of an extract, one in each run.
+#[derive(Debug)]
+pub struct Loads {
+    options: Options,
+    load: Load,
+}
+
+impl Loads {
+    /// A workload with these options; files are named from `folder`.
+    ///
+    /// # Errors
+    /// When options are out of range, or the extract is no extract.
+    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+        options.validate()?;
+        let options = options.in_folder(folder);
+        osm::extract::check(&options.extract)?;
+        for path in &options.files()[1..] {
+            crate::jobs::must_be_readable(path)
+                .map_err(|problem| WorkloadError::File { path: path.to_path_buf(), problem })?;
+        }
+        Ok(Self { load: Load::new(options.clone(), true), options })
+    }
+}
+
+impl Workload for Loads {
+    fn scripts(&self) -> Vec<ScriptInfo> {
+        let options = serde_json::to_string(&self.options.portable()).expect("options are plain data");
+        let name = format!("osm2pgsql {}", file_name(&self.options.extract));
+        vec![ScriptInfo { name, text_hash: sha256_hex(options.as_bytes()), weight: 1 }]
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    /// Nothing that is not its own may be replaced; better known before the first load than in it.
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        self.load.look(site.sql()?).map(drop)
+    }
+
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+        Ok(Prepared::default())
+    }
+
+    /// What earlier runs loaded is removed.
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+        let sql = site.sql()?;
+        made::open(sql)?;
+        made::remove(sql, Which::Measured).map(drop)?;
+        Ok(Vec::new())
+    }
+
+    /// Only a load itself can tell.
+    fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+        Ok(Guarded::default())
+    }
+
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+        Ok(Vec::new())
+    }
+
+    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        self.reset(site).map(drop)
+    }
+}
+
+impl JobWorkload for Loads {
+    fn job(&self) -> &dyn Job {
+        &self.load
+    }
+}
