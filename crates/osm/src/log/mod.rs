@@ -4,7 +4,7 @@
 //! the stamps where the log marks their ends; else the program's own figure is used and marked as *reported*. Rates are
 //! never read: at 0 s osm2pgsql prints the count as the rate.
 //!
-//! Two formats: with time stamps from 1.4 on ([`stamped`]), without before ([`plain`]).
+//! Two formats: with time stamps from 1.4 on (`stamped`), without before (`plain`).
 
 mod line;
 mod plain;
