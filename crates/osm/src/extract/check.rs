@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::pbf::{Kind, blob_header, is_sorted, last_kind, unpacked};
+use super::object::Kind;
+use super::pbf::{blob_header, is_sorted, last_kind, unpacked};
 
 /// Longest blob header the format allows (<https://wiki.openstreetmap.org/wiki/PBF_Format>).
 const LONGEST_HEADER: u32 = 64 * 1024;

@@ -1,18 +1,20 @@
-//! As much of OSM's PBF format as tells whether an extract is whole: <https://wiki.openstreetmap.org/wiki/PBF_Format>.
+//! OSM's PBF format below its objects, read: <https://wiki.openstreetmap.org/wiki/PBF_Format>.
 
 use std::io::Read;
+
+use super::object::Kind;
 
 /// Longest block, unpacked, that the format allows.
 const LONGEST_BLOCK: u64 = 32 * 1024 * 1024;
 
 /// One field of a message: its number and what is in it.
-enum Field<'a> {
+pub(super) enum Field<'a> {
     Number(u64, u64),
     Bytes(u64, &'a [u8]),
 }
 
 /// The fields of a message that are numbers or bytes, in order; `None` at one that is neither, or is cut.
-fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Option<Field<'_>>> {
+pub(super) fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Option<Field<'_>>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
             return None;
@@ -39,7 +41,7 @@ fn field<'a>(bytes: &mut &'a [u8]) -> Option<Field<'a>> {
     }
 }
 
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
+pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
@@ -85,14 +87,6 @@ pub(super) fn unpacked(blob: &[u8]) -> Option<Vec<u8>> {
 /// Whether a header block (OSMHeader) says that its objects are sorted: nodes, then ways, then relations.
 pub(super) fn is_sorted(header: &[u8]) -> bool {
     fields(header).flatten().any(|field| matches!(field, Field::Bytes(5, b"Sort.Type_then_ID")))
-}
-
-/// Kinds of objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Nodes,
-    Ways,
-    Relations,
 }
 
 /// The last kind of objects in a block of data (OSMData), in the order of a sorted file; `None` when there are none, or

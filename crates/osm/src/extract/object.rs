@@ -1,0 +1,76 @@
+//! What an extract holds: nodes, ways and relations.
+
+/// Kinds of objects, in the order of a sorted file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Nodes,
+    Ways,
+    Relations,
+}
+
+/// A point.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Node {
+    pub id: i64,
+    /// In 1e-7 degrees, north of the equator: -900,000,000 to 900,000,000.
+    pub lat: i32,
+    /// In 1e-7 degrees, east of Greenwich: -1,800,000,000 to 1,800,000,000.
+    pub lon: i32,
+    pub tags: Vec<(String, String)>,
+}
+
+/// A line, or an area if its first node is its last.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Way {
+    pub id: i64,
+    pub tags: Vec<(String, String)>,
+    /// Ids of its nodes, in order.
+    pub nodes: Vec<i64>,
+}
+
+/// Objects that make up something together: an area with holes, a boundary, a bus line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Relation {
+    pub id: i64,
+    pub tags: Vec<(String, String)>,
+    pub members: Vec<Member>,
+}
+
+/// A part of a relation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Member {
+    pub kind: Kind,
+    pub id: i64,
+    /// What it is there, such as `outer`; may be empty.
+    pub role: String,
+}
+
+/// One object of an extract.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Object {
+    Node(Node),
+    Way(Way),
+    Relation(Relation),
+}
+
+impl Object {
+    /// Kind and id, by which a sorted file is sorted.
+    #[must_use]
+    pub fn key(&self) -> (Kind, i64) {
+        match self {
+            Self::Node(node) => (Kind::Nodes, node.id),
+            Self::Way(way) => (Kind::Ways, way.id),
+            Self::Relation(relation) => (Kind::Relations, relation.id),
+        }
+    }
+
+    /// Its tags, in the order of the file.
+    #[must_use]
+    pub fn tags(&self) -> &[(String, String)] {
+        match self {
+            Self::Node(node) => &node.tags,
+            Self::Way(way) => &way.tags,
+            Self::Relation(relation) => &relation.tags,
+        }
+    }
+}
