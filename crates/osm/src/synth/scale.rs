@@ -1,0 +1,98 @@
+//! How large an extract is to be.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Cells of a scale of 1.
+const CELLS: u64 = 125;
+
+/// How large an extract is: 1 is a region of 1,400 square kilometres with about a million nodes, ten times as much is ten
+/// times as large. 0.001 to 10,000, of at most three decimals. It is rounded up to whole municipalities of 0.008.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Scale {
+    thousandths: u32,
+}
+
+/// A scale that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("scale {given}: give 0.001 to 10000, with at most three decimals; 1 is about a million nodes")]
+pub struct ScaleError {
+    /// As it was given.
+    pub given: String,
+}
+
+impl Scale {
+    /// A scale of 1.
+    pub const ONE: Self = Self { thousandths: 1000 };
+    const MOST: u32 = 10_000_000;
+
+    /// A scale in thousandths, 1 to 10,000,000.
+    ///
+    /// # Errors
+    /// [`ScaleError`] for any other.
+    pub fn from_thousandths(thousandths: u32) -> Result<Self, ScaleError> {
+        if (1..=Self::MOST).contains(&thousandths) {
+            Ok(Self { thousandths })
+        } else {
+            Err(ScaleError { given: format!("{thousandths}/1000") })
+        }
+    }
+
+    /// How many municipalities it has.
+    pub(super) fn cells(self) -> u64 {
+        (u64::from(self.thousandths) * CELLS).div_ceil(1000)
+    }
+}
+
+impl FromStr for Scale {
+    type Err = ScaleError;
+
+    fn from_str(given: &str) -> Result<Self, ScaleError> {
+        let wrong = || ScaleError { given: given.to_owned() };
+        let (whole, decimals) = given.split_once('.').unwrap_or((given, "0"));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(whole) || !is_number(decimals) || decimals.len() > 3 {
+            return Err(wrong());
+        }
+        let decimals: u32 = format!("{decimals:0<3}").parse().map_err(|_| wrong())?;
+        let whole: u32 = whole.parse().map_err(|_| wrong())?;
+        let thousandths = whole.checked_mul(1000).and_then(|whole| whole.checked_add(decimals));
+        Self::from_thousandths(thousandths.ok_or_else(wrong)?).map_err(|_| wrong())
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, decimals) = (self.thousandths / 1000, self.thousandths % 1000);
+        if decimals == 0 {
+            return write!(f, "{whole}");
+        }
+        write!(f, "{whole}.{}", format!("{decimals:03}").trim_end_matches('0'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_are_read_and_shown() {
+        for (given, shown, cells) in [
+            ("1", "1", 125),
+            ("0.01", "0.01", 2),
+            ("0.001", "0.001", 1),
+            ("0.017", "0.017", 3),
+            ("2.50", "2.5", 313),
+            ("10000", "10000", 1_250_000),
+        ] {
+            let scale: Scale = given.parse().unwrap();
+            assert_eq!((scale.to_string().as_str(), scale.cells()), (shown, cells));
+        }
+        for given in
+            ["", "0", "0.0", "-1", "+1", "1.", ".5", "1e3", "0.0001", "10000.001", "99999999999", "½"]
+        {
+            let error = given.parse::<Scale>().unwrap_err();
+            assert!(error.to_string().starts_with(&format!("scale {given}:")), "{error}");
+        }
+    }
+}
