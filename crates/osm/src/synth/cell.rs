@@ -24,3 +24,19 @@ pub(super) fn draw(seed: u64, index: u64) -> Piece {
     piece.finish();
     piece
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else dense cells would lose blocks: a whole state, and cells at the edge of the largest scale, which are the
+    /// widest and the narrowest.
+    #[test]
+    fn ids_do_not_run_out() {
+        for seed in [1, 7] {
+            let far = (1_249_000..1_250_000).step_by(50);
+            let most = (0..81).chain(far).map(|index| draw(seed, index).ids_taken()).fold(0.0, f64::max);
+            assert!((0.3..0.75).contains(&most), "{most}");
+        }
+    }
+}

@@ -15,7 +15,7 @@ const FIRST_NODE: i64 = VERTICES + 1;
 /// Ids of ways that others refer to: a side of the cell each.
 const FIRST_WAY: i64 = 4;
 /// Room left for what may not be missing.
-const SPARE: i64 = 2000;
+const SPARE: i64 = 6000;
 
 struct Node {
     id: i64,
@@ -180,6 +180,15 @@ impl Piece {
             self.tags.push((key, from..self.text.len() as u32));
         }
         start..self.tags.len() as u32
+    }
+
+    /// The largest share of a kind's ids that is taken.
+    #[cfg(test)]
+    pub(super) fn ids_taken(&self) -> f64 {
+        let share = |taken: i64, of: i64| taken as f64 / of as f64;
+        share(self.next_node, NODE_IDS)
+            .max(share(self.next_way, WAY_IDS))
+            .max(share(self.relations.len() as i64, RELATION_IDS))
     }
 
     /// Gives ids to the lattice and sorts. To be called once all is drawn.
