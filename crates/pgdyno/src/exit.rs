@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use osm::fetch::FetchError;
 use results::import::ImportError;
 use results::limits::{Came, Limits, RatioVerdict};
 
@@ -155,6 +156,9 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     if let Some(error) = error.downcast_ref::<ImportError>() {
         return (of_import(error), error.hint().map(str::to_owned));
     }
+    if let Some(error) = error.downcast_ref::<FetchError>() {
+        return (of_fetch(error), error.hint().map(str::to_owned));
+    }
     if let Some(error) = error.downcast_ref::<std::io::Error>() {
         return (if error.kind() == std::io::ErrorKind::NotFound { BAD_INPUT } else { INPUT_OUTPUT }, None);
     }
@@ -197,6 +201,28 @@ fn of_import(error: &ImportError) -> u8 {
         ImportError::Unreadable { .. } | ImportError::Content { .. } => BAD_INPUT,
         ImportError::Request { .. } => USAGE,
         ImportError::Store(error) => of_store(error),
+    }
+}
+
+fn of_fetch(error: &FetchError) -> u8 {
+    match error {
+        FetchError::Address { .. } | FetchError::Unknown { .. } | FetchError::Ambiguous { .. } => USAGE,
+        FetchError::Status { status: 401 | 403 | 407, .. } | FetchError::Busy { .. } => REFUSED,
+        FetchError::Status { status: 404 | 410, .. }
+        | FetchError::TooLong { .. }
+        | FetchError::NotIndex { .. }
+        | FetchError::NoChecksum { .. }
+        | FetchError::Checksum { .. }
+        | FetchError::NotExtract { .. } => BAD_INPUT,
+        FetchError::Unreachable { .. }
+        | FetchError::Untrusted { .. }
+        | FetchError::Cut { .. }
+        | FetchError::Silent { .. }
+        | FetchError::Status { .. }
+        | FetchError::Page { .. }
+        | FetchError::Incomplete { .. } => UNREACHABLE,
+        FetchError::File { .. } => INPUT_OUTPUT,
+        FetchError::Stopped { .. } => INTERRUPTED,
     }
 }
 

@@ -77,7 +77,7 @@ enum Command {
     Calibrate(calibrate::Args),
     /// What a database's hardware is worth, with nothing but SQL: CPU, memory, commit, reads, index build, round trip
     Probe(Box<probe::Args>),
-    /// Load OpenStreetMap data, with every phase timed
+    /// Get OpenStreetMap data and load them, with every phase timed
     #[command(subcommand)]
     Osm(osm::Command),
     /// Private PostgreSQL servers that pgdyno makes and owns

@@ -66,6 +66,23 @@ impl Home {
         self.folder.join("journal")
     }
 
+    /// Holds extracts of OpenStreetMap that were fetched.
+    #[must_use]
+    pub fn extracts(&self) -> PathBuf {
+        self.folder.join("extracts")
+    }
+
+    /// Makes the home and, in it, the folder for extracts, which we write and the account that loads them only reads.
+    ///
+    /// # Errors
+    /// As for [`Self::prepare`].
+    pub fn prepare_extracts(&self, account: Option<&Account>) -> Result<PathBuf, PlaceError> {
+        self.prepare(account)?;
+        let folder = self.extracts();
+        make_folder(&folder, 0o755, None)?;
+        Ok(folder)
+    }
+
     /// Makes the home and its folders, mode 0700, for the account that runs servers (`None`: the user we are).
     ///
     /// # Errors

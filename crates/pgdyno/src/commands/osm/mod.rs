@@ -1,4 +1,7 @@
-//! `pgdyno osm load`: one OSM load with its phases.
+//! `pgdyno osm`: extracts are fetched, and loaded with every phase timed.
+
+mod fetch;
+mod watched;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +19,8 @@ use crate::progress::Screen;
 pub(crate) enum Command {
     /// Load an extract with osm2pgsql into a database, timing nodes, ways, relations, each table and index
     Load(Load),
+    /// Get an extract from Geofabrik or a mirror of it, and print where it is: pgdyno osm load "$(pgdyno osm fetch malta)"
+    Fetch(fetch::Args),
 }
 
 /// `pgdyno osm load`.
@@ -104,7 +109,14 @@ impl How {
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
-    let Command::Load(args) = command;
+    match command {
+        Command::Load(args) => load(args),
+        Command::Fetch(args) => fetch::run(args),
+    }
+}
+
+/// `pgdyno osm load`: one OSM load with its phases.
+fn load(args: &Load) -> Outcome {
     let target = match &args.url {
         Some(url) => bench::at(Some(url), None, None, None)?,
         None => TargetSpec::Managed {

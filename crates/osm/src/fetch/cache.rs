@@ -1,0 +1,173 @@
+//! Extracts that are kept: files named by id and date, each with a note beside it that says which data it holds.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Fetched;
+use super::checksum;
+use super::date::day;
+use super::error::FetchError;
+use super::index::{Entry, Index};
+use super::partial::with_suffix;
+use super::watch::Watch;
+
+/// A folder of extracts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+/// The note beside a file: `FILE.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    entry: Entry,
+    url: String,
+    bytes: u64,
+    md5: String,
+    last_modified: Option<String>,
+    /// When the file was written here, ns since 1970: a file that was not touched since needs no new sum.
+    written_ns: i128,
+}
+
+impl Cache {
+    /// The extracts in a folder, which need not be there yet.
+    #[must_use]
+    pub fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// What there is, as an index.
+    #[must_use]
+    pub fn index(&self) -> Index {
+        Index::of(self.kept().into_iter().map(|(_, kept)| kept.entry))
+    }
+
+    /// The newest file of an extract, without asking anybody.
+    ///
+    /// # Errors
+    /// [`FetchError::Unknown`] when there is none, [`FetchError::Ambiguous`].
+    pub fn newest(&self, name: &str) -> Result<Fetched, FetchError> {
+        let index = self.index();
+        let id = &index.find(name)?.id;
+        let of_it = self.kept().into_iter().filter(|(_, kept)| kept.entry.id == *id);
+        let newest = of_it.max_by(|(_, one), (_, other)| {
+            let date = |kept: &Kept| (kept.last_modified.clone(), kept.written_ns);
+            date(one).cmp(&date(other))
+        });
+        newest
+            .map(|(path, kept)| kept.fetched(path))
+            .ok_or_else(|| FetchError::Unknown { name: name.to_owned(), near: Vec::new() })
+    }
+
+    /// The file of an extract that has this sum still.
+    pub(super) fn with_sum(
+        &self,
+        entry: &Entry,
+        md5: &str,
+        watch: &dyn Watch,
+    ) -> Result<Option<Fetched>, FetchError> {
+        for (path, kept) in self.kept() {
+            if kept.entry.id != entry.id || kept.md5 != md5 {
+                continue;
+            }
+            let untouched = looks_of(&path).is_some_and(|looks| looks == (kept.bytes, kept.written_ns));
+            if untouched || checksum::of_file(&path, watch)? == md5 {
+                return Ok(Some(kept.fetched(path)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Place of an extract that is being fetched; makes the folder.
+    pub(super) fn unfinished(&self, entry: &Entry) -> Result<PathBuf, FetchError> {
+        std::fs::create_dir_all(&self.folder).map_err(|error| FetchError::file(&self.folder, error))?;
+        Ok(self.folder.join(format!("{}.osm.pbf", file_name(&entry.id))))
+    }
+
+    /// Place of an extract of this date.
+    pub(super) fn path(&self, entry: &Entry, last_modified: Option<Timestamp>) -> PathBuf {
+        let date = last_modified.map(|time| format!("-{}", day(time))).unwrap_or_default();
+        self.folder.join(format!("{}{date}.osm.pbf", file_name(&entry.id)))
+    }
+
+    /// Writes the note of a file.
+    pub(super) fn note(&self, kept: &Kept, path: &Path) -> Result<(), FetchError> {
+        let note = with_suffix(path, ".json");
+        let text = serde_json::to_vec_pretty(kept).expect("plain data");
+        std::fs::write(&note, text).map_err(|error| FetchError::file(&note, error))
+    }
+
+    /// All files with a note, those whose file is gone left out.
+    fn kept(&self) -> Vec<(PathBuf, Kept)> {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
+        let notes = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut kept: Vec<(PathBuf, Kept)> = notes
+            .filter_map(|name| {
+                let path = self.folder.join(name.strip_suffix(".osm.pbf.json")?.to_owned() + ".osm.pbf");
+                let note = std::fs::read(with_suffix(&path, ".json")).ok()?;
+                path.is_file().then_some((path, serde_json::from_slice(&note).ok()?))
+            })
+            .collect();
+        kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+        kept
+    }
+}
+
+impl Kept {
+    /// Of a file that was fetched just now.
+    pub(super) fn of(fetched: &Fetched) -> Result<Self, FetchError> {
+        let Fetched { entry, url, path, md5, last_modified, .. } = fetched;
+        let (bytes, written_ns) =
+            looks_of(path).ok_or_else(|| FetchError::file(path, std::io::ErrorKind::NotFound.into()))?;
+        Ok(Self {
+            entry: entry.clone(),
+            url: url.clone(),
+            bytes,
+            md5: md5.clone(),
+            last_modified: last_modified.clone(),
+            written_ns,
+        })
+    }
+
+    fn fetched(self, path: PathBuf) -> Fetched {
+        let Self { entry, url, bytes, md5, last_modified, .. } = self;
+        Fetched { entry, url, path, bytes, md5, last_modified, there_already: true, doubt: None }
+    }
+}
+
+/// Length of a file and when it was written.
+fn looks_of(path: &Path) -> Option<(u64, i128)> {
+    let data = std::fs::metadata(path).ok()?;
+    let written = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some((data.len(), i128::try_from(written.as_nanos()).ok()?))
+}
+
+/// An id as a name of a file: it comes from a server, and must not lead out of the folder.
+fn file_name(id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
+    let name: String = id.chars().map(plain).take(100).collect();
+    match name.strip_prefix('.') {
+        Some(rest) => format!("_{rest}"),
+        None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_stay_in_their_folder() {
+        for (id, wanted) in [
+            ("malta", "malta"),
+            ("us/delaware", "us_delaware"),
+            ("../../etc/x", "_._.._etc_x"),
+            ("a\u{1b}b", "a_b"),
+        ] {
+            assert_eq!(file_name(id), wanted);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Why an extract could not be got.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Errors of finding and fetching extracts. URLs in them hold no passwords.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// A mirror's address that is none.
+    #[error("{url}: not an address of a web server")]
+    Address { url: String },
+    /// No connection came about.
+    #[error("{url}: the server cannot be reached: {why}")]
+    Unreachable { url: String, why: String },
+    /// Nobody who is trusted here vouches for the server.
+    #[error("{url}: the server is not trusted: {why}")]
+    Untrusted { url: String, why: String },
+    /// The connection ended before the answer did.
+    #[error("{url}: the connection broke off: {why}")]
+    Cut { url: String, why: String },
+    /// Nothing came for as long as was to be waited.
+    #[error("{url}: the server was silent for {} s", waited.as_secs_f64())]
+    Silent { url: String, waited: Duration },
+    /// An answer that is no file.
+    #[error("{url}: {}", status_words(*status))]
+    Status { url: String, status: u16 },
+    /// A page for people: that of a portal or a proxy, most often.
+    #[error("{url}: the server answered with a web page in place of {wanted}")]
+    Page { url: String, wanted: &'static str },
+    /// An answer of more bytes than such a file can have.
+    #[error("{url}: more than {most} bytes, too many for {wanted}")]
+    TooLong { url: String, wanted: &'static str, most: usize },
+    #[error("{url}: not Geofabrik's index: {why}")]
+    NotIndex { url: String, why: String },
+    #[error("{url}: there is no MD5 sum in it")]
+    NoChecksum { url: String },
+    /// No extract has this name.
+    #[error("no extract is called {name}{}", or_near(near))]
+    Unknown {
+        name: String,
+        /// Ids that are spelt alike, the nearest first.
+        near: Vec<String>,
+    },
+    /// Several extracts have this name.
+    #[error("{name} can be any of {}", ids.join(", "))]
+    Ambiguous { name: String, ids: Vec<String> },
+    /// What came is not what the server's sum is of; it was removed.
+    #[error("{url}: what came is damaged (MD5 {found}, the server's is {wanted}); it was removed")]
+    Checksum { url: String, wanted: String, found: String },
+    /// What the server has is no extract; it was removed.
+    #[error("{url}: what came {problem}; it was removed")]
+    NotExtract { url: String, problem: String },
+    /// A file or folder here cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// Another process is at it.
+    #[error("{}: another pgdyno is fetching this", path.display())]
+    Busy { path: PathBuf },
+    /// It was given up; what came is kept.
+    #[error("{cause}; {} kept in {}", of_total(*bytes, *total), part.display())]
+    Incomplete { cause: Box<FetchError>, bytes: u64, total: Option<u64>, part: PathBuf },
+    /// [`super::Watch::stops`] said so.
+    #[error("stopped{}", kept.as_ref().map(|(bytes, part)| format!("; {bytes} bytes are kept in {}", part.display())).unwrap_or_default())]
+    Stopped {
+        /// Bytes that are there, and where.
+        kept: Option<(u64, PathBuf)>,
+    },
+}
+
+impl FetchError {
+    /// What to try, in words.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Address { .. } => "write it as in https://mirror.example.org/geofabrik",
+            Self::Unreachable { .. } | Self::Page { .. } => {
+                "see whether this machine reaches that address (HTTPS_PROXY names a proxy), or name a mirror with --mirror; \
+                 --offline takes what was fetched before"
+            }
+            Self::Untrusted { .. } => {
+                "SSL_CERT_FILE names a file with the certificates that are to be trusted: that of a proxy between here \
+                 and there, perhaps"
+            }
+            Self::Incomplete { .. } => "the same command goes on from there",
+            Self::Stopped { kept: Some(_) } => "the same command goes on from there",
+            Self::Cut { .. } | Self::Silent { .. } => "try again, or name a mirror with --mirror",
+            Self::Status { status: 404, .. } | Self::NotIndex { .. } | Self::NoChecksum { .. } => {
+                "a mirror (--mirror) has Geofabrik's files with the paths that they have there"
+            }
+            Self::Unknown { .. } | Self::Ambiguous { .. } => "pgdyno osm fetch --list PATTERN",
+            Self::Checksum { .. } => "the same command fetches it anew",
+            Self::Busy { .. } => "wait for its end",
+            Self::File { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "make room; the same command goes on where it ended"
+                }
+                io::ErrorKind::FileTooLarge => "raise the limit of the size of files (ulimit -f)",
+                io::ErrorKind::NotFound => "make the folder first",
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Whether the same may work a moment later.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Cut { .. } | Self::Silent { .. } => true,
+            Self::Status { status, .. } => matches!(status, 408 | 429 | 500..),
+            _ => false,
+        }
+    }
+
+    pub(super) fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.to_owned(), source }
+    }
+}
+
+fn status_words(status: u16) -> String {
+    match status {
+        404 | 410 => format!("the server has no such file ({status})"),
+        401 | 403 | 407 => format!("the server refuses it ({status})"),
+        429 => format!("the server has had too many requests ({status})"),
+        _ => format!("the server answered with status {status}"),
+    }
+}
+
+fn or_near(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        near => format!("; did you mean {}?", near.join(", ")),
+    }
+}
+
+fn of_total(bytes: u64, total: Option<u64>) -> String {
+    match total {
+        Some(total) => format!("{bytes} of {total} bytes are"),
+        None => format!("{bytes} bytes are"),
+    }
+}

@@ -1,0 +1,298 @@
+//! Asking a web server. Each answer is read by a thread of its own and handed over in pieces, so that every wait, also for
+//! a name or a connection, can be ended by its bound or by the user. A thread that is given up ends with its connection.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use ureq::ResponseExt;
+use ureq::http::{HeaderMap, Response};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use super::error::FetchError;
+use super::site::shown;
+use super::tries::{Patience, TICK, Tries};
+use super::watch::Watch;
+
+/// Bytes of a piece.
+const PIECE: usize = 64 * 1024;
+/// Pieces that wait for being taken.
+const QUEUE: usize = 16;
+
+/// Somebody who asks.
+#[derive(Debug)]
+pub(super) struct Client {
+    agent: ureq::Agent,
+    pub(super) patience: Patience,
+}
+
+/// What an answer begins with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    /// Where the answer came from, redirects followed.
+    pub(super) url: String,
+    pub(super) etag: Option<String>,
+    pub(super) last_modified: Option<String>,
+    pub(super) content_range: Option<String>,
+    /// Bytes that follow, if they are known.
+    pub(super) length: Option<u64>,
+    pub(super) content_type: Option<String>,
+}
+
+/// An answer whose head has come.
+pub(super) struct Answer<'a> {
+    pub(super) head: Head,
+    waiting: Waiting<'a>,
+}
+
+/// An answer that is waited for.
+struct Waiting<'a> {
+    url: &'a str,
+    pieces: Receiver<Piece>,
+    silence: Duration,
+}
+
+enum Piece {
+    Head(Head),
+    Bytes(Vec<u8>),
+    End,
+    Failed(Failure),
+}
+
+/// Why there is no answer.
+enum Failure {
+    Unreachable(String),
+    Untrusted(String),
+    Cut(String),
+    Silent,
+    Address,
+}
+
+impl Client {
+    /// One that goes through the proxy that the environment names, if `by_proxy`.
+    pub(super) fn new(patience: Patience, by_proxy: bool) -> Self {
+        let agent = ureq::Agent::config_builder()
+            .proxy(if by_proxy { ureq::Proxy::try_from_env() } else { None })
+            .http_status_as_error(false)
+            .timeout_resolve(Some(patience.connect))
+            .timeout_connect(Some(patience.connect))
+            .user_agent(concat!("pgdyno/", env!("CARGO_PKG_VERSION")))
+            .accept_encoding("identity")
+            .tls_config(TlsConfig::builder().root_certs(trusted()).build())
+            .build()
+            .new_agent();
+        Self { agent, patience }
+    }
+
+    /// Asks for a file with these headers.
+    pub(super) fn get<'a>(
+        &self,
+        url: &'a str,
+        headers: Vec<(&'static str, String)>,
+        watch: &dyn Watch,
+    ) -> Result<Answer<'a>, FetchError> {
+        let (send, pieces) = sync_channel(QUEUE);
+        let (agent, asked) = (self.agent.clone(), url.to_owned());
+        std::thread::spawn(move || read(&agent, &asked, headers, &send));
+        let waiting = Waiting { url, pieces, silence: self.patience.silence };
+        // Names, connections and TLS are part of this wait.
+        let bound = self.patience.connect.saturating_add(self.patience.silence);
+        match waiting.next(bound, watch)? {
+            Piece::Head(head) => Ok(Answer { head, waiting }),
+            _ => Err(waiting.failed(Failure::Cut("there was no answer".to_owned()))),
+        }
+    }
+
+    /// A small file, tried again where that may help.
+    pub(super) fn small(
+        &self,
+        url: &str,
+        wanted: &'static str,
+        most: usize,
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<u8>, FetchError> {
+        let mut tries = Tries::new(&self.patience, 0);
+        loop {
+            match self.whole(url, wanted, most, watch) {
+                // An address that cannot be reached now is not one of a server that is busy.
+                Err(error @ FetchError::Unreachable { .. }) => return Err(error),
+                Err(error) => tries.again(error, 0, watch)?,
+                done => return done,
+            }
+        }
+    }
+
+    fn whole(
+        &self,
+        url: &str,
+        wanted: &'static str,
+        most: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<u8>, FetchError> {
+        let answer = self.get(url, Vec::new(), watch)?;
+        answer.is_file(wanted)?;
+        let mut bytes = Vec::new();
+        while let Some(piece) = answer.next(watch)? {
+            bytes.extend_from_slice(&piece);
+            if bytes.len() > most {
+                return Err(FetchError::TooLong { url: shown(url), wanted, most });
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl Answer<'_> {
+    /// Whether a file, or a part of one, follows.
+    ///
+    /// # Errors
+    /// What follows instead.
+    pub(super) fn is_file(&self, wanted: &'static str) -> Result<(), FetchError> {
+        let url = || shown(&self.head.url);
+        if !matches!(self.head.status, 200 | 206) {
+            return Err(FetchError::Status { url: url(), status: self.head.status });
+        }
+        let kind = self.head.content_type.as_deref().unwrap_or_default().to_ascii_lowercase();
+        match kind.starts_with("text/html") {
+            true => Err(FetchError::Page { url: url(), wanted }),
+            false => Ok(()),
+        }
+    }
+
+    /// The next bytes; `None` at the end of the answer.
+    pub(super) fn next(&self, watch: &dyn Watch) -> Result<Option<Vec<u8>>, FetchError> {
+        match self.waiting.next(self.waiting.silence, watch)? {
+            Piece::Bytes(bytes) => Ok(Some(bytes)),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Waiting<'_> {
+    /// What comes next within the bound.
+    fn next(&self, bound: Duration, watch: &dyn Watch) -> Result<Piece, FetchError> {
+        let start = Instant::now();
+        loop {
+            if watch.stops() {
+                return Err(FetchError::Stopped { kept: None });
+            }
+            let left = bound.saturating_sub(start.elapsed());
+            match self.pieces.recv_timeout(left.min(TICK)) {
+                Ok(Piece::Failed(failure)) => return Err(self.failed(failure)),
+                Ok(piece) => return Ok(piece),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(self.failed(Failure::Silent)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.failed(Failure::Cut("it was not read to its end".to_owned())));
+                }
+            }
+        }
+    }
+
+    fn failed(&self, failure: Failure) -> FetchError {
+        let url = shown(self.url);
+        match failure {
+            Failure::Unreachable(why) => FetchError::Unreachable { url, why },
+            Failure::Untrusted(why) => FetchError::Untrusted { url, why },
+            Failure::Cut(why) => FetchError::Cut { url, why },
+            Failure::Silent => FetchError::Silent { url, waited: self.silence },
+            Failure::Address => FetchError::Address { url },
+        }
+    }
+}
+
+/// Who is trusted: whom this system trusts, else those that browsers do.
+fn trusted() -> RootCerts {
+    let own = rustls_native_certs::load_native_certs().certs;
+    match own.is_empty() {
+        true => RootCerts::WebPki,
+        false => {
+            let own = own.iter().map(|certificate| Certificate::from_der(certificate).to_owned());
+            RootCerts::Specific(Arc::new(own.collect()))
+        }
+    }
+}
+
+/// Reads an answer to its end, or until nobody wants it any more.
+fn read(agent: &ureq::Agent, url: &str, headers: Vec<(&'static str, String)>, to: &SyncSender<Piece>) {
+    let mut request = agent.get(url);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let response = match request.call() {
+        Ok(response) => response,
+        Err(error) => {
+            let _ = to.send(Piece::Failed(of_error(&error)));
+            return;
+        }
+    };
+    let head = head(&response);
+    let length = head.length;
+    if to.send(Piece::Head(head)).is_err() {
+        return;
+    }
+    let mut body = response.into_body().into_reader();
+    let mut got = 0;
+    loop {
+        let mut bytes = vec![0; PIECE];
+        let piece = match body.read(&mut bytes) {
+            Ok(0) if length.is_some_and(|length| got < length) => {
+                Piece::Failed(Failure::Cut(format!("it ended after {got} bytes")))
+            }
+            Ok(0) => Piece::End,
+            Ok(count) => {
+                bytes.truncate(count);
+                got += count as u64;
+                Piece::Bytes(bytes)
+            }
+            Err(error) => Piece::Failed(Failure::Cut(error.to_string())),
+        };
+        let more = matches!(piece, Piece::Bytes(_));
+        if to.send(piece).is_err() || !more {
+            return;
+        }
+    }
+}
+
+fn head(response: &Response<ureq::Body>) -> Head {
+    let headers = response.headers();
+    Head {
+        status: response.status().as_u16(),
+        url: response.get_uri().to_string(),
+        etag: text(headers, "etag"),
+        last_modified: text(headers, "last-modified"),
+        content_range: text(headers, "content-range"),
+        length: text(headers, "content-length").and_then(|length| length.parse().ok()),
+        content_type: text(headers, "content-type"),
+    }
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    Some(headers.get(name)?.to_str().ok()?.trim().to_owned())
+}
+
+fn of_error(error: &ureq::Error) -> Failure {
+    use std::io::ErrorKind as Kind;
+    use ureq::{Error, Timeout};
+    let why = error.to_string();
+    match error {
+        Error::BadUri(_) | Error::Http(_) => Failure::Address,
+        Error::Timeout(Timeout::Resolve | Timeout::Connect) => Failure::Unreachable(why),
+        Error::Timeout(_) => Failure::Silent,
+        Error::Io(error) => match error.kind() {
+            Kind::ConnectionRefused
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+            | Kind::NetworkDown
+            | Kind::AddrNotAvailable => Failure::Unreachable(error.to_string()),
+            // rustls' errors come wrapped like this.
+            Kind::InvalidData if why.contains("certificate") => Failure::Untrusted(error.to_string()),
+            _ => Failure::Cut(error.to_string()),
+        },
+        Error::Tls(_) | Error::Rustls(_) => Failure::Untrusted(why),
+        Error::Protocol(_) => Failure::Cut(why),
+        _ => Failure::Unreachable(why),
+    }
+}

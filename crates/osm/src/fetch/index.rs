@@ -1,0 +1,220 @@
+//! Geofabrik's index of extracts, and which of them a name means: <https://download.geofabrik.de/technical.html>.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::FetchError;
+
+/// Most names offered for one that is unknown.
+const MOST_NEAR: usize = 3;
+
+/// An extract that there is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Entry {
+    /// What identifies it: `malta`, `us/delaware`.
+    pub id: String,
+    /// Id of the extract that it is a part of.
+    pub parent: Option<String>,
+    /// For people: `Malta`.
+    pub name: String,
+    /// Of the `.osm.pbf` file, at Geofabrik.
+    pub url: String,
+}
+
+/// Extracts by id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    entries: Vec<Entry>,
+}
+
+/// The parts of the index that are needed; it is GeoJSON.
+#[derive(Deserialize)]
+struct Collection {
+    features: Vec<Feature>,
+}
+
+#[derive(Deserialize)]
+struct Feature {
+    properties: Properties,
+}
+
+#[derive(Deserialize)]
+struct Properties {
+    id: String,
+    parent: Option<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    urls: Urls,
+}
+
+#[derive(Default, Deserialize)]
+struct Urls {
+    pbf: Option<String>,
+}
+
+impl Index {
+    /// Reads Geofabrik's index, which came from `url`. What has no `.osm.pbf` file is left out.
+    ///
+    /// # Errors
+    /// [`FetchError::NotIndex`].
+    pub fn parse(url: &str, bytes: &[u8]) -> Result<Self, FetchError> {
+        let not = |why: String| FetchError::NotIndex { url: url.to_owned(), why };
+        let collection: Collection = serde_json::from_slice(bytes).map_err(|error| not(error.to_string()))?;
+        let entry = |Feature { properties: Properties { id, parent, name, urls } }| {
+            Some(Entry { id, parent, name, url: urls.pbf? })
+        };
+        let index = Self::of(collection.features.into_iter().filter_map(entry));
+        if index.entries.is_empty() {
+            return Err(not("no extract is in it".to_owned()));
+        }
+        Ok(index)
+    }
+
+    /// An index of these.
+    #[must_use]
+    pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let mut entries: Vec<Entry> = entries.into_iter().collect();
+        entries.sort();
+        entries.dedup_by(|one, other| one.id == other.id);
+        Self { entries }
+    }
+
+    /// All, by id.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Those in whose id, name or parent's id the pattern occurs; case does not matter.
+    pub fn matching(&self, pattern: &str) -> impl Iterator<Item = &Entry> {
+        let pattern = pattern.to_lowercase();
+        self.entries.iter().filter(move |entry| {
+            let parent = entry.parent.as_deref().unwrap_or_default();
+            [entry.id.as_str(), &entry.name, parent].iter().any(|text| text.to_lowercase().contains(&pattern))
+        })
+    }
+
+    /// The extract that a name means: an id (`us/delaware`), the path of its file (`europe/malta`), and where only one has
+    /// it, the last part of an id (`delaware`) or a name (`Malta`). Case does not matter.
+    ///
+    /// # Errors
+    /// [`FetchError::Unknown`] with names spelt alike, [`FetchError::Ambiguous`].
+    pub fn find(&self, name: &str) -> Result<&Entry, FetchError> {
+        let wanted = name.trim().to_lowercase();
+        let is_id = |entry: &&Entry| entry.id.to_lowercase() == wanted || entry.path() == wanted;
+        if let Some(entry) = self.entries.iter().find(is_id) {
+            return Ok(entry);
+        }
+        let is_called = |entry: &&Entry| entry.last_part() == wanted || entry.name.to_lowercase() == wanted;
+        let called: Vec<&Entry> = self.entries.iter().filter(is_called).collect();
+        match called.as_slice() {
+            [entry] => Ok(entry),
+            [] => Err(FetchError::Unknown { name: name.to_owned(), near: self.near(&wanted) }),
+            several => {
+                let ids = several.iter().map(|entry| entry.id.clone()).collect();
+                Err(FetchError::Ambiguous { name: name.to_owned(), ids })
+            }
+        }
+    }
+
+    /// Ids that are spelt like a name, the nearest first.
+    fn near(&self, wanted: &str) -> Vec<String> {
+        let distance = |entry: &Entry| {
+            let names = [entry.id.to_lowercase(), entry.last_part(), entry.name.to_lowercase()];
+            let of = |name: &String| {
+                let distance = strsim::damerau_levenshtein(wanted, name);
+                let near = distance <= 1 + name.len().min(wanted.len()) / 4;
+                let begins = wanted.len() > 2 && name.starts_with(wanted);
+                (near || begins).then_some(distance)
+            };
+            names.iter().filter_map(of).min()
+        };
+        let mut near: Vec<(usize, &str)> =
+            self.entries.iter().filter_map(|entry| Some((distance(entry)?, entry.id.as_str()))).collect();
+        near.sort_unstable();
+        near.into_iter().take(MOST_NEAR).map(|(_, id)| id.to_owned()).collect()
+    }
+}
+
+impl Entry {
+    /// `delaware` of `us/delaware`, lower case.
+    fn last_part(&self) -> String {
+        self.id.rsplit('/').next().unwrap_or_default().to_lowercase()
+    }
+
+    /// Path of its file without what all files' names end with: `europe/malta`, lower case.
+    fn path(&self) -> String {
+        let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
+        let path = rest.split_once('/').map_or("", |(_, path)| path);
+        let path = path.strip_suffix(".osm.pbf").unwrap_or(path);
+        path.strip_suffix("-latest").unwrap_or(path).to_lowercase()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index() -> Index {
+        let bytes = include_bytes!("../../tests/data/geofabrik/index-v1-nogeom.json");
+        Index::parse("test", bytes).unwrap()
+    }
+
+    #[test]
+    fn names_are_found() {
+        let index = index();
+        for (name, id) in [
+            ("malta", "malta"),
+            ("Malta", "malta"),
+            ("europe/malta", "malta"),
+            ("us/delaware", "us/delaware"),
+            ("north-america/us/delaware", "us/delaware"),
+            ("delaware", "us/delaware"),
+            (" DELAWARE", "us/delaware"),
+            // An id comes before another one's last part.
+            ("georgia", "georgia"),
+        ] {
+            assert_eq!(index.find(name).unwrap().id, id, "{name}");
+        }
+        let told = |name: &str| index.find(name).unwrap_err().to_string();
+        assert_eq!(told("malat"), "no extract is called malat; did you mean malta?");
+        assert_eq!(told("us/delawere"), "no extract is called us/delawere; did you mean us/delaware?");
+        assert_eq!(told("atlantis"), "no extract is called atlantis");
+        assert_eq!(told("punjab"), "punjab can be any of india/punjab, pakistan/punjab");
+        // Without a file it is of no use.
+        assert!(index.find("no-file").is_err());
+    }
+
+    #[test]
+    fn names_are_listed_by_pattern() {
+        let ids = |pattern: &str| {
+            index().matching(pattern).map(|entry| entry.id.clone()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ids("DELA"), "us/delaware");
+        assert_eq!(ids("europe"), "europe georgia malta");
+        assert_eq!(ids("atlantis"), "");
+        assert_eq!(index().entries().len(), ids("").split(' ').count());
+    }
+
+    #[test]
+    fn what_is_no_index_is_refused() {
+        for (text, wanted) in [
+            ("<html>", "expected value"),
+            ("{}", "missing field `features`"),
+            ("{\"features\": []}", "no extract is in it"),
+        ] {
+            let told = Index::parse("http://x/index", text.as_bytes()).unwrap_err().to_string();
+            assert!(
+                told.starts_with("http://x/index: not Geofabrik's index: ") && told.contains(wanted),
+                "{told}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_name_is_survived(name in "\\PC{0,20}") {
+            let _ = index().find(&name);
+        }
+    }
+}

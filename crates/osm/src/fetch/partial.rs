@@ -1,0 +1,237 @@
+//! A file that is not whole yet: `FILE.part`, and beside it `FILE.part.json` with what it is a part of.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::FetchError;
+use super::http::Head;
+use super::site::shown;
+
+/// What a partial file is a part of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct State {
+    /// What was asked for, without a password.
+    url: String,
+    /// MD5 sum that the whole file was said to have when the first bytes came.
+    md5: String,
+    /// Where it came from, redirects followed.
+    pub(super) from: String,
+    etag: Option<String>,
+    pub(super) last_modified: Option<String>,
+    /// Bytes of the whole file.
+    pub(super) total: Option<u64>,
+}
+
+/// A file that is being fetched. It is locked as long as this lives.
+#[derive(Debug)]
+pub(super) struct Partial {
+    file: File,
+    path: PathBuf,
+    state: State,
+    length: u64,
+    /// Bytes of another state of the file were there, and are gone.
+    pub(super) outdated: bool,
+}
+
+impl Partial {
+    /// Opens what there is of the file `whole`, or makes it. What is there of anything else is dropped.
+    ///
+    /// # Errors
+    /// [`FetchError::Busy`] when another process has it, [`FetchError::File`].
+    pub(super) fn open(whole: &Path, url: &str, md5: &str) -> Result<Self, FetchError> {
+        let path = with_suffix(whole, ".part");
+        if whole.is_dir() {
+            return Err(FetchError::file(whole, ErrorKind::IsADirectory.into()));
+        }
+        let file = locked(&path)?;
+        let state = std::fs::read(state_path(&path)).ok();
+        let state: Option<State> = state.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let length = file.metadata().map_err(|error| FetchError::file(&path, error))?.len();
+        let mut partial = Self { file, path, state: state.unwrap_or_default(), length, outdated: false };
+        if partial.state.url != url || partial.state.md5 != md5 {
+            partial.outdated = partial.state.url == url && length > 0;
+            partial.truncate()?;
+            partial.state = State { url: url.to_owned(), md5: md5.to_owned(), ..State::default() };
+        }
+        Ok(partial)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Bytes that are there.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether nothing is missing, as far as the server said how much it is.
+    pub(super) fn is_whole(&self) -> bool {
+        self.length > 0 && self.state.total == Some(self.length)
+    }
+
+    /// Where to go on, and what must still be true of the server's file for that (`If-Range`, RFC 9110, 13.1.5: a strong
+    /// validator); `None` when there is nothing to go on from.
+    pub(super) fn resumable(&self) -> Option<(u64, String)> {
+        let strong = self.state.etag.as_ref().filter(|etag| etag.starts_with('"'));
+        let validator = strong.or(self.state.last_modified.as_ref())?;
+        (self.length > 0).then(|| (self.length, validator.clone()))
+    }
+
+    /// Whether an answer with a part of a file goes on where this one ends.
+    pub(super) fn is_continued_by(&self, head: &Head) -> bool {
+        let Some((start, total)) = head.content_range.as_deref().and_then(content_range) else {
+            return false;
+        };
+        start == self.length && (total.is_none() || total == self.state.total)
+    }
+
+    /// Whether the server's file is still the one that this is a part of, as far as an answer's head tells.
+    pub(super) fn is_of(&self, head: &Head) -> bool {
+        self.state.etag == head.etag && self.state.last_modified == head.last_modified
+    }
+
+    /// Begins from the start with an answer that has the whole file.
+    pub(super) fn begin(&mut self, head: &Head) -> Result<(), FetchError> {
+        self.truncate()?;
+        self.state = State {
+            from: shown(&head.url),
+            etag: head.etag.clone(),
+            last_modified: head.last_modified.clone(),
+            total: head.length,
+            ..std::mem::take(&mut self.state)
+        };
+        let path = state_path(&self.path);
+        let text = serde_json::to_vec_pretty(&self.state).expect("plain data");
+        std::fs::write(&path, text).map_err(|error| FetchError::file(&path, error))
+    }
+
+    /// Adds what came.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+        let written = self.file.write_all(bytes);
+        self.length = match &written {
+            Ok(()) => self.length + bytes.len() as u64,
+            // A part of it may be there, and is as good as the rest.
+            Err(_) => self.file.metadata().map_or(self.length, |data| data.len()),
+        };
+        written.map_err(|error| FetchError::file(&self.path, error))
+    }
+
+    /// Drops all that is there.
+    pub(super) fn truncate(&mut self) -> Result<(), FetchError> {
+        let failed = |error| FetchError::file(&self.path, error);
+        self.file.set_len(0).map_err(failed)?;
+        self.length = 0;
+        self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Removes it.
+    pub(super) fn discard(&self) -> Result<(), FetchError> {
+        for path in [self.path.clone(), state_path(&self.path)] {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(FetchError::file(&path, error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives it its name, once it is on the disk; tells how many bytes it has.
+    pub(super) fn finish(self, name: &Path) -> Result<u64, FetchError> {
+        self.file.sync_all().map_err(|error| FetchError::file(&self.path, error))?;
+        std::fs::rename(&self.path, name).map_err(|error| FetchError::file(name, error))?;
+        // Without its file it means nothing, whether or not it can be removed.
+        let _ = std::fs::remove_file(state_path(&self.path));
+        Ok(self.length)
+    }
+}
+
+/// The file, made if need be, locked, and with what is written going behind what is there.
+fn locked(path: &Path) -> Result<File, FetchError> {
+    let failed = |error| FetchError::file(path, error);
+    let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(FetchError::Busy { path: path.to_owned() }),
+        // A file system without locks.
+        Err(TryLockError::Error(_)) => {}
+    }
+    // Whoever had it may have given it its name since it was opened here.
+    let opened = file.metadata().map_err(failed)?;
+    match std::fs::metadata(path) {
+        Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => Ok(file),
+        _ => Err(FetchError::Busy { path: path.to_owned() }),
+    }
+}
+
+fn state_path(path: &Path) -> PathBuf {
+    with_suffix(path, ".json")
+}
+
+/// A path with something added to its name.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Start and total of `bytes 100-199/1000`.
+fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
+    let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
+    let (start, _) = range.split_once('-')?;
+    Some((start.trim().parse().ok()?, total.trim().parse().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read() {
+        assert_eq!(content_range("bytes 100-199/1000"), Some((100, Some(1000))));
+        assert_eq!(content_range("bytes 100-199/*"), Some((100, None)));
+        assert_eq!(content_range("bytes */1000"), None);
+        assert_eq!(content_range("pages 1-2/3"), None);
+    }
+
+    #[test]
+    fn only_one_at_a_time_fetches_into_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = folder.path().join("malta.osm.pbf");
+        let mut first = Partial::open(&whole, "http://x/malta", "sum").unwrap();
+        first.begin(&Head { etag: Some("\"1\"".into()), length: Some(4), ..Head::default() }).unwrap();
+        first.append(b"ab").unwrap();
+        assert!(matches!(Partial::open(&whole, "http://x/malta", "sum"), Err(FetchError::Busy { .. })));
+        drop(first);
+        let again = Partial::open(&whole, "http://x/malta", "sum").unwrap();
+        assert_eq!(again.resumable(), Some((2, "\"1\"".to_owned())));
+        drop(again);
+        // Of another sum, it is a part of another file.
+        let other = Partial::open(&whole, "http://x/malta", "other").unwrap();
+        assert_eq!((other.resumable(), other.outdated), (None, true));
+    }
+
+    #[test]
+    fn a_weak_tag_does_not_tell_whether_a_file_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut part = Partial::open(&folder.path().join("x"), "u", "m").unwrap();
+        part.begin(&Head { etag: Some("W/\"1\"".into()), ..Head::default() }).unwrap();
+        part.append(b"a").unwrap();
+        assert_eq!(part.resumable(), None);
+        let date = "Fri, 20 Nov 2026 21:21:18 GMT";
+        part.begin(&Head { last_modified: Some(date.into()), ..Head::default() }).unwrap();
+        part.append(b"a").unwrap();
+        assert_eq!(part.resumable(), Some((1, date.to_owned())));
+    }
+}

@@ -1,0 +1,303 @@
+//! Fetching from a mirror that fails in every way we could think of.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+#[path = "../../tests/support/mirror.rs"]
+mod mirror;
+
+use mirror::{Fault, File, MALTA, Mirror, extract, md5_of};
+
+/// Somebody who notes what happens, and may stop after some bytes.
+#[derive(Default)]
+struct Notes {
+    told: Vec<String>,
+    received: u64,
+    stop_after: Option<u64>,
+}
+
+impl Watch for Notes {
+    fn told(&mut self, event: Event<'_>) {
+        self.told.push(match event {
+            Event::Begins { from, total } => format!("begins at {from} of {}", total.unwrap_or(0)),
+            Event::Received(bytes) => {
+                self.received = bytes;
+                return;
+            }
+            Event::Anew(why) => format!("anew: {why:?}"),
+            Event::Again { .. } => "again".to_owned(),
+            Event::Verifying => "verifying".to_owned(),
+        });
+    }
+
+    fn stops(&self) -> bool {
+        self.stop_after.is_some_and(|bytes| self.received >= bytes)
+    }
+}
+
+/// A mirror, and a folder for what comes.
+struct Place {
+    mirror: Mirror,
+    folder: tempfile::TempDir,
+    patience: Patience,
+}
+
+impl Place {
+    fn new() -> Self {
+        let milliseconds = Duration::from_millis;
+        let patience = Patience {
+            connect: milliseconds(10_000),
+            silence: milliseconds(10_000),
+            tries: 3,
+            pause: milliseconds(10),
+        };
+        Self { mirror: Mirror::start(), folder: tempfile::tempdir().expect("a folder"), patience }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("malta.osm.pbf")
+    }
+
+    fn part(&self) -> PathBuf {
+        self.folder.path().join("malta.osm.pbf.part")
+    }
+
+    fn cache(&self) -> Cache {
+        Cache::at(&self.folder.path().join("kept"))
+    }
+
+    fn to(&self, to: Destination<'_>, notes: &mut Notes) -> Result<Fetched, FetchError> {
+        let source = Source::new(Some(&self.mirror.url()), self.patience)?;
+        let index = source.index(notes)?;
+        self.mirror.asked();
+        source.fetch(index.find("malta")?, to, notes)
+    }
+
+    /// Into a file; what was told is given, too.
+    fn fetch(&self) -> (Result<Fetched, FetchError>, Vec<String>) {
+        let mut notes = Notes::default();
+        let got = self.to(Destination::File(&self.file()), &mut notes);
+        (got, notes.told)
+    }
+
+    #[track_caller]
+    fn refused(&self) -> String {
+        self.fetch().0.expect_err("refused").to_string()
+    }
+
+    /// Names of all files that are there.
+    fn names(&self, folder: &Path) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn an_extract_is_fetched_checked_and_said_what_it_is() {
+    let place = Place::new();
+    let (fetched, told) = place.fetch();
+    let fetched = fetched.expect("fetched");
+    let bytes = extract(200_000);
+    assert_eq!(std::fs::read(place.file()).unwrap(), bytes);
+    assert_eq!(fetched.entry.id, "malta");
+    assert_eq!(fetched.url, format!("{}{MALTA}", place.mirror.url()));
+    assert_eq!((fetched.bytes, fetched.md5), (bytes.len() as u64, md5_of(&bytes)));
+    assert_eq!(fetched.last_modified.as_deref(), Some("2026-11-20T21:21:18Z"));
+    assert!(!fetched.there_already && fetched.doubt.is_none());
+    assert_eq!(told, [format!("begins at 0 of {}", bytes.len()), "verifying".to_owned()]);
+    assert_eq!(place.names(place.folder.path()), ["malta.osm.pbf"]);
+    assert_eq!(place.mirror.asked(), [format!("{MALTA}.md5 200"), format!("{MALTA} 200")]);
+    // Once more: the sum is all that is asked for.
+    let (again, told) = place.fetch();
+    assert!(again.expect("there").there_already && told.is_empty());
+    assert_eq!(place.mirror.asked(), [format!("{MALTA}.md5 200")]);
+}
+
+#[test]
+fn what_is_kept_is_not_fetched_again_until_the_server_has_another() {
+    let place = Place::new();
+    let cache = place.cache();
+    let fetch = || place.to(Destination::Cache(&cache), &mut Notes::default()).expect("fetched");
+    let first = fetch();
+    let folder = first.path.parent().unwrap().to_owned();
+    assert_eq!(place.names(&folder), ["malta-2026-11-20.osm.pbf", "malta-2026-11-20.osm.pbf.json"]);
+    assert!(!place.mirror.asked().is_empty());
+    let second = fetch();
+    assert_eq!((second.there_already, &second.path), (true, &first.path));
+    assert_eq!(second.last_modified, first.last_modified);
+    assert_eq!(place.mirror.asked(), [format!("{MALTA}.md5 200")]);
+    // Without asking anybody.
+    assert_eq!(cache.newest("Malta").expect("kept"), second);
+    assert!(matches!(cache.newest("delaware"), Err(FetchError::Unknown { .. })));
+    assert!(place.mirror.asked().is_empty());
+
+    let mut newer = File::of(extract(230_000));
+    newer.last_modified = Some("Sat, 21 Nov 2026 21:21:18 GMT".to_owned());
+    place.mirror.publish(MALTA, newer);
+    let third = fetch();
+    assert!(!third.there_already && third.path.ends_with("malta-2026-11-21.osm.pbf"));
+    assert_eq!(cache.newest("malta").expect("kept").path, third.path);
+    // One that somebody damaged is no such file any more.
+    std::fs::write(&third.path, "x").unwrap();
+    assert!(!fetch().there_already);
+}
+
+#[test]
+fn redirects_are_followed_and_ranges_with_them() {
+    let place = Place::new();
+    let dated = "/europe/malta-261120.osm.pbf";
+    place.mirror.put(dated, File::of(extract(200_000)));
+    place.mirror.redirect(MALTA, dated);
+    place.mirror.spoil(dated, &[Fault::Cut(50_000)]);
+    let (fetched, told) = place.fetch();
+    assert_eq!(fetched.expect("fetched").url, format!("{}{dated}", place.mirror.url()));
+    assert_eq!(told[1..3], ["again".to_owned(), format!("begins at 50000 of {}", extract(200_000).len())]);
+    assert!(place.mirror.asked().contains(&format!("{dated} bytes=50000- 206")));
+}
+
+#[test]
+fn a_download_goes_on_where_it_was_cut() {
+    let place = Place::new();
+    place.mirror.spoil(MALTA, &[Fault::Cut(70_000), Fault::Cut(0), Fault::Cut(30_000)]);
+    let (failed, told) = place.fetch();
+    let error = failed.expect_err("three tries");
+    assert!(
+        matches!(&error, FetchError::Incomplete { bytes: 100_000, part, .. } if *part == place.part()),
+        "{error}"
+    );
+    assert_eq!(error.hint(), Some("the same command goes on from there"));
+    assert!(
+        error.to_string().contains("the connection broke off") && error.to_string().contains("100000 of ")
+    );
+    assert_eq!(told.iter().filter(|told| *told == "again").count(), 2);
+    assert_eq!(
+        place.names(place.folder.path()),
+        ["malta.osm.pbf.part", "malta.osm.pbf.part.json"],
+        "no file that is not whole has the name of one that is"
+    );
+    // The same command, later.
+    place.mirror.asked();
+    let (fetched, _) = place.fetch();
+    assert_eq!(fetched.expect("fetched").md5, md5_of(&extract(200_000)));
+    assert_eq!(place.mirror.asked()[1..], [format!("{MALTA} bytes=100000- 206")]);
+    assert_eq!(std::fs::read(place.file()).unwrap(), extract(200_000));
+}
+
+#[test]
+fn a_server_without_ranges_starts_anew() {
+    let place = Place::new();
+    place.mirror.change(MALTA, |file| file.ranges = false);
+    place.mirror.spoil(MALTA, &[Fault::Cut(70_000)]);
+    let (fetched, told) = place.fetch();
+    fetched.expect("fetched");
+    assert!(told.contains(&"anew: NoRanges".to_owned()), "{told:?}");
+    assert_eq!(std::fs::read(place.file()).unwrap(), extract(200_000));
+}
+
+#[test]
+fn a_file_that_changes_between_two_tries_is_not_glued_together() {
+    let place = Place::new();
+    place.mirror.spoil(MALTA, &[Fault::Cut(70_000), Fault::Cut(0), Fault::Cut(0)]);
+    place.fetch().0.expect_err("cut");
+    // Its new sum is known before the file is asked for.
+    place.mirror.publish(MALTA, File::of(extract(260_000)));
+    let (fetched, told) = place.fetch();
+    assert_eq!(fetched.expect("fetched").bytes, extract(260_000).len() as u64);
+    assert_eq!(told[0], "anew: Changed");
+
+    // It changes, and only its tag tells so; the sum asked for before is the old one's.
+    let place = Place::new();
+    place.mirror.spoil(MALTA, &[Fault::Cut(70_000), Fault::Cut(0), Fault::Cut(0)]);
+    place.fetch().0.expect_err("cut");
+    let old = format!("{}  x\n", md5_of(&extract(200_000)));
+    place.mirror.put(MALTA, File::of(extract(260_000)));
+    place.mirror.put(&format!("{MALTA}.md5"), File::of(old));
+    let (refused, told) = place.fetch();
+    assert!(told.contains(&"anew: Changed".to_owned()), "{told:?}");
+    assert!(matches!(refused, Err(FetchError::Checksum { .. })));
+}
+
+#[test]
+fn what_has_another_sum_is_removed() {
+    let place = Place::new();
+    place.mirror.put(&format!("{MALTA}.md5"), File::of(format!("{}  x\n", "0".repeat(32))));
+    let told = place.refused();
+    assert!(told.contains("what came is damaged (MD5 ") && told.contains("it was removed"), "{told}");
+    assert!(place.names(place.folder.path()).is_empty());
+    place.mirror.put(&format!("{MALTA}.md5"), File::of("no sum"));
+    assert!(place.refused().ends_with("/europe/malta-latest.osm.pbf.md5: there is no MD5 sum in it"));
+}
+
+#[test]
+fn answers_that_are_no_files_are_told_by_their_url() {
+    let place = Place::new();
+    place.mirror.spoil(MALTA, &[Fault::Status(404)]);
+    let told = place.refused();
+    assert_eq!(told, format!("{}{MALTA}: the server has no such file (404)", place.mirror.url()));
+    assert!(place.names(place.folder.path()).is_empty());
+    place.mirror.spoil(MALTA, &[Fault::Status(503), Fault::Status(503), Fault::Status(503)]);
+    assert!(place.refused().ends_with("the server answered with status 503"));
+    // Once is no harm.
+    place.mirror.spoil(MALTA, &[Fault::Status(503)]);
+    place.fetch().0.expect("fetched");
+    let page = || File { content_type: "text/html; charset=utf-8", ..File::of("<html>Sign in</html>") };
+    place.mirror.publish(MALTA, page());
+    assert!(place.refused().contains("a web page in place of an extract"));
+    place.mirror.publish(MALTA, File::of("PK no extract"));
+    let told = place.refused();
+    assert!(told.contains("what came is not an OSM extract in PBF"), "{told}");
+    assert_eq!(place.names(place.folder.path()), ["malta.osm.pbf"], "the former one stays");
+    place.mirror.put("/index-v1-nogeom.json", page());
+    assert!(place.refused().ends_with(
+        "/index-v1-nogeom.json: the server answered with a web page in place of Geofabrik's index"
+    ));
+    place.mirror.put("/index-v1-nogeom.json", File::of("<html>"));
+    assert!(place.refused().contains("/index-v1-nogeom.json: not Geofabrik's index: "));
+}
+
+#[test]
+fn no_wait_is_for_ever() {
+    let mut place = Place::new();
+    place.patience.silence = Duration::from_millis(800);
+    place.patience.tries = 2;
+    place.mirror.spoil(MALTA, &[Fault::Silent(70_000), Fault::Silent(0)]);
+    let start = Instant::now();
+    let told = place.refused();
+    assert!(told.contains("the server was silent for 0.8 s; 70000 of "), "{told}");
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+    place.fetch().0.expect("it goes on");
+
+    // Nobody listens there.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let source = Source::new(Some(&format!("http://{free}")), place.patience).unwrap();
+    let error = source.index(&mut Notes::default()).expect_err("refused");
+    assert!(matches!(error, FetchError::Unreachable { .. }), "{error}");
+}
+
+#[test]
+fn who_stops_loses_nothing() {
+    let place = Place::new();
+    place.mirror.spoil(MALTA, &[Fault::Silent(80_000)]);
+    let mut notes = Notes { stop_after: Some(80_000), ..Notes::default() };
+    let start = Instant::now();
+    let error = place.to(Destination::File(&place.file()), &mut notes).expect_err("stopped");
+    assert!(matches!(error, FetchError::Stopped { kept: Some((80_000, _)) }), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let (fetched, told) = place.fetch();
+    fetched.expect("fetched");
+    assert_eq!(told[0], format!("begins at 80000 of {}", extract(200_000).len()));
+}
+
+#[test]
+fn a_full_disk_is_told_and_what_is_there_stays() {
+    let place = Place::new();
+    let error = place.to(Destination::File(Path::new("/proc/malta.osm.pbf")), &mut Notes::default());
+    assert!(matches!(error, Err(FetchError::File { .. })));
+    let full = FetchError::file(&place.part(), std::io::ErrorKind::StorageFull.into());
+    assert_eq!(full.hint(), Some("make room; the same command goes on where it ended"));
+}

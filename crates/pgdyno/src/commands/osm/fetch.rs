@@ -1,0 +1,137 @@
+//! `pgdyno osm fetch`: an extract by its name, from Geofabrik, a mirror, or what was fetched before.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchError, Fetched, Patience, Source};
+use results::Table;
+use target::TargetError;
+use target::child::Account;
+use target::home::Home;
+
+use super::watched::Watched;
+use crate::commands::{print, signals};
+use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
+use crate::options::{Format, FormatOption};
+use crate::print::{data, talk, warning};
+
+/// `pgdyno osm fetch`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which extract: Geofabrik's id (malta, us/delaware), the last part of one (delaware), the path of its file
+    /// (europe/malta), or its name
+    #[arg(required_unless_present = "list")]
+    name: Option<String>,
+    /// List extracts instead, those whose id, name or parent has PATTERN in it; with --offline those that are kept
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with_all = ["name", "output"])]
+    list: Option<Option<String>>,
+    /// Write into this file, which is replaced once the new one is whole [default: a file with id and date in the folder
+    /// extracts of pgdyno's home]
+    #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "offline")]
+    output: Option<PathBuf>,
+    /// Take the newest that was fetched before, and ask nobody
+    #[arg(long)]
+    offline: bool,
+    /// Mirror with Geofabrik's files below this address, with the paths that they have there
+    /// [default: Geofabrik's own, download.geofabrik.de]
+    #[arg(long, value_name = "URL", env = "PGDYNO_OSM_MIRROR", hide_env_values = true)]
+    mirror: Option<String>,
+    /// Seconds of silence after which a connection is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+    #[command(flatten)]
+    format: FormatOption,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let home = Home::locate().map_err(of_target)?;
+    let cache = Cache::at(&home.extracts());
+    let name = args.name.as_deref().unwrap_or_default();
+    if args.offline {
+        return match &args.list {
+            Some(pattern) => list(cache.index().matching(pattern.as_deref().unwrap_or_default()), args),
+            None => given(&cache.newest(name).map_err(|error| not_kept(error, &cache))?, args),
+        };
+    }
+    let patience = Patience { silence: Duration::from_secs(args.timeout), ..Patience::default() };
+    let source = Source::new(args.mirror.as_deref(), patience)?;
+    let stop = signals::listen_at_once()?;
+    let index = source.index(&mut Watched::new("the index", stop.clone()))?;
+    if let Some(pattern) = &args.list {
+        return list(index.matching(pattern.as_deref().unwrap_or_default()), args);
+    }
+    let entry = index.find(name)?;
+    let to = match &args.output {
+        Some(path) => Destination::File(path),
+        None => {
+            let account = Account::unprivileged().map_err(of_target)?;
+            home.prepare_extracts(account.as_ref()).map_err(of_target)?;
+            Destination::Cache(&cache)
+        }
+    };
+    let fetched = source.fetch(entry, to, &mut Watched::new(&entry.id, stop))?;
+    given(&fetched, args)
+}
+
+/// An error of pgdyno's own places and accounts.
+fn of_target(error: impl Into<TargetError>) -> lab::LabError {
+    error.into().into()
+}
+
+/// What is not there without asking the server.
+fn not_kept(error: FetchError, cache: &Cache) -> anyhow::Error {
+    let FetchError::Unknown { name, near } = &error else { return error.into() };
+    let kept: Vec<String> = match near.as_slice() {
+        [] => cache.index().entries().iter().map(|entry| entry.id.clone()).collect(),
+        near => near.to_vec(),
+    };
+    let kept = if kept.is_empty() { "nothing".to_owned() } else { kept.join(", ") };
+    let what = format!("{name} was not fetched before; what is kept: {kept}");
+    Failure::with_code(BAD_INPUT, what, Some("without --offline it is fetched".to_owned()))
+}
+
+fn list<'a>(entries: impl Iterator<Item = &'a Entry>, args: &Args) -> Outcome {
+    let mut table = Table::new(&["id", "name", "parent"]);
+    for entry in entries {
+        table.push(vec![entry.id.clone().into(), entry.name.clone().into(), entry.parent.clone().into()]);
+    }
+    print(&table, args.format.format)?;
+    Ok(SAME_OR_BETTER)
+}
+
+/// Says what it is, and prints where.
+fn given(fetched: &Fetched, args: &Args) -> Outcome {
+    let date = fetched.last_modified.as_deref().and_then(|time| time.get(..10));
+    let date = date.map_or(String::new(), |day| format!(" of {day}"));
+    let how = match (fetched.there_already, args.offline) {
+        (_, true) => ", fetched before",
+        (true, false) => ", there already, and what the server has",
+        (false, false) => ", whole by its MD5 sum",
+    };
+    let name = format!("{} ({})", fetched.entry.id, fetched.entry.name);
+    talk(&format!("{name}{date}, {}{how}", indicatif::DecimalBytes(fetched.bytes)));
+    if let Some(doubt) = &fetched.doubt {
+        warning(doubt);
+    }
+    talk(ATTRIBUTION);
+    match args.format.format {
+        Format::Text => data(&format!("{}\n", fetched.path.display()))?,
+        format => print(&facts(fetched), format)?,
+    }
+    Ok(SAME_OR_BETTER)
+}
+
+fn facts(fetched: &Fetched) -> Table {
+    let mut table = Table::new(&["id", "name", "url", "path", "bytes", "md5", "last_modified", "fetched"]);
+    table.push(vec![
+        fetched.entry.id.clone().into(),
+        fetched.entry.name.clone().into(),
+        fetched.url.clone().into(),
+        fetched.path.display().to_string().into(),
+        fetched.bytes.into(),
+        fetched.md5.clone().into(),
+        fetched.last_modified.clone().into(),
+        if fetched.there_already { "before" } else { "now" }.into(),
+    ]);
+    table
+}

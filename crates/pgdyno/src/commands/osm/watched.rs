@@ -1,0 +1,116 @@
+//! What a user sees of a fetch: a bar on a terminal, a line now and then elsewhere.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use osm::fetch::{Anew, Event, Watch};
+use target::Stop;
+
+use crate::print::{is_interactive, talk, warning};
+use crate::progress::time;
+
+/// How often it is said how far it is, where no bar can be drawn.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// A fetch, shown.
+pub(super) struct Watched {
+    what: String,
+    stop: Stop,
+    bar: ProgressBar,
+    download: Option<Download>,
+}
+
+/// What comes since it began or went on.
+struct Download {
+    began: Instant,
+    from: u64,
+    total: Option<u64>,
+    said: Instant,
+}
+
+impl Watched {
+    /// Of what is called so.
+    pub(super) fn new(what: &str, stop: Stop) -> Self {
+        let target =
+            if is_interactive() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("a valid template"));
+        Self { what: what.to_owned(), stop, bar, download: None }
+    }
+
+    fn begins(&mut self, from: u64, total: Option<u64>) {
+        let size = total.map_or("size not known".to_owned(), |total| DecimalBytes(total).to_string());
+        let what = &self.what;
+        self.say(&match from {
+            0 => format!("fetching {what}: {size}"),
+            _ => format!("fetching {what}: going on at {} of {size}", DecimalBytes(from)),
+        });
+        let style = match total {
+            Some(_) => "{bar:20.cyan} {decimal_bytes}/{decimal_total_bytes}  {msg}",
+            None => "{spinner} {decimal_bytes}  {msg}",
+        };
+        self.bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
+        self.bar.set_length(total.unwrap_or(0));
+        let now = Instant::now();
+        self.download = Some(Download { began: now, from, total, said: now });
+    }
+
+    fn received(&mut self, bytes: u64) {
+        let Some(download) = &mut self.download else { return };
+        let words = download.words(bytes);
+        self.bar.set_position(bytes);
+        self.bar.set_message(words.clone());
+        if !is_interactive() && download.said.elapsed() >= EVERY {
+            download.said = Instant::now();
+            let of = download.total.map_or(String::new(), |total| format!(" of {}", DecimalBytes(total)));
+            talk(&format!("{}: {}{of}, {words}", self.what, DecimalBytes(bytes)));
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.bar.suspend(|| talk(text));
+    }
+
+    fn warn(&self, text: &str) {
+        self.bar.suspend(|| warning(text));
+    }
+}
+
+impl Download {
+    /// `2.1 MB/s, 12 s left`.
+    fn words(&self, bytes: u64) -> String {
+        let seconds = self.began.elapsed().as_secs_f64().max(0.001);
+        let rate = bytes.saturating_sub(self.from) as f64 / seconds;
+        let missing = self.total.map(|total| total.saturating_sub(bytes) as f64);
+        let left = missing.filter(|_| rate > 0.0).map(|missing| missing / rate);
+        let left = left.map(|seconds| format!(", {} left", time(Duration::from_secs_f64(seconds.min(1e9)))));
+        format!("{}/s{}", DecimalBytes(rate as u64), left.unwrap_or_default())
+    }
+}
+
+impl Watch for Watched {
+    fn told(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begins { from, total } => self.begins(from, total),
+            Event::Received(bytes) => self.received(bytes),
+            Event::Anew(Anew::Changed) => self.warn("the server has another file by now: it is fetched anew"),
+            Event::Anew(Anew::NoRanges) => {
+                self.warn("the server gives no parts of files: it is fetched anew");
+            }
+            Event::Again { cause, pause } => {
+                self.warn(&format!("{cause}; trying again in {} s", pause.as_secs_f64()));
+            }
+            Event::Verifying => self.bar.set_message("checking"),
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.stop.at_once()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
