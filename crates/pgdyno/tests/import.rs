@@ -154,6 +154,41 @@ fn old_results_are_compared_tabled_and_reported() {
 }
 
 #[test]
+fn logs_of_osm2pgsql_come_in_as_loads() {
+    let place = Place::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../osm/tests/data/osm2pgsql");
+    let [slim, old] = ["1.8-slim-drop-flatnodes-delaware.log", "1.2-reconstructed.log"]
+        .map(|name| std::fs::read_to_string(format!("{folder}/{name}")).expect("a log"));
+    place.write(
+        "night.log",
+        format!("$ osm2pgsql -s --drop -d postgres://me:geheim@h/d de.osm.pbf\n{slim}{old}"),
+    );
+    let done = place.run(["import", "night.log", "--format", "csv"]).expect(0).says(&[
+        "whole seconds",
+        "the log has no time stamps",
+        "results: ",
+    ]);
+    assert!(done.stdout.contains("night.log from line 2,osm,"), "{}", done.stdout);
+    assert_eq!(
+        place.sql("select group_concat(measured_s || ' ' || kind || ' ' || validity, ', ') from run"),
+        "\"95.0 job suspect, 125.0 job suspect\""
+    );
+    let drop = "select count(*) from cell_factor where (name, value) in (('drop', 'yes'), ('extract', 'de.osm.pbf'))";
+    assert_eq!(place.sql(drop), "2");
+    let phases = place.run(["table", "phases", "--format", "csv"]).expect(0).stdout;
+    assert!(phases.contains("node") && phases.contains("al_polygon"), "{phases}");
+    place.run(["import", "night.log"]).expect(64).says(&["imported before"]);
+    assert!(!std::fs::read(place.results()).unwrap().windows(6).any(|bytes| bytes == b"geheim"));
+    // One that is not whole is kept as that.
+    place.write("cut.log", &slim[..slim.len() / 2]);
+    place.run(["import", "cut.log"]).expect(0);
+    let doubts = place.sql("select doubts from v_run where validity = 'invalid'");
+    assert!(doubts.contains("the log ends early"), "{doubts}");
+    place.write("other.log", "2026-01-01 00:00:00 LOG:  checkpoint starting: time\n");
+    place.run(["import", "other.log"]).expect(65).says(&["no log of osm2pgsql"]);
+}
+
+#[test]
 fn what_cannot_be_imported_leaves_nothing_behind() {
     let place = Place::new();
     let good = "transaction type: x\nnumber of clients: 1\nnumber of transactions actually processed: 50\n\

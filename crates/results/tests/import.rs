@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::{Load, Reason, Run, Validity};
+use record::{Load, Reason, Run, RunKind, Validity};
 use results::comparison::{Comparison, Metric};
 use results::import::{self, Found, ImportError, read};
 use results::{Collection, ExperimentId, Store};
@@ -287,6 +287,53 @@ fn nothing_is_stored_when_something_is_wrong() {
     let error = place.store.import(&unknown, &found.runs, true).unwrap_err();
     assert_eq!(error.to_string(), "the experiment x compares nothing");
     assert_eq!(place.store.runs(ExperimentId(1)).unwrap().len(), 1);
+}
+
+#[test]
+fn loads_of_osm2pgsql_are_jobs_with_arms_and_rounds() {
+    let mut place = Place::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../osm/tests/data/osm2pgsql");
+    let log = std::fs::read_to_string(folder.join("1.8-slim-drop-flatnodes-delaware.log")).unwrap();
+    let none = import::Options::default();
+    for (storage, seconds) in [("ssd", [95, 96]), ("hdd", [190, 191])] {
+        let loads: String = seconds
+            .map(|s| {
+                format!(
+                    "$ osm2pgsql --slim --drop de.pbf\n{}",
+                    log.replace("took 95s", &format!("took {s}s"))
+                )
+            })
+            .concat();
+        let file = place.write(storage, &loads);
+        let levels = BTreeMap::from([("storage".into(), storage.into())]);
+        let collection = Collection {
+            name: "disks".into(),
+            compare: Some("storage".into()),
+            levels,
+            ..Collection::default()
+        };
+        let found = found(&[file], &none);
+        let done = place.store.import(&collection, &found.runs, false).unwrap();
+        assert_eq!(done.stored.iter().map(|run| run.round).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(done.stored[0].factors["drop"], "yes");
+        assert_eq!(place.store.import(&collection, &found.runs, false).unwrap().known.len(), 2);
+    }
+    let runs = place.store.runs(ExperimentId(1)).unwrap();
+    let told: Vec<_> =
+        runs.iter().map(|run| (run.kind, run.arm.as_deref().unwrap(), run.round, run.measured_s)).collect();
+    let job = RunKind::Job;
+    assert_eq!(
+        told,
+        [(job, "ssd", 1, 95.0), (job, "ssd", 2, 96.0), (job, "hdd", 1, 190.0), (job, "hdd", 2, 191.0)]
+    );
+    assert_eq!(runs[0].driver, "osm2pgsql 1.8.0");
+    assert!(runs[0].phases.iter().any(|phase| phase.name == "node" && phase.duration_us == 78_000_000));
+    assert!(runs[0].artifacts.iter().any(|artifact| artifact.name == "log/osm"));
+    // Together with what pgbench said.
+    let mut files = data(&["15-multi.txt"]);
+    files.push(place.write("again", &format!("{log}2026-11-21 03:00:00  osm2pgsql version 1.8.0\n")));
+    let kinds: Vec<_> = found(&files, &none).runs.iter().map(|found| found.run().kind).collect();
+    assert_eq!(kinds, [RunKind::Client, RunKind::Job]);
 }
 
 /// The run kept the number of clients that its report told, beside a level that said otherwise.

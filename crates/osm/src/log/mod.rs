@@ -14,6 +14,8 @@ use record::{Phase, PhaseSource};
 
 /// Most bytes of the log that are kept.
 const KEPT: usize = 256 * 1024;
+/// Phases beyond which a log is none of osm2pgsql: each table has about five.
+const MOST_PHASES: usize = 10_000;
 
 /// What a load's log told.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -50,12 +52,17 @@ impl LogParser {
     /// Takes a line that arrived `at_us` after the start of the program.
     pub fn line(&mut self, at_us: u64, raw: &str) {
         let line = line::Line::parse(raw);
-        self.keep(raw, &line);
+        // Data that a statement holds may have any words in it.
+        let statement = line.text.starts_with("SQL: ");
+        let error = if statement { None } else { error_in(line.text) };
+        if error.is_some() || !(statement || line.text.starts_with("Processing: ")) {
+            self.keep(raw);
+        }
         if self.told.version.is_none() {
             self.told.version = version_in(raw).map(str::to_owned);
         }
-        if raw.contains("ERROR") || raw.contains("rror:") {
-            self.told.error = Some(line.text.trim().to_owned());
+        if let Some(error) = error {
+            self.told.error = Some(error.to_owned());
         }
         if let Some(megabytes) = line.number_after("Overall memory usage: peak=") {
             self.told.peak_memory_bytes = Some(megabytes << 20);
@@ -79,13 +86,23 @@ impl LogParser {
         told
     }
 
-    fn keep(&mut self, raw: &str, line: &line::Line<'_>) {
-        let noise = line.text.starts_with("SQL: ") || line.text.starts_with("Processing: ");
-        if !noise && self.told.text.len() + raw.len() < KEPT {
+    fn keep(&mut self, raw: &str) {
+        if self.told.text.len() + raw.len() < KEPT {
             self.told.text.push_str(raw.trim_end());
             self.told.text.push('\n');
         }
     }
+}
+
+/// The error that a line tells of, without the progress display that may stand before it.
+fn error_in(text: &str) -> Option<&str> {
+    let at = text.find("ERROR").or_else(|| text.find("rror:"))?;
+    let start = if text.starts_with("Processing: ") {
+        text.find("sm2pgsql failed").map_or(at, |at| at - 1)
+    } else {
+        0
+    };
+    text.get(start.min(at)..).map(str::trim)
 }
 
 /// The version in a line such as `osm2pgsql version 1.2.1 (64 bit id space)`, stamped or not.

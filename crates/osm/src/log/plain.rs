@@ -1,7 +1,7 @@
 //! The log of osm2pgsql up to 1.3: no time stamps, durations in whole seconds.
 
 use super::line::Line;
-use super::{one_after_the_other, reported};
+use super::{MOST_PHASES, one_after_the_other, reported};
 use record::Phase;
 
 /// Phases told so far.
@@ -14,7 +14,11 @@ pub(super) struct Plain {
 
 impl Plain {
     pub(super) fn line(&mut self, at_us: u64, line: &Line<'_>) {
+        if self.others.len() > MOST_PHASES {
+            return;
+        }
         if let Some((name, count)) = object_stats(line) {
+            self.reading.retain(|phase| phase.name != name);
             if let Some(seconds) = line.number_after(" in ") {
                 self.reading.push(reported(name, "", at_us, micros(seconds), count));
                 one_after_the_other(&mut self.reading, at_us);

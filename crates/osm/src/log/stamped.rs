@@ -5,10 +5,10 @@
 //! Tables: each is clustered, indexed and analyzed by one thread while others work on other tables. Every step ends
 //! where the next step of the same table begins, the last one at the thread's `Done task in Nms`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::line::Line;
-use super::{one_after_the_other, reported, stamped_phase};
+use super::{MOST_PHASES, one_after_the_other, reported, stamped_phase};
 use record::Phase;
 
 /// What has been seen so far.
@@ -18,7 +18,7 @@ pub(super) struct Stamped {
     reading: Reading,
     tables: BTreeMap<String, Open>,
     threads: BTreeMap<u32, Task>,
-    timed_tables: Vec<String>,
+    timed_tables: BTreeSet<String>,
     flushing_since: Option<u64>,
 }
 
@@ -40,6 +40,9 @@ struct Task {
 impl Stamped {
     pub(super) fn line(&mut self, at_us: u64, line: &Line<'_>) {
         self.reading.line(at_us, line);
+        if self.phases.len() + self.tables.len() + self.threads.len() > MOST_PHASES {
+            return;
+        }
         if line.text.starts_with("Processed ") && self.reading.last_us == Some(at_us) {
             self.flushing_since = Some(at_us);
         }
@@ -96,14 +99,14 @@ impl Stamped {
         self.end_step(at_us, &table);
         let whole = reported("table", &table, task.start_us.saturating_add(duration_us), duration_us, None);
         self.phases.push(whole);
-        self.timed_tables.push(table);
+        self.timed_tables.insert(table);
     }
 
     /// The end of a table in whole seconds, printed after all threads have ended: taken only where nothing better is
     /// known, and then no step of it has a known end.
     fn end_table(&mut self, at_us: u64, table: &str, duration_us: u64) {
         self.tables.remove(table);
-        if !self.timed_tables.iter().any(|timed| timed == table) {
+        if !self.timed_tables.contains(table) {
             self.phases.push(reported("table", table, at_us, duration_us, None));
         }
     }

@@ -88,6 +88,14 @@ fn errors_are_found() {
     assert_eq!(told.error.as_deref(), Some("ERROR: Connecting to database failed: no route."));
     let told = parse("Osm2pgsql failed due to ERROR: Connection to database failed\n");
     assert_eq!(told.error.as_deref(), Some("Osm2pgsql failed due to ERROR: Connection to database failed"));
+    let told = parse(
+        "Processing: Node(10k 5.0k/s) Way(0k 0.00k/s) Relation(0 0.0/s)Osm2pgsql failed due to ERROR: full\n",
+    );
+    assert_eq!(told.error.as_deref(), Some("Osm2pgsql failed due to ERROR: full"));
+    assert!(told.text.contains("full"));
+    // What is loaded may say anything.
+    let told = parse("2026-11-21 05:41:09  [0] SQL: (C1) COPY 'Terror: the ERROR café'\n");
+    assert_eq!(told.error, None);
 }
 
 #[test]

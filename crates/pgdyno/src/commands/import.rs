@@ -1,4 +1,5 @@
-//! `pgdyno import`: other people's results of pgbench, and JSON that pgdyno printed elsewhere, into the results file.
+//! `pgdyno import`: other people's results of pgbench, logs of osm2pgsql, and JSON that pgdyno printed elsewhere, into the
+//! results file.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,8 +17,9 @@ use crate::print::{is_interactive, talk, warning};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What pgbench printed (reports, one or many in a file), and the logs of pgbench -l; threads' files that lie
-    /// beside a log are taken in, and a log comes together with the report of its run; what pgdyno bench and pgdyno
-    /// pgbench print with --format json; `-` is standard input
+    /// beside a log are taken in, and a log comes together with the report of its run; what osm2pgsql writes on standard
+    /// error, loads one or many in a file; what pgdyno bench and pgdyno pgbench print with --format json; `-` is standard
+    /// input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Experiment to put the runs into; the same name adds to it
@@ -27,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     question: Option<String>,
     /// Level of a factor for all files given: storage=nvme (repeatable); workload, clients, scale, protocol come from
-    /// reports
+    /// reports, options of osm2pgsql from its command line where that is in the file
     #[arg(long, short = 'l', value_name = "FACTOR=LEVEL", value_parser = level)]
     level: Vec<(String, String)>,
     /// Factor whose levels are compared: its levels become the arms
@@ -179,7 +181,17 @@ fn say_known(found: &Found, imported: &Imported, args: &Args) -> anyhow::Result<
 
 fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table {
     let mut table = Table::new(&[
-        "run", "source", "workload", "cell", "arm", "round", "tps", "p50_us", "p99_us", "validity",
+        "run",
+        "source",
+        "workload",
+        "cell",
+        "arm",
+        "round",
+        "measured_s",
+        "tps",
+        "p50_us",
+        "p99_us",
+        "validity",
     ]);
     for (stored, found) in runs {
         let run = found.run();
@@ -196,6 +208,7 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
             others.join(", ").into(),
             stored.arm.clone().into(),
             stored.round.into(),
+            run.measured_s.into(),
             run.tps().into(),
             run.response_us(0.5).into(),
             run.response_us(0.99).into(),

@@ -71,7 +71,8 @@ enum Command {
     Export(export::Command),
     /// Ask the results file a question in SQL (read only; try: select * from v_run)
     Sql(sql::Args),
-    /// Bring results of pgbench (its reports, its logs), or that pgdyno bench printed as JSON, into the results file
+    /// Bring results of pgbench (its reports, its logs), logs of osm2pgsql, or what pgdyno bench printed as JSON, into the
+    /// results file
     Import(import::Args),
     /// What this host can do as a load generator: cost of an operation, lateness, highest clean rate
     Calibrate(calibrate::Args),

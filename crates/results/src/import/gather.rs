@@ -9,6 +9,7 @@ use super::json;
 use super::lines::Lines;
 use super::log;
 use super::matching::{Log, misfit};
+use super::osm2pgsql;
 use super::report;
 use super::report::model::Report;
 use super::sniff::Kind;
@@ -19,7 +20,7 @@ use super::{Hints, ImportError, Options, Progress, names};
 #[derive(Debug)]
 pub struct Found {
     /// Runs: those with a report in the order of the reports, then those of logs alone by time, those
-    /// that pgdyno printed as JSON.
+    /// that pgdyno printed as JSON, loads.
     pub runs: Vec<FoundRun>,
     /// Lines of logs read.
     pub rows: u64,
@@ -47,6 +48,7 @@ pub fn read(
     let reports = reports(&mut sources)?;
     let json = json(&mut sources)?;
     let mut progress = Progress::new(show);
+    let loads = loads(&mut sources, &mut progress)?;
     let mut gathered =
         Gathered { options, matched: reports.iter().map(|_| false).collect(), reports, with: Vec::new() };
     for run in log_files(&sources) {
@@ -54,7 +56,7 @@ pub fn read(
         progress.done();
     }
     let rows = progress.rows;
-    Ok(Found { runs: without_copies(gathered.finish().into_iter().chain(json)), rows })
+    Ok(Found { runs: without_copies(gathered.finish().into_iter().chain(json).chain(loads)), rows })
 }
 
 /// Files without those named before: overlapping patterns are a common slip.
@@ -92,11 +94,21 @@ fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, ImportError> {
     Ok(found)
 }
 
+/// Loads by osm2pgsql.
+fn loads(sources: &mut [Source], progress: &mut Progress<'_>) -> Result<Vec<FoundRun>, ImportError> {
+    let mut found = Vec::new();
+    for source in sources.iter_mut().filter(|source| source.kind == Kind::OsmLoad) {
+        let Some(input) = source.open()? else { continue };
+        found.extend(osm2pgsql::read(&source.path, input, source.changed_us, progress)?);
+    }
+    Ok(found)
+}
+
 /// Log files by run.
 fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
     let logs: Vec<PathBuf> = sources
         .iter()
-        .filter(|source| !matches!(source.kind, Kind::Report | Kind::Json))
+        .filter(|source| !matches!(source.kind, Kind::Report | Kind::Json | Kind::OsmLoad))
         .map(|source| source.path.clone())
         .collect();
     names::by_run(&logs, Path::is_file)

@@ -1,4 +1,5 @@
-//! Other people's results: pgbench's logs and text reports, and what pgdyno printed elsewhere as JSON, as runs of ours.
+//! Other people's results: pgbench's logs and text reports, osm2pgsql's logs, and what pgdyno printed elsewhere as JSON, as
+//! runs of ours.
 //!
 //! [`read`] turns files into [`Found`]; nothing is stored before all of them are understood
 //! ([`crate::Store::import`]). What a file does not say is not made up: a report has no percentiles, an aggregated log
@@ -15,6 +16,7 @@ mod log;
 mod matching;
 mod measured;
 mod names;
+mod osm2pgsql;
 mod report;
 mod sniff;
 mod source;

@@ -2,6 +2,7 @@
 
 use super::aggregate::Interval;
 use super::log::row::{Fields, Row, unsigned};
+use super::osm2pgsql;
 
 /// Bytes looked at.
 pub(super) const HEAD: usize = 64 * 1024;
@@ -13,6 +14,8 @@ pub(super) enum Kind {
     Report,
     /// What pgdyno prints with `--format json`.
     Json,
+    /// What osm2pgsql says while it loads.
+    OsmLoad,
     /// A per-transaction log.
     Transactions,
     Aggregates,
@@ -41,15 +44,19 @@ pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
     if head.contains(&0) {
         return refused(
             "not text",
-            "give reports of pgbench, the files that pgbench -l writes, or JSON that pgdyno bench printed; a results file is read \
-             as it is: pgdyno table runs --results FILE",
+            "give reports of pgbench, the files that pgbench -l writes, logs of osm2pgsql, or JSON that pgdyno bench printed; a \
+             results file is read as it is: pgdyno table runs --results FILE",
         );
     }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let Some(first) = head.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()) else {
         return Ok(Kind::Empty);
     };
-    Ok(if is_json(head) { Kind::Json } else { kind_of(first) })
+    Ok(match kind_of(first) {
+        _ if is_json(head) => Kind::Json,
+        Kind::Report if osm2pgsql::is_log(head) => Kind::OsmLoad,
+        kind => kind,
+    })
 }
 
 /// Whether it begins as a JSON object or a list of objects does; a report may stand behind `[2026-01-02 …]`.
@@ -94,6 +101,10 @@ mod tests {
             ("\n[\n  {\"script\": 1}\n]\n", Kind::Json),
             ("{\"schema\": \"pgdyno-pgbench/1\"}", Kind::Json),
             ("[]", Kind::Json),
+            ("2026-11-21 02:42:26  osm2pgsql version 1.8.0\n", Kind::OsmLoad),
+            ("$ osm2pgsql -s x.pbf\nosm2pgsql version 1.2.1 (64 bit id space)\n", Kind::OsmLoad),
+            ("\r   \r2026-11-21 02:42:29  Reading input files done in 3s.\n", Kind::OsmLoad),
+            ("osm2pgsql version?\npgbench (15.1)\n", Kind::Report),
         ] {
             assert_eq!(sniff(head.as_bytes()), Ok(wanted), "{head}");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Experiment, Host, OrderScheme, Run, Target};
+use record::{Arm, Experiment, Host, OrderScheme, Run, RunKind, Target};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
@@ -242,7 +242,8 @@ impl<'a> Destination<'a> {
                 return Err(format!("the level of the compared factor {factor} is not known"));
             };
             if factor == "workload" {
-                run.factors.insert("workload".to_owned(), "pgbench".to_owned());
+                let workload = if run.kind == RunKind::Job { "load" } else { "pgbench" };
+                run.factors.insert("workload".to_owned(), workload.to_owned());
             }
             if self.arms.iter().all(|arm| arm.name != level) {
                 let (settings, unsafe_settings) = (BTreeMap::new(), Vec::new());

@@ -37,10 +37,12 @@ pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Rep
             Some(line) => format!(
                 "no report of pgbench: line {line} has a rate, but \"transaction type: …\" is missing"
             ),
-            None => "neither a report nor a log of pgbench".to_owned(),
+            None => "neither a report nor a log of pgbench, and no log of osm2pgsql".to_owned(),
         };
         return Err(ImportError::of_file(file, what)
-            .try_this("give what pgbench prints on standard output, or the files that pgbench -l writes"));
+            .try_this(
+            "give what pgbench prints on standard output, the files that pgbench -l writes, or what osm2pgsql writes on standard error",
+        ));
     }
     Ok(reader.done)
 }

@@ -52,8 +52,8 @@ fn the_text_of_a_report_is_kept_without_what_surrounds_it() {
 #[test]
 fn what_is_no_report_is_told() {
     for (text, wanted) in [
-        ("", "bench.txt: neither a report nor a log of pgbench"),
-        ("hello\nworld\n", "bench.txt: neither a report nor a log of pgbench"),
+        ("", "bench.txt: neither a report nor a log of pgbench, and no log of osm2pgsql"),
+        ("hello\nworld\n", "bench.txt: neither a report nor a log of pgbench, and no log of osm2pgsql"),
         (
             "a\ntps = 12.5 (excluding connections establishing)\n",
             "bench.txt: no report of pgbench: line 2 has a rate, but \"transaction type: …\" is missing",

@@ -1,0 +1,69 @@
+//! Logs of osm2pgsql, from 1.2 to 2.x: each load in them as the run of a job.
+//!
+//! What osm2pgsql says is understood by [`osm::log`]; here are the bytes around it: progress displays, the command line
+//! before a log, what `time` writes behind it, several loads in a file. A log of hundreds of megabytes (a planet's, or one
+//! with all statements) is read in a stream.
+
+mod command;
+mod judge;
+mod pieces;
+mod reader;
+mod resources;
+mod run;
+mod secrets;
+mod stamp;
+
+use std::io::Read;
+use std::path::Path;
+
+use self::pieces::Pieces;
+use self::reader::Reader;
+use super::found::FoundRun;
+use super::{ImportError, Progress};
+
+/// Whether a file that begins so is a log of osm2pgsql.
+pub(super) fn is_log(head: &[u8]) -> bool {
+    let mut pieces = head.split(|byte| matches!(byte, b'\n' | b'\r'));
+    pieces.any(|piece| {
+        let text = String::from_utf8_lossy(piece);
+        reader::begins(&text) || reader::is_of_a_load(&text)
+    })
+}
+
+/// All loads in a log.
+///
+/// # Errors
+/// When it cannot be read, or there is no load in it.
+pub(super) fn read(
+    path: &Path,
+    input: impl Read,
+    changed_us: i64,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<FoundRun>, ImportError> {
+    let mut pieces = Pieces::new(input);
+    let (mut reader, mut shown) = (Reader::default(), 0);
+    while let Some((line, piece)) = pieces.next().map_err(|error| ImportError::unreadable(path, error))? {
+        reader
+            .take(line, &String::from_utf8_lossy(piece))
+            .map_err(|what| ImportError::at(path, line, what))?;
+        if pieces.bytes() - shown > SHOWN_EVERY {
+            shown = pieces.bytes();
+            progress.show(0, shown);
+        }
+    }
+    progress.show(0, pieces.bytes());
+    progress.done();
+    let loads = reader.finish();
+    if loads.is_empty() {
+        return Err(ImportError::of_file(path, "it names a version of osm2pgsql, and no load follows")
+            .try_this("give what osm2pgsql writes on standard error while it loads"));
+    }
+    let several = loads.len() > 1;
+    Ok(loads.into_iter().map(|load| run::of(load, path, several, changed_us)).collect())
+}
+
+/// Bytes between two words about how far it is.
+const SHOWN_EVERY: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests;

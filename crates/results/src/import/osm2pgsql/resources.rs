@@ -1,0 +1,135 @@
+//! What `time` says of a program when it ends: GNU time's short and long forms, and those of shells.
+
+use std::collections::BTreeMap;
+
+/// Figures of a run of a program, and how it ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Resources {
+    /// By the names that a load of our own has: `child_user_cpu_s`, …
+    pub(super) figures: BTreeMap<&'static str, f64>,
+    /// In words, if it did not end well.
+    pub(super) failed: Option<String>,
+}
+
+impl Resources {
+    /// Takes a line, if it is one of `time`.
+    pub(super) fn take(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(figure) = long(line).or_else(|| of_shell(line)) {
+            self.figures.insert(figure.0, figure.1);
+        } else if line.contains("elapsed") && line.contains("user ") {
+            self.short(line);
+        } else if let Some(status) = line.strip_prefix("Exit status: ") {
+            if status != "0" {
+                self.failed = Some(format!("osm2pgsql ended with exit status {status}"));
+            }
+        } else if let Some(how) = line.strip_prefix("Command ")
+            && (how.starts_with("exited with non-zero status") || how.starts_with("terminated by signal"))
+        {
+            self.failed = Some(format!("osm2pgsql {how}"));
+        }
+    }
+
+    /// `0.93user 0.12system 0:03.95elapsed 26%CPU (0avgtext+0avgdata 137000maxresident)k`.
+    fn short(&mut self, line: &str) {
+        for word in line.split_whitespace() {
+            let mut figure = |end: &str, name: &'static str, factor: f64| {
+                let value = word.strip_suffix(end).map(|number| number.trim_start_matches("0avgdata"));
+                if let Some(value) = value.and_then(clock) {
+                    self.figures.insert(name, value * factor);
+                }
+            };
+            figure("user", "child_user_cpu_s", 1.0);
+            figure("system", "child_system_cpu_s", 1.0);
+            figure("elapsed", "child_wall_s", 1.0);
+            figure("maxresident)k", "child_max_rss_bytes", 1024.0);
+        }
+    }
+}
+
+/// `Maximum resident set size (kbytes): 1058456`, a line of `time -v`.
+fn long(line: &str) -> Option<(&'static str, f64)> {
+    let number = |start: &str| line.strip_prefix(start).and_then(clock);
+    let figures = [
+        ("User time (seconds): ", "child_user_cpu_s", 1.0),
+        ("System time (seconds): ", "child_system_cpu_s", 1.0),
+        ("Elapsed (wall clock) time (h:mm:ss or m:ss): ", "child_wall_s", 1.0),
+        ("Maximum resident set size (kbytes): ", "child_max_rss_bytes", 1024.0),
+    ];
+    figures.into_iter().find_map(|(start, name, factor)| Some((name, number(start)? * factor)))
+}
+
+/// `real 1m35.220s`, as bash and zsh write it; `user 0.93`, as POSIX has it.
+fn of_shell(line: &str) -> Option<(&'static str, f64)> {
+    let (name, value) = line.split_once(char::is_whitespace)?;
+    let name = match name {
+        "real" => "child_wall_s",
+        "user" => "child_user_cpu_s",
+        "sys" => "child_system_cpu_s",
+        _ => return None,
+    };
+    let value = value.trim().trim_end_matches('s').replace(['m', 'h'], ":");
+    Some((name, clock(&value)?))
+}
+
+/// Seconds of `1:02:03.5`, `2:03` or `3.5`.
+fn clock(text: &str) -> Option<f64> {
+    let mut seconds = 0.0;
+    for part in text.trim().split(':') {
+        let part: f64 = part.parse().ok().filter(|part: &f64| part.is_finite() && *part >= 0.0)?;
+        seconds = seconds * 60.0 + part;
+    }
+    Some(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(text: &str) -> Resources {
+        let mut resources = Resources::default();
+        text.lines().for_each(|line| resources.take(line));
+        resources
+    }
+
+    #[test]
+    fn every_way_of_timing_is_read() {
+        let wanted = BTreeMap::from([
+            ("child_user_cpu_s", 60.5),
+            ("child_system_cpu_s", 73.0),
+            ("child_wall_s", 95.8),
+            ("child_max_rss_bytes", 1_024_000.0),
+        ]);
+        let long = "\tUser time (seconds): 60.5\n\tSystem time (seconds): 73.00\n\tPercent of CPU this job got: 99%\n\
+                    \tElapsed (wall clock) time (h:mm:ss or m:ss): 1:35.80\n\tMaximum resident set size (kbytes): 1000\n\
+                    \tExit status: 0\n";
+        let short = "60.50user 73.00system 1:35.80elapsed 99%CPU (0avgtext+0avgdata 1000maxresident)k\n\
+                     0inputs+0outputs (0major+0minor)pagefaults 0swaps\n";
+        let bash = "\nreal\t1m35.800s\nuser\t1m0.500s\nsys\t1m13.000s\n";
+        assert_eq!(taken(short), Resources { figures: wanted.clone(), failed: None });
+        assert_eq!(taken(long).figures, wanted);
+        assert_eq!(taken(bash).figures["child_wall_s"], 95.8);
+        assert_eq!(taken("real 95.8\nuser 60.5\nsys 73").figures.len(), 3);
+        assert_eq!(taken("real estate\n\nuser friendly"), Resources::default());
+        assert_eq!(
+            taken("Elapsed (wall clock) time (h:mm:ss or m:ss): 26:01:00").figures["child_wall_s"],
+            93_660.0
+        );
+    }
+
+    #[test]
+    fn a_bad_end_is_told() {
+        for line in
+            ["Command exited with non-zero status 1", "Command terminated by signal 9", "\tExit status: 1"]
+        {
+            assert!(taken(line).failed.is_some(), "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_survived(line in "\\PC{0,60}") {
+            let _ = taken(&line);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! From what a log says of a load to the record of a run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use record::{Artifact, Load as LoadKind, Phase, PhaseSource, Run, RunEvent, RunKey, RunKind, Setting};
+
+use super::judge::judge;
+use super::reader::Load;
+use crate::import::found::{FoundRun, events};
+use crate::spool::Spool;
+
+/// Name of the workload and of its job, as for a load of our own.
+const WORKLOAD: &str = "osm";
+/// Seconds that time stamps and osm2pgsql's own figure may be apart.
+const APART_S: u64 = 5;
+
+/// The run of a load in a file, which may hold several.
+pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> FoundRun {
+    let source = match several {
+        true => format!("{} from line {}", path.display(), load.line),
+        false => path.display().to_string(),
+    };
+    let notes = notes(&load);
+    let driver = match &load.told.version {
+        Some(version) => format!("osm2pgsql {version}"),
+        None => "osm2pgsql".to_owned(),
+    };
+    let started_us = load.clock.began_us().unwrap_or(changed_us);
+    let (validity, doubts) = judge(&load, &driver);
+    let overall_s = load.told.overall_s.map(|seconds| seconds as f64);
+    let span_s = load.clock.span_us() as f64 / 1e6;
+    let key = RunKey { workload: WORKLOAD.to_owned(), factors: factors(&load), arm: None, round: 1 };
+    let mut run = Run {
+        load: LoadKind::Job,
+        started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
+        measured_s: overall_s.unwrap_or(span_s),
+        driver,
+        validity,
+        doubts,
+        figures: figures(&load),
+        settings: settings(&load),
+        artifacts: vec![artifact(&load)],
+        ..Run::new(RunKind::Job, key)
+    };
+    let versions = versions(&load);
+    let (stamped, server, hash) = (load.stamped, load.server, load.sha256);
+    run.phases = phases(load.told.phases, stamped);
+    let mut found = FoundRun {
+        run,
+        seconds: Spool::default(),
+        source,
+        hashes: vec![hash],
+        notes,
+        no_percentiles: None,
+        pgbench: None,
+        server,
+        uuid: None,
+    };
+    found.run.events = versions.into_iter().chain(events(&found)).collect();
+    found
+}
+
+/// What tells cells apart, as far as the command line is known.
+fn factors(load: &Load) -> BTreeMap<String, String> {
+    let mut factors = load.command.as_ref().map(|command| command.options.clone()).unwrap_or_default();
+    factors.insert("workload".to_owned(), WORKLOAD.to_owned());
+    factors
+}
+
+fn figures(load: &Load) -> BTreeMap<String, f64> {
+    let own = [
+        ("child_reported_s", load.told.overall_s.map(|seconds| seconds as f64)),
+        ("child_peak_memory_bytes", load.told.peak_memory_bytes.map(|bytes| bytes as f64)),
+    ];
+    let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let timed = load.resources.figures.iter().map(|(name, value)| (*name, *value));
+    own.chain(timed).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn settings(load: &Load) -> Vec<Setting> {
+    let setting = |value| Setting { name: "server_version".into(), value, source: "osm2pgsql's log".into() };
+    load.server.clone().map(setting).into_iter().collect()
+}
+
+fn versions(load: &Load) -> Vec<RunEvent> {
+    let named = [("osm2pgsql", &load.told.version), ("PostGIS", &load.postgis)];
+    let event = |(program, version): (&str, &Option<String>)| {
+        let detail = format!("{program} {}", version.as_ref()?);
+        Some(RunEvent { time_us: 0, kind: "version".to_owned(), detail })
+    };
+    named.into_iter().filter_map(event).collect()
+}
+
+fn artifact(load: &Load) -> Artifact {
+    Artifact {
+        name: format!("log/{WORKLOAD}"),
+        media_type: "text/plain".to_owned(),
+        caption: "what osm2pgsql said, without progress, statements and passwords".to_owned(),
+        bytes: load.told.text.clone().into_bytes(),
+    }
+}
+
+/// What must be said with it.
+fn notes(load: &Load) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut say = |text: &str| notes.push(text.to_owned());
+    if load.stamped {
+        say(
+            "times are those of the log, in whole seconds; it has local time without a zone, which is taken for UTC",
+        );
+    } else {
+        say("when it ran is not known: the file's own time stands for it");
+        say(
+            "the log has no time stamps: the lengths of phases are its own, in whole seconds; where they lie is estimated",
+        );
+    }
+    if load.command.is_none() {
+        say("the log does not say how osm2pgsql was called: --level FACTOR=LEVEL tells cells apart");
+    }
+    if !load.from_the_start {
+        say("the beginning of the log is missing");
+    }
+    let span_s = load.clock.span_us() / 1_000_000;
+    if let Some(overall_s) = load.told.overall_s.filter(|_| load.stamped && load.from_the_start)
+        && overall_s.abs_diff(span_s) > APART_S
+    {
+        notes.push(format!(
+            "its time stamps span {span_s} s, osm2pgsql took {overall_s} s by its own words, which count: the clock was set meanwhile, \
+             or the log is not whole"
+        ));
+    }
+    notes
+}
+
+/// Phases are the program's own words: no clock of ours saw its lines.
+fn phases(mut phases: Vec<Phase>, stamped: bool) -> Vec<Phase> {
+    for phase in &mut phases {
+        phase.source = PhaseSource::Reported;
+    }
+    if !stamped {
+        place(&mut phases);
+    }
+    phases
+}
+
+/// Puts phases without times where they can have been: nodes, ways and relations are read one after another, then pending
+/// ways; then threads work on all tables at once.
+fn place(phases: &mut [Phase]) {
+    let mut end_us = 0;
+    for name in ["node", "way", "relation", "pending ways"] {
+        for phase in phases.iter_mut().filter(|phase| phase.name == name) {
+            phase.start_us = end_us;
+            end_us = phase.start_us.saturating_add(phase.duration_us);
+        }
+    }
+    for phase in phases.iter_mut().filter(|phase| phase.name == "table") {
+        phase.start_us = end_us;
+    }
+    phases.sort_by_key(|phase| phase.start_us);
+}

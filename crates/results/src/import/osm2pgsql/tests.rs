@@ -1,0 +1,278 @@
+//! Logs of all versions, and what may stand around them.
+
+use std::fmt::Write;
+use std::io::Cursor;
+
+use record::{Reason, Run, RunKind, Validity};
+
+use super::*;
+
+/// A log that osm2pgsql wrote, or that was put together from its format strings.
+fn log(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../osm/tests/data/osm2pgsql");
+    String::from_utf8(std::fs::read(folder.join(format!("{name}.log"))).unwrap()).unwrap()
+}
+
+fn read_input(input: impl Read) -> Result<Vec<FoundRun>, ImportError> {
+    // 2026-01-02 03:04:05 UTC.
+    let changed_us = 1_767_323_045_000_000;
+    read(Path::new("load.log"), input, changed_us, &mut Progress::new(&mut |_, _| {}))
+}
+
+fn all(text: &str) -> Vec<FoundRun> {
+    assert!(is_log(&text.as_bytes()[..text.len().min(64 * 1024)]), "it is known by its beginning");
+    read_input(Cursor::new(text.to_owned().into_bytes())).unwrap()
+}
+
+fn one(text: &str) -> FoundRun {
+    let [found] = all(text).try_into().unwrap();
+    found
+}
+
+/// A run in words.
+fn words(found: &FoundRun) -> String {
+    let Run { driver, started_at, measured_s, validity, factors, figures, phases, .. } = found.run();
+    let mut words =
+        format!("{driver}, {started_at}, {measured_s} s, {validity:?}\n{factors:?}\n{figures:?}\n");
+    for phase in phases {
+        let (start_s, length_s) = (phase.start_us as f64 / 1e6, phase.duration_us as f64 / 1e6);
+        let count = phase.count.map(|count| count.to_string()).unwrap_or_default();
+        let source = phase.source.name();
+        writeln!(words, "{:10} {:32} {start_s:>9} + {length_s:>9} {source} {count}", phase.name, phase.item)
+            .unwrap();
+    }
+    for doubt in &found.run().doubts {
+        writeln!(words, "doubt: {:?}: {}", doubt.reason, doubt.detail).unwrap();
+    }
+    for event in &found.run().events {
+        let detail = event.detail.split("sha256 ").next().unwrap_or_default();
+        writeln!(words, "{}: {detail}", event.kind).unwrap();
+    }
+    words
+}
+
+#[test]
+fn logs_of_all_versions_are_read() {
+    for name in [
+        "1.2-reconstructed",
+        "1.8-flex-structured-delaware",
+        "1.8-nonslim-delaware",
+        "1.8-slim-debug-delaware",
+        "1.8-slim-debug-sql-malta.stamped",
+        "1.8-slim-delaware",
+        "1.8-slim-drop-flatnodes-delaware",
+        "1.8-slim-malta",
+        "2.x-reconstructed",
+    ] {
+        let found = one(&log(name));
+        let run = found.run();
+        assert_eq!((run.kind, run.load), (RunKind::Job, record::Load::Job));
+        assert_eq!((run.workload.as_str(), run.clients, run.round), ("osm", 0, 1), "{name}");
+        assert!(run.phases.iter().all(|phase| phase.source == record::PhaseSource::Reported), "{name}");
+        insta::assert_snapshot!(name.replace('.', "_"), words(&found));
+    }
+}
+
+/// A night's loop: commands, loads, and what `time` says of them.
+fn night() -> String {
+    let command = "$ /usr/bin/time -v osm2pgsql --slim -C 500 --flat-nodes=/nvme/nodes \\\n    -d postgres://me:geheim@db/gis \\\n    \
+                   delaware.osm.pbf";
+    let timed = "\tCommand being timed: \"osm2pgsql --slim -C 500 -d postgres://me:geheim@db/gis delaware.osm.pbf\"\n\
+                 \tUser time (seconds): 0.93\n\tSystem time (seconds): 0.20\n\
+                 \tElapsed (wall clock) time (h:mm:ss or m:ss): 0:03.95\n\tMaximum resident set size (kbytes): 137000\n\tExit status: 0\n";
+    let first = log("1.8-slim-delaware");
+    let second = log("1.8-slim-drop-flatnodes-delaware");
+    format!(
+        "some words\n{command}\n{first}{timed}$ export PGPASSWORD=geheim\n$ osm2pgsql --version\nosm2pgsql version 1.8.0\nBuild: None\n\
+         $ osm2pgsql -s --drop delaware.osm.pbf\n{second}real\t1m35.8s\n"
+    )
+}
+
+#[test]
+fn a_night_of_loads_in_one_file_is_as_many_runs() {
+    let text = night();
+    let found = all(&text);
+    let [one, other] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(one.source, "load.log from line 5");
+    let levels = |found: &FoundRun| {
+        let factors = found.run().factors.iter().map(|(name, level)| format!("{name}={level}"));
+        factors.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(levels(one), "cache=500 extract=delaware.osm.pbf flat-nodes=yes slim=yes workload=osm");
+    assert_eq!(levels(other), "drop=yes extract=delaware.osm.pbf slim=yes workload=osm");
+    let figures = &one.run().figures;
+    assert_eq!((figures["child_wall_s"], figures["child_max_rss_bytes"]), (3.95, 137_000.0 * 1024.0));
+    assert_eq!(other.run().figures["child_wall_s"], 95.8);
+    assert_eq!((one.run().measured_s, other.run().measured_s), (3.0, 95.0));
+    assert_eq!(one.run().started_at, "2026-11-21T02:42:26Z");
+    let doubts: Vec<_> = one.run().doubts.iter().map(|doubt| doubt.reason).collect();
+    assert_eq!((one.run().validity, doubts), (Validity::Suspect, vec![Reason::Imported, Reason::TooShort]));
+    assert_eq!(one.run().settings[0].value, "15.20 (Debian 15.20-0+deb12u1)");
+    assert!(!format!("{found:?}").contains("geheim"));
+    // What is appended later does not make another run of what was there before.
+    let before = &text[..text.find("$ export").unwrap()];
+    assert_eq!(all(before)[0].hashes, one.hashes);
+    assert_ne!(one.hashes, other.hashes);
+}
+
+#[test]
+fn a_load_that_failed_is_invalid_and_says_why() {
+    let whole = log("1.8-slim-delaware");
+    let cut = whole.find("2026-11-21 02:42:30  Done post").unwrap();
+    let part = &whole[..cut];
+    for (behind, wanted) in [
+        ("", "the log ends early: it does not say how long osm2pgsql took"),
+        (
+            "2026-11-21 02:42:31  ERROR: DB copy thread failed: disk full\n",
+            "ERROR: DB copy thread failed: disk full",
+        ),
+        ("Command terminated by signal 9\n", "osm2pgsql terminated by signal 9"),
+        (
+            "2026-11-21 02:42:31  ERROR: Connecting to database failed: host=h password=geheim\n+ export PW=geheim\n",
+            "ERROR: Connecting to database failed: host=h password=***",
+        ),
+    ] {
+        let found = one(&format!("{part}{behind}"));
+        let run = found.run();
+        assert_eq!((run.validity, run.doubts[1].reason), (Validity::Invalid, Reason::Errors));
+        assert_eq!(run.doubts[1].detail, wanted);
+        assert!(run.measured_s >= 4.0 && !run.phases.is_empty());
+        assert!(!format!("{run:?}").contains("geheim"), "{run:?}");
+        let text = String::from_utf8(run.artifacts[0].bytes.clone()).unwrap();
+        assert!(text.contains("Processed 723870 nodes") && !text.contains("geheim"), "{text}");
+    }
+    let old = "osm2pgsql version 1.2.1 (64 bit id space)\n\nAllocating memory for dense node cache\n\
+               Osm2pgsql failed due to ERROR: Connection to database failed\n$ psql password=geheim\n";
+    let run = one(old);
+    assert_eq!(run.run().doubts[1].detail, "Osm2pgsql failed due to ERROR: Connection to database failed");
+    assert!(!format!("{run:?}").contains("geheim"));
+    assert_eq!(run.run().started_at, "2026-01-02T03:04:05Z");
+}
+
+#[test]
+fn a_log_without_its_beginning_is_read_as_far_as_it_goes() {
+    let whole = log("1.8-slim-delaware");
+    let found = one(&whole[whole.find("2026-11-21 02:42:29  Clustering table 'dela_line'").unwrap()..]);
+    assert!(found.notes.contains(&"the beginning of the log is missing".to_owned()));
+    assert_eq!((found.run().driver.as_str(), found.run().measured_s), ("osm2pgsql", 3.0));
+}
+
+#[test]
+fn a_clock_that_was_set_is_told() {
+    let text = log("2.x-reconstructed");
+    let told =
+        |text: &str| one(text).notes.iter().any(|note| note.contains("which count: the clock was set"));
+    assert!(told(&text), "its stamps span 111 s, and it says 3661 s");
+    assert!(!told(&log("1.8-slim-malta")));
+}
+
+/// Lines that are made as they are read: nobody keeps them all.
+struct Planet {
+    hour: u64,
+    waiting: Cursor<Vec<u8>>,
+}
+
+const HOURS: u64 = 34;
+const SECONDS: u64 = HOURS * 3600 + 17 * 60;
+
+impl Planet {
+    /// What is said within an hour: progress without an end of a line, or statements.
+    fn hour(&self) -> String {
+        let (day, hour) = (1 + self.hour / 24, self.hour % 24);
+        let stamp = format!("2026-03-{day:02} {hour:02}:00:00  ");
+        match self.hour {
+            0 => format!("{stamp}osm2pgsql version 1.11.0\n{stamp}Setting up table 'planet_osm_point'\n"),
+            1..20 => (0..8000)
+                .map(|k| {
+                    format!(
+                        "\rProcessing: Node({}k 1234.5k/s) Way({k}k 9.00k/s) Relation(0 0.0/s)",
+                        self.hour * k
+                    )
+                })
+                .collect(),
+            20 => format!(
+                "\r{}\r{stamp}Reading input files done in 72000s (20h 0m 0s).\n\
+                 {stamp}  Processed 8912345678 nodes in 21600s (6h 0m 0s) - 413k/s\n\
+                 {stamp}  Processed 987654321 ways in 28800s (8h 0m 0s) - 34k/s\n\
+                 {stamp}  Processed 12345678 relations in 21600s (6h 0m 0s) - 572/s\n\
+                 {stamp}Clustering table 'planet_osm_point' by geometry...\n",
+                " ".repeat(90)
+            ),
+            HOURS => format!(
+                "{stamp}All postprocessing on table 'planet_osm_point' done in 50400s (14h 0m 0s).\n\
+                 2026-03-02 10:17:00  Overall memory usage: peak=98304MByte current=1000MByte\n\
+                 2026-03-02 10:17:00  osm2pgsql took {SECONDS}s (34h 17m 0s) overall.\n"
+            ),
+            _ => (0..800).map(|k| format!("{stamp}[01] SQL: (C{k}) COPY {}\n", "x".repeat(900))).collect(),
+        }
+    }
+}
+
+impl Read for Planet {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let got = self.waiting.read(into)?;
+            if got > 0 || self.hour > HOURS {
+                return Ok(got);
+            }
+            self.waiting = Cursor::new(self.hour().into_bytes());
+            self.hour += 1;
+        }
+    }
+}
+
+#[test]
+fn the_log_of_a_planet_is_read_in_a_stream() {
+    let mut bytes = 0;
+    let input = Planet { hour: 0, waiting: Cursor::default() };
+    let mut show = |_, now| bytes = now;
+    let found = read(Path::new("planet.log"), input, 0, &mut Progress::new(&mut show)).unwrap();
+    assert!(bytes > 20_000_000, "{bytes}");
+    let run = found[0].run();
+    assert_eq!((run.measured_s, run.validity), (SECONDS as f64, Validity::Suspect));
+    assert_eq!(run.figures["child_peak_memory_bytes"], 98_304.0 * 1_048_576.0);
+    let hours = |name: &str| {
+        run.phases.iter().find(|phase| phase.name == name).map(|phase| phase.duration_us / 3_600_000_000)
+    };
+    assert_eq!(["node", "way", "relation", "table"].map(hours), [6, 8, 6, 14].map(Some));
+    assert_eq!(run.phases.iter().find(|phase| phase.name == "node").unwrap().count, Some(8_912_345_678));
+    // Nothing of what the log is long for is kept.
+    assert!(run.artifacts[0].bytes.len() < 2_000, "{}", run.artifacts[0].bytes.len());
+}
+
+#[test]
+fn what_is_no_log_is_refused() {
+    for (text, wanted) in [
+        (
+            "osm2pgsql version 1.2.1 (64 bit id space)\n",
+            "it names a version of osm2pgsql, and no load follows",
+        ),
+        (
+            "2026-03-01 00:00:00  osm2pgsql version 1.8.0\ntransaction type: x\n",
+            "load.log:2: a report of pgbench among logs of osm2pgsql",
+        ),
+    ] {
+        let error = read_input(Cursor::new(text.as_bytes().to_vec())).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    for other in [
+        "2026-03-01 00:00:00 LOG:  checkpoint starting: time\n",
+        "osm2pgsql is a program\n",
+        "starting vacuum...end.\n",
+    ] {
+        assert!(!is_log(other.as_bytes()), "{other}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_bytes_are_survived(
+        before in "(\\PC{0,20}[\\r\\n])?",
+        lines in proptest::collection::vec("(2026-11-21 02:44:40  (\\[1\\] )?)?(Setting up table |osm2pgsql version 1|osm2pgsql took |Node stats: |ERROR: )?\\PC{0,30}[\\r\\n\\\\]{0,2}", 0..20),
+        bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..50),
+    ) {
+        let text = [before.into_bytes(), lines.concat().into_bytes(), bytes].concat();
+        let _ = is_log(&text);
+        let _ = read_input(Cursor::new(text));
+    }
+}
