@@ -211,3 +211,23 @@ fn files_of_a_load_are_named_from_the_files_folder() {
     let shown = Path::new(place.path()).join("nowhere.osm.pbf");
     refused.says(&["load.toml", shown.to_str().unwrap()]);
 }
+
+#[test]
+fn synthetic_extracts_are_the_same_from_a_seed_and_can_be_loaded() {
+    let (place, server) = with_postgis();
+    let synth = |name: &str, more: &[&str]| {
+        let args = ["osm", "synth", "--scale", "0.01", "--seed", "7", "-o", name];
+        place.run(args.into_iter().chain(more.iter().copied())).expect(0)
+    };
+    assert_eq!(synth("a.osm.pbf", &["-j", "1"]).stdout, "a.osm.pbf\n");
+    synth("b.osm.pbf", &["-j", "3", "--format", "json"]);
+    let read = |name: &str| std::fs::read(place.path().join(name)).unwrap();
+    assert!(read("a.osm.pbf") == read("b.osm.pbf"), "threads do not matter");
+    let url = server.url();
+    place.run(["osm", "load", "a.osm.pbf", "-d", &url]).expect(0);
+    let invalid = "select count(*) filter (where not st_isvalid(way)) || ' ' || (count(*) > 100) from planet_osm_polygon";
+    assert_eq!(server.psql(invalid), "0 true");
+    place.run(["osm", "synth", "--scale", "0", "-o", "c.osm.pbf"]).expect(64).says(&["0.001", "10000"]);
+    place.run(["osm", "synth", "-o", "nowhere/c.osm.pbf"]).expect(74).says(&["nowhere/c.osm.pbf"]);
+    assert!(!place.path().join("c.osm.pbf").exists());
+}

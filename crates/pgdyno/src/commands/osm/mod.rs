@@ -1,6 +1,7 @@
-//! `pgdyno osm`: extracts are fetched, and loaded with every phase timed.
+//! `pgdyno osm`: extracts are fetched, made up, and loaded with every phase timed.
 
 mod fetch;
+mod synth;
 mod watched;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub(crate) enum Command {
     Load(Load),
     /// Get an extract from Geofabrik or a mirror of it, and print where it is: pgdyno osm load "$(pgdyno osm fetch malta)"
     Fetch(fetch::Args),
+    /// Make a synthetic extract of any scale: roads, buildings, land use, water, points of interest, boundaries
+    Synth(synth::Args),
 }
 
 /// `pgdyno osm load`.
@@ -112,6 +115,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
     match command {
         Command::Load(args) => load(args),
         Command::Fetch(args) => fetch::run(args),
+        Command::Synth(args) => synth::run(args),
     }
 }
 
