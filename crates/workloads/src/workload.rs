@@ -34,7 +34,7 @@ pub struct Asked {
 /// One command of a script, for latencies per statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementInfo {
-    /// Index into [`ClientWorkload::scripts`].
+    /// Index into [`Workload::scripts`].
     pub script: usize,
     /// First line of its text.
     pub text: String,
