@@ -309,7 +309,10 @@ fn offered_rates_have_no_figure_of_their_own() {
     data.runs.iter_mut().for_each(|run| offer(run, f64::from(run.clients) * 1000.0));
     let data = remade(data);
     let table = csv(&compared(&data));
-    assert!(table.contains("gis,whole grid,\"\",,,,,,,0,none: offered rates set the throughput"), "{table}");
+    assert!(
+        table.contains("gis,whole grid,\"\",,,,,,,,,0,none: offered rates set the throughput"),
+        "{table}"
+    );
     assert!(!csv(&tables::crosstab(&data)).contains("geometric"));
     insta::assert_snapshot!("summary_offered", summary::text(&data));
 }
@@ -376,7 +379,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     let cells = tables::cells(&data);
     assert!(print(&cells, Format::Text).contains("invalid"));
     let (cells, comparison) = (csv(&cells), compared(&data));
-    for line in ["ser,clients 1,stock,0,,,,,,,4,", "ser,clients 1,gis,0,,,,,,,4,"] {
+    for line in ["ser,clients 1,stock,0,,,,,,,,,,4,", "ser,clients 1,gis,0,,,,,,,,,,4,"] {
         assert!(cells.contains(line), "{cells}");
     }
     let verdicts = column(&comparison, "workload").into_iter().zip(column(&comparison, "verdict"));
@@ -390,7 +393,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     assert!(starting("gis,whole grid")[0].contains("incomplete: 1 of 3 cells"), "{comparison}");
     assert!(starting("gis,ser,").iter().any(|line| line.contains("incomplete: 0 of 1 cell,")));
     let crosstab = csv(&tables::crosstab(&data));
-    assert!(crosstab.contains("ser,mean,clients 1,,,,no valid run\r\n"), "{crosstab}");
+    assert!(crosstab.contains("ser,mean,clients 1,,,,,,no valid run\r\n"), "{crosstab}");
     let summary = flat(&summary::text(&data));
     for said in ["incomplete: 1 of 3 cells", "ser: invalid, no valid pair", ", 2 invalid"] {
         assert!(summary.contains(said), "no {said:?}: {summary}");

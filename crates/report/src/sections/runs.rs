@@ -28,7 +28,7 @@ struct Row {
     round: u32,
     position_in_pair: u32,
     tps: Option<f64>,
-    /// Of a job.
+    /// Of a job of the grid.
     took_s: Option<f64>,
     p99_ns: Option<f64>,
     sliced: bool,
@@ -51,7 +51,7 @@ impl Runs {
             round: run.round,
             position_in_pair: run.position_in_pair,
             tps: run.tps(),
-            took_s: run.took_s(),
+            took_s: run.took_s().filter(|_| run.is_measured()),
             p99_ns: run.response().quantile_ns(0.99).map(|ns| ns as f64),
             sliced: run.is_sliced(),
             measured_s: run.measured_s,
