@@ -1,5 +1,6 @@
 //! What is in the blocks of a settlement, and in what share.
 
+use super::block_site::BlockSite;
 use super::buildings;
 use super::greens;
 use super::grid::PATCHES;
@@ -9,23 +10,11 @@ use super::net::{Net, Vertex};
 use super::piece::Piece;
 use super::points;
 use super::rng::{Draws, Layer};
-use super::settlement::Level;
 use super::shape::Frame;
 use super::site::Site;
 
 /// Metres between the corners of a block and what is built in it: streets sway that far.
 const SETBACK: f64 = 9.0;
-
-/// A block as those see it who draw into it.
-pub(super) struct BlockSite<'a> {
-    pub site: &'a Site,
-    pub patch: Vertex,
-    /// The ground within its streets.
-    pub frame: Frame,
-    pub level: Level,
-    /// Whether somebody has mapped more of it than its streets.
-    pub is_mapped: bool,
-}
 
 #[derive(Debug, Clone, Copy)]
 enum Use {

@@ -1,7 +1,7 @@
 //! Buildings, in two rows along the streets of a block with a lane between, or around a courtyard.
 
 use super::areas::multipolygon;
-use super::blocks::BlockSite;
+use super::block_site::BlockSite;
 use super::piece::Piece;
 use super::points;
 use super::rng::Draws;

@@ -1,6 +1,6 @@
 //! Blocks that are not built up: parks, parking, schools, sports grounds, gardens.
 
-use super::blocks::BlockSite;
+use super::block_site::BlockSite;
 use super::buildings;
 use super::ground::Point;
 use super::names;

@@ -1,6 +1,6 @@
 //! Ways within a block: a lane between its rows of houses, drives and footpaths from the street, fences.
 
-use super::blocks::BlockSite;
+use super::block_site::BlockSite;
 use super::ground::Point;
 use super::net::Net;
 use super::piece::Piece;

@@ -7,6 +7,7 @@
 //! Left out: metadata of objects (versions, times, users), bridges and tunnels where ways cross.
 
 mod areas;
+mod block_site;
 mod blocks;
 mod boundaries;
 mod buildings;

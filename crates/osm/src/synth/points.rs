@@ -1,6 +1,6 @@
 //! Tagged nodes: shops and inns, benches with trees beside them, trees along streets, stops, hydrants.
 
-use super::blocks::BlockSite;
+use super::block_site::BlockSite;
 use super::ground::Point;
 use super::names;
 use super::piece::Piece;

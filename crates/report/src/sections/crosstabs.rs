@@ -182,12 +182,12 @@ pub fn crosstab(data: &ReportData) -> Table {
     let named =
         |arm: &String, unit: &str| if arm.is_empty() { unit.to_owned() } else { format!("{arm}_{unit}") };
     let of_unit = |unit: &'static str| arms.iter().map(move |arm| named(arm, unit)).collect::<Vec<_>>();
-    let (tps, took) = (of_unit("tps"), of_unit("took_s"));
-    // One of both is there for a workload; a column of nothing says nothing.
-    table.columns.extend(tps.iter().chain(&took).cloned());
-    table.optional.extend(took);
-    if tabs.iter().any(|tab| tab.job) && tabs.iter().all(|tab| tab.job) {
-        table.optional.extend(tps);
+    // One of both is there for a workload.
+    let has_jobs = tabs.iter().any(|tab| tab.job);
+    table.columns.extend(of_unit("tps"));
+    if has_jobs {
+        table.columns.extend(of_unit("took_s"));
+        table.optional.extend(of_unit("tps").into_iter().chain(of_unit("took_s")));
     }
     table.columns.extend(arms.iter().skip(1).map(|arm| format!("{arm}_change_pct")));
     table.columns.push("over".to_owned());
@@ -208,6 +208,7 @@ pub fn crosstab(data: &ReportData) -> Table {
             let level = level.unwrap_or("geometric mean".to_owned());
             let nothing = vec![None; values.len()];
             let (tps, took) = if tab.job { (&nothing, values) } else { (values, &nothing) };
+            let took = took.iter().filter(|_| has_jobs);
             let figures = tps.iter().chain(took).copied().chain(changes).map(real);
             let head = [tab.workload.clone().into(), word.into(), level.into()];
             table.push(head.into_iter().chain(figures).chain([over.clone().into()]).collect());

@@ -1,6 +1,5 @@
 //! Schema versions: an append-only list, each step in a transaction, an older file backed up first.
 
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -70,14 +69,17 @@ fn apply(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(),
     Ok(())
 }
 
-/// Copies the file, readable by its owner only, beside itself. A copy left by an attempt that failed is made anew.
+/// Copies the file, readable by its owner only, beside itself. The copy has its name only once it is whole: another program
+/// may be at it at the same time, and one left by an attempt that failed is replaced.
 fn back_up(connection: &Connection, path: &Path, version: u32) -> Result<(), StoreError> {
     let backup = backup_path(path, version);
-    let made = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&backup);
-    made.map_err(|error| StoreError::from_io(&backup, &error))?;
+    let io = |error: std::io::Error| StoreError::from_io(&backup, &error);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let made = tempfile::Builder::new().prefix(".pgdyno-backup-").tempfile_in(folder).map_err(io)?;
     connection
-        .execute("VACUUM INTO ?1", [backup.to_string_lossy()])
+        .execute("VACUUM INTO ?1", [made.path().to_string_lossy()])
         .map_err(|error| StoreError::from_sqlite(&backup, &error))?;
+    made.persist(&backup).map_err(|error| io(error.error))?;
     Ok(())
 }
 
