@@ -15,6 +15,7 @@ pub mod pooler;
 pub mod redis;
 pub mod settings;
 pub mod sink;
+pub mod storage;
 pub mod url;
 
 mod error;
