@@ -49,8 +49,8 @@ bench: ## pgdyno's own cost beside pgbench and redis-benchmark, as a Markdown pa
 	@cargo build --release --locked --quiet -p pgdyno-benches
 	@PGDYNO_DATA=$$(setup/malta) exec $${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)
 
-microbench: ## evaluator, codec, recorder and schedule by themselves
-	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine --bench '*'
+microbench: ## evaluator, codec, recorder, schedule and synthetic extracts by themselves
+	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine -p pgdyno-osm --bench '*'
 
 check: ## format, lints as errors, documentation
 	cargo fmt --all --check

@@ -23,6 +23,7 @@ mod lag;
 #[cfg(target_os = "linux")]
 mod lag_loop;
 mod limits;
+mod load;
 mod many;
 mod memory;
 mod page;
@@ -127,6 +128,8 @@ enum What {
     Redis,
     /// Making pgbench's tables at scale 50
     Init,
+    /// An OSM load of the extract beside osm2pgsql started by hand
+    Load,
     /// Recorded latency beside the timestamps of a server with known delays
     Truth,
     /// Limits of servers of known capacity, searched with and without disturbance
@@ -212,6 +215,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         }
         What::Redis => redis::values(options),
         What::Init => init::tables(options),
+        What::Load => load::beside_osm2pgsql(options),
         What::Truth => truth::of_latency(options),
         What::Limit => known::limits(options),
         #[cfg(target_os = "linux")]

@@ -118,6 +118,23 @@ pub(crate) fn init_row(name: &str, compared: &Compared) -> String {
     )
 }
 
+/// Heads of the columns of [`load_row`].
+pub(crate) const LOAD_HEAD: &str = "\
+| time of osm2pgsql: measured by pgdyno | by hand | **ratio** (range) | the whole command of pgdyno | CPU pressure, steal |
+| ---: | ---: | --- | ---: | ---: |";
+
+/// One row: the load's own time, and that of all around it.
+pub(crate) fn load_row(compared: &Compared) -> String {
+    let Compared { ours, theirs, cost: (median, least, greatest), .. } = compared;
+    format!(
+        "| {:.3} s | {:.3} s | **{median:.3}** ({least:.3}-{greatest:.3}) | {:.3} s | {} |",
+        ours.cost,
+        theirs.cost,
+        ours.speed,
+        noise(compared.noise)
+    )
+}
+
 /// Heads of the columns of [`many_row`].
 pub(crate) const MANY_HEAD: &str = "\
 | clients | CPU per tx: many | few | **ratio** (range) | achieved tps: many | few | CPU pressure, steal |
