@@ -19,6 +19,8 @@ pub mod storage;
 pub mod url;
 
 mod error;
+mod files;
+mod lock;
 mod member;
 mod stop;
 mod target;

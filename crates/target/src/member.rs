@@ -172,7 +172,7 @@ pub(crate) fn remove_dead(all: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let pid = name.to_str().and_then(|name| name.split('-').next()).and_then(|pid| pid.parse().ok());
-        if pid.is_some_and(|pid| !crate::managed::is_alive(pid)) {
+        if pid.is_some_and(|pid| !crate::host::proc::is_alive(pid)) {
             // The folder goes last: what is left of an interrupted removal is still known.
             remove_socket_folder(&entry.path());
             let _ = std::fs::remove_dir_all(entry.path());

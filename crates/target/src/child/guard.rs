@@ -20,6 +20,7 @@ use super::stopping::{Cause, Escalation};
 use super::{Program, StopWay};
 use crate::host::proc::processes;
 use crate::placement::{KEEPER_ARGUMENT, keeper_main};
+use crate::storage::storage_keeper_main;
 
 /// Exit code when the orders cannot be read or the program cannot be started, as a shell's "command not found".
 const NOT_STARTED: i32 = 127;
@@ -35,6 +36,11 @@ pub fn watchdog_main(args: &[OsString]) -> i32 {
         && first == KEEPER_ARGUMENT
     {
         return keeper_main(duties);
+    }
+    if let [first, order @ ..] = args
+        && first == crate::storage::KEEPER_ARGUMENT
+    {
+        return storage_keeper_main(order);
     }
     let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return NOT_STARTED };
     let mut lifeline = File::from(lifeline);

@@ -54,6 +54,20 @@ impl Home {
         self.folder.join("poolers")
     }
 
+    /// Holds a folder per filesystem that was made for servers.
+    #[must_use]
+    pub fn storage(&self) -> PathBuf {
+        self.folder.join("storage")
+    }
+
+    /// Makes the home and, in it, the folder for filesystems, through which the account only passes.
+    pub(crate) fn prepare_storage(&self, account: Option<&Account>) -> Result<PathBuf, PlaceError> {
+        self.prepare(account)?;
+        let folder = self.storage();
+        make_folder(&folder, 0o711, None)?;
+        Ok(folder)
+    }
+
     /// Holds what programs said that failed; made when there is something to be kept.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
@@ -119,7 +133,7 @@ fn choose(get: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf,
 }
 
 /// Checks that the account may enter every folder on the way.
-pub(super) fn reachable(folder: &Path, account: &Account) -> Result<(), PlaceError> {
+pub(crate) fn reachable(folder: &Path, account: &Account) -> Result<(), PlaceError> {
     let real =
         folder.canonicalize().map_err(|source| PlaceError::Folder { folder: folder.to_owned(), source })?;
     for above in real.ancestors() {

@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use folders::Home;
+pub(crate) use folders::reachable;
 pub(crate) use socket::remove_socket_folder;
 pub use socket::{remove_empty_socket_folders, socket_folder};
 

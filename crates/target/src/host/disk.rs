@@ -65,6 +65,12 @@ impl Disk {
     }
 }
 
+/// Whether something is mounted at this path, which must hold no link. What is mounted there may not answer any more.
+pub(crate) fn is_mounted(path: &Path) -> bool {
+    let mounts = read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().filter_map(parse_mount).any(|mount| mount.point == path)
+}
+
 /// The mount that holds a path: the longest point above it, the last one mounted there.
 fn mount_of(mountinfo: &str, folder: &Path) -> Option<Mount> {
     mountinfo

@@ -14,6 +14,7 @@ use std::path::Path;
 
 pub use cgroup::quota_files;
 pub use disk::Disk;
+pub(crate) use disk::is_mounted;
 pub use sample::HostSample;
 pub use traffic::DiskTraffic;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Via;
-use super::files::replace;
+use crate::files::replace;
 
 const MARKER: &str = "pgdyno-cluster.json";
 

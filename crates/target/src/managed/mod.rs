@@ -10,9 +10,7 @@ mod create;
 mod data_folder;
 mod databases;
 mod error;
-mod files;
 mod installation;
-mod lock;
 mod log;
 mod marker;
 mod network;
@@ -29,17 +27,16 @@ pub use error::ManagedError;
 pub use installation::{Choice, FindError, Installation};
 pub use network::Via;
 pub use orphans::stop_orphans;
-pub(crate) use postmaster::is_alive;
 pub(crate) use status::journals;
 pub use status::{Status, list, status};
 
-use self::lock::{Lock, LockError};
 use self::log::Log;
 use self::marker::Marker;
 use self::network::Network;
 use self::postmaster::PidFile;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::Home;
+use crate::lock::{Lock, LockError};
 use crate::stop::Stop;
 
 /// The superuser of managed servers.

@@ -12,9 +12,9 @@ use protocol::postgres::{Login, Place, ScramCache, SslMode, Tls};
 use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 
-use super::files::replace;
 use super::{Cluster, ManagedError, Running, SUPERUSER};
 use crate::child::{Account, Program};
+use crate::files::replace;
 
 /// How a managed server is reached; each way includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! Servers that a killed pgdyno left running, because its watchdogs were killed too.
 
 use super::Cluster;
-use super::lock::Lock;
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
 use super::serve::STOP_PATIENCE;
 use crate::home::Home;
+use crate::lock::Lock;
 
 /// Stops managed servers that nobody uses and that were not asked to stay; answers their names. The data and what is to
 /// be undone on them are left to whoever uses them next.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::host::proc::{process, processes};
+use crate::host::proc::{is_alive, processes};
 use crate::stop::Stop;
 
 /// What `postmaster.pid` says.
@@ -52,16 +52,6 @@ fn is_postmaster_of(pid: u32, data: &Path) -> bool {
         // Without /proc (other systems) a living pid must do.
         Err(_) => !Path::new("/proc/self/cwd").exists(),
     }
-}
-
-/// Whether a process of this pid exists and is no zombie.
-pub(crate) fn is_alive(pid: u32) -> bool {
-    let Some(raw) = as_pid(pid) else { return false };
-    let exists = match rustix::process::test_kill_process(raw) {
-        Ok(()) | Err(rustix::io::Errno::PERM) => true,
-        Err(_) => false,
-    };
-    exists && !process(pid).is_some_and(|process| process.is_zombie())
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {

@@ -10,6 +10,7 @@ use super::postmaster::{self, PidFile};
 use super::{Cluster, ManagedError, Running, SOCKET_PORT, Via};
 use crate::child::{ChildError, Program, StopWay};
 use crate::home::socket_folder;
+use crate::host::proc::is_alive;
 
 /// How long a server may take to be ready; crash recovery can be long.
 const START_BOUND: Duration = Duration::from_secs(1800);
@@ -203,7 +204,7 @@ impl Cluster {
         match &mut self.running {
             Running::No => Ok(Some("stopped".to_owned())),
             Running::Watched(child) => Ok(child.wait(Duration::ZERO)?.map(|ended| ended.to_string())),
-            Running::Detached(pid) => Ok((!postmaster::is_alive(*pid)).then(|| "ended".to_owned())),
+            Running::Detached(pid) => Ok((!is_alive(*pid)).then(|| "ended".to_owned())),
         }
     }
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::databases::place_of;
-use super::lock::Lock;
 use super::marker::Marker;
 use super::postmaster::PidFile;
 use super::{Cluster, ManagedError, auto_conf, journal_in};
 use crate::control::{ConnectError, Control};
 use crate::home::Home;
+use crate::lock::Lock;
 
 /// A managed server as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

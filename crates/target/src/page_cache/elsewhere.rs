@@ -8,7 +8,7 @@ pub(super) fn kept(_folder: &Path) -> Option<String> {
     Some("how that is done is only known on Linux".to_owned())
 }
 
-pub(super) fn drop_file(_file: &File) -> io::Result<()> {
+pub(crate) fn drop_file(_file: &File) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 

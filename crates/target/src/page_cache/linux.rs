@@ -30,7 +30,7 @@ pub(super) fn kept(folder: &Path) -> Option<String> {
 }
 
 /// Drops what is clean of a file.
-pub(super) fn drop_file(file: &File) -> io::Result<()> {
+pub(crate) fn drop_file(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
+pub(crate) use system::drop_file;
 
 use crate::stop::Stop;
 

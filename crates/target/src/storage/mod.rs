@@ -1,5 +1,33 @@
 //! What a server's files stand on, as a part of what is measured: a folder somewhere, or a filesystem made for it.
+//!
+//! A filesystem is made, mounted again and removed by its *keeper*: pgdyno's own executable, called as a watchdog is, which
+//! ends with the lifeline and takes with it what it made. Everything is done by the system's own tools, within a time. What
+//! stands in a folder of its own below the home ([`made::Made`]) says what there is; what a killed keeper left, the next
+//! pgdyno removes ([`remove_dead`]).
 
+mod available;
+mod dead;
+mod dismantle;
+mod error;
+mod journal;
+mod keeper;
+mod label;
+mod made;
+mod make;
+mod mounted;
 mod options;
+mod order;
+mod tools;
+mod used;
+mod zfs;
 
+pub use available::{Available, Unavailable, available, available_below};
+pub use dead::remove_dead;
+pub use error::StorageError;
+pub(crate) use keeper::storage_keeper_main;
+pub(crate) use made::is_in_use;
+pub use mounted::Mounted;
 pub use options::{Filesystem, Ground, Holds, Kind, Storage};
+pub(crate) use order::KEEPER_ARGUMENT;
+pub use used::Used;
+pub(crate) use used::used_by;

@@ -1,5 +1,5 @@
 //! End-to-end: real private servers under real watchdogs. They need PostgreSQL, redis-server,
-//! pgbouncer and openssl on this machine.
+//! pgbouncer and openssl on this machine. Filesystems are made where that can be done; elsewhere it is said why not.
 
 mod change;
 mod copies;
@@ -10,6 +10,7 @@ mod programs;
 mod redis;
 mod settings;
 mod silence;
+mod storage;
 mod support;
 mod tls;
 mod url;

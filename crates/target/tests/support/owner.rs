@@ -1,6 +1,7 @@
 //! What tests of this crate need a program for: a watchdog (as `pgdyno watchdog …` is one), and an owner of a server
 //! that can be killed (`owner FOLDER` makes a server at home there, says its pid, and waits; `redis-owner FOLDER` a
 //! Redis server, and says its socket; `pooler-owner FOLDER PLACE` a pooler before the server whose socket is PLACE;
+//! `storage-owner FOLDER FILESYSTEM` a filesystem, given as JSON, and says its keeper's pid and where it is mounted;
 //! `placement-owner PID CPUS` keeps a process on CPUs, and says the pid of its keeper; `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
 //! connection string or, at home there, by name, says `made`, and waits; a line on its standard input stops it as Ctrl-C would).
 
@@ -12,13 +13,14 @@ use std::sync::Arc;
 use protocol::postgres::conninfo::SslOptions;
 use protocol::postgres::{Login, Place};
 
-use target::child::{WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
+use target::child::{Account, WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use target::home::Home;
 use target::managed::{Cluster, ManagedError, Options};
 use target::placement::{Placed, PlacementError};
 use target::pooler::{self, Load, PoolMode, Pooler, PoolerError, Upstream};
 use target::redis::{Redis, RedisError};
 use target::settings::journal::{GUARD_ARGUMENT, guard_main};
+use target::storage::{Mounted, StorageError};
 use target::url::Rights;
 use target::{Target, TargetError};
 
@@ -44,6 +46,9 @@ fn main() {
                 },
                 |()| 0,
             )
+        }
+        Some((first, [home, filesystem])) if first == "storage-owner" => {
+            i32::from(own_storage(home, &filesystem.to_string_lossy()).is_err())
         }
         _ => 64,
     };
@@ -78,6 +83,17 @@ fn own_redis(home: &OsString) -> Result<(), RedisError> {
     if let protocol::Address::Unix(socket) = redis.address() {
         let _ = writeln!(std::io::stdout(), "{} {}", redis.pid(), socket.display());
     }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
+}
+
+fn own_storage(home: &OsString, filesystem: &str) -> Result<(), StorageError> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let account = Account::unprivileged().unwrap_or_default();
+    let Ok(filesystem) = serde_json::from_str(filesystem) else { return Err(StorageError::Stopped) };
+    let (home, stop) = (Home::at(home.as_ref()), target::Stop::new());
+    let made = Mounted::make(&home, &filesystem, account.as_ref(), &watchdog, &stop)?;
+    let _ = writeln!(std::io::stdout(), "{} {}", made.keeper().unwrap_or(0), made.folder().display());
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())
 }

@@ -7,6 +7,16 @@ mod system;
 pub(super) use system::{cpu_ticks, disk_bytes, pressure_us};
 pub(crate) use system::{process, processes, signal_with_variable};
 
+/// Whether a process of this pid exists and is no zombie.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    let exists = match rustix::process::test_kill_process(raw) {
+        Ok(()) | Err(rustix::io::Errno::PERM) => true,
+        Err(_) => false,
+    };
+    exists && !process(pid).is_some_and(|process| process.is_zombie())
+}
+
 /// CPU time of the whole machine since boot, ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct CpuTicks {

@@ -102,7 +102,7 @@ fn who(path: &Path, entry: &Entry) -> LeftBy {
 }
 
 fn lives(entry: &Entry) -> bool {
-    entry.pid == 0 || crate::managed::is_alive(entry.pid)
+    entry.pid == 0 || crate::host::proc::is_alive(entry.pid)
 }
 
 /// What stands in the journals of this home; no server is asked.

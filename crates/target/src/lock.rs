@@ -1,4 +1,4 @@
-//! One pgdyno at a time per server.
+//! One pgdyno at a time per folder: of a server, or of a filesystem made for one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -11,15 +11,15 @@ use rustix::fs::FlockOperation;
 /// How long a glance at a lock may hold it.
 const GLANCE: Duration = Duration::from_millis(200);
 
-/// Held while a cluster is in use; the kernel lets go of it when we end, however that happens.
+/// Held while the folder is in use; the kernel lets go of it when we end, however that happens.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     _file: File,
 }
 
 /// Why a lock was not taken.
 #[derive(Debug)]
-pub(super) enum LockError {
+pub(crate) enum LockError {
     /// Another pgdyno has it; its pid where it could be read.
     Held(Option<u32>),
     /// The file cannot be made.
@@ -27,7 +27,7 @@ pub(super) enum LockError {
 }
 
 impl Lock {
-    pub(super) fn take(folder: &Path) -> Result<Self, LockError> {
+    pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -59,7 +59,7 @@ impl Lock {
     }
 
     /// Whether somebody has it, and who (0 where that cannot be read).
-    pub(super) fn held_by(folder: &Path) -> Option<u32> {
+    pub(crate) fn held_by(folder: &Path) -> Option<u32> {
         let mut file = File::open(folder.join("lock")).ok()?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             Err(rustix::io::Errno::WOULDBLOCK) => Some(holder(&mut file).unwrap_or(0)),

@@ -1,4 +1,4 @@
-//! Small files of a managed server's folder.
+//! Small files of ours that are replaced as a whole.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::child::Account;
 
 /// Writes a file that only its owner (`None`: the user we are) can read; a crash leaves the old or the new one.
-pub(super) fn replace(path: &Path, content: &[u8], owner: Option<&Account>) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8], owner: Option<&Account>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let new = path.with_file_name(name);

@@ -1,0 +1,167 @@
+//! Removing a filesystem with all that was made for it, whatever step it had come to.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::journal::{Journal, Step};
+use super::made::Made;
+use super::make::attached;
+use super::tools::Tools;
+use super::zfs;
+use crate::host::is_mounted;
+use crate::lock::Lock;
+
+/// How long one tool may take here.
+const BOUND: Duration = Duration::from_secs(30);
+/// Between two tries to unmount what somebody still uses.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long a loop device may be busy after its filesystem was unmounted.
+const LOOP_BOUND: Duration = Duration::from_secs(2);
+
+/// How long whoever uses it is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    until: Instant,
+    daemon: Duration,
+}
+
+impl Patience {
+    /// Its servers were stopped; a daemon may end by itself.
+    pub(super) fn asked() -> Self {
+        Self { until: Instant::now() + Duration::from_secs(15), daemon: Duration::from_secs(5) }
+    }
+
+    /// pgdyno is gone: watchdogs kill its servers within 8 s, and all must be over within 10.
+    pub(super) fn lost() -> Self {
+        Self { until: Instant::now() + Duration::from_millis(8600), daemon: Duration::from_millis(300) }
+    }
+
+    fn is_over(self) -> bool {
+        Instant::now() >= self.until
+    }
+}
+
+/// Removes it all; answers what is left, and why. The lock of its folder must be held.
+pub(super) fn dismantle(made: &Made, patience: Patience) -> Vec<String> {
+    let tools = &Tools::new(&|| false);
+    let journal = Journal::read(made);
+    let mut left = Vec::new();
+    if let Some((pool, journal)) = journal.as_ref().and_then(|journal| Some((journal.pool.clone()?, journal)))
+    {
+        left.extend(remove_pool(made, &pool, journal, patience, tools).err());
+    }
+    left.extend(unmount(made, patience, tools).err());
+    left.extend(detach(made, tools).err());
+    if is_mounted(&made.mounted()) {
+        // Removing would reach into it.
+        return left;
+    }
+    remove_servers(made);
+    left.extend(remove_files(made).err());
+    left
+}
+
+fn remove_pool(
+    made: &Made,
+    pool: &str,
+    journal: &Journal,
+    patience: Patience,
+    tools: &Tools<'_>,
+) -> Result<(), String> {
+    let words = |error: super::error::StorageError| error.to_string();
+    let home = made.home();
+    let turn = || zfs::turn(&home).map_err(words);
+    if journal.step == Step::Image {
+        return Ok(());
+    }
+    // Others have their turn while a server still uses ours.
+    loop {
+        let _turn = turn()?;
+        if !zfs::is_there(made, pool, journal.kernel, tools) || zfs::destroy(pool, false, tools).is_ok() {
+            break;
+        }
+        if patience.is_over() {
+            let _ = tools.run("umount", &[PathBuf::from("--lazy"), made.mounted()], BOUND);
+            zfs::destroy(pool, true, tools).map_err(words)?;
+            break;
+        }
+        drop(_turn);
+        std::thread::sleep(PAUSE);
+    }
+    if journal.kernel {
+        return Ok(());
+    }
+    let _turn = turn()?;
+    zfs::stop_daemon(&home, patience.daemon, tools)
+}
+
+/// What is still used when patience is over leaves the tree of folders now, and goes when its last user does.
+fn unmount(made: &Made, patience: Patience, tools: &Tools<'_>) -> Result<(), String> {
+    let point = made.mounted();
+    while is_mounted(&point) {
+        let lazily = patience.is_over().then(|| PathBuf::from("--lazy"));
+        let args: Vec<PathBuf> = lazily.iter().cloned().chain([point.clone()]).collect();
+        match tools.run("umount", &args, BOUND) {
+            Err(error) if lazily.is_some() => return Err(error.to_string()),
+            Err(_) => std::thread::sleep(PAUSE),
+            Ok(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn detach(made: &Made, tools: &Tools<'_>) -> Result<(), String> {
+    if !made.image().exists() || tools.find("losetup").is_none() {
+        return Ok(());
+    }
+    let start = Instant::now();
+    loop {
+        let devices = attached(made, tools).map_err(|error| error.to_string())?;
+        if devices.is_empty() {
+            return Ok(());
+        }
+        // One that is busy is let go of by the kernel when its last user ends.
+        devices.iter().for_each(|device| drop(tools.run("losetup", &["--detach", device], BOUND)));
+        if start.elapsed() > LOOP_BOUND {
+            return Err(format!("{} is still in use", devices.join(", ")));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A server goes with the filesystem that its files stood on, unless somebody has it already to make it anew.
+fn remove_servers(made: &Made) {
+    for folder in made.servers() {
+        if let Ok(_lock) = Lock::take(&folder) {
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+    }
+}
+
+/// The folder goes last, and the journal before it: what is left of an interrupted removal is still known.
+fn remove_files(made: &Made) -> Result<(), String> {
+    let mounted = made.mounted();
+    // Of what is unmounted nothing is in it; the system refuses where something is.
+    let emptied = std::fs::remove_dir(&mounted);
+    if let Err(error) = emptied
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(format!("{}: {error}", mounted.display()));
+    }
+    let mut half = made.journal().into_os_string();
+    half.push(".new");
+    for file in [made.image(), PathBuf::from(half), made.journal(), made.folder.join("lock")] {
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("{}: {error}", file.display()));
+            }
+            _ => {}
+        }
+    }
+    match std::fs::remove_dir(&made.folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {error}", made.folder.display()))
+        }
+        _ => Ok(()),
+    }
+}

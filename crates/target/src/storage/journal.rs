@@ -1,0 +1,60 @@
+//! What of a filesystem there may be, written down before each step.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::made::Made;
+use super::options::Filesystem;
+use crate::files::replace;
+
+/// A step of making.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Step {
+    /// The file that the filesystem is in.
+    Image,
+    /// A loop device over it.
+    Loop,
+    /// The filesystem in it.
+    Format,
+    Mount,
+    /// The daemon of zfs-fuse.
+    Daemon,
+    /// A pool over the image, which is mounted with it.
+    Pool,
+}
+
+/// The file beside the image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Journal {
+    /// Version of this file's form.
+    format: u32,
+    pub(super) filesystem: Filesystem,
+    /// Name of its pool, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pool: Option<String>,
+    /// Whether its pool is the kernel's business, not a daemon's.
+    #[serde(default)]
+    pub(super) kernel: bool,
+    /// The last step that was begun.
+    pub(super) step: Step,
+}
+
+impl Journal {
+    pub(super) fn new(filesystem: &Filesystem) -> Self {
+        let filesystem = filesystem.clone();
+        Self { format: 1, filesystem, pool: None, kernel: false, step: Step::Image }
+    }
+
+    pub(super) fn read(made: &Made) -> Option<Self> {
+        let text = std::fs::read_to_string(made.journal()).ok()?;
+        serde_json::from_str(&text).ok().filter(|journal: &Self| journal.format == 1)
+    }
+
+    /// Says that a step is about to be done.
+    pub(super) fn begin(&mut self, made: &Made, step: Step) -> io::Result<()> {
+        self.step = step;
+        replace(&made.journal(), serde_json::to_string_pretty(self)?.as_bytes(), None)
+    }
+}

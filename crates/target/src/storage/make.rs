@@ -1,0 +1,174 @@
+//! Making a filesystem, step by step, and mounting it again.
+
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
+use std::path::Path;
+use std::time::Duration;
+
+use super::error::StorageError;
+use super::journal::{Journal, Step};
+use super::made::Made;
+use super::options::{Filesystem, Kind};
+use super::order::Order;
+use super::tools::Tools;
+use super::zfs::{self, By};
+
+/// How long a tool may take to make a filesystem; nothing is written but what describes it.
+const FORMAT_BOUND: Duration = Duration::from_secs(300);
+/// How long other tools may take; unmounting writes what is still in memory.
+pub(super) const BOUND: Duration = Duration::from_secs(120);
+/// Another program may take the loop device that was found free.
+const LOOP_TRIES: u32 = 5;
+
+/// Makes what is asked for; what came of it when this fails is for [`super::dismantle`].
+pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), StorageError> {
+    let mut journal = Journal::new(&order.filesystem);
+    begin(&mut journal, made, Step::Image)?;
+    make_image(made, order.filesystem.size_bytes)?;
+    let mounted = made.mounted();
+    std::fs::DirBuilder::new().mode(0o700).create(&mounted).map_err(StorageError::file(&mounted))?;
+    match &order.filesystem.kind {
+        Kind::Zfs { .. } => make_pool(made, &mut journal, tools)?,
+        kind => {
+            begin(&mut journal, made, Step::Loop)?;
+            let device = attach(made, tools)?;
+            begin(&mut journal, made, Step::Format)?;
+            let (tool, args) = format(kind);
+            let args: Vec<&str> = args.iter().map(String::as_str).chain([device.as_str()]).collect();
+            tools.run(tool, &args, FORMAT_BOUND)?;
+            begin(&mut journal, made, Step::Mount)?;
+            mount(made, &order.filesystem, &device, tools)?;
+        }
+    }
+    // The root of what is mounted now.
+    let failed = |error| StorageError::file(&mounted)(error);
+    std::fs::set_permissions(&mounted, Permissions::from_mode(0o700)).map_err(failed)?;
+    let (user, group) = order.owner.unzip();
+    chown(&mounted, user, group).map_err(failed)
+}
+
+/// Unmounts it and mounts it again, so that nothing of it is in memory; nobody may use it.
+pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> {
+    let gone = || StorageError::Kept(format!("{} is gone", made.journal().display()));
+    let journal = Journal::read(made).ok_or_else(gone)?;
+    if let Some(pool) = &journal.pool {
+        zfs::export(pool, tools)?;
+        forget(made)?;
+        return zfs::import(made, pool, tools);
+    }
+    tools.run("umount", &[made.mounted()], BOUND)?;
+    for device in attached(made, tools)? {
+        tools.run("losetup", &["--detach", &device], BOUND)?;
+    }
+    forget(made)?;
+    let device = attach(made, tools)?;
+    mount(made, &journal.filesystem, &device, tools)
+}
+
+fn begin(journal: &mut Journal, made: &Made, step: Step) -> Result<(), StorageError> {
+    journal.begin(made, step).map_err(StorageError::file(&made.journal()))
+}
+
+fn make_image(made: &Made, size: u64) -> Result<(), StorageError> {
+    let image = made.image();
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&image);
+    file.and_then(|file| file.set_len(size)).map_err(StorageError::file(&image))
+}
+
+/// Drops the image from the page cache.
+fn forget(made: &Made) -> Result<(), StorageError> {
+    let image = made.image();
+    let file = std::fs::File::open(&image).map_err(StorageError::file(&image))?;
+    file.sync_all().map_err(StorageError::file(&image))?;
+    crate::page_cache::drop_file(&file).map_err(StorageError::file(&image))
+}
+
+/// A loop device over the image; past the page cache where the disk can, so that nothing is in memory twice.
+fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, StorageError> {
+    let image = made.image();
+    let args = [Path::new("--find"), Path::new("--show"), &image];
+    let mut tries = 1;
+    let device = loop {
+        match tools.run("losetup", &args, BOUND) {
+            Ok(device) => break device.trim().to_owned(),
+            Err(StorageError::Tool { .. }) if tries < LOOP_TRIES => tries += 1,
+            Err(error) => return Err(error),
+        }
+    };
+    // Where it cannot, it works all the same.
+    let _ = tools.run("losetup", &["--direct-io=on", &device], BOUND);
+    Ok(device)
+}
+
+/// Loop devices over the image.
+pub(super) fn attached(made: &Made, tools: &Tools<'_>) -> Result<Vec<String>, StorageError> {
+    let image = made.image();
+    let args = [Path::new("--noheadings"), Path::new("--output"), Path::new("NAME"), Path::new("-j"), &image];
+    let names = tools.run("losetup", &args, BOUND)?;
+    Ok(names
+        .lines()
+        .map(|line| line.trim().to_owned())
+        .filter(|line| line.starts_with("/dev/loop"))
+        .collect())
+}
+
+/// The tool that makes it, with its arguments but for the device.
+fn format(kind: &Kind) -> (&'static str, Vec<String>) {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    match kind {
+        Kind::Ext4 { block_size_bytes, journal } => {
+            // What is not written now is never written by a thread of the kernel either: mounted with noinit_itable.
+            let mut args = words(&["-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1"]);
+            args.extend(block_size_bytes.iter().flat_map(|size| ["-b".to_owned(), size.to_string()]));
+            let journal = journal.map(|journal| if journal { "has_journal" } else { "^has_journal" });
+            args.extend(journal.iter().flat_map(|journal| ["-O".to_owned(), (*journal).to_owned()]));
+            ("mkfs.ext4", args)
+        }
+        Kind::Xfs { reflink } => {
+            let mut args = words(&["-q", "-f"]);
+            args.extend(
+                reflink.iter().flat_map(|on| ["-m".to_owned(), format!("reflink={}", u8::from(*on))]),
+            );
+            ("mkfs.xfs", args)
+        }
+        Kind::Btrfs { .. } => ("mkfs.btrfs", words(&["-q", "-f"])),
+        Kind::Zfs { .. } => unreachable!("a pool is made over its image"),
+    }
+}
+
+fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) -> Result<(), StorageError> {
+    let kind = &filesystem.kind;
+    let mut options = vec!["nosuid".to_owned(), "nodev".to_owned()];
+    match kind {
+        Kind::Ext4 { .. } => options.push("noinit_itable".to_owned()),
+        Kind::Btrfs { compression, nodatacow } => {
+            options.extend(compression.as_ref().map(|it| format!("compress-force={it}")));
+            options.extend(nodatacow.map(|off| if off { "nodatacow" } else { "datacow" }.to_owned()));
+        }
+        Kind::Xfs { .. } | Kind::Zfs { .. } => {}
+    }
+    options.extend(filesystem.options().map(str::to_owned));
+    let (options, point) = (options.join(","), made.mounted());
+    let args = [
+        Path::new("-t"),
+        Path::new(kind.name()),
+        Path::new("-o"),
+        Path::new(&options),
+        Path::new(device),
+        &point,
+    ];
+    tools.run("mount", &args, BOUND).map(drop)
+}
+
+fn make_pool(made: &Made, journal: &mut Journal, tools: &Tools<'_>) -> Result<(), StorageError> {
+    journal.kernel = zfs::by(tools) == By::Kernel;
+    journal.pool = Some(zfs::new_name());
+    let _turn = zfs::turn(&made.home())?;
+    if !journal.kernel {
+        begin(journal, made, Step::Daemon)?;
+        zfs::start_daemon(&made.home(), tools)?;
+    }
+    begin(journal, made, Step::Pool)?;
+    let pool = journal.pool.clone().unwrap_or_default();
+    zfs::create(made, &pool, &journal.filesystem, tools)
+}

@@ -1,0 +1,217 @@
+//! A filesystem that was made, on pgdyno's side of the lifeline.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::available::available_below;
+use super::dismantle::{Patience, dismantle};
+use super::error::StorageError;
+use super::made::Made;
+use super::options::{Filesystem, Ground, Kind};
+use super::order::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Order, REMOVE};
+use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
+use crate::home::Home;
+use crate::lock::Lock;
+use crate::stop::Stop;
+
+/// How long a keeper may take for all that it is asked to do; its tools have bounds of their own.
+const BOUND: Duration = Duration::from_secs(900);
+/// How long its last steps are waited for once the user wants to stop; then it does them without us, within 10 s.
+const PARTING: Duration = Duration::from_secs(3);
+/// Between two looks at the wish to stop.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// A filesystem of its own for servers, mounted. Dropping it removes it with all that is on it; its servers must have been
+/// stopped before. When pgdyno is killed, its keeper does so within 10 s.
+#[derive(Debug)]
+pub struct Mounted {
+    made: Made,
+    kind: Kind,
+    label: String,
+    keeper: Mutex<Option<Keeper>>,
+}
+
+impl Mounted {
+    /// Makes it below a home, for the account that runs servers.
+    ///
+    /// # Errors
+    /// When it cannot be had here, a tool fails, or the user asked to stop; then nothing of it is left.
+    pub fn make(
+        home: &Home,
+        filesystem: &Filesystem,
+        account: Option<&Account>,
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, StorageError> {
+        let label = available_below(home, &Ground::Filesystem(filesystem.clone()))?.label().to_owned();
+        let made = Made::next(&home.prepare_storage(account)?);
+        let owner = account.map(|account| (account.uid, account.gid));
+        let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone(), owner };
+        let mut keeper = Keeper::start(watchdog, &order)?;
+        // When this fails, the keeper goes with it, and takes along what it made.
+        keeper.await_answer(&|_| stop.at_once())?;
+        Ok(Self { made, kind: filesystem.kind.clone(), label, keeper: Mutex::new(Some(keeper)) })
+    }
+
+    /// Where it is mounted; only the account that it was made for may enter.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.made.mounted()
+    }
+
+    /// What it is, in words.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Pid of its keeper; `None` once that was killed.
+    #[must_use]
+    pub fn keeper(&self) -> Option<u32> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|keeper| keeper.process.id())
+    }
+
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    pub(super) fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// Unmounts it and mounts it again: nothing of it is in memory then, neither in the page cache nor in one of its own.
+    ///
+    /// # Errors
+    /// When somebody uses it, or a tool fails.
+    pub fn again(&self) -> Result<(), StorageError> {
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = || keeper_failed(&self.made.folder, "it was killed");
+        let keeper = keeper.as_mut().ok_or_else(gone)?;
+        keeper.ask(AGAIN)?;
+        keeper.await_answer(&|_| Stop::of_process().ends_waits())
+    }
+
+    /// Removes it with all that is on it.
+    ///
+    /// # Errors
+    /// What is left, and why. What the user did not want to wait for, its keeper removes within 10 s.
+    pub fn remove(self) -> Result<(), StorageError> {
+        self.take_away()
+    }
+
+    fn take_away(&self) -> Result<(), StorageError> {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut keeper) = keeper else { return self.take_away_ourselves() };
+        let (stop, start) = (Stop::of_process(), Instant::now());
+        let presses = stop.presses();
+        let parting = |_: &Keeper| stop.presses() > presses || (stop.soon() && start.elapsed() >= PARTING);
+        match keeper.ask(REMOVE).and_then(|()| keeper.await_answer(&parting)) {
+            Err(StorageError::Kept(left)) => Err(self.not_removed(vec![left])),
+            // One that was killed has removed nothing, or not all.
+            Err(StorageError::Keeper { .. }) => self.take_away_ourselves(),
+            other => other,
+        }
+    }
+
+    fn take_away_ourselves(&self) -> Result<(), StorageError> {
+        if !self.made.folder.exists() {
+            return Ok(());
+        }
+        // Held by somebody who removes it already: the keeper, who was not as dead as it seemed.
+        let Ok(_lock) = Lock::take(&self.made.folder) else { return Ok(()) };
+        let left = dismantle(&self.made, Patience::asked());
+        if left.is_empty() { Ok(()) } else { Err(self.not_removed(left)) }
+    }
+
+    fn not_removed(&self, left: Vec<String>) -> StorageError {
+        StorageError::NotRemoved { folder: self.made.folder.clone(), left }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let is_kept = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if is_kept || self.made.folder.exists() {
+            // What is left, the next pgdyno removes.
+            let _ = self.take_away();
+        }
+    }
+}
+
+fn keeper_failed(folder: &Path, said: impl ToString) -> StorageError {
+    StorageError::Keeper { folder: folder.to_owned(), said: said.to_string() }
+}
+
+#[derive(Debug)]
+struct Keeper {
+    process: Child,
+    lifeline: UnixStream,
+    folder: PathBuf,
+    unread: Vec<u8>,
+}
+
+impl Keeper {
+    fn start(watchdog: &Watchdog, order: &Order) -> Result<Self, StorageError> {
+        let failed = |error: io::Error| keeper_failed(&order.folder, error);
+        let text = serde_json::to_string(order).map_err(|error| failed(error.into()))?;
+        let mut command = watchdog.command();
+        command.args([WATCHDOG_ARGUMENT, KEEPER_ARGUMENT]).arg(text);
+        Watchdog::clean_environment(&mut command);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let (process, lifeline) = watchdog.launch(command).map_err(failed)?;
+        let keeper = Self { process, lifeline, folder: order.folder.clone(), unread: Vec::new() };
+        keeper.lifeline.set_read_timeout(Some(SLICE)).map_err(failed)?;
+        Ok(keeper)
+    }
+
+    fn ask(&mut self, line: &str) -> Result<(), StorageError> {
+        writeln!(self.lifeline, "{line}").map_err(|error| keeper_failed(&self.folder, error))
+    }
+
+    /// Waits for its answer, unless `give_up` says not to.
+    fn await_answer(&mut self, give_up: &dyn Fn(&Self) -> bool) -> Result<(), StorageError> {
+        let start = Instant::now();
+        while start.elapsed() < BOUND {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line[..end]).into_owned();
+                return match line.strip_prefix(FAILED) {
+                    Some(why) => Err(StorageError::Kept(why.to_owned())),
+                    None if line == DONE => Ok(()),
+                    None => Err(keeper_failed(&self.folder, line)),
+                };
+            }
+            if give_up(self) {
+                return Err(StorageError::Stopped);
+            }
+            let mut buffer = [0; 1024];
+            match self.lifeline.read(&mut buffer) {
+                Ok(0) => return Err(keeper_failed(&self.folder, "it was killed")),
+                Ok(count) => self.unread.extend_from_slice(&buffer[..count]),
+                Err(error) if is_transient(&error) => {}
+                Err(error) => return Err(keeper_failed(&self.folder, error)),
+            }
+        }
+        Err(keeper_failed(&self.folder, "it does not answer"))
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // What is still there it removes by itself.
+        let _ = self.lifeline.shutdown(Shutdown::Both);
+        let start = Instant::now();
+        while matches!(self.process.try_wait(), Ok(None)) && start.elapsed() < PARTING {
+            std::thread::sleep(SLICE / 5);
+        }
+    }
+}

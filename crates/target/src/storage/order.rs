@@ -1,0 +1,27 @@
+//! What a keeper is told when it is started.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::options::Filesystem;
+
+/// What a watchdog is told to be a keeper of a filesystem by, instead of watching over a child; its [`Order`] follows.
+pub(crate) const KEEPER_ARGUMENT: &str = "--storage";
+
+/// A filesystem to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// Of its own; not there yet.
+    pub(super) folder: PathBuf,
+    pub(super) filesystem: Filesystem,
+    /// User and group that it is for.
+    pub(super) owner: Option<(u32, u32)>,
+}
+
+/// What the keeper is asked for by a line.
+pub(super) const AGAIN: &str = "again";
+pub(super) const REMOVE: &str = "remove";
+/// What it answers: done, or why not.
+pub(super) const DONE: &str = "done";
+pub(super) const FAILED: &str = "failed ";
