@@ -23,6 +23,7 @@ use crate::settings::{
     without_timeouts,
 };
 use crate::stop::Stop;
+use crate::storage::Used;
 use crate::url::{Rights, UrlServer};
 use crate::{managed, url};
 
@@ -480,6 +481,38 @@ impl Target {
         match &self.server {
             Server::Managed(cluster) => Some(cluster.data()),
             Server::Url(_) => None,
+        }
+    }
+
+    /// What the files of a managed server stand on, in words; `None` where all stand in its folder below the home.
+    #[must_use]
+    pub fn storage_label(&self) -> Option<String> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.storage_label().map(str::to_owned),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// What those files take there; see [`Cluster::storage_used`].
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn storage_used(&self) -> Result<Option<Used>, TargetError> {
+        match &self.server {
+            Server::Managed(cluster) => Ok(cluster.storage_used()?),
+            Server::Url(_) => Ok(None),
+        }
+    }
+
+    /// Brings what was made for a managed server out of every cache; see [`Cluster::drop_storage_caches`]. Answers whether
+    /// there is such a thing.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub fn drop_storage_caches(&mut self) -> Result<bool, TargetError> {
+        match &mut self.server {
+            Server::Managed(cluster) => Ok(cluster.drop_storage_caches()?),
+            Server::Url(_) => Ok(false),
         }
     }
 

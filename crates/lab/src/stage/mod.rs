@@ -26,6 +26,7 @@ use target::pooler::{self, Pooler};
 use target::redis::{self, Redis, RedisControl};
 use target::settings::journal::Recovered;
 use target::settings::{Applied, Means, Wanted, changed, recorded};
+use target::storage;
 use target::url::Rights;
 
 use self::copies::CopyInUse;
@@ -132,6 +133,7 @@ impl Stage {
         redis::remove_dead(&home);
         pooler::remove_dead(&home);
         stop_orphans(&home);
+        storage::remove_dead(&home);
         remove_empty_socket_folders();
         match spec {
             TargetSpec::Managed { name, version, extensions, redis, bin } => {

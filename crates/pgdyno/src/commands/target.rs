@@ -7,6 +7,7 @@ use target::home::Home;
 use target::managed::{self, Choice, Cluster, Status};
 use target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
 use target::settings::mend_managed;
+use target::storage;
 use target::{self, Target, TargetError};
 
 use super::{print, signals};
@@ -77,6 +78,9 @@ pub(crate) fn run(command: &Command) -> Outcome {
         talk(&format!(
             "stopped private server {name:?}, which a pgdyno that was killed with its watchdogs left running"
         ));
+    }
+    for told in storage::remove_dead(&home()?) {
+        talk(&told);
     }
     match command {
         Command::Start(args) => start(args),

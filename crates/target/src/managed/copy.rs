@@ -4,16 +4,20 @@
 //! It is removed with everything in it when whoever made it has no more use for it.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::postgres::sql::Sql;
 
 use super::data_folder::{Copying, Sizes, is_shut_down, linked, sizes};
+use super::databases::TABLESPACE;
 use super::marker::{CopyOf, Marker};
 use super::postmaster::PidFile;
+use super::stand::Stand;
+use super::standing::Stands;
 use super::{Cluster, ManagedError, Options, Running, SOCKET_PORT};
 use crate::child::Account;
 use crate::home::Home;
+use crate::storage::{Holds, LINK};
 
 /// Settings that may hold an absolute path without leading out of a copy: nothing is written there.
 const ONLY_READ: [&str; 6] = [
@@ -29,8 +33,39 @@ const ONLY_READ: [&str; 6] = [
 #[must_use]
 pub fn sizes_of(home: &Home, name: &str) -> Option<Sizes> {
     let folder = home.clusters().join(name);
-    Marker::read(&folder).filter(|marker| marker.complete)?;
-    sizes(&Cluster::data_in(&folder)).ok()
+    let marker = Marker::read(&folder).filter(|marker| marker.complete)?;
+    let stand = std::fs::read_link(folder.join(LINK)).ok();
+    let holds = marker.storage.map(|storage| storage.holds);
+    sizes_with(&Cluster::data_in(&folder), holds.zip(stand.as_deref())).ok()
+}
+
+/// The disks that a copy of this managed server goes on to, each by a folder there, with what it takes there; nothing where
+/// there is no such server.
+#[must_use]
+pub fn grounds_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
+    let folder = home.clusters().join(name);
+    let Some(all) = sizes_of(home, name) else { return Vec::new() };
+    let data = Cluster::data_in(&folder);
+    let inside = sizes(&data).map_or(0, |sizes| sizes.data + sizes.wal);
+    let mut grounds = vec![(data, inside)];
+    if let Some(rest) = (all.data + all.wal).checked_sub(inside).filter(|rest| *rest > 0) {
+        grounds.push((folder.join(LINK), rest));
+    }
+    grounds
+}
+
+/// With those of the files that stand elsewhere.
+fn sizes_with(data: &Path, stand: Option<(Holds, &Path)>) -> io::Result<Sizes> {
+    let mut all = sizes(data)?;
+    match stand {
+        Some((Holds::Wal, folder)) => {
+            let wal = sizes(&folder.join("wal"))?;
+            all.wal += wal.data + wal.wal;
+        }
+        Some((Holds::Tablespace, folder)) => all.data += sizes(&folder.join("tablespace"))?.data,
+        Some((Holds::Data, _)) | None => {}
+    }
+    Ok(all)
 }
 
 /// Name of a server's copy.
@@ -50,7 +85,8 @@ impl Cluster {
     /// # Errors
     /// When it cannot be read.
     pub fn sizes(&self) -> Result<Sizes, ManagedError> {
-        sizes(&self.data()).map_err(|error| ManagedError::file(&self.data(), error))
+        let stand = self.stand.as_ref().map(|stand| (stand.storage.holds, stand.folder()));
+        sizes_with(&self.data(), stand).map_err(|error| ManagedError::file(&self.data(), error))
     }
 
     /// Why a copy of the running server would not stand alone, in words; `None` where it would.
@@ -58,7 +94,10 @@ impl Cluster {
     /// # Errors
     /// When the server cannot be asked, or its folder not be read.
     pub fn not_to_be_copied(&self) -> Result<Option<String>, ManagedError> {
-        if let Some(link) = linked(&self.data()).map_err(|error| ManagedError::file(&self.data(), error))? {
+        let stand = self.stand.as_ref().map(Stand::folder);
+        if let Some(link) =
+            linked(&self.data(), stand).map_err(|error| ManagedError::file(&self.data(), error))?
+        {
             return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
         }
         let mut control = self.connect("postgres")?;
@@ -71,13 +110,16 @@ impl Cluster {
         );
         let elsewhere = "SELECT string_agg(DISTINCT sourcefile, ', ') FROM pg_catalog.pg_file_settings \
                          WHERE sourcefile NOT LIKE current_setting('data_directory') || '/%'";
-        let tablespaces = "SELECT string_agg(spcname, ', ') FROM pg_catalog.pg_tablespace \
-                           WHERE spcname NOT IN ('pg_default', 'pg_global')";
+        let of_ours = if self.stand.is_some() { TABLESPACE } else { "pg_default" };
+        let tablespaces = format!(
+            "SELECT string_agg(spcname, ', ') FROM pg_catalog.pg_tablespace \
+             WHERE spcname NOT IN ('pg_default', 'pg_global', '{of_ours}')"
+        );
         let slots = "SELECT string_agg(slot_name, ', ') FROM pg_catalog.pg_replication_slots";
         let archiving =
             "SELECT current_setting('archive_mode') WHERE current_setting('archive_mode') <> 'off'";
         for (what, query) in [
-            ("it has tablespaces of its own", tablespaces),
+            ("it has tablespaces of its own", tablespaces.as_str()),
             ("it has replication slots, which would hold back the log of each copy", slots),
             ("it archives its log, and copies would do so into the same place: archive_mode", archiving),
             ("its configuration holds absolute paths, which copies would share", paths.as_str()),
@@ -117,8 +159,12 @@ impl Cluster {
         let home = self.home();
         let name = name_of(&self.name, number);
         let there = home.clusters().join(&name);
+        if let Some(marker) = Marker::read(&there) {
+            self.remove_unless_beside(&home, &name, &marker)?;
+        }
         if Marker::read(&there).is_some() {
-            let old = Self::prepare(&home, &name, options, &self.watchdog, &self.stop)?;
+            let beside = Stands::Beside(self.stand.as_ref());
+            let old = Self::prepare(&home, &name, options, &self.watchdog, &self.stop, beside)?;
             if let Some(used_again) = old.if_as_made(made_for)? {
                 return Ok(used_again);
             }
@@ -127,7 +173,7 @@ impl Cluster {
             return Err(ManagedError::NotClean(self.data()));
         }
         let mut copy = self.empty_copy(&home, name, made_for)?;
-        if let Err(error) = copy.fill(&self.data(), progress) {
+        if let Err(error) = copy.fill(self, progress) {
             // Half of it is of no use, and perhaps what filled the disk.
             let _ = copy.destroy();
             return Err(error);
@@ -241,26 +287,56 @@ impl Cluster {
             ..self.marker.clone()
         };
         marker.write(&folder).map_err(|error| ManagedError::file(&folder, error))?;
-        Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop)
+        let _ = std::fs::remove_file(folder.join(LINK));
+        let beside = Stands::Beside(self.stand.as_ref());
+        Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, beside)
     }
 
-    fn fill(&self, template: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), ManagedError> {
+    /// A copy that stands elsewhere than this server by now is of no use.
+    fn remove_unless_beside(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), ManagedError> {
+        let folder = home.clusters().join(name);
+        let beside = match &self.stand {
+            Some(stand) => stand.is_beside(copy.storage.as_ref(), &folder),
+            None => copy.storage.is_none(),
+        };
+        if beside {
+            return Ok(());
+        }
+        match Self::open(home, name, &self.watchdog, &self.stop) {
+            Ok(copy) => copy.destroy(),
+            Err(ManagedError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn fill(&self, template: &Self, progress: &mut dyn FnMut(u64)) -> Result<(), ManagedError> {
         let data = self.data();
-        if data.exists() {
+        if data.symlink_metadata().is_ok() {
+            // Of a link only itself.
             std::fs::remove_dir_all(&data).map_err(|error| ManagedError::file(&data, error))?;
         }
-        let mut copying = Copying {
-            from: template,
-            to: &data,
-            account: self.account.as_ref(),
-            stop: &self.stop,
-            written: 0,
-            progress,
-        };
-        match copying.all() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(ManagedError::Stopped),
-            other => other.map_err(|error| ManagedError::file(&data, error)),
+        let account = self.account.as_ref();
+        let mut parts = vec![(template.data(), data)];
+        if let Some((from, to)) = template.stand.as_ref().zip(self.stand.as_ref()) {
+            to.empty(&self.folder, account)?;
+            let holds = Some(to.storage.holds).filter(|holds| *holds != Holds::Data);
+            parts.extend(holds.and_then(|holds| from.part(holds).zip(to.part(holds))));
         }
+        let stands = template.stand.as_ref().zip(self.stand.as_ref());
+        let stands = stands.map(|(from, to)| (from.folder(), to.folder()));
+        let mut written = 0;
+        for (from, to) in parts {
+            let stop = &self.stop;
+            let mut copying = Copying { from: &from, to: &to, stands, account, stop, written, progress };
+            match copying.all() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    return Err(ManagedError::Stopped);
+                }
+                other => other.map_err(|error| ManagedError::file(&to, error))?,
+            }
+            written = copying.written;
+        }
+        Ok(())
     }
 }
 

@@ -45,6 +45,7 @@ struct Entry {
     /// Bytes; 0 for a folder.
     length: u64,
     is_folder: bool,
+    is_link: bool,
     mode: u32,
 }
 
@@ -58,7 +59,8 @@ fn walk(data: &Path, below: &Path, see: &mut dyn FnMut(Entry) -> io::Result<()>)
         };
         let is_folder = metadata.is_dir();
         let length = if metadata.is_file() { metadata.size() } else { 0 };
-        see(Entry { path: path.clone(), length, is_folder, mode: metadata.permissions().mode() })?;
+        let (is_link, mode) = (metadata.is_symlink(), metadata.permissions().mode());
+        see(Entry { path: path.clone(), length, is_folder, is_link, mode })?;
         if is_folder {
             match walk(data, &path, see) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -69,12 +71,13 @@ fn walk(data: &Path, below: &Path, see: &mut dyn FnMut(Entry) -> io::Result<()>)
     Ok(())
 }
 
-/// The first link in a data folder.
-pub(super) fn linked(data: &Path) -> io::Result<Option<PathBuf>> {
+/// The first link in a data folder that does not lead to where some of its files are to stand.
+pub(super) fn linked(data: &Path, stand: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let mut found = None;
     walk(data, Path::new(""), &mut |entry| {
-        let is_link = std::fs::symlink_metadata(data.join(&entry.path)).is_ok_and(|it| it.is_symlink());
-        if is_link && found.is_none() {
+        let leads = || std::fs::read_link(data.join(&entry.path)).unwrap_or_default();
+        let is_known = || stand.is_some_and(|stand| leads().starts_with(stand));
+        if entry.is_link && found.is_none() && !is_known() {
             found = Some(entry.path);
         }
         Ok(())
@@ -86,6 +89,8 @@ pub(super) fn linked(data: &Path) -> io::Result<Option<PathBuf>> {
 pub(super) struct Copying<'a> {
     pub(super) from: &'a Path,
     pub(super) to: &'a Path,
+    /// Where links of it lead, and where they are to lead in the copy.
+    pub(super) stands: Option<(&'a Path, &'a Path)>,
     pub(super) account: Option<&'a Account>,
     pub(super) stop: &'a Stop,
     /// Bytes so far.
@@ -100,7 +105,9 @@ impl Copying<'_> {
     /// Of kind `Interrupted` when the user asked to stop.
     pub(super) fn all(&mut self) -> io::Result<()> {
         let mut piece = vec![0; PIECE];
-        self.folder(Path::new(""), 0o700)?;
+        if !self.to.is_dir() {
+            self.folder(Path::new(""), 0o700)?;
+        }
         let mut entries = Vec::new();
         walk(self.from, Path::new(""), &mut |entry| {
             entries.push(entry);
@@ -111,10 +118,19 @@ impl Copying<'_> {
             match entry.is_folder {
                 _ if LEFT_OUT.iter().any(|out| name == *out) => {}
                 true => self.folder(&entry.path, entry.mode & 0o777)?,
+                false if entry.is_link && self.link(&entry.path)? => {}
                 false => self.file(&entry.path, entry.mode & 0o777, &mut piece)?,
             }
         }
         File::open(self.to)?.sync_all()
+    }
+
+    /// Makes the link that answers to one of the copied folder's; answers whether that leads to where we know.
+    fn link(&self, path: &Path) -> io::Result<bool> {
+        let leads_to = std::fs::read_link(self.from.join(path))?;
+        let Some((from, to)) = self.stands else { return Ok(false) };
+        let Ok(below) = leads_to.strip_prefix(from) else { return Ok(false) };
+        std::os::unix::fs::symlink(to.join(below), self.to.join(path)).map(|()| true)
     }
 
     fn folder(&self, path: &Path, mode: u32) -> io::Result<()> {
@@ -182,7 +198,7 @@ mod tests {
         let copying = |told: &mut u64| {
             let mut progress = |written| *told = written;
             let (from, to, stop, progress) = (&*from, &*to, &stop, &mut progress);
-            Copying { from, to, account: None, stop, written: 0, progress }.all()
+            Copying { from, to, stands: None, account: None, stop, written: 0, progress }.all()
         };
         copying(&mut told).unwrap();
         assert_eq!(std::fs::read(to.join("base/1/2")).unwrap(), large);
@@ -191,9 +207,10 @@ mod tests {
         assert_eq!(told, large.len() as u64 + 3);
         assert_eq!(sizes(&to).unwrap(), Sizes { data: large.len() as u64, wal: 3 });
 
-        assert_eq!(linked(&from).unwrap(), None);
+        assert_eq!(linked(&from, None).unwrap(), None);
         std::os::unix::fs::symlink("/elsewhere", from.join("pg_tblspc")).unwrap();
-        assert_eq!(linked(&from).unwrap(), Some("pg_tblspc".into()));
+        assert_eq!(linked(&from, None).unwrap(), Some("pg_tblspc".into()));
+        assert_eq!(linked(&from, Some(Path::new("/elsewhere"))).unwrap(), None);
     }
 
     #[test]

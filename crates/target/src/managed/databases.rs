@@ -14,6 +14,10 @@ use super::error::advice;
 use super::log::disk_full_line;
 use super::{Cluster, ManagedError, SUPERUSER};
 use crate::control::Control;
+use crate::storage::Holds;
+
+/// Holds the databases of a server whose databases stand elsewhere.
+pub(super) const TABLESPACE: &str = "pgdyno";
 
 /// How long a connection to a server that said it is ready may take.
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
@@ -70,10 +74,26 @@ impl Cluster {
         if control.scalar(&query).map_err(|error| self.sql(doing(), error))?.is_some() {
             return Ok(false);
         }
+        let within = self.ensure_tablespace(&mut control)?;
         long(&mut control)
-            .execute(&format!("CREATE DATABASE {}", quote_identifier(database)))
+            .execute(&format!("CREATE DATABASE {}{within}", quote_identifier(database)))
             .map_err(|error| self.sql(doing(), error))?;
         Ok(true)
+    }
+
+    /// Makes the tablespace that databases are to stand in, unless it is there; answers the words of a new database for it.
+    fn ensure_tablespace(&self, control: &mut Control) -> Result<String, ManagedError> {
+        let Some(folder) = self.stand.as_ref().and_then(|stand| stand.part(Holds::Tablespace)) else {
+            return Ok(String::new());
+        };
+        let failed = |error| self.sql(format!("creating tablespace {TABLESPACE}"), error);
+        let query = format!("SELECT 1 FROM pg_catalog.pg_tablespace WHERE spcname = '{TABLESPACE}'");
+        if control.scalar(&query).map_err(failed)?.is_none() {
+            let folder = quote_literal(&folder.to_string_lossy());
+            let create = format!("CREATE TABLESPACE {TABLESPACE} LOCATION {folder}");
+            long(control).execute(&create).map_err(failed)?;
+        }
+        Ok(format!(" TABLESPACE {TABLESPACE}"))
     }
 
     /// Makes an extension in a database unless it is there.
@@ -100,7 +120,7 @@ impl Cluster {
         let first = error.text.lines().next().map(str::to_owned);
         let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));
         match line.or_else(|| if error.sqlstate.is_none() { self.disk_full() } else { None }) {
-            Some(line) => ManagedError::DiskFull { folder: self.folder.clone(), line },
+            Some(line) => ManagedError::DiskFull { folder: self.disk_folder(), line },
             None => ManagedError::Sql { doing, error },
         }
     }

@@ -9,6 +9,7 @@ use super::installation::FindError;
 use crate::child::{AccountError, ChildError};
 use crate::control::ConnectError;
 use crate::home::PlaceError;
+use crate::storage::StorageError;
 
 /// Why a managed server cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,30 @@ pub enum ManagedError {
         /// Major version asked for.
         asked: u32,
     },
+    /// Its files stand elsewhere than asked for.
+    #[error(
+        "managed server {name:?} has {stands}, but is asked for with {asked}; use another name, or remove it with: pgdyno \
+         target destroy {name}"
+    )]
+    Elsewhere {
+        name: String,
+        /// Where they stand, in words.
+        stands: String,
+        /// Where they should, in words.
+        asked: String,
+    },
+    /// What its files stand on is not there.
+    #[error(
+        "the files of managed server {name:?} should stand in {}, which is not there; mount its disk, or give them up with: \
+         pgdyno target destroy {name}", folder.display()
+    )]
+    StandGone { name: String, folder: PathBuf },
+    /// A filesystem that is made goes with pgdyno, a detached server stays.
+    #[error("a server that stays can have no filesystem made for it; name a folder on one instead")]
+    DetachedOnMade,
+    /// What its files stand on cannot be had, or made, or looked at.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// The disk is full.
     #[error("the disk under {} is full: {line}; make room, or set PGDYNO_HOME to a folder on another disk", folder.display())]
     DiskFull {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Via;
 use crate::files::replace;
+use crate::storage::Storage;
 
 const MARKER: &str = "pgdyno-cluster.json";
 
@@ -34,6 +35,9 @@ pub(super) struct Marker {
     pub(super) port: u16,
     /// Runs without a watchdog, until it is told to stop.
     pub(super) detached: bool,
+    /// What some of its files stand on that are not in its folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) storage: Option<Storage>,
     /// What it is a copy of, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) copy: Option<CopyOf>,
@@ -108,6 +112,7 @@ mod tests {
             tls: false,
             port: 5432,
             detached: false,
+            storage: None,
             copy: None,
         };
         marker.write(folder.path()).expect("own folder");

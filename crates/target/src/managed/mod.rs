@@ -17,11 +17,13 @@ mod network;
 mod orphans;
 mod postmaster;
 mod serve;
+mod stand;
+mod standing;
 mod status;
 
 use std::path::{Path, PathBuf};
 
-pub use copy::sizes_of;
+pub use copy::{grounds_of, sizes_of};
 pub use data_folder::Sizes;
 pub use error::ManagedError;
 pub use installation::{Choice, FindError, Installation};
@@ -34,10 +36,13 @@ use self::log::Log;
 use self::marker::Marker;
 use self::network::Network;
 use self::postmaster::PidFile;
+use self::stand::{Stand, is_left_over};
+use self::standing::Stands;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::Home;
 use crate::lock::{Lock, LockError};
 use crate::stop::Stop;
+use crate::storage::Storage;
 
 /// The superuser of managed servers.
 pub const SUPERUSER: &str = "postgres";
@@ -54,6 +59,8 @@ pub struct Options {
     pub via: Via,
     /// Stay when pgdyno ends, until it is told to stop.
     pub detached: bool,
+    /// What some of its files stand on; all in its folder below the home when `None`.
+    pub storage: Option<Storage>,
 }
 
 /// A managed server in use; dropping it stops the server, unless that is detached.
@@ -72,8 +79,10 @@ pub struct Cluster {
     running: Running,
     /// What clients by the network need; there for a running server that has it.
     network: Option<Network>,
-    /// Let go of last.
+    /// Let go of when the server is stopped.
     _lock: Lock,
+    /// Goes last: a filesystem made for the server takes its folder along, unless somebody has that by then.
+    stand: Option<Stand>,
 }
 
 #[derive(Debug)]
@@ -97,7 +106,7 @@ impl Cluster {
         stop: &Stop,
     ) -> Result<Self, ManagedError> {
         check_name(name)?;
-        let mut cluster = Self::prepare(home, name, options, watchdog, stop)?;
+        let mut cluster = Self::prepare(home, name, options, watchdog, stop, Stands::AsAsked)?;
         cluster.adopt(options)?;
         cluster.start()?;
         cluster.ensure_network()?;
@@ -111,10 +120,10 @@ impl Cluster {
     pub fn open(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Self, ManagedError> {
         copy::parted(name).map_or_else(|| check_name(name), |(template, _)| check_name(template))?;
         let folder = home.clusters().join(name);
-        if Marker::read(&folder).is_none() {
+        if Marker::read(&folder).is_none_or(|marker| is_left_over(&folder, marker.storage.as_ref())) {
             return Err(ManagedError::NotFound(name.to_owned()));
         }
-        let mut cluster = Self::prepare(home, name, &Options::default(), watchdog, stop)?;
+        let mut cluster = Self::prepare(home, name, &Options::default(), watchdog, stop, Stands::AsItIs)?;
         if let Some(server) = PidFile::running(&cluster.data()) {
             cluster.running = Running::Detached(server.pid);
         }
@@ -136,6 +145,7 @@ impl Cluster {
         if Marker::read(&self.folder).is_none() {
             return Err(ManagedError::NotOurs(self.folder.clone()));
         }
+        self.stand.as_ref().map_or(Ok(()), Stand::remove)?;
         // The marker goes last: what is left of an interrupted removal is still known as ours.
         let failed = |error| ManagedError::file(&self.folder, error);
         for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
@@ -242,6 +252,7 @@ impl Cluster {
         options: &Options,
         watchdog: &Watchdog,
         stop: &Stop,
+        stands: Stands<'_>,
     ) -> Result<Self, ManagedError> {
         let account = Account::unprivileged()?;
         home.prepare(account.as_ref())?;
@@ -251,11 +262,13 @@ impl Cluster {
             LockError::Held(pid) => ManagedError::InUse { name: name.to_owned(), pid },
             LockError::File(source) => ManagedError::file(&folder, source),
         })?;
-        let (installation, marker) = match Marker::read(&folder) {
+        let found = Marker::read(&folder);
+        let found = standing::check(found, &folder, name, options, &stands)?;
+        let (installation, marker) = match found {
             Some(marker) => (installation_for(&marker, &options.choice, name)?, marker),
             None if is_empty(&folder) => {
                 let installation = Installation::find(&options.choice)?;
-                let marker = fresh_marker(&installation);
+                let marker = Marker { storage: options.storage.clone(), ..fresh_marker(&installation) };
                 (installation, marker)
             }
             None => return Err(ManagedError::NotOurs(folder)),
@@ -275,7 +288,9 @@ impl Cluster {
             running: Running::No,
             network: None,
             _lock: lock,
+            stand: None,
         };
+        cluster.take_stand(home, &stands)?;
         cluster.make_data()?;
         cluster.make_socket_folder()?;
         Ok(cluster)
@@ -285,13 +300,15 @@ impl Cluster {
     fn make_data(&mut self) -> Result<(), ManagedError> {
         let there = self.marker.complete && self.data().join("PG_VERSION").exists();
         // What of a copy is missing only its template has.
-        if there || self.marker.copy.is_some() {
+        if there || self.marker.copy.is_some() || self.has_lost_its_stand() {
             return Ok(());
         }
         self.marker.complete = false;
         self.write_marker()?;
         let account = self.account.as_ref();
-        let locale = create::init(&self.folder, &self.installation, account, &self.watchdog, &self.stop)?;
+        let stand = self.stand.as_ref();
+        let locale =
+            create::init(&self.folder, stand, &self.installation, account, &self.watchdog, &self.stop)?;
         self.marker.locale = locale.to_owned();
         self.marker.complete = true;
         self.write_marker()
@@ -359,6 +376,7 @@ fn fresh_marker(installation: &Installation) -> Marker {
         tls: false,
         port: SOCKET_PORT,
         detached: false,
+        storage: None,
         copy: None,
     }
 }

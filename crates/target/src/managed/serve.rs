@@ -211,7 +211,7 @@ impl Cluster {
     fn not_started(&self, end: String) -> ManagedError {
         let log = self.log.since(self.log_start);
         match disk_full_line(&log) {
-            Some(line) => ManagedError::DiskFull { folder: self.folder.clone(), line },
+            Some(line) => ManagedError::DiskFull { folder: self.disk_folder(), line },
             None => ManagedError::Start { end, path: self.log.path().to_owned(), log: quote(&log) },
         }
     }

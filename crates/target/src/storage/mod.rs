@@ -25,7 +25,7 @@ pub use available::{Available, Unavailable, available, available_below};
 pub use dead::remove_dead;
 pub use error::StorageError;
 pub(crate) use keeper::storage_keeper_main;
-pub(crate) use made::is_in_use;
+pub(crate) use made::{LINK, is_in_use};
 pub use mounted::Mounted;
 pub use options::{Filesystem, Ground, Holds, Kind, Storage};
 pub(crate) use order::KEEPER_ARGUMENT;

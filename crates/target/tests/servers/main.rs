@@ -10,6 +10,7 @@ mod programs;
 mod redis;
 mod settings;
 mod silence;
+mod standing;
 mod storage;
 mod support;
 mod tls;

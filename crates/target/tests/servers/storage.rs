@@ -50,7 +50,7 @@ fn said(program: &str, args: &[&str]) -> String {
 }
 
 /// Whatever of a home's filesystems is there: folders, mounts, loop devices, a daemon.
-fn traces(home: &Home) -> Vec<String> {
+pub fn traces(home: &Home) -> Vec<String> {
     let storage = home.storage().display().to_string();
     let mut found = Vec::new();
     for (what, all) in
@@ -132,7 +132,7 @@ fn zfs_is_made_and_gone() {
 }
 
 /// Only one daemon can be on a machine, and each test has a home of its own.
-fn one_zfs() -> std::sync::MutexGuard<'static, ()> {
+pub fn one_zfs() -> std::sync::MutexGuard<'static, ()> {
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -2,7 +2,7 @@
 //! that can be killed (`owner FOLDER` makes a server at home there, says its pid, and waits; `redis-owner FOLDER` a
 //! Redis server, and says its socket; `pooler-owner FOLDER PLACE` a pooler before the server whose socket is PLACE;
 //! `storage-owner FOLDER FILESYSTEM` a filesystem, given as JSON, and says its keeper's pid and where it is mounted;
-//! `placement-owner PID CPUS` keeps a process on CPUs, and says the pid of its keeper; `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
+//! `standing-owner FOLDER STORAGE` a server with such storage, given as JSON, and says its pid; `placement-owner PID CPUS` keeps a process on CPUs, and says the pid of its keeper; `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
 //! connection string or, at home there, by name, says `made`, and waits; a line on its standard input stops it as Ctrl-C would).
 
 use std::collections::BTreeMap;
@@ -47,6 +47,9 @@ fn main() {
                 |()| 0,
             )
         }
+        Some((first, [home, storage])) if first == "standing-owner" => {
+            i32::from(own_standing(home, &storage.to_string_lossy()).is_err())
+        }
         Some((first, [home, filesystem])) if first == "storage-owner" => {
             i32::from(own_storage(home, &filesystem.to_string_lossy()).is_err())
         }
@@ -83,6 +86,16 @@ fn own_redis(home: &OsString) -> Result<(), RedisError> {
     if let protocol::Address::Unix(socket) = redis.address() {
         let _ = writeln!(std::io::stdout(), "{} {}", redis.pid(), socket.display());
     }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
+}
+
+fn own_standing(home: &OsString, storage: &str) -> Result<(), TargetError> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let options = Options { storage: serde_json::from_str(storage).ok(), ..Options::default() };
+    let home = Home::at(home.as_ref());
+    let target = Target::managed(&home, "main", &options, &[], &watchdog, &target::Stop::of_process())?;
+    let _ = writeln!(std::io::stdout(), "{}", target.postmaster().unwrap_or(0));
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())
 }

@@ -1,0 +1,138 @@
+//! A server and what its files stand on: as it was asked for, as it is, or beside the server that it is a copy of.
+
+use std::path::{Path, PathBuf};
+
+use super::marker::Marker;
+use super::postmaster::{self, PidFile};
+use super::serve::STOP_PATIENCE;
+use super::stand::{For, Stand};
+use super::{Cluster, ManagedError, Options};
+use crate::home::Home;
+use crate::storage::{Storage, Used};
+
+/// Where the files of a server are to stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stands<'a> {
+    /// As the options say; one that stands elsewhere is refused.
+    AsAsked,
+    /// Wherever they stand, even nowhere any more.
+    AsItIs,
+    /// On what those of the server stand on that it is a copy of.
+    Beside(Option<&'a Stand>),
+}
+
+/// The server that is there, if it can be used as asked for. Of one on a filesystem that was made for it nothing is of use:
+/// it is removed, but for the lock, which must be held.
+pub(super) fn check(
+    found: Option<Marker>,
+    folder: &Path,
+    name: &str,
+    options: &Options,
+    stands: &Stands<'_>,
+) -> Result<Option<Marker>, ManagedError> {
+    if !matches!(stands, Stands::AsAsked) {
+        return Ok(found);
+    }
+    if options.detached && options.storage.as_ref().is_some_and(Storage::is_made) {
+        return Err(ManagedError::DetachedOnMade);
+    }
+    let Some(marker) = found else { return Ok(None) };
+    if marker.storage.as_ref().is_some_and(Storage::is_made) {
+        clear(folder)?;
+        return Ok(None);
+    }
+    if marker.storage != options.storage {
+        let words = |storage: &Option<Storage>| {
+            storage.as_ref().map_or_else(|| "all its files in pgdyno's own folder".to_owned(), Storage::words)
+        };
+        let (stands, asked) = (words(&marker.storage), words(&options.storage));
+        return Err(ManagedError::Elsewhere { name: name.to_owned(), stands, asked });
+    }
+    Ok(Some(marker))
+}
+
+fn clear(folder: &Path) -> Result<(), ManagedError> {
+    let data = Cluster::data_in(folder);
+    if let Some(server) = PidFile::running(&data)
+        && !postmaster::stop(server.pid, &data, STOP_PATIENCE)
+    {
+        return Err(ManagedError::WouldNotStop(server.pid));
+    }
+    let failed = |error| ManagedError::file(folder, error);
+    for entry in
+        std::fs::read_dir(folder).map_err(failed)?.flatten().filter(|entry| entry.file_name() != "lock")
+    {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let path = entry.path();
+        let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.map_err(|error| ManagedError::file(&path, error))?;
+    }
+    Ok(())
+}
+
+impl Cluster {
+    /// Where its files stand: found, or made. What is to be made is in its marker before.
+    pub(super) fn take_stand(&mut self, home: &Home, stands: &Stands<'_>) -> Result<(), ManagedError> {
+        let Some(storage) = self.marker.storage.clone() else { return Ok(()) };
+        let (name, account) = (self.name.clone(), self.account.clone());
+        let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
+        let who = For { home, name: &name, account: account.as_ref(), watchdog: &watchdog, stop: &stop };
+        let beside = if let Stands::Beside(beside) = stands { *beside } else { None };
+        if !self.marker.complete && !matches!(stands, Stands::AsItIs) {
+            self.write_marker()?;
+            self.stand = Some(Stand::make(&storage, &who, beside)?);
+            return Ok(());
+        }
+        self.stand = match (Stand::find(&storage, &who), beside) {
+            (Ok(stand), Some(other)) => Some(stand.beside(other)),
+            (Ok(stand), None) => Some(stand),
+            (Err(_), _) if matches!(stands, Stands::AsItIs) => None,
+            (Err(error), _) => return Err(error),
+        };
+        Ok(())
+    }
+
+    /// What its files stand on is not there any more.
+    pub(super) fn has_lost_its_stand(&self) -> bool {
+        self.marker.storage.is_some() && self.stand.is_none()
+    }
+
+    /// A folder on the disk that is full when the server says so.
+    pub(super) fn disk_folder(&self) -> PathBuf {
+        self.stand.as_ref().map_or_else(|| self.folder.clone(), |stand| stand.folder().to_owned())
+    }
+
+    /// What its files stand on, in words; `None` where all stand in its folder.
+    #[must_use]
+    pub fn storage_label(&self) -> Option<&str> {
+        self.stand.as_ref().map(Stand::label)
+    }
+
+    /// What those of its files take that stand elsewhere, after everything was written out; nothing where all stand in its
+    /// folder. Of ZFS that was made, it is all that stands there, copies too. What the server has not written yet is not
+    /// counted: a checkpoint before makes it write.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn storage_used(&self) -> Result<Option<Used>, ManagedError> {
+        self.stand.as_ref().map(Stand::used).transpose()
+    }
+
+    /// Unmounts the filesystem that was made for it and mounts it again, so that nothing of it is in memory; the server is
+    /// stopped for that, and started again if it ran. Answers whether there is such a filesystem; where there is none,
+    /// nothing is done.
+    ///
+    /// # Errors
+    /// When somebody else uses it, such as a copy that runs, or the server does not stop or start.
+    pub fn drop_storage_caches(&mut self) -> Result<bool, ManagedError> {
+        let is_made = self.marker.storage.as_ref().is_some_and(Storage::is_made);
+        let Some(stand) = self.stand.as_ref().filter(|_| is_made) else { return Ok(false) };
+        if self.pid().is_none() {
+            return stand.again();
+        }
+        self.stop()?;
+        let done = self.stand.as_ref().map_or(Ok(false), Stand::again);
+        self.start()?;
+        done
+    }
+}
