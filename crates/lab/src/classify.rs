@@ -22,6 +22,7 @@ use target::redis::RedisError;
 use target::settings::SettingsError;
 use target::settings::journal::{LeftBy, RecoverError};
 use target::sink::SinkError;
+use target::storage::StorageError;
 
 /// Errors that have a class.
 trait Classified: std::error::Error {
@@ -172,7 +173,14 @@ impl Classified for ManagedError {
             Self::Child(error) => error.class(),
             Self::Connect(error) => error.class(),
             Self::Sql { error, .. } => error.class(),
-            Self::Name(_) | Self::NotFound(_) | Self::NotOurs(_) | Self::OtherVersion { .. } => Class::Usage,
+            Self::Name(_)
+            | Self::NotFound(_)
+            | Self::NotOurs(_)
+            | Self::OtherVersion { .. }
+            | Self::Elsewhere { .. }
+            | Self::DetachedOnMade => Class::Usage,
+            Self::StandGone { .. } => Class::Missing,
+            Self::Storage(error) => error.class(),
             Self::InUse { .. } => Class::Refused,
             Self::DiskFull { .. } => Class::Io,
             Self::Init { .. } | Self::Start { .. } | Self::WouldNotStop(_) | Self::NotClean(_) => {
@@ -189,6 +197,19 @@ impl Classified for ManagedError {
         match self {
             Self::Sql { error, .. } => error.sqlstate(),
             _ => None,
+        }
+    }
+}
+
+impl Classified for StorageError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Unavailable(_) => Class::Missing,
+            Self::Place(error) => error.class(),
+            Self::Tool { .. } | Self::Slow { .. } | Self::Kept(_) | Self::Keeper { .. } => Class::Child,
+            Self::File { source, .. } => of_io(source),
+            Self::NotRemoved { .. } => Class::Io,
+            Self::Stopped => Class::Interrupted,
         }
     }
 }

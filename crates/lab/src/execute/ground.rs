@@ -117,7 +117,7 @@ impl Ground {
             takes.insert(at.clone(), stage.takes()?);
             names.push(name);
         }
-        Ok(fits(&self.stored.plan, copies, &takes, Room::here(&names)))
+        Ok(fits(&self.stored.plan, copies, &takes, &Room::here(&names)))
     }
 
     fn copy(&mut self, copies: &Copies, progress: &mut dyn Progress) -> Result<(), LabError> {
@@ -158,7 +158,7 @@ pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError
         takes.insert(at, found.unwrap_or(NOTHING_YET));
         names.push(name.clone());
     }
-    let standing = match fits(&plan, &copies, &takes, Room::here(&names)) {
+    let standing = match fits(&plan, &copies, &takes, &Room::here(&names)) {
         Ok(figures) if all_there => Standing::Copies(Copies { figures, ..copies }),
         Ok(_) => Standing::Copies(copies),
         Err(why) => {

@@ -2,10 +2,12 @@
 //! the other, or than it would alone.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use target::home::Home;
 use target::host::{self, Disk};
-use target::managed::{Sizes, sizes_of};
+use target::managed::{Sizes, grounds_of, sizes_of};
 use target::settings::memory_bytes;
 
 use crate::plan::{Copies, Plan};
@@ -23,29 +25,59 @@ const STOCK_SHARED_BUFFERS: u64 = 128 << 20;
 const STOCK_WORK_MEM: u64 = 4 << 20;
 
 /// What there is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Room {
     /// Of this machine or its control group, bytes.
     pub(super) memory: u64,
-    /// Free where copies go, those that are there already included; `None` where that cannot be seen.
-    pub(super) disk: Option<u64>,
+    /// Where copies go: one, unless some files of a server stand elsewhere. None where that cannot be seen.
+    pub(super) disks: Vec<Ground>,
+}
+
+/// A disk, or a filesystem made for servers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ground {
+    /// Bytes, those of copies that are there already included.
+    free: u64,
+    /// Of all that copies take, this goes there: 0 to 1.
+    share: f64,
 }
 
 impl Room {
     /// That of this machine; copies of these servers that are there already are not counted twice.
     pub(super) fn here(templates: &[String]) -> Self {
-        let home = Home::locate().ok();
-        let there = |home: &Home| {
-            let copies =
-                templates.iter().flat_map(|name| (1..=MOST_COPIES).map(move |n| format!("{name}.{n}")));
-            copies.filter_map(|copy| sizes_of(home, &copy)).map(|sizes| sizes.data + sizes.wal).sum::<u64>()
-        };
-        let free = |home: &Home| {
-            let folder = home.folder().ancestors().find(|folder| folder.exists())?;
-            Some(Disk::of(folder)?.free_bytes + there(home))
-        };
-        Self { memory: host::memory_bytes(), disk: home.as_ref().and_then(free) }
+        let disks = Home::locate().map(|home| grounds(&home, templates)).unwrap_or_default();
+        Self { memory: host::memory_bytes(), disks }
     }
+}
+
+/// The disks below the files of these servers; below the home where there is none of them yet.
+fn grounds(home: &Home, templates: &[String]) -> Vec<Ground> {
+    let on_disk = |folder: &Path| Some(std::fs::metadata(folder).ok()?.dev());
+    // Bytes of the servers, a folder there, and bytes of their copies, by disk.
+    let mut disks: BTreeMap<u64, (u64, PathBuf, u64)> = BTreeMap::new();
+    for name in templates {
+        for (folder, bytes) in grounds_of(home, name) {
+            let Some(disk) = on_disk(&folder) else { continue };
+            disks.entry(disk).or_insert((0, folder, 0)).0 += bytes;
+        }
+        let copies = (1..=MOST_COPIES).map(|number| format!("{name}.{number}"));
+        for (folder, bytes) in copies.flat_map(|copy| grounds_of(home, &copy)) {
+            if let Some(there) = on_disk(&folder).and_then(|disk| disks.get_mut(&disk)) {
+                there.2 += bytes;
+            }
+        }
+    }
+    let all: u64 = disks.values().map(|(bytes, ..)| bytes).sum();
+    if all == 0 {
+        let folder = home.folder().ancestors().find(|folder| folder.exists());
+        let free = folder.and_then(Disk::of).map(|disk| disk.free_bytes);
+        return free.map(|free| Ground { free, share: 1.0 }).into_iter().collect();
+    }
+    let ground = |(bytes, folder, copies): (u64, PathBuf, u64)| {
+        let free = Disk::of(&folder)?.free_bytes + copies;
+        Some(Ground { free, share: bytes as f64 / all as f64 })
+    };
+    disks.into_values().filter_map(ground).collect()
 }
 
 /// Numbers of copies that are looked for.
@@ -73,7 +105,7 @@ pub(super) fn fits(
     plan: &Plan,
     copies: &Copies,
     templates: &BTreeMap<At, Takes>,
-    room: Room,
+    room: &Room,
 ) -> Result<String, String> {
     let arms = &plan.content.arms;
     let each = u64::from(copies.each);
@@ -106,17 +138,19 @@ pub(super) fn fits(
     if needed > most {
         return Err(format!("{what}; {memory}"));
     }
-    let on_disk = data + wal;
-    let with_reserve = on_disk + (on_disk / 100 * FREE_PCT).max(FREE_BYTES);
-    match room.disk.filter(|free| *free < with_reserve) {
-        Some(free) => Err(format!(
-            "{number} copies take {} of the disk and {} beside them for what is written, of which {} is free",
-            size(on_disk),
-            size(with_reserve - on_disk),
-            size(free)
-        )),
-        None => Ok(format!("{what}, {memory}")),
+    for ground in &room.disks {
+        let on_disk = ((data + wal) as f64 * ground.share) as u64;
+        let with_reserve = on_disk + (on_disk / 100 * FREE_PCT).max(FREE_BYTES);
+        if ground.free < with_reserve {
+            return Err(format!(
+                "{number} copies take {} of the disk and {} beside them for what is written, of which {} is free",
+                size(on_disk),
+                size(with_reserve - on_disk),
+                size(ground.free)
+            ));
+        }
     }
+    Ok(format!("{what}, {memory}"))
 }
 
 fn set(arm: &Arm, name: &str, unit: &str) -> Option<u64> {
@@ -143,23 +177,29 @@ mod tests {
         let plan = plan(&text(1, &[1, 4], 2, true, 2));
         let copies = plan.copies().expect("restarts").clone();
         let takes = Takes { sizes: Sizes { data, wal: GB / 8 }, shared_buffers: GB, work_mem: 4 << 20 };
-        fits(&plan, &copies, &BTreeMap::from([(At::default(), takes)]), room)
+        fits(&plan, &copies, &BTreeMap::from([(At::default(), takes)]), &room)
     }
 
     #[test]
     fn copies_need_memory_and_disk_and_the_figures_are_told() {
-        let large = Room { memory: 8 * GB, disk: Some(20 * GB) };
-        let told = fit(GB, large).expect("there is room");
+        let on = |free, share| Ground { free, share };
+        let large = Room { memory: 8 * GB, disks: vec![on(20 * GB, 1.0)] };
+        let told = fit(GB, large.clone()).expect("there is room");
         assert!(told.contains("data of 2.1 GB") && told.contains("60 % of memory is 5.2 GB"), "{told}");
         assert!(told.contains("shared_buffers of 3 MB"), "that of the arms, not the server's own: {told}");
         assert!(told.contains("work_mem of 17 MB for 4 clients"), "{told}");
-        let memory = fit(3 * GB, large).unwrap_err();
+        let memory = fit(3 * GB, large.clone()).unwrap_err();
         assert!(memory.contains("need 6.5 GB; 60 % of memory is 5.2 GB"), "{memory}");
-        let disk = fit(GB, Room { disk: Some(3 * GB), ..large }).unwrap_err();
+        let disk = fit(GB, Room { disks: vec![on(3 * GB, 1.0)], ..large.clone() }).unwrap_err();
         assert!(
             disk.contains("2 copies take 2.4 GB of the disk") && disk.contains("3.2 GB is free"),
             "{disk}"
         );
-        assert!(fit(GB, Room { disk: None, ..large }).is_ok(), "what cannot be seen is no reason");
+        let apart = Room { disks: vec![on(20 * GB, 0.9), on(GB, 0.1)], ..large.clone() };
+        assert!(
+            fit(GB, apart).unwrap_err().contains("2 copies take 242 MB of the disk"),
+            "its log has a small one"
+        );
+        assert!(fit(GB, Room { disks: vec![], ..large }).is_ok(), "what cannot be seen is no reason");
     }
 }
