@@ -198,6 +198,69 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Two loads in one database, the second by a style that says where its tables go.
+#[test]
+fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
+    let (place, server) = with_postgis();
+    place.run(["osm", "synth", "--scale", "0.008", "-o", "land.osm.pbf"]).expect(0);
+    let style = |name: &str, tag: &str| {
+        place.write(
+            name,
+            format!(
+                "local t = osm2pgsql.define_table({{ name = 'places', schema = 'apart', ids = {{ type = 'node', id_column = 'id' }},\n\
+                 columns = {{ {{ column = 'geom', type = 'point' }} }} }})\nfunction osm2pgsql.process_node(object)\n  \
+                 if object.tags.{tag} then t:add_row({{ geom = {{ create = 'point' }} }}) end\nend\n"
+            ),
+        )
+    };
+    let file = |more: &str| {
+        let text = format!(
+            "question = \"?\"\n[target]\nurl = \"{}\"\n[prepare]\nosm = [\n{{ extract = \"land.osm.pbf\", cache_mb = 50 }},\n\
+             {{ extract = \"land.osm.pbf\", prefix = \"structured\", output = \"flex\", style = \"own.lua\", schemas = [\"apart\"], \
+             cache_mb = 50 }},\n{more}]\n[workload.w]\npgbench = {{ files = \"w.sql\" }}\n[measure]\nduration = \"100ms\"\nwarmup = \"0s\"\n\
+             rounds = 1\n",
+            server.url()
+        );
+        place.write("loads.toml", text).display().to_string()
+    };
+    place.write("w.sql", "SELECT count(*) FROM apart.places, planet_osm_point LIMIT 1;\n");
+    style("own.lua", "amenity");
+    let anew = |more: &str| {
+        let done = place.run(["run", &file(more), "--again"]);
+        assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+        done.stderr.lines().filter(|line| line.trim_start().starts_with("prepare  load")).count()
+    };
+    assert_eq!(anew(""), 2);
+    let made = "select string_agg(relation, ' ' order by relation collate \"C\") || count(distinct load) || bool_and(complete and not measured) \
+                from pgdyno.loaded where relation not like '%\\_ways\"' and relation not like '%\\_rels\"'";
+    let wanted = r#""apart"."places" "planet_osm_line" "planet_osm_nodes" "planet_osm_point" "planet_osm_polygon" "planet_osm_roads" "structured_nodes"2true"#;
+    assert_eq!(server.psql(made), wanted);
+    assert_eq!(
+        server.psql("select string_agg(job, ',' order by job) from pgdyno.prepared"),
+        "osm,osm structured"
+    );
+    let jobs = "select group_concat(name, ' / ') from (select distinct workload as name from v_run where kind = 'job' order by 1)";
+    assert_eq!(place.sql(jobs), "osm / osm structured");
+    assert_eq!(anew(""), 0, "all is there");
+    let before = server.psql("select 'planet_osm_point'::regclass::oid");
+    style("own.lua", "shop");
+    assert_eq!(anew(""), 1, "another style makes other tables");
+    server.psql("drop table apart.places");
+    assert_eq!(anew(""), 1, "a table of it is gone");
+    assert_eq!(
+        server.psql("select 'planet_osm_point'::regclass::oid"),
+        before,
+        "the first load was left alone"
+    );
+    // What one load made another one must not take.
+    style("same.lua", "shop");
+    let third =
+        "{ extract = \"land.osm.pbf\", prefix = \"third\", output = \"flex\", style = \"same.lua\" },\n";
+    let refused = place.run(["run", &file(third)]).expect(68);
+    refused.says(&["apart.places", "another load of this preparation made"]);
+    assert_eq!(anew(""), 0, "nothing was lost");
+}
+
 /// A file of the folder with the extract must not be taken for one of the experiment's.
 #[test]
 fn files_of_a_load_are_named_from_the_files_folder() {

@@ -155,8 +155,9 @@ impl Spec {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Preparation {
-    /// An OSM extract to load.
-    pub osm: Option<osm::Options>,
+    /// OSM extracts to load, each under a prefix of its own.
+    #[serde(with = "osm::several")]
+    pub osm: Vec<osm::Options>,
     /// pgbench's tables.
     pub pgbench: Option<init::InitOptions>,
     /// SQL files, in order.
@@ -167,7 +168,7 @@ pub struct Preparation {
 /// A file that a preparation reads.
 #[derive(Debug)]
 pub struct PreparedFrom<'a> {
-    /// Where it is named below `prepare`: `osm.extract`, `sql.[0]`.
+    /// Where it is named below `prepare`: `osm.[0].extract`, `sql.[0]`.
     pub key: Vec<String>,
     /// Its place, as written until the reader of the experiment file changes it.
     pub path: &'a mut PathBuf,
@@ -177,19 +178,19 @@ pub struct PreparedFrom<'a> {
 
 impl Preparation {
     /// Jobs whose options are a table.
-    pub const TABLES: [&'static str; 2] = ["osm", "pgbench"];
+    pub const TABLES: [&'static str; 1] = ["pgbench"];
 
     /// The files it reads.
     pub fn files_mut(&mut self) -> Vec<PreparedFrom<'_>> {
         let mut files = Vec::new();
-        if let Some(osm) = &mut self.osm {
-            let key = |name: &str| vec!["osm".to_owned(), name.to_owned()];
+        for (index, load) in self.osm.iter_mut().enumerate() {
+            let key = |name: &str| vec!["osm".to_owned(), format!("[{index}]"), name.to_owned()];
             files.push(PreparedFrom {
                 key: key("extract"),
-                path: &mut osm.extract,
+                path: &mut load.extract,
                 check: |path| ::osm::extract::check(path).map(drop).map_err(|error| error.to_string()),
             });
-            let style = osm.style.as_mut();
+            let style = load.style.as_mut();
             files.extend(style.map(|path| PreparedFrom { key: key("style"), path, check: must_be_readable }));
         }
         files.extend(self.sql.iter_mut().enumerate().map(|(index, path)| PreparedFrom {
@@ -200,39 +201,49 @@ impl Preparation {
         files
     }
 
-    /// The texts among the files it reads: all but the data.
+    /// The texts among the files it reads, each once: all but the data.
     #[must_use]
     pub fn texts(&self) -> Vec<(&'static str, &Path)> {
-        let style = self.osm.as_ref().and_then(|osm| osm.style.as_deref());
-        let style = style.map(|path| ("prepare.osm.style", path));
-        style.into_iter().chain(self.sql.iter().map(|path| ("prepare.sql", path.as_path()))).collect()
+        let mut styles: Vec<&Path> = Vec::new();
+        for style in self.osm.iter().filter_map(|load| load.style.as_deref()) {
+            if !styles.contains(&style) {
+                styles.push(style);
+            }
+        }
+        let styles = styles.into_iter().map(|path| ("prepare.osm.style", path));
+        styles.chain(self.sql.iter().map(|path| ("prepare.sql", path.as_path()))).collect()
     }
 
     /// Names of the options of a job that is there; none where it is not.
     #[must_use]
     pub fn option_names(&self, job: &str) -> Vec<&'static str> {
         match job {
-            "osm" if self.osm.is_some() => fields::<osm::Options>(),
+            "osm" if !self.osm.is_empty() => fields::<osm::Options>(),
             "pgbench" if self.pgbench.is_some() => fields::<init::InitOptions>(),
             _ => Vec::new(),
         }
     }
 
-    /// What is wrong with ranges and words, each with the table it is in.
+    /// What is wrong with ranges and words, each with the way to the table it is in: `osm`, `[1]`.
     #[must_use]
-    pub fn problems(&self) -> Vec<(&'static str, WorkloadError)> {
-        let osm = self.osm.as_ref().and_then(|osm| osm.validate().err());
+    pub fn problems(&self) -> Vec<(Vec<String>, WorkloadError)> {
+        let mut found = Vec::new();
+        for (index, load) in self.osm.iter().enumerate() {
+            let earlier = || self.osm[..index].iter().any(|earlier| earlier.prefix == load.prefix);
+            let error = load.validate().err().or_else(|| earlier().then(|| osm::prefix_taken(&load.prefix)));
+            found.extend(error.map(|error| (vec!["osm".to_owned(), format!("[{index}]")], error)));
+        }
         let pgbench = self.pgbench.as_ref().and_then(|options| options.validate().err());
-        let found = Self::TABLES.into_iter().zip([osm, pgbench]);
-        found.filter_map(|(table, error)| Some((table, error?))).collect()
+        found.extend(pgbench.map(|error| (vec!["pgbench".to_owned()], error)));
+        found
     }
 
     /// The jobs in the order they are done; no two have one name.
     #[must_use]
     pub fn jobs(&self) -> Vec<Box<dyn Job + '_>> {
         let mut jobs: Vec<Box<dyn Job + '_>> = Vec::new();
-        if let Some(osm) = &self.osm {
-            jobs.push(Box::new(osm::Load::new(osm.clone(), false)));
+        for load in osm::Load::all(&self.osm) {
+            jobs.push(Box::new(load));
         }
         if let Some(pgbench) = &self.pgbench {
             jobs.push(Box::new(pgbench));
@@ -247,7 +258,7 @@ impl Preparation {
     #[must_use]
     pub fn portable(&self) -> Self {
         Self {
-            osm: self.osm.as_ref().map(osm::Options::portable),
+            osm: self.osm.iter().map(osm::Options::portable).collect(),
             pgbench: self.pgbench.clone(),
             sql: self.sql.iter().map(|path| file_name(path).into()).collect(),
         }
@@ -326,7 +337,7 @@ mod tests {
     fn jobs_are_made_from_the_same_as_in_earlier_builds() {
         let osm = osm::Options { program: Some("/bin/x".into()), ..osm::Options::new("/data/x.osm.pbf") };
         let pgbench = Some(init::InitOptions::at_scale(10));
-        let prepare = Preparation { osm: Some(osm), pgbench, sql: vec!["/data/y.sql".into()] };
+        let prepare = Preparation { osm: vec![osm], pgbench, sql: vec!["/data/y.sql".into()] };
         let inputs =
             [("x.osm.pbf", "1"), ("y.sql", "2")].map(|(name, hash)| (name.into(), hash.into())).into();
         let parts: Vec<_> =

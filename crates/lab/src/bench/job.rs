@@ -40,7 +40,7 @@ pub fn load_osm(
     options.validate()?;
     let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
     osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
-    let plan = PlannedPreparation::of(Preparation { osm: Some(options.clone()), ..Preparation::default() })?;
+    let plan = PlannedPreparation::of(Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
     let name = plan.inputs.keys().next().cloned().unwrap_or_default();
     let question = format!("How long does it take to load {name}?");
     crate::error::explain(

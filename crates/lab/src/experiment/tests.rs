@@ -57,7 +57,7 @@ fn read(text: &str) -> Result<ExperimentFile, FileProblems> {
 fn a_whole_file() {
     let file = read(GOOD).unwrap();
     assert_eq!(file.name, "good");
-    assert_eq!(file.prepare.osm.as_ref().unwrap().extract, Path::new("/data/x.osm.pbf"));
+    assert_eq!(file.prepare.osm[0].extract, Path::new("/data/x.osm.pbf"));
     assert_eq!(file.prepare.sql, [Path::new("dir/more.sql")]);
     assert_eq!(file.factors.levels("clients"), ["1", "4"]);
     assert_eq!(file.beside.as_ref().unwrap().levels("clients"), ["1"]);
@@ -575,6 +575,34 @@ fn what_is_no_file_is_no_experiment_file() {
     for path in [folder.path(), Path::new("/dev/zero"), text.as_path()] {
         let error = ExperimentFile::read(path, &ReadOptions::default()).unwrap_err();
         assert!(matches!(error, ReadError::NoExperiment { .. }), "{error}");
+    }
+}
+
+#[test]
+fn each_of_several_loads_has_a_prefix_of_its_own() {
+    let file = |second: &str| {
+        format!(
+            "question = \"?\"\n[target]\nmanaged = {{ extensions = [\"postgis\"] }}\n[prepare]\nosm = [\n  {{ extract = \"a.osm.pbf\" }},\n  \
+             {{ {second} }},\n]\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n"
+        )
+    };
+    let read = |second: &str| read(&file(second));
+    let loads = read("extract = \"b.osm.pbf\", prefix = \"b\"").unwrap().prepare.osm;
+    let extracts: Vec<_> = loads.iter().map(|load| load.extract.display().to_string()).collect();
+    assert!(
+        matches!(&extracts[..], [a, b] if a.ends_with("a.osm.pbf") && b.ends_with("b.osm.pbf")),
+        "{extracts:?}"
+    );
+    for (second, column, wanted) in [
+        ("extract = \"b.osm.pbf\"", 3, "give each its own prefix"),
+        ("extract = \"b.osm.pbf\", prefix = \"planet_osm\"", 37, "give each its own prefix"),
+        ("extract = \"b.osm.pbf\", prefix = \"b c\"", 37, "letters, digits"),
+        ("extract = \"b.osm.pbf\", prefixes = \"b\"", 28, "unknown key `prefixes`"),
+    ] {
+        let told = read(second).expect_err(second);
+        let [problem] = &told.problems[..] else { panic!("{told}") };
+        assert_eq!((problem.line, problem.column), (7, column), "{told}");
+        assert!(problem.message.contains(wanted), "{told}");
     }
 }
 

@@ -66,8 +66,36 @@ pub(crate) fn with_data(preparation: &Preparation, key: &str, level: &str) -> Re
     let (job, option) = parts(key);
     super::option::forms(level, |value| {
         let mut written = Table::try_from(preparation).map_err(|error| error.to_string())?;
-        let options = written.get_mut(job).and_then(Value::as_table_mut).ok_or("is not prepared")?;
-        options.insert(option.to_owned(), value);
+        // Several loads are a list of tables, and a level is one of them all.
+        let tables: Vec<&mut Table> = match written.get_mut(job) {
+            Some(Value::Table(one)) => vec![one],
+            Some(Value::Array(several)) => several.iter_mut().filter_map(Value::as_table_mut).collect(),
+            _ => return Err("is not prepared".to_owned()),
+        };
+        for options in tables {
+            options.insert(option.to_owned(), value.clone());
+        }
         Preparation::deserialize(written).map_err(|error| error.message().to_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_one_of_all_loads() {
+        let read = |text: &str| serde_json::from_str::<Preparation>(text).unwrap();
+        let both = read(r#"{"osm": [{"extract": "a"}, {"extract": "b", "prefix": "c"}]}"#);
+        let changed = with_data(&both, "prepare.osm.hstore", "true").unwrap();
+        assert!(changed.osm.iter().all(|load| load.hstore));
+        let names: Vec<_> = changed.osm.iter().map(|load| load.prefix.as_str()).collect();
+        assert_eq!(names, ["planet_osm", "c"]);
+        let known = Known { preparation: Some(&both), ..Known::default() };
+        let refused = PreparedData.read("prepare.osm.prefix", &Value::from("x"), &known).unwrap_err();
+        assert!(refused.contains("give each its own prefix"), "{refused}");
+        let one = with_data(&read(r#"{"osm": {"extract": "a"}}"#), "prepare.osm.prefix", "x").unwrap();
+        assert_eq!(one.osm[0].prefix, "x");
+        assert!(with_data(&Preparation::default(), "prepare.osm.prefix", "x").is_err());
+    }
 }

@@ -1,7 +1,7 @@
 //! Putting data on the target, once: each job leaves its record beside the data, and is not done again while the
 //! fingerprint of what it was made from stays the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
@@ -38,6 +38,12 @@ pub(crate) struct JobRecord {
     log: String,
     #[serde(default)]
     remarks: Vec<String>,
+    /// Tables that it made, where it says which; earlier builds did not keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tables: Vec<String>,
+    /// Hashes of all that it read, in order: more than what its data are told by. Earlier builds did not keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    read: Vec<String>,
     /// What single figures were made of, and files: kept with the run, not beside the data.
     #[serde(skip)]
     samples: Vec<Sample>,
@@ -57,6 +63,8 @@ impl JobRecord {
             relations: Vec::new(),
             log: report.log,
             remarks,
+            tables: report.tables,
+            read: Vec::new(),
             samples: report.samples,
             artifacts: report.artifacts,
         }
@@ -74,6 +82,11 @@ impl JobRecord {
             artifacts: self.artifacts.clone(),
             ..JobReport::default()
         }
+    }
+
+    /// Whether nothing of what it read is another one now; of what an earlier build kept it is not known.
+    fn was_made_of(&self, read: &[String]) -> bool {
+        self.read.is_empty() || self.read == read
     }
 
     /// As a run to be stored.
@@ -168,6 +181,7 @@ impl Jobs<'_> {
 
     /// The record of data that is there and was made from the same.
     fn found(&mut self, job: &dyn Job, print: &str) -> Result<Option<JobRecord>, LabError> {
+        let read = self.read_by(job);
         let control = self.stage.control()?;
         if control.scalar("SELECT to_regclass('pgdyno.prepared')")?.is_none() {
             return Ok(None);
@@ -182,7 +196,20 @@ impl Jobs<'_> {
             quote_literal(&job.name()),
             quote_literal(print)
         );
-        Ok(control.scalar(&query)?.and_then(|text| serde_json::from_str(&text).ok()))
+        let record: Option<JobRecord> =
+            control.scalar(&query)?.and_then(|text| serde_json::from_str(&text).ok());
+        let Some(record) = record.filter(|record| record.was_made_of(&read)) else { return Ok(None) };
+        let there: BTreeSet<String> =
+            relations(control)?.into_iter().map(|relation| relation.table).collect();
+        Ok(record.tables.iter().all(|table| there.contains(table)).then_some(record))
+    }
+
+    /// Hashes of the files that a job reads, sorted: what they are called is no part of it.
+    fn read_by(&self, job: &dyn Job) -> Vec<String> {
+        let names = job.files().into_iter().map(|(name, _)| name);
+        let mut read: Vec<String> = names.filter_map(|name| self.plan.inputs.get(&name).cloned()).collect();
+        read.sort();
+        read
     }
 
     fn carry_out(&mut self, job: &dyn Job, print: &str) -> Result<JobRecord, LabError> {
@@ -190,6 +217,7 @@ impl Jobs<'_> {
         progress.step(Step::Prepare, job.what());
         // A job that is broken off must not look like one that was done.
         forget(self.stage.control()?, &job.name())?;
+        let read = self.read_by(job);
         let server = self.stage.target.postmaster();
         let before = (Counters::take(self.stage.control()?)?, HostSample::take(server));
         let started_at = jiff::Timestamp::now().to_string();
@@ -205,8 +233,11 @@ impl Jobs<'_> {
         figures.extend(host.figures_since(&before.1));
         figures.extend(report.figures);
         let report = JobReport { figures, ..report };
-        let record =
-            JobRecord { relations: relations(control)?, ..JobRecord::of(started_at, report, remarks) };
+        let relations = relations(control)?;
+        let mut record = JobRecord { relations, read, ..JobRecord::of(started_at, report, remarks) };
+        // What it made meanwhile and is gone is none of its tables.
+        let there: BTreeSet<&String> = record.relations.iter().map(|relation| &relation.table).collect();
+        record.tables.retain(|table| there.contains(table) && !table.ends_with(OF_ALL_LOADS));
         remember(control, &job.name(), print, &record)?;
         Ok(record)
     }
@@ -230,7 +261,19 @@ fn forget(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {
     sql.execute(&format!("DELETE FROM pgdyno.prepared WHERE job = {}", quote_literal(name)))
 }
 
+/// What osm2pgsql keeps once for all loads of a database.
+const OF_ALL_LOADS: &str = "osm2pgsql_properties";
+
+/// Keeps the record. Of other jobs whose tables it made anew nothing is left.
 fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> Result<(), SqlError> {
+    if !record.tables.is_empty() {
+        let tables: Vec<String> = record.tables.iter().map(|table| quote_literal(table)).collect();
+        sql.execute(&format!(
+            "DELETE FROM pgdyno.prepared WHERE job <> {} AND (record::json -> 'tables')::jsonb ?| ARRAY[{}]",
+            quote_literal(name),
+            tables.join(", ")
+        ))?;
+    }
     let [name, print, record] = [name, print, &json(record)].map(quote_literal);
     sql.execute(&format!("INSERT INTO pgdyno.prepared VALUES ({name}, {print}, {record})"))
 }

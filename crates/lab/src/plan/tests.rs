@@ -275,7 +275,7 @@ fn preparations_keep_the_identity_of_earlier_builds() {
     std::fs::write(&sql, "").unwrap();
     let osm =
         workloads::osm::Options { program: Some("/bin/x".into()), ..workloads::osm::Options::new(extract) };
-    let jobs = Preparation { osm: Some(osm), pgbench: None, sql: vec![sql] };
+    let jobs = Preparation { osm: vec![osm], pgbench: None, sql: vec![sql] };
     let identity = PlannedPreparation::of(jobs).unwrap().identity();
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let wanted = serde_json::json!({

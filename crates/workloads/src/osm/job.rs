@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use osm::extract;
 use osm::log::{LogParser, table_made};
-use protocol::postgres::sql::Sql;
+use protocol::postgres::sql::{Sql, quote_identifier};
 
 use super::command::Command;
 use super::made::{self, Which};
@@ -20,6 +20,12 @@ use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 #[derive(Debug)]
 pub struct Load {
     options: Options,
+    /// What its record is kept under.
+    name: String,
+    /// What the contents of its files are known by, in their order.
+    files: Vec<String>,
+    /// Names of the loads of the same preparation before it: what they made it must leave alone.
+    earlier: Vec<String>,
     /// Whether its time is what counts: then nobody needs its data.
     measured: bool,
     /// What it is called on the server, once it began.
@@ -30,7 +36,26 @@ impl Load {
     /// A load with these options; its files are where they say.
     #[must_use]
     pub fn new(options: Options, measured: bool) -> Self {
-        Self { options, measured, called: RefCell::default() }
+        let files = options.files().into_iter().map(file_name).collect();
+        let (name, earlier) = (FIRST.to_owned(), Vec::new());
+        Self { options, name, files, earlier, measured, called: RefCell::default() }
+    }
+
+    /// The loads of one preparation, in this order. The first has the name that a single one has, so that what earlier
+    /// builds prepared is found; the others are told apart by their prefixes.
+    #[must_use]
+    pub fn all(loads: &[Options]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for options in loads {
+            let mut load = Self::new(options.clone(), false);
+            if !all.is_empty() {
+                load.name = format!("{FIRST} {}", options.prefix);
+                load.earlier = all.iter().map(Self::name).collect();
+                load.files = load.options.files().into_iter().map(|path| known_by(path, &all)).collect();
+            }
+            all.push(load);
+        }
+        all
     }
 
     /// Sees what is there, and refuses to replace what is not of an earlier load.
@@ -38,14 +63,15 @@ impl Load {
         if self.options.replace {
             return Ok(Vec::new());
         }
-        let found = others::others(sql, self.measured)?;
+        let found = others::others(sql, self.measured, &self.earlier)?;
         others::refuse(&found, &self.options.tables())?;
         Ok(found)
     }
 
     /// A name that no other load has, for its connections.
     fn begin(&self, sql: &mut dyn Sql) -> Result<String, WorkloadError> {
-        let unique = "SELECT pg_backend_pid() || '-' || extract(epoch FROM clock_timestamp())::bigint";
+        let unique =
+            "SELECT pg_backend_pid() || '-' || (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
         let unique = sql.scalar(unique).map_err(WorkloadError::sql("naming the load"))?.unwrap_or_default();
         let called = format!("pgdyno load {unique}");
         *self.called.borrow_mut() = Some(called.clone());
@@ -59,15 +85,19 @@ impl Load {
 
 impl Job for Load {
     fn name(&self) -> String {
-        "osm".to_owned()
+        self.name.clone()
     }
 
     fn what(&self) -> String {
-        format!("load {} with osm2pgsql", self.options.extract.display())
+        let told_apart = match self.name == FIRST {
+            true => String::new(),
+            false => format!(", prefix {}", self.options.prefix),
+        };
+        format!("load {} with osm2pgsql{told_apart}", self.options.extract.display())
     }
 
     fn files(&self) -> Vec<(String, &Path)> {
-        self.options.files().into_iter().map(|path| (file_name(path), path)).collect()
+        self.files.iter().cloned().zip(self.options.files()).collect()
     }
 
     fn input_bytes(&self) -> u64 {
@@ -77,7 +107,7 @@ impl Job for Load {
     fn made_from(&self, inputs: &Inputs) -> Vec<String> {
         let portable = Options { extract: PathBuf::new(), ..self.options.portable() };
         let options = serde_json::to_string(&portable).expect("options are plain data");
-        vec![options, inputs.get(&file_name(&self.options.extract)).cloned().unwrap_or_default()]
+        vec![options, self.files.first().and_then(|name| inputs.get(name)).cloned().unwrap_or_default()]
     }
 
     fn table(&self) -> Option<String> {
@@ -99,7 +129,11 @@ impl Job for Load {
         let program = find_version(program, site.programs)?;
         program.can(options)?;
         made::open(site.sql)?;
-        made::adopt(site.sql, &options.tables())?;
+        // Earlier builds knew one load only.
+        if self.name == FIRST {
+            made::adopt(site.sql, &options.tables())?;
+        }
+        make_schemas(site.sql, &options.schemas)?;
         let others = self.look(site.sql)?;
         let called = self.begin(site.sql)?;
         let bytes = self.input_bytes();
@@ -167,6 +201,28 @@ impl Job for Load {
         made::remove(sql, Which::Of(&called)).map(drop)?;
         Ok(Vec::new())
     }
+}
+
+/// What the only load of a preparation is called, or the first.
+const FIRST: &str = "osm";
+
+/// What a file's content is known by: its name, told apart from other files of that name that these read.
+fn known_by(path: &Path, loads: &[Load]) -> String {
+    let plain = file_name(path);
+    let is_other =
+        |name: &str| loads.iter().flat_map(Load::files).any(|(known, other)| known == name && other != path);
+    let numbered = (2..).map(|number| format!("{plain} ({number})"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(|name| !is_other(name)).unwrap_or(plain)
+}
+
+fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), WorkloadError> {
+    for schema in schemas {
+        let make = format!("CREATE SCHEMA IF NOT EXISTS {}", quote_identifier(schema));
+        sql.execute(&make)
+            .map_err(WorkloadError::sql(format!("making schema {schema}, which osm.schemas names")))?;
+    }
+    Ok(())
 }
 
 /// `"osm"."roads"` as tables are named in lists: `osm.roads`.
@@ -265,6 +321,35 @@ mod tests {
         insta::assert_snapshot!(shown, @"--create --slim --log-level=debug --log-progress=false --log-sql --cache 128 --number-processes 2 --prefix planet_osm -H /run/pg -P 5433 -U me -d osm");
         let called = ("PGAPPNAME".into(), "pgdyno load 42-1763888400".into());
         assert_eq!(order.env, [("PGPASSWORD".into(), "hush".into()), called]);
+    }
+
+    /// The first has the name of a single one, and fingerprints are those of the load alone.
+    #[test]
+    fn loads_of_one_preparation_are_told_apart() {
+        let of = |extract: &str, prefix: &str, style: Option<&str>| Options {
+            prefix: prefix.to_owned(),
+            style: style.map(PathBuf::from),
+            ..Options::new(extract)
+        };
+        let options = [
+            of("a/x.osm.pbf", "one", None),
+            of("b/x.osm.pbf", "two", Some("s.lua")),
+            of("a/x.osm.pbf", "three", None),
+        ];
+        let loads = Load::all(&options);
+        let names: Vec<_> = loads.iter().map(Job::name).collect();
+        assert_eq!(names, ["osm", "osm two", "osm three"]);
+        let files: Vec<_> = loads
+            .iter()
+            .map(|load| load.files().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(files, ["x.osm.pbf", "x.osm.pbf (2) s.lua", "x.osm.pbf"]);
+        let inputs = [("x.osm.pbf", "A"), ("x.osm.pbf (2)", "B")];
+        let inputs: Inputs = inputs.map(|(name, hash)| (name.to_owned(), hash.to_owned())).into();
+        let read: Vec<_> = loads.iter().map(|load| load.made_from(&inputs)[1].clone()).collect();
+        assert_eq!(read, ["A", "B", "A"]);
+        let alone = Load::new(options[2].clone(), false);
+        assert_eq!(alone.made_from(&inputs), loads[2].made_from(&inputs));
     }
 
     #[test]

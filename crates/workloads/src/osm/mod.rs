@@ -6,8 +6,10 @@ mod made;
 mod options;
 mod others;
 mod program;
+pub(crate) mod several;
 mod workload;
 
 pub use job::Load;
 pub use options::Options;
+pub(crate) use options::prefix_taken;
 pub use workload::Loads;

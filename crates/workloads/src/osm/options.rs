@@ -46,6 +46,9 @@ pub struct Options {
     /// Further options of osm2pgsql as they are, separated by blanks: `--multi-geometry --latlong`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args: String,
+    /// Schemas that its style names; those that are not there are made first, and stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schemas: Vec<String>,
     /// Whether tables may be replaced that were there before and are not of an earlier load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
@@ -78,6 +81,7 @@ impl Options {
             output: None,
             flat_nodes: None,
             args: String::new(),
+            schemas: Vec::new(),
             replace: false,
             program: None,
         }
@@ -175,6 +179,10 @@ impl Options {
         if let Some((word, key)) = self.further_args().find_map(of_a_key) {
             return wrong("args", format!("cannot have {word}: {key}"));
         }
+        let is_name = |name: &&String| !name.is_empty() && name.len() <= 63 && !name.contains('\0');
+        if let Some(name) = self.schemas.iter().find(|name| !is_name(name) || name.starts_with("pg_")) {
+            return wrong("schemas", format!("\"{name}\" is no name of a schema of one's own"));
+        }
         match self.output.as_deref() {
             Some("flex") if self.style.is_none() => {
                 wrong("style", "is missing; output flex needs a Lua file".into())
@@ -183,6 +191,13 @@ impl Options {
             Some(other) => wrong("output", crate::words::unknown_word("output", other, &["pgsql", "flex"])),
         }
     }
+}
+
+/// That an earlier load of the same preparation has this prefix.
+pub(crate) fn prefix_taken(prefix: &str) -> WorkloadError {
+    let problem =
+        format!("another load has \"{prefix}\" already, and would lose its tables; give each its own prefix");
+    WorkloadError::option("osm.prefix", problem)
 }
 
 /// What the tables of the middle are called behind the prefix.

@@ -30,30 +30,47 @@ pub(super) struct Other {
     bare: Option<String>,
     /// Whether an earlier load of ours made it.
     loaded: bool,
+    /// Whether that is a load of the same preparation.
+    beside: bool,
 }
 
 /// The tables that a load could drop, but for those that it may replace: `measured` ones are of no use to anybody, and
-/// what was loaded without being measured may be loaded anew.
-pub(super) fn others(sql: &mut dyn Sql, measured: bool) -> Result<Vec<Other>, WorkloadError> {
+/// what was loaded without being measured may be loaded anew, but for what `earlier` jobs of the same preparation made.
+pub(super) fn others(
+    sql: &mut dyn Sql,
+    measured: bool,
+    earlier: &[String],
+) -> Result<Vec<Other>, WorkloadError> {
     let own = if measured { "l.measured" } else { "true" };
+    // Their records name their tables; there is a list of those once a job is done.
+    let earlier: Vec<String> = earlier.iter().map(|job| quote_literal(job)).collect();
+    let beside = match earlier.is_empty() {
+        true => "false".to_owned(),
+        false => format!(
+            "EXISTS (SELECT FROM pgdyno.prepared p WHERE p.job IN ({}) AND (p.record::json -> 'tables')::jsonb ? \
+             CASE WHEN n.nspname = 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END)",
+            earlier.join(", ")
+        ),
+    };
     let loaded = match is_there(sql)? {
         true => "SELECT FROM pgdyno.loaded l WHERE to_regclass(l.relation) = c.oid",
         false => "SELECT FROM (SELECT false AS measured) l WHERE false",
     };
     let ask = format!(
         "SELECT format('%I.%I', n.nspname, c.relname), \
-                CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname END, EXISTS ({loaded}) \
+                CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname END, EXISTS ({loaded}), {beside} \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pgdyno', 'pg_catalog', 'information_schema') \
            AND n.nspname NOT LIKE 'pg\\_%' AND pg_catalog.pg_has_role(c.relowner, 'USAGE') \
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') \
-           AND NOT EXISTS ({loaded} AND {own}) ORDER BY 1"
+           AND (NOT EXISTS ({loaded} AND {own}) OR {beside}) ORDER BY 1"
     );
     let rows = sql.rows(&ask).map_err(WorkloadError::sql(DOING))?;
     let read = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
         let (name, bare) = (row.next()??, row.next()?);
-        Some(Other { name, bare, loaded: row.next()?.as_deref() == Some("t") })
+        let mut is = || row.next().flatten().as_deref() == Some("t");
+        Some(Other { name, bare, loaded: is(), beside: is() })
     };
     Ok(rows.into_iter().filter_map(read).collect())
 }
@@ -73,7 +90,12 @@ pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), Workload
 
 fn would_replace(found: &[&Other]) -> WorkloadError {
     let names: Vec<&str> = found.iter().map(|other| other.name.as_str()).collect();
-    let (what, hint) = match found.iter().all(|other| other.loaded) {
+    let loaded = found.iter().all(|other| other.loaded);
+    let (what, hint) = match loaded {
+        _ if found.iter().any(|other| other.beside) => (
+            "which another load of this preparation made",
+            "give one of them another prefix (or other names, or another schema, in its style)",
+        ),
         true => (
             "which a preparation or `osm load` made",
             "give the measured load another prefix (or other names in its style), or allow it: replace = true (--replace)",
@@ -125,7 +147,7 @@ pub(super) fn kept<T>(
     match touched {
         Some(name) => {
             let known = others.iter().find(|other| other.name == name).cloned();
-            let other = known.unwrap_or(Other { name, bare: None, loaded: false });
+            let other = known.unwrap_or(Other { name, bare: None, loaded: false, beside: false });
             Err(would_replace(&[&other]))
         }
         None => Ok(given),

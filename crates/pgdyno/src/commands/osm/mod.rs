@@ -77,6 +77,9 @@ struct How {
     /// Keep node locations in this file
     #[arg(long, short = 'F', value_name = "FILE")]
     flat_nodes: Option<PathBuf>,
+    /// Make this schema first, which a flex style puts tables into; may be given several times
+    #[arg(long = "schema", value_name = "NAME")]
+    schemas: Vec<String>,
     /// Further options of osm2pgsql as they are: "--multi-geometry --latlong"
     #[arg(
         long,
@@ -104,6 +107,7 @@ impl How {
             processes: self.number_processes,
             flat_nodes: self.flat_nodes.clone(),
             args: self.args.clone(),
+            schemas: self.schemas.clone(),
             program: self.program.clone(),
             replace,
             ..workloads::osm::Options::new(extract)
