@@ -1,11 +1,12 @@
 //! What the names of levels stand for: an experiment file's tables `[server.NAME]`, `[version.NAME]`, `[pooler.NAME]`,
-//! `[change.NAME.LEVEL]` and `[placement.NAME]`.
+//! `[change.NAME.LEVEL]`, `[placement.NAME]` and `[storage.NAME]`.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use target::change::Change;
 use target::pooler;
+use target::storage::Storage;
 
 use crate::setup::Placement;
 use crate::target_spec::{Build, TargetSpec};
@@ -29,4 +30,7 @@ pub struct Named {
     /// Placements of client threads and servers.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub placements: BTreeMap<String, Placement>,
+    /// What files of managed servers stand on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub storages: BTreeMap<String, Storage>,
 }

@@ -153,6 +153,8 @@ pub struct At {
     pub server: Option<String>,
     /// Level of the factor `version`.
     pub version: Option<String>,
+    /// Level of the factor `storage`.
+    pub storage: Option<String>,
     /// Levels of options of the preparation, by their keys (`pgbench.scale`).
     pub data: BTreeMap<String, String>,
     /// Which copy of it, from 1; `None` for the server itself.
@@ -170,9 +172,11 @@ impl At {
 impl fmt::Display for At {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let version = self.version.iter().map(|version| format!("version {version}"));
+        let storage = self.storage.iter().map(|storage| format!("storage {storage}"));
         let data = self.data.iter().map(|(key, level)| format!("{key} {level}"));
         let copy = self.copy.iter().map(|number| format!("copy {number}"));
-        let words: Vec<String> = self.server.iter().cloned().chain(version).chain(data).chain(copy).collect();
+        let words: Vec<String> =
+            self.server.iter().cloned().chain(version).chain(storage).chain(data).chain(copy).collect();
         out.write_str(&words.join(", "))
     }
 }

@@ -7,6 +7,7 @@ use protocol::postgres::conninfo::Shown;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use target::storage::Storage;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub enum TargetSpec {
         /// Folder of PostgreSQL's programs, where it is a build of one's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bin: Option<PathBuf>,
+        /// What its files stand on, where that is not pgdyno's home.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        storage: Option<Storage>,
     },
     /// A server somewhere.
     Url {
@@ -64,15 +68,27 @@ impl TargetSpec {
     #[must_use]
     pub(crate) fn with_version(&self, level: &str, build: Option<&Build>) -> Self {
         match self {
-            Self::Managed { name, extensions, redis, .. } => Self::Managed {
+            Self::Managed { name, extensions, redis, storage, .. } => Self::Managed {
                 name: format!("{name}-{level}"),
                 version: build.map_or_else(|| level.parse().ok(), |_| None),
                 extensions: extensions.clone(),
                 redis: *redis,
                 bin: build.map(|build| build.bin.clone()),
+                storage: storage.clone(),
             },
             url => url.clone(),
         }
+    }
+
+    /// The managed server beside this one whose files stand on this, by the name of that.
+    #[must_use]
+    pub(crate) fn on_storage(&self, level: &str, on: &Storage) -> Self {
+        let mut spec = self.clone();
+        if let Self::Managed { name, storage, .. } = &mut spec {
+            *name = format!("{name}-{}", readable(level));
+            *storage = Some(on.clone());
+        }
+        spec
     }
 
     /// The managed server beside this one that holds other data, by the key and level that tell them apart.
@@ -81,13 +97,7 @@ impl TargetSpec {
         let mut spec = self.clone();
         if let Self::Managed { name, .. } = &mut spec {
             let option = key.rsplit('.').next().unwrap_or(key);
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            let readable = level.len() <= 12 && !level.is_empty() && level.chars().all(plain);
-            let level = match readable {
-                true => level.to_owned(),
-                false => record::hex(&Sha256::digest(level))[..8].to_owned(),
-            };
-            *name = format!("{name}-{option}-{level}");
+            *name = format!("{name}-{option}-{}", readable(level));
         }
         spec
     }
@@ -110,6 +120,15 @@ impl TargetSpec {
         let Self::Url { url, redis, change_server, .. } = self else { return Vec::new() };
         let spelled = |shown: String| serde_json::json!({ "Url": { "shown": shown, "redis": redis, "change_server": change_server } });
         former_spellings(url).into_iter().map(spelled).collect()
+    }
+}
+
+/// A level as a part of a server's name.
+fn readable(level: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match level.len() <= 12 && !level.is_empty() && level.chars().all(plain) {
+        true => level.to_owned(),
+        false => record::hex(&Sha256::digest(level))[..8].to_owned(),
     }
 }
 

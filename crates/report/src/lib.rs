@@ -31,6 +31,7 @@ mod stages;
 pub mod tables;
 pub mod tile;
 pub mod visible;
+mod worth;
 
 pub use alone::{Alone, Picture, PictureError, charts};
 pub use data::ReportData;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use record::Run;
 use results::Course;
-use results::comparison::{Comparison, Figure};
+use results::comparison::{Comparison, Figure, TakenApart};
 use serde::Serialize;
 use stats::{Estimate, Verdict};
 
@@ -55,11 +55,15 @@ enum Why {
 impl Next {
     /// `None` where the answer is decided, or cannot be had by more rounds.
     pub(crate) fn of(data: &ReportData) -> Option<Self> {
-        let found = data.answer()?;
+        let mut found = data.answer()?.clone();
         if !found.paired {
             return None;
         }
-        let Open { of, figures, more: needed } = Open::of(found)?;
+        // Nobody waits for each part of an arm that is taken apart.
+        if let Some(apart) = TakenApart::of(&data.experiment) {
+            found.arms.retain(|arm| !apart.is_part(&arm.arm));
+        }
+        let Open { of, figures, more: needed } = Open::of(&found)?;
         let done = data.grid_runs().map(|run| run.round).max()?;
         let rounds = match needed {
             Some(more) => done.saturating_add(more),

@@ -10,6 +10,7 @@ pub use crate::sections::load::{phases, sizes};
 pub use crate::sections::runs::runs;
 pub use crate::sections::verdicts::{below, compared, compared_in_words};
 pub use crate::sections::workloads::{cells, jobs, scripts};
+pub use crate::worth::{settings, settings_in_words};
 
 use crate::compared::FROM_SLICES;
 use crate::data::ReportData;

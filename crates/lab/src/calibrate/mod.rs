@@ -364,6 +364,7 @@ fn server(
         extensions: Vec::new(),
         redis: false,
         bin: None,
+        storage: None,
     };
     let mut stage = match Stage::open(&spec, options.pg_bin.clone(), progress, stop) {
         Ok(stage) => stage,

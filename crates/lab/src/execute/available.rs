@@ -10,6 +10,7 @@ use target::home::Home;
 use target::managed::{Choice, Installation};
 use target::page_cache;
 use target::pooler::{self, Installed};
+use target::storage::{Ground, Holds, Storage, available};
 
 use crate::error::{Class, LabError};
 use crate::experiment::ExperimentFile;
@@ -92,12 +93,14 @@ impl Looked<'_> {
             return known.clone();
         }
         let why = match self.plan.content.target(at) {
-            TargetSpec::Managed { version, bin, extensions, .. } => {
+            TargetSpec::Managed { version, bin, extensions, storage, .. } => {
                 let pg_bin = bin.or_else(|| self.pg_bin.map(Path::to_owned));
                 // Without levels the server's own start says what is the matter, and how to mend it.
+                let lacks_storage = storage.and_then(|storage| available(&storage.on).err());
                 match Installation::find(&Choice { pg_bin, version }) {
                     _ if *at == At::default() => None,
                     Err(error) => Some(error.to_string()),
+                    Ok(_) if lacks_storage.is_some() => lacks_storage.map(|lacks| lacks.to_string()),
                     Ok(found) => lacks(&found, &extensions),
                 }
             }
@@ -136,9 +139,17 @@ impl Looked<'_> {
                     .to_owned(),
             ),
             TargetSpec::Managed { .. } if setup.cache == Cache::Warm => None,
-            TargetSpec::Managed { .. } => {
-                let home = Home::locate().ok()?;
-                page_cache::can_drop(&home.clusters()).err().map(|kept| kept.to_string())
+            TargetSpec::Managed { storage, .. } => {
+                let home = Home::locate().ok()?.clusters();
+                let places = match &storage {
+                    None => vec![&home],
+                    Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],
+                    Some(Storage { on: Ground::Folder(folder), .. }) => vec![folder, &home],
+                    // A filesystem of ours is mounted anew.
+                    Some(Storage { holds: Holds::Data, .. }) => Vec::new(),
+                    Some(_) => vec![&home],
+                };
+                places.into_iter().find_map(|place| page_cache::can_drop(place).err()).map(|kept| kept.to_string())
             }
         }
     }

@@ -335,8 +335,11 @@ impl<'a> Experiment<'a> {
         Ok(Some((done.finished, done.cause)))
     }
 
-    /// Copies are started anew each round; all are at work, but for a run that is to be alone.
+    /// Copies are started anew each round; all are at work, but for a run that is to be alone. On several storages each run is.
     fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), LabError> {
+        if self.plan.content.varies_storage() {
+            return self.runner.start_alone(&setup.at());
+        }
         if self.plan.copies().is_none() {
             return Ok(());
         }

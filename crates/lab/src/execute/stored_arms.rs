@@ -6,10 +6,11 @@ use target::Stop;
 use target::change::Change;
 use target::child::Watchdog;
 use target::pooler::Installed;
+use target::storage::available;
 
 use crate::error::{Class, LabError};
 use crate::experiment::shown_value;
-use crate::factors::SETTINGS;
+use crate::factors::{SETTINGS, STORAGE};
 use crate::plan::Plan;
 use crate::setup::{At, Connection};
 
@@ -43,7 +44,9 @@ fn arm(
         });
     }
     let of_its_own = content.named.changes.get(content.compared()).and_then(|levels| levels.get(&name));
-    let does = of_its_own.map_or_else(|| name.clone(), Change::words);
+    let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
+    let stands_on = storage.and_then(|storage| Some(available(&storage.on).ok()?.label().to_owned()));
+    let does = stands_on.unwrap_or_else(|| of_its_own.map_or_else(|| name.clone(), Change::words));
     let mut settings = BTreeMap::from([(content.compared().to_owned(), does)]);
     let run = plan.runs.iter().find(|run| run.arm.as_ref() == Some(&name));
     let setup = run.map(|run| plan.setup(run));

@@ -11,17 +11,19 @@ use toml::Value;
 use toml::de::DeValue;
 use workloads::{Preparation, Spec, WorkloadError};
 
+use super::apart::take_apart;
 use super::document::Document;
 use super::factors::Factors;
 use super::model::{
     ArmSpec, CellOrder, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
 };
 use super::problem::suggestion;
+use super::storage;
 use super::unused::is_of_a_mistake;
 use super::values::List;
 use super::variables;
 use super::written::{self, Length};
-use crate::factors::{self, Known, factor};
+use crate::factors::{self, Known, SETTINGS, factor};
 use crate::named::Named;
 use crate::setup::Placement;
 use crate::target_spec::{Build, TargetSpec};
@@ -29,6 +31,7 @@ use crate::values::{described, text, whole};
 use target::change::Change;
 use target::pooler::{self, PoolMode};
 use target::settings::{Machine, reserved, resolve};
+use target::storage::Storage;
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
@@ -65,6 +68,7 @@ impl Builder<'_, '_> {
             servers: self.servers(written.server),
             builds: self.builds(written.version),
             placements: self.placements(written.placement),
+            storages: self.storages(written.storage),
         };
         let prepare = self.prepare(written.prepare);
         let known = Known { preparation: Some(&prepare), ..known(&workloads, &named) };
@@ -76,6 +80,8 @@ impl Builder<'_, '_> {
             (None, Some(first)) => first.clone(),
             (target, _) => self.target(&["target"], target),
         };
+        let arms = self.arms(written.settings);
+        let arms = self.taken_apart(arms, written.compare.as_ref());
         let former = "load.limit is now load.promise; the experiment is the same";
         ExperimentFile {
             name: self
@@ -95,7 +101,7 @@ impl Builder<'_, '_> {
             workloads,
             factors,
             beside,
-            arms: self.arms(written.settings),
+            arms,
             load,
             measure: self.measure(written.measure, written.load.search.is_some()),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
@@ -180,6 +186,7 @@ impl Builder<'_, '_> {
             extensions: Vec::new(),
             redis: true,
             bin: None,
+            storage: None,
         };
         match written {
             None => self.document.missing(&table[..table.len() - 1], table[table.len() - 1]),
@@ -223,6 +230,7 @@ impl Builder<'_, '_> {
             extensions,
             redis: written.redis,
             bin: None,
+            storage: None,
         }
     }
 
@@ -349,6 +357,29 @@ impl Builder<'_, '_> {
         written
     }
 
+    fn storages(&mut self, written: BTreeMap<String, storage::Written>) -> BTreeMap<String, Storage> {
+        self.names_are_names("storage", "a storage");
+        let mut storages = BTreeMap::new();
+        for (name, written) in written {
+            let place = ["storage", &name, "path"];
+            let folder = written.path.as_ref().map(|path| self.expanded(&place, path));
+            // One whose variable is not set was told.
+            if folder == Some(None) {
+                continue;
+            }
+            let folder = folder.flatten().map(|path| self.folder().join(path));
+            match written.read(folder) {
+                Ok(storage) => drop(storages.insert(name, storage)),
+                Err((key, why)) => {
+                    let place = ["storage", &name, key];
+                    let place = if key.is_empty() { &place[..2] } else { &place };
+                    let _: Option<()> = self.noted(place, Err(why));
+                }
+            }
+        }
+        storages
+    }
+
     fn changes(
         &mut self,
         written: BTreeMap<String, BTreeMap<String, written::OwnChange>>,
@@ -418,6 +449,22 @@ impl Builder<'_, '_> {
         };
         let mut arms: Vec<_> = written.into_iter().map(arm).collect();
         arms.sort_by_key(|arm| self.document.start(&["settings", &arm.name]));
+        arms
+    }
+
+    /// The arms, and those that take one of them apart where that is asked for.
+    fn taken_apart(&mut self, mut arms: Vec<ArmSpec>, compare: Option<&written::Compare>) -> Vec<ArmSpec> {
+        let place = ["compare", "take_apart"];
+        let Some((compare, whole)) =
+            compare.and_then(|compare| Some((compare, compare.take_apart.as_ref()?)))
+        else {
+            return arms;
+        };
+        let taken = match compare.factor.as_str() {
+            SETTINGS => take_apart(&mut arms, compare.base.as_str().unwrap_or_default(), whole),
+            other => Err(format!("is for arms that are settings, and {other} is compared")),
+        };
+        self.noted(&place, taken);
         arms
     }
 
@@ -553,7 +600,7 @@ impl Builder<'_, '_> {
 
     /// What is compared; its base is a level like those that are listed.
     fn compare(&mut self, written: written::Compare, known: &Known<'_>) -> Compare {
-        let written::Compare { factor: key, base, margin } = written;
+        let written::Compare { factor: key, base, margin, take_apart: _ } = written;
         let read = factor(&key, known).map(|factor| factor.read(&key, &base, known));
         let base = match read {
             Some(read) => self.noted(&["compare", "base"], read).unwrap_or_default(),

@@ -9,7 +9,7 @@ use super::build::known;
 use super::document::Document;
 use super::model::{Compare, DurationSpec, ExperimentFile};
 use super::problem::suggestion;
-use crate::factors::{SETTINGS, factor, of_a_workload, ways};
+use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
 use crate::target_spec::{TargetSpec, needs_undo};
 use crate::words::count;
 use target::change::Change;
@@ -209,11 +209,15 @@ fn workloads_have_their_own(document: &mut Document<'_>, file: &ExperimentFile) 
     }
 }
 
-/// Only managed servers can stand beside each other with other data, or as other versions.
+/// Only managed servers can stand beside each other with other data, on other storage, or as other versions.
 fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let by_url =
         file.named.servers.values().chain([&file.target]).any(|spec| matches!(spec, TargetSpec::Url { .. }));
-    let levels = file.factors.all().keys().filter(|key| *key == "version" || key.starts_with("prepare."));
+    let levels = file
+        .factors
+        .all()
+        .keys()
+        .filter(|key| ["version", STORAGE].contains(&key.as_str()) || key.starts_with("prepare."));
     for key in levels.filter(|_| by_url) {
         let place: Vec<&str> = ["factors"].into_iter().chain(key.split('.')).collect();
         let message = format!("`{key}` can only be varied on managed servers");

@@ -122,7 +122,7 @@ impl<'a> Hidden<'a> {
         }
         let (key, table) = statement.path.split_last().expect("a key has a path");
         // What stands below these has names of the user's own: a level may be called large.
-        let names = ["settings", "workload", "version", "pooler", "change", "placement"];
+        let names = ["settings", "workload", "version", "pooler", "change", "placement", "storage"];
         let told = if names.contains(&statement.path[0].as_str()) { 1 } else { statement.path.len() };
         let target = statement.path[..told].iter().any(|part| nearest(part, ["target"]).is_some());
         if target {
@@ -189,6 +189,7 @@ fn is_known(table: &[String], key: &str) -> bool {
         ["pooler", _, "settings", ..] => ("", true),
         ["pooler", _] => ("pooler.NAME", false),
         ["version", _] => ("version.NAME", false),
+        ["storage", _] => ("storage.NAME", false),
         ["change", _, _] => ("change.NAME.LEVEL", false),
         ["change", _, _, "do" | "undo"] => return key == "command",
         _ => (&*table.join("."), false),

@@ -2,6 +2,7 @@
 //!
 //! `docs/experiment.md` explains every key. Nothing is decided here that needs the target.
 
+mod apart;
 mod build;
 mod checks;
 mod document;
@@ -9,6 +10,7 @@ mod factors;
 mod hidden;
 mod model;
 mod problem;
+mod storage;
 mod unused;
 mod values;
 mod variables;

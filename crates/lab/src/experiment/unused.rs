@@ -4,8 +4,13 @@ use super::document::Document;
 use super::model::ExperimentFile;
 
 /// Tables of descriptions, and the factor that names them.
-const DESCRIBED: [(&str, &str); 4] =
-    [("pooler", "connection"), ("server", "server"), ("version", "version"), ("placement", "placement")];
+const DESCRIBED: [(&str, &str); 5] = [
+    ("pooler", "connection"),
+    ("server", "server"),
+    ("version", "version"),
+    ("placement", "placement"),
+    ("storage", "storage"),
+];
 
 /// Whether a level names a description with a mistake in it: that it is not known is no second one.
 pub(super) fn is_of_a_mistake(document: &Document<'_>, factor: &str, level: &str) -> bool {

@@ -13,6 +13,7 @@ use toml::Value;
 use workloads::{Preparation, Spec, fields};
 
 use super::model::{CellOrder, Slices};
+use super::storage;
 use super::values::{List, Share, Time, Whole, share, time};
 use crate::promise;
 use crate::setup::Placement;
@@ -46,6 +47,7 @@ pub(super) struct File {
     pub(super) pooler: BTreeMap<String, pooler::Options>,
     pub(super) change: BTreeMap<String, BTreeMap<String, OwnChange>>,
     pub(super) placement: BTreeMap<String, Placement>,
+    pub(super) storage: BTreeMap<String, storage::Written>,
     pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
     pub(super) load: Load,
     pub(super) measure: Measure,
@@ -91,6 +93,7 @@ pub(super) struct Compare {
     pub(super) base: Value,
     #[serde(default = "usual_margin", deserialize_with = "share")]
     pub(super) margin: f64,
+    pub(super) take_apart: Option<String>,
 }
 
 fn usual_margin() -> f64 {
@@ -196,6 +199,7 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
         ("pooler.NAME", fields::<pooler::Options>()),
         ("change.NAME.LEVEL", fields::<OwnChange>()),
         ("placement.NAME", fields::<Placement>()),
+        ("storage.NAME", fields::<storage::Written>()),
         ("load", fields::<Load>()),
         ("load.users", fields::<Users>()),
         ("load.search", fields::<Search>()),

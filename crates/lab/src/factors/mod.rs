@@ -13,6 +13,7 @@ mod rate;
 mod rate_per_client;
 mod server;
 mod settings;
+mod storage;
 mod threads;
 mod version;
 mod workload;
@@ -27,6 +28,7 @@ pub(crate) use self::data::with_data;
 pub(crate) use self::option::with_options;
 pub(crate) use self::placement::{FREE, KEY as PLACEMENT, NAMES as PLACES, own as own_placement};
 pub(crate) use self::settings::NAME as SETTINGS;
+pub(crate) use self::storage::NAME as STORAGE;
 use crate::named::Named;
 use crate::setup::{Arm, Setup};
 use crate::values::text;
@@ -60,6 +62,7 @@ impl Default for Known<'_> {
             poolers: BTreeMap::new(),
             changes: BTreeMap::new(),
             placements: BTreeMap::new(),
+            storages: BTreeMap::new(),
         };
         Self { workloads: BTreeMap::new(), preparation: None, arms: &[], named: &NOTHING }
     }
@@ -129,9 +132,10 @@ pub trait Factor: Sync {
 }
 
 /// The list. Levels are applied in its order.
-pub const FACTORS: [&dyn Factor; 16] = [
+pub const FACTORS: [&dyn Factor; 17] = [
     &server::OneOfServers,
     &version::Version,
+    &storage::Storages,
     &workload::Workload,
     &data::PreparedData,
     &change::OwnChange,

@@ -76,7 +76,7 @@ impl Plan {
 impl Content {
     /// What happens before and after each run, seconds.
     pub(super) fn around_run_s(&self) -> f64 {
-        AROUND_RUN_S + if self.factors.contains_key(CACHE) { RESTART_S } else { 0.0 }
+        AROUND_RUN_S + if self.factors.contains_key(CACHE) || self.varies_storage() { RESTART_S } else { 0.0 }
     }
 
     /// Whether there are runs that begin cold.

@@ -83,6 +83,8 @@ impl Content {
             Some(level) => server.with_version(level, self.named.builds.get(level)),
             None => server.clone(),
         };
+        let on = at.storage.as_ref().and_then(|level| Some((level, self.named.storages.get(level)?)));
+        let server = on.map_or_else(|| server.clone(), |(level, on)| server.on_storage(level, on));
         at.data.iter().fold(server, |server, (key, level)| server.with_data(key, level))
     }
 

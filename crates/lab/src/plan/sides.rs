@@ -13,7 +13,7 @@ use super::facts::{Facts, LEAVE_SOMETHING};
 use super::restarts::arms_need_restart;
 use super::{Content, Plan, PlannedRun, Scheme};
 use crate::experiment::Slices;
-use crate::factors::SETTINGS;
+use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::{At, Server, Setup};
 use crate::target_spec::TargetSpec;
 
@@ -53,6 +53,10 @@ impl Standing {
         if content.measure.search.is_some() {
             let why = "a search tries its arms one after the other".to_owned();
             return Some(Self::AsTheyAre { why });
+        }
+        if content.varies_storage() {
+            let why = "servers on storages of their own are not copied".to_owned();
+            return (content.compared() != STORAGE).then_some(Self::AsTheyAre { why });
         }
         let arms = content.arm_names().len() as u32;
         let copies = match content.compared() {
@@ -119,6 +123,12 @@ impl Content {
             }
             None => is_ours(&self.target),
         }
+    }
+
+    /// Whether its runs are on servers on several storages: then each works alone, since what one still writes would fall into
+    /// another one's time, and is started anew for each run.
+    pub(crate) fn varies_storage(&self) -> bool {
+        self.factors.get(STORAGE).is_some_and(|levels| levels.len() > 1)
     }
 
     /// What is done in the background for an arm in the other arm's time under this workload, in words.

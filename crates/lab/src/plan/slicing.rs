@@ -76,6 +76,9 @@ impl Content {
             PlannedLoad::Closed if self.factors.contains_key(CACHE) => {
                 Some("the server is started anew before each run".to_owned())
             }
+            PlannedLoad::Closed if self.varies_storage() => {
+                Some("the server of each storage works alone, and is started anew before each run".to_owned())
+            }
             PlannedLoad::Closed if self.compared() == PLACEMENT => {
                 Some("the placement is what is compared, and slices need the same for all arms".to_owned())
             }

@@ -12,12 +12,17 @@ use crate::stage::Stage;
 /// and how much of the files is in memory.
 pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(String, Resident), LabError> {
     stage.let_go();
+    stage.target.cluster().map_err(target::TargetError::from)?.stop()?;
+    let again = cache == Cache::Cold && stage.target.drop_storage_caches()?;
     let cluster = stage.target.cluster().map_err(target::TargetError::from)?;
-    cluster.stop()?;
     let done = with_files(cache, &cluster.data(), stop);
     // It goes on whatever came of that.
     cluster.start()?;
-    Ok(done?)
+    let (mut told, resident) = done?;
+    if again {
+        told.push_str("; its filesystem was mounted anew");
+    }
+    Ok((told, resident))
 }
 
 fn with_files(

@@ -12,6 +12,7 @@ use crate::error::LabError;
 use crate::event::{Step, Tell};
 use crate::jobs;
 use crate::setup::{Cache, Setup};
+use crate::stage::Stage;
 use crate::strategies::Cause;
 use crate::validity::{JobEvidence, Machine, Probe, Probes, judge_job};
 
@@ -20,6 +21,20 @@ struct Before {
     counters: Counters,
     host: HostSample,
     disk: DiskTraffic,
+}
+
+/// What stands on the storage of its server's own, where it has one.
+pub(super) fn note_storage(stage: &Stage, record: &mut Run) {
+    match stage.target.storage_used() {
+        Ok(None) => {}
+        Ok(Some(used)) => {
+            let uncompressed = used.uncompressed_bytes.map(|bytes| ("storage_uncompressed_bytes", bytes));
+            let figures = uncompressed.into_iter().chain([("storage_used_bytes", used.disk_bytes)]);
+            record.figures.extend(figures.map(|(name, bytes)| (name.to_owned(), bytes as f64)));
+            record.events.push(event("storage", format!("bytes on disk as told by {}", used.by)));
+        }
+        Err(why) => record.events.push(event("storage", format!("bytes on disk are not known: {why}"))),
+    }
 }
 
 impl Runner<'_> {
@@ -53,6 +68,7 @@ impl Runner<'_> {
         let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
         record.relations = relation_sizes(control)?;
         record.relations.retain(|relation| own(&relation.table) && !relation.table.starts_with("pgdyno."));
+        note_storage(stage, &mut record);
         // Settings are read again by a connection of its own.
         let changed = stage.changed()?;
         record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));

@@ -210,7 +210,8 @@ impl<'a> Runner<'a> {
         if error.class() != Class::Unreachable || self.stages.len() < 2 {
             return error;
         }
-        let gone = self.stages.iter().filter(|(_, stage)| stage.target.control().is_err());
+        let gone =
+            self.stages.iter().filter(|(_, stage)| !stage.is_at_rest() && stage.target.control().is_err());
         let gone: Vec<String> =
             gone.map(|(at, stage)| format!("{at} ({})", stage.target.redacted())).collect();
         match gone.is_empty() {
@@ -298,7 +299,8 @@ impl<'a> Runner<'a> {
             record.relations = relation_sizes(stage.control()?)?;
         }
         if *at != At::default() {
-            record.events.push(event(RunEvent::SERVER, format!("{at}: {}", stage.target.redacted())));
+            let on = stage.target.storage_label().map(|label| format!(", on {label}")).unwrap_or_default();
+            record.events.push(event(RunEvent::SERVER, format!("{at}: {}{on}", stage.target.redacted())));
         }
         Ok(())
     }
@@ -352,6 +354,13 @@ impl<'a> Runner<'a> {
             if other == at { stage.start_alone()? } else { stage.rest()? }
         }
         Ok(())
+    }
+
+    /// Lets all servers rest but one, which is started anew: nothing is left to be done for another one meanwhile, and each run
+    /// begins alike.
+    pub(crate) fn start_alone(&mut self, at: &At) -> Result<(), LabError> {
+        self.stages.values_mut().try_for_each(Stage::rest)?;
+        self.stage(at)?.wake()
     }
 
     /// Wakes all copies.
@@ -540,8 +549,11 @@ impl<'a> Runner<'a> {
         let mut all = Ok(());
         for (asked, at) in &*concluding {
             let Some((ready, stage)) = workloads.get_mut(asked).zip(stages.get_mut(at)) else { continue };
-            if !stage.is_at_rest() {
-                all = all.and(stage.with_site(|site| ready.workload.conclude(site)));
+            // A copy that rests is thrown away, or made anew.
+            if !(at.copy.is_some() && stage.is_at_rest()) {
+                let concluded =
+                    stage.wake().and_then(|()| stage.with_site(|site| ready.workload.conclude(site)));
+                all = all.and(concluded);
             }
         }
         all

@@ -26,8 +26,6 @@ pub(crate) struct Takes {
 pub(super) struct CopyInUse {
     /// It is started anew before the next run.
     anew: bool,
-    /// It is stopped while another works alone.
-    at_rest: bool,
     /// One's own changes are made once and never undone.
     for_good: bool,
     /// Pid of the Redis beside it, where that is another copy's: there is one for all of a server's copies.
@@ -111,7 +109,7 @@ impl Stage {
             let changes = copy.done().and_then(|done| serde_json::from_str(done).ok());
             let mut target = Target::copied(copy, &options, &watchdog)?;
             target.use_database(&database)?;
-            let copy = CopyInUse { anew: true, at_rest: false, for_good, redis: redis_pid };
+            let copy = CopyInUse { anew: true, for_good, redis: redis_pid };
             let in_force = InForce { changes, ..InForce::default() };
             stages.push((
                 number,
@@ -123,6 +121,7 @@ impl Stage {
                     in_force,
                     making: change::Options { thrown_away: for_good, ..self.making.clone() },
                     copy: Some(copy),
+                    at_rest: false,
                     control: None,
                     recorded: Vec::new(),
                     watchdog: watchdog.clone(),
@@ -157,37 +156,6 @@ impl Stage {
     /// Whether it is to be started anew.
     pub(crate) fn is_to_start_anew(&self) -> bool {
         self.copy.as_ref().is_some_and(|copy| copy.anew)
-    }
-
-    /// Whether it is stopped for a while.
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.copy.as_ref().is_some_and(|copy| copy.at_rest)
-    }
-
-    /// Stops a copy until it is woken.
-    pub(crate) fn rest(&mut self) -> Result<(), LabError> {
-        if self.copy.is_none() || self.is_at_rest() {
-            return Ok(());
-        }
-        self.close_control();
-        self.pooler = None;
-        if let Ok(cluster) = self.target.cluster() {
-            cluster.stop().map_err(target::TargetError::from)?;
-        }
-        self.copy.iter_mut().for_each(|copy| copy.at_rest = true);
-        Ok(())
-    }
-
-    /// Starts a copy that was stopped for a while, with the settings that it had.
-    pub(crate) fn wake(&mut self) -> Result<(), LabError> {
-        if !self.is_at_rest() {
-            return Ok(());
-        }
-        if let Ok(cluster) = self.target.cluster() {
-            cluster.start().map_err(target::TargetError::from)?;
-        }
-        self.copy.iter_mut().for_each(|copy| copy.at_rest = false);
-        Ok(())
     }
 
     /// What one's own factors do to a copy that is thrown away is begun: until it is done, the copy counts as not there.

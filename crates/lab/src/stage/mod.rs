@@ -1,6 +1,7 @@
 //! The servers of an experiment, open and ready: PostgreSQL, perhaps a Redis, and a control connection.
 
 mod copies;
+mod resting;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ pub(crate) struct Stage {
     pub(crate) in_force: InForce,
     /// Where it is a copy of another one.
     copy: Option<CopyInUse>,
+    /// It is stopped while another works alone.
+    at_rest: bool,
     /// How one's own changes are made.
     pub(crate) making: change::Options,
     control: Option<Control>,
@@ -84,7 +87,8 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let stage = Self::reach(spec, pg_bin, Via::Socket, Rights::Mend, stop)?;
+        let (stage, removed) = Self::reach(spec, pg_bin, Via::Socket, Rights::Mend, stop)?;
+        removed.into_iter().for_each(|removed| progress.note(removed));
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
         }
@@ -100,7 +104,8 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let mut stage = Self::reach(spec, pg_bin, via, Rights::Mend, stop)?;
+        let (mut stage, removed) = Self::reach(spec, pg_bin, via, Rights::Mend, stop)?;
+        removed.into_iter().for_each(|removed| progress.note(removed));
         let alone = stage.target.be_alone(sets);
         // Who is at work there now, and what is still made there, stands in the refusal.
         let told = |recovered: &&Recovered| {
@@ -115,16 +120,17 @@ impl Stage {
 
     /// A server by connection string as it is, for somebody who only looks on.
     pub(crate) fn beside(spec: &TargetSpec) -> Result<Self, LabError> {
-        Self::reach(spec, None, Via::Socket, Rights::Look, &Stop::new())
+        Ok(Self::reach(spec, None, Via::Socket, Rights::Look, &Stop::new())?.0)
     }
 
+    /// Also tells what was removed of filesystems that killed pgdynos left.
     fn reach(
         spec: &TargetSpec,
         pg_bin: Option<PathBuf>,
         via: Via,
         least: Rights,
         stop: &Stop,
-    ) -> Result<Self, LabError> {
+    ) -> Result<(Self, Vec<String>), LabError> {
         let home = Home::locate()?;
         let watchdog = Watchdog::current().map_err(|source| {
             LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
@@ -133,26 +139,27 @@ impl Stage {
         redis::remove_dead(&home);
         pooler::remove_dead(&home);
         stop_orphans(&home);
-        storage::remove_dead(&home);
+        let removed = storage::remove_dead(&home);
         remove_empty_socket_folders();
         match spec {
-            TargetSpec::Managed { name, version, extensions, redis, bin } => {
+            TargetSpec::Managed { name, version, extensions, redis, bin, storage } => {
                 home.prepare(Account::unprivileged()?.as_ref())?;
                 let options = ManagedOptions {
                     choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
                     via,
+                    storage: storage.clone(),
                     ..ManagedOptions::default()
                 };
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
                 let redis_place = redis.as_ref().map(Redis::address);
-                Ok(Self::at(target, (redis, redis_place), watchdog, stop))
+                Ok((Self::at(target, (redis, redis_place), watchdog, stop), removed))
             }
             TargetSpec::Url { url, redis, change_server, .. } => {
                 let rights = if *change_server { Rights::Change } else { least };
                 let target = Target::url(url, rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
-                Ok(Self::at(target, (None, redis_place), watchdog, stop))
+                Ok((Self::at(target, (None, redis_place), watchdog, stop), removed))
             }
         }
     }
@@ -167,6 +174,7 @@ impl Stage {
             pooler: None,
             in_force: InForce::default(),
             copy: None,
+            at_rest: false,
             making: change::Options::default(),
             control: None,
             recorded: Vec::new(),
@@ -335,6 +343,7 @@ impl Stage {
             // It is stopped next, and what it was set to is put back when it is used again.
             return Ok(());
         }
+        self.wake()?;
         self.close_control();
         self.recorded.clear();
         self.target.restore()?;

@@ -31,6 +31,8 @@ enum Kind {
     Phases,
     /// Sizes of tables and indexes
     Sizes,
+    /// What each setting is worth, alone and among all, where an arm is taken apart
+    Settings,
     /// What was counted in each arm besides, the largest difference first
     Differences,
     /// The experiments in the file
@@ -77,6 +79,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
             print_scalings(&data, format)?;
             return Ok(SAME_OR_BETTER);
         }
+        Kind::Settings if for_people => {
+            let found = tables::settings_in_words(&data);
+            if !found.is_empty() {
+                print_parts(&found, format)?;
+                return Ok(SAME_OR_BETTER);
+            }
+        }
         _ => {}
     }
     let table = match args.kind {
@@ -90,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Jobs => tables::jobs(&data),
         Kind::Phases => tables::phases(&data),
         Kind::Sizes => tables::sizes(&data),
+        Kind::Settings => tables::settings(&data),
         Kind::Differences => tables::differences(&data),
     };
     print(&table, format)?;

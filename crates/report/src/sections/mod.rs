@@ -13,6 +13,7 @@ mod setup;
 pub(crate) mod tiles;
 pub(crate) mod verdicts;
 pub(crate) mod workloads;
+mod worth;
 
 use maud::Markup;
 use serde::Serialize;
@@ -44,9 +45,10 @@ pub(crate) struct Section {
 }
 
 /// All sections below the answer, in the order of the page.
-pub(crate) const SECTIONS: [Section; 10] = [
+pub(crate) const SECTIONS: [Section; 11] = [
     section::<limit::Limit>("limit", "Limit"),
     section::<verdicts::Verdicts>("verdicts", "Verdicts"),
+    section::<worth::Worths>("worth", "What each setting is worth"),
     section::<workloads::Workloads>("workloads", "Workloads"),
     section::<crosstabs::Crosstabs>("crosstabs", "Crosstabs"),
     section::<beside::Beside>("beside", "Beside the grid"),

@@ -9,6 +9,7 @@ mod differences;
 mod groups;
 mod pairs;
 mod sliced;
+mod taken_apart;
 mod unpaired;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,7 @@ pub use groups::{Grouped, SameCpu, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};
 pub use sliced::{CORRELATED, Sliced};
+pub use taken_apart::{Setting, TakenApart};
 
 use record::{Experiment, Run, Validity};
 

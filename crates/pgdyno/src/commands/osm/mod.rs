@@ -133,6 +133,7 @@ fn load(args: &Load) -> Outcome {
             extensions: vec!["postgis".into()],
             redis: false,
             bin: None,
+            storage: None,
         },
     };
     let options = args.how.options(&args.extract, args.replace);

@@ -62,6 +62,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             extensions: Vec::new(),
             redis: false,
             bin: None,
+            storage: None,
         },
         None => bench::at(args.dsn.as_deref(), None, None, None)?,
     };

@@ -8,7 +8,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Reason, Run, RunEvent, Validity};
-use results::comparison::{Cell, Comparison, Difference, Grouped, Metric};
+use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
 use serde::Serialize;
 
 use super::View;
@@ -24,6 +24,9 @@ pub(crate) struct Answer {
     /// What the arms are levels of.
     factor: Option<String>,
     pub(crate) compared: Option<Comparison>,
+    /// An arm whose settings other arms take apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    apart: Option<TakenApart>,
     /// The limits, where these are what is looked for.
     limit: Option<Limit>,
     /// Response times, where it is throughput that answers.
@@ -117,6 +120,7 @@ impl Answer {
             latency: latency.cloned(),
             scheduled: scheduled.collect(),
             compared: found.cloned(),
+            apart: TakenApart::of(&data.experiment),
             limit,
             instead: Instead::of(data),
             interleaved: data.experiment.is_interleaved(),

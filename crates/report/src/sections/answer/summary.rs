@@ -7,6 +7,7 @@ use crate::compared::{Part, but, tally, verdict};
 use crate::data::ReportData;
 use crate::format::markdown_text;
 use crate::visible;
+use crate::worth::{told, worth};
 
 /// Width of a line, in characters.
 const WIDTH: usize = 80;
@@ -52,6 +53,7 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  cells: {}", tally(arm)));
         lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));
     }
+    lines.extend(worth(data).iter().flat_map(told).map(|line| format!("  {line}")));
     lines.extend(answer.looked.iter().map(|looked| format!("  {looked}")));
     lines.extend(answer.in_time().iter().map(|line| format!("  {line}")));
     lines.extend(answer.taste.iter().map(|taste| format!("  A taste, not a measurement: {taste}")));

@@ -30,10 +30,13 @@ pub(super) struct Said {
 }
 
 impl Answer {
-    /// The comparison with each of its arms, and what is said of it; empty when nothing is compared.
+    /// The comparison with each of its arms but for parts of one that is taken apart, and what is said of it; empty when
+    /// nothing is compared.
     pub(super) fn arms(&self) -> impl Iterator<Item = (&Comparison, &ArmComparison, Said)> {
         let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));
-        arms.zip(&self.scheduled).map(|((of, arm), scheduled)| (of, arm, self.said(of, arm, *scheduled)))
+        let is_told = |arm: &ArmComparison| !self.apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
+        let arms = arms.zip(&self.scheduled).filter(move |((_, arm), _)| is_told(arm));
+        arms.map(|((of, arm), scheduled)| (of, arm, self.said(of, arm, *scheduled)))
     }
 
     fn name_of(&self, arm: &str) -> String {

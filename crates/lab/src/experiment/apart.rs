@@ -1,0 +1,134 @@
+//! Settings taken apart: beside an arm of many settings there are arms that have one of them alone, and all but one.
+
+use std::collections::BTreeMap;
+
+use super::model::ArmSpec;
+
+/// Adds the arms that take `whole` apart: `only NAME`, which is the base with one of its settings, and `without NAME`, which
+/// lacks one of them. Two that would be the same are one.
+///
+/// # Errors
+/// Why it cannot be; advice follows on a line of its own.
+pub(super) fn take_apart(arms: &mut Vec<ArmSpec>, base: &str, whole: &str) -> Result<(), String> {
+    let of = |name: &str| arms.iter().find(|arm| arm.name == name).cloned();
+    let names = || {
+        arms.iter().map(|arm| arm.name.as_str()).filter(|name| *name != base).collect::<Vec<_>>().join(", ")
+    };
+    let Some(whole) = of(whole) else {
+        return Err(format!("cannot be \"{whole}\"\nthe name of a table [settings.NAME]: {}", names()));
+    };
+    // One that is not there is told elsewhere.
+    let Some(base) = of(base) else { return Ok(()) };
+    if whole.name == base.name {
+        return Err(format!("cannot be the base\nthe name of another arm: {}", names()));
+    }
+    let differ: Vec<&String> = whole
+        .settings
+        .iter()
+        .filter(|(name, value)| base.settings.get(*name) != Some(value))
+        .map(|(name, _)| name)
+        .collect();
+    if differ.len() < 2 {
+        return Err(format!(
+            "cannot be \"{}\": it differs from the base in less than two settings",
+            whole.name
+        ));
+    }
+    let only = |name: &String| with(&base, &whole, name, format!("only {name}"));
+    let without = |name: &String| with(&whole, &base, name, format!("without {name}"));
+    let parts: Vec<ArmSpec> =
+        differ.iter().map(|name| only(name)).chain(differ.iter().map(|name| without(name))).collect();
+    for part in parts {
+        if arms.iter().any(|arm| arm.name == part.name) {
+            return Err(format!(
+                "makes an arm \"{}\", and there is one of that name\ngive that another name",
+                part.name
+            ));
+        }
+        if !arms.iter().any(|arm| arm.settings == part.settings) {
+            arms.push(part);
+        }
+    }
+    Ok(())
+}
+
+/// An arm whose setting of this name is that of another one.
+fn with(arm: &ArmSpec, other: &ArmSpec, setting: &str, name: String) -> ArmSpec {
+    fn put<T: Clone>(
+        own: &BTreeMap<String, T>,
+        other: &BTreeMap<String, T>,
+        key: &str,
+    ) -> BTreeMap<String, T> {
+        let mut all = own.clone();
+        match other.get(key) {
+            Some(value) => all.insert(key.to_owned(), value.clone()),
+            None => all.remove(key),
+        };
+        all
+    }
+    ArmSpec {
+        name,
+        settings: put(&arm.settings, &other.settings, setting),
+        lines: put(&arm.lines, &other.lines, setting),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arm(name: &str, settings: &[(&str, &str)]) -> ArmSpec {
+        let settings =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        ArmSpec { name: name.to_owned(), settings, lines: BTreeMap::new() }
+    }
+
+    /// The arms that were added, as `name: setting=value`.
+    fn parts(base: ArmSpec, whole: ArmSpec) -> Result<Vec<String>, String> {
+        let mut arms = vec![base, whole];
+        take_apart(&mut arms, "stock", "fast")?;
+        let words = |arm: &ArmSpec| {
+            let settings: Vec<String> =
+                arm.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            format!("{}: {}", arm.name, settings.join(" "))
+        };
+        Ok(arms[2..].iter().map(words).collect())
+    }
+
+    #[test]
+    fn each_alone_and_all_but_one() {
+        let whole = arm("fast", &[("a", "1"), ("b", "2"), ("c", "3")]);
+        let wanted = [
+            "only a: a=1",
+            "only b: b=2",
+            "only c: c=3",
+            "without a: b=2 c=3",
+            "without b: a=1 c=3",
+            "without c: a=1 b=2",
+        ];
+        assert_eq!(parts(arm("stock", &[]), whole).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_the_base_sets_too_stays_or_takes_its_value() {
+        let base = arm("stock", &[("a", "0"), ("d", "9")]);
+        let whole = arm("fast", &[("a", "1"), ("b", "2"), ("c", "3"), ("d", "9")]);
+        let found = parts(base, whole).unwrap();
+        assert_eq!(found[0], "only a: a=1 d=9");
+        assert_eq!(found[3], "without a: a=0 b=2 c=3 d=9");
+    }
+
+    #[test]
+    fn of_two_settings_one_without_the_other_is_that_one_alone() {
+        let found = parts(arm("stock", &[]), arm("fast", &[("a", "1"), ("b", "2")])).unwrap();
+        assert_eq!(found, ["only a: a=1", "only b: b=2"]);
+    }
+
+    #[test]
+    fn what_cannot_be_taken_apart_is_said() {
+        let one = parts(arm("stock", &[]), arm("fast", &[("a", "1")])).unwrap_err();
+        assert!(one.contains("less than two settings"), "{one}");
+        let unknown = parts(arm("stock", &[]), arm("quick", &[("a", "1")])).unwrap_err();
+        assert!(unknown.contains("cannot be \"fast\"") && unknown.contains("quick"), "{unknown}");
+    }
+}

@@ -1,0 +1,253 @@
+//! Tables `[storage.NAME]`: what a managed server's files stand on.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use target::storage::{Filesystem, Ground, Holds, Kind, Storage};
+use toml::Value;
+
+use crate::values::described;
+
+/// The size of a filesystem that is made where nothing is said, bytes; its file takes only what is written.
+const USUAL_SIZE: u64 = 4 << 30;
+/// The least that every kind can be made with, and a bound against slips, bytes.
+const SIZES: (u64, u64) = (300 << 20, 64 << 40);
+const RECORDS: (u64, u64) = (512, 1 << 20);
+
+/// A table as written.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Written {
+    pub(super) path: Option<String>,
+    filesystem: Option<Name>,
+    size: Option<Bytes>,
+    mount_options: Option<String>,
+    holds: Holds,
+    block_size: Option<Bytes>,
+    journal: Option<bool>,
+    reflink: Option<bool>,
+    compression: Option<String>,
+    nodatacow: Option<bool>,
+    recordsize: Option<Bytes>,
+}
+
+/// A filesystem that can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Name {
+    Ext4,
+    Xfs,
+    Btrfs,
+    Zfs,
+}
+
+impl Name {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+            Self::Zfs => "zfs",
+        }
+    }
+
+    /// Options that it has.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Ext4 => &["block_size", "journal"],
+            Self::Xfs => &["reflink"],
+            Self::Btrfs => &["compression", "nodatacow"],
+            Self::Zfs => &["recordsize", "compression"],
+        }
+    }
+}
+
+/// `"8k"`, `"4GB"`: bytes, with units of 1024.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bytes(u64);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(source)?;
+        value.as_str().and_then(bytes).map(Self).ok_or_else(|| {
+            let what = described(&value);
+            D::Error::custom(format!(
+                "must be a size, not {what}\nwrite a number with its unit: \"8k\", \"4GB\""
+            ))
+        })
+    }
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+        "" if !unit.trim().is_empty() => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+impl Written {
+    /// What it describes, a folder with its variables put in; else the key that is wrong, and what is; advice follows on a
+    /// line of its own.
+    pub(super) fn read(&self, folder: Option<std::path::PathBuf>) -> Result<Storage, (&'static str, String)> {
+        let on = match (folder, self.filesystem) {
+            (Some(folder), None) => {
+                self.has_no_options_but(&[], "a folder")?;
+                Ground::Folder(folder)
+            }
+            (None, Some(name)) => Ground::Filesystem(self.filesystem(name)?),
+            (Some(_), Some(_)) => {
+                let message =
+                    "cannot stand beside `path`\na storage is a folder, or a filesystem that is made for it";
+                return Err(("filesystem", message.to_owned()));
+            }
+            (None, None) => {
+                let message = "needs `path` or `filesystem`\npath = \"/mnt/ssd\", or filesystem = \"ext4\"";
+                return Err(("", message.to_owned()));
+            }
+        };
+        Ok(Storage { holds: self.holds, on })
+    }
+
+    fn filesystem(&self, name: Name) -> Result<Filesystem, (&'static str, String)> {
+        self.has_no_options_but(name.options(), name.text())?;
+        let within = |key, written: Option<Bytes>, (least, most): (u64, u64)| match written {
+            Some(Bytes(bytes)) if !(least..=most).contains(&bytes) => {
+                Err((key, format!("must be from {} to {}", words(least), words(most))))
+            }
+            _ => Ok(written.map(|Bytes(bytes)| bytes)),
+        };
+        let size_bytes = within("size", self.size, SIZES)?.unwrap_or(USUAL_SIZE);
+        let kind = match name {
+            Name::Ext4 => {
+                let block_size_bytes = within("block_size", self.block_size, (1 << 10, 4 << 10))?;
+                power_of_two("block_size", block_size_bytes)?;
+                Kind::Ext4 { block_size_bytes, journal: self.journal }
+            }
+            Name::Xfs => Kind::Xfs { reflink: self.reflink },
+            Name::Btrfs => {
+                let compression = self.compression.clone().filter(|compression| compression != "off");
+                if compression.is_some() && self.nodatacow == Some(true) {
+                    let message =
+                        "cannot stand beside `compression`\nwhat is overwritten in place is not compressed";
+                    return Err(("nodatacow", message.to_owned()));
+                }
+                Kind::Btrfs { compression, nodatacow: self.nodatacow }
+            }
+            Name::Zfs => {
+                let recordsize_bytes = within("recordsize", self.recordsize, RECORDS)?;
+                power_of_two("recordsize", recordsize_bytes)?;
+                Kind::Zfs { recordsize_bytes, compression: self.compression.clone() }
+            }
+        };
+        // They become words of a command's line.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.:@/".contains(c);
+        let texts = [("compression", &self.compression), ("mount_options", &self.mount_options)];
+        for (key, text) in texts {
+            if text.as_ref().is_some_and(|text| text.is_empty() || !text.chars().all(plain)) {
+                return Err((key, "must be letters, digits and -_=,.:@/ alone".to_owned()));
+            }
+        }
+        let mount_options = self.mount_options.clone().unwrap_or_default();
+        Ok(Filesystem { kind, size_bytes, mount_options })
+    }
+
+    /// Whether it says nothing that such storage does not have.
+    fn has_no_options_but(&self, own: &[&str], what: &str) -> Result<(), (&'static str, String)> {
+        let of_a_filesystem = [
+            ("block_size", self.block_size.is_some()),
+            ("journal", self.journal.is_some()),
+            ("reflink", self.reflink.is_some()),
+            ("compression", self.compression.is_some()),
+            ("nodatacow", self.nodatacow.is_some()),
+            ("recordsize", self.recordsize.is_some()),
+        ];
+        let made = [("size", self.size.is_some()), ("mount_options", self.mount_options.is_some())];
+        let made = made.into_iter().filter(|_| own.is_empty());
+        let wrong = of_a_filesystem.into_iter().chain(made).find(|(key, said)| *said && !own.contains(key));
+        match wrong {
+            Some((key, _)) => {
+                let hint = if own.is_empty() { "none".to_owned() } else { own.join(", ") };
+                Err((key, format!("is no option of {what}\nits own: {hint}")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn power_of_two(key: &'static str, bytes: Option<u64>) -> Result<(), (&'static str, String)> {
+    match bytes {
+        Some(bytes) if !bytes.is_power_of_two() => Err((key, "must be a power of two".to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// `8k`, `4G`.
+fn words(bytes: u64) -> String {
+    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "k")];
+    let unit = units.into_iter().find(|(shift, _)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift));
+    unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Storage, String> {
+        let written: Written = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        let folder = written.path.clone().map(Into::into);
+        written.read(folder).map_err(|(key, why)| format!("{key} {why}"))
+    }
+
+    #[test]
+    fn sizes_have_units_of_1024() {
+        let cases = [("8k", Some(8192)), ("8 kB", Some(8192)), ("4GiB", Some(4 << 30)), ("512B", Some(512))];
+        let wrong = ["8", "k", "8x", "-1k", "", "99999999999999999T"].map(|text| (text, None));
+        for (text, wanted) in cases.into_iter().chain(wrong) {
+            assert_eq!(bytes(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_filesystem_has_its_own_options() {
+        let zfs = read("filesystem = \"zfs\"\nrecordsize = \"8k\"\ncompression = \"lzjb\"").unwrap();
+        let kind = Kind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) };
+        let made = Filesystem { kind, size_bytes: USUAL_SIZE, mount_options: String::new() };
+        assert_eq!(zfs, Storage { holds: Holds::Data, on: Ground::Filesystem(made) });
+        assert_eq!(
+            read("path = \"/mnt/ssd\"\nholds = \"wal\"").unwrap(),
+            Storage { holds: Holds::Wal, on: Ground::Folder("/mnt/ssd".into()) }
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        let cases = [
+            (
+                "filesystem = \"ext4\"\nrecordsize = \"8k\"",
+                "recordsize is no option of ext4\nits own: block_size, journal",
+            ),
+            ("path = \"/x\"\nsize = \"1GB\"", "size is no option of a folder\nits own: none"),
+            ("path = \"/x\"\nfilesystem = \"xfs\"", "filesystem cannot stand beside `path`"),
+            ("holds = \"wal\"", " needs `path` or `filesystem`"),
+            ("filesystem = \"zfs\"\nrecordsize = \"9k\"", "recordsize must be a power of two"),
+            ("filesystem = \"xfs\"\nsize = \"1MB\"", "size must be from 300M to 64T"),
+            (
+                "filesystem = \"btrfs\"\ncompression = \"zstd\"\nnodatacow = true",
+                "nodatacow cannot stand beside",
+            ),
+            ("filesystem = \"ntfs\"", "unknown variant `ntfs`"),
+            ("filesystem = \"btrfs\"\ncompression = \"a b\"", "compression must be letters"),
+        ];
+        for (text, wanted) in cases {
+            let told = read(text).unwrap_err();
+            assert!(told.contains(wanted), "{text}: {told}");
+        }
+    }
+}

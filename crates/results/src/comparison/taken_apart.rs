@@ -1,0 +1,153 @@
+//! Settings taken apart: an arm of several settings, beside which there are arms that have one of them alone, and all but one.
+
+use std::collections::BTreeMap;
+
+use record::{Arm, Experiment};
+use serde::Serialize;
+
+/// An arm that others take apart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TakenApart {
+    /// The arm that has all of them.
+    pub whole: String,
+    /// In the order of their names.
+    pub settings: Vec<Setting>,
+}
+
+/// One of its settings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Setting {
+    pub name: String,
+    pub value: String,
+    /// That of the base arm, where it sets it.
+    pub base: Option<String>,
+    /// What it weakens in crash safety or upkeep, as the arm's record says it.
+    pub risk: Option<String>,
+    /// The arm that is the base with this setting.
+    pub only: String,
+    /// The arm that lacks it.
+    pub without: String,
+}
+
+impl TakenApart {
+    /// The first arm of an experiment that compares settings for which all of these arms are there, whatever they are called.
+    #[must_use]
+    pub fn of(experiment: &Experiment) -> Option<Self> {
+        let is_settings = experiment.compare_factor.as_deref() == Some("settings");
+        let base = experiment
+            .arms
+            .iter()
+            .find(|arm| Some(&arm.name) == experiment.base.as_ref())
+            .filter(|_| is_settings)?;
+        experiment.arms.iter().find_map(|whole| {
+            let differing =
+                whole.settings.iter().filter(|(name, value)| base.settings.get(*name) != Some(value));
+            let settings: Option<Vec<Setting>> = differing
+                .map(|(name, value)| {
+                    let named = |settings: BTreeMap<String, String>| {
+                        experiment
+                            .arms
+                            .iter()
+                            .find(|arm| arm.settings == settings)
+                            .map(|arm| arm.name.clone())
+                    };
+                    Some(Setting {
+                        name: name.clone(),
+                        value: value.clone(),
+                        base: base.settings.get(name).cloned(),
+                        risk: risk(whole, name),
+                        only: named(with(base, whole, name))?,
+                        without: named(with(whole, base, name))?,
+                    })
+                })
+                .collect();
+            settings
+                .filter(|settings| settings.len() > 1)
+                .map(|settings| Self { whole: whole.name.clone(), settings })
+        })
+    }
+
+    /// Whether an arm is a part of it.
+    #[must_use]
+    pub fn is_part(&self, arm: &str) -> bool {
+        self.settings.iter().any(|setting| setting.only == arm || setting.without == arm)
+    }
+}
+
+/// What an arm's record says of a setting begins with its name.
+fn risk(arm: &Arm, setting: &str) -> Option<String> {
+    let is_it =
+        |said: &&String| said.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next() == Some(setting);
+    arm.unsafe_settings.iter().find(is_it).cloned()
+}
+
+/// The settings of an arm, with one as another arm has it.
+fn with(arm: &Arm, other: &Arm, setting: &str) -> BTreeMap<String, String> {
+    let mut all = arm.settings.clone();
+    match other.settings.get(setting) {
+        Some(value) => all.insert(setting.to_owned(), value.clone()),
+        None => all.remove(setting),
+    };
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn arm(name: &str, settings: &[(&str, &str)], unsafe_settings: &[&str]) -> Arm {
+        Arm {
+            name: name.to_owned(),
+            settings: settings
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            target: None,
+            unsafe_settings: unsafe_settings.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn experiment(arms: Vec<Arm>) -> Experiment {
+        let base = Some(arms[0].name.clone());
+        Experiment { arms, base, compare_factor: Some("settings".to_owned()), ..fixture::experiment(&[]) }
+    }
+
+    #[test]
+    fn parts_are_found_by_what_they_set() {
+        let arms = vec![
+            arm("stock", &[("a", "0")], &[]),
+            arm("fast", &[("a", "1"), ("b", "2"), ("c", "3")], &["c = 3 may lose data"]),
+            arm("x", &[("a", "1")], &[]),
+            arm("y", &[("a", "0"), ("b", "2")], &[]),
+            arm("z", &[("a", "0"), ("c", "3")], &[]),
+            arm("not a", &[("a", "0"), ("b", "2"), ("c", "3")], &[]),
+            arm("not b", &[("a", "1"), ("c", "3")], &[]),
+            arm("not c", &[("a", "1"), ("b", "2")], &[]),
+        ];
+        let found = TakenApart::of(&experiment(arms.clone())).expect("all are there");
+        assert_eq!(found.whole, "fast");
+        let settings: Vec<_> =
+            found.settings.iter().map(|s| (&*s.name, &*s.only, &*s.without, s.risk.is_some())).collect();
+        assert_eq!(
+            settings,
+            [("a", "x", "not a", false), ("b", "y", "not b", false), ("c", "z", "not c", true)]
+        );
+        assert_eq!(found.settings[0].base.as_deref(), Some("0"));
+        assert!(found.is_part("not b") && !found.is_part("fast"));
+        let lacking = experiment(arms[..7].to_vec());
+        assert_eq!(TakenApart::of(&lacking), None, "one part is missing");
+    }
+
+    #[test]
+    fn of_two_settings_each_alone_is_the_other_ones_lack() {
+        let arms = vec![
+            arm("stock", &[], &[]),
+            arm("fast", &[("a", "1"), ("b", "2")], &[]),
+            arm("only a", &[("a", "1")], &[]),
+            arm("only b", &[("b", "2")], &[]),
+        ];
+        let found = TakenApart::of(&experiment(arms)).expect("all are there");
+        assert_eq!((&*found.settings[0].only, &*found.settings[0].without), ("only a", "only b"));
+    }
+}
