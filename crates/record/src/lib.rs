@@ -6,6 +6,7 @@
 mod arrivals;
 mod counts;
 mod experiment;
+mod explained;
 mod figures;
 #[cfg(test)]
 mod fixture;
@@ -26,6 +27,7 @@ mod words;
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
+pub use explained::{Part, PlanNode, StatementPlan};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT};
 pub use outage::Outage;

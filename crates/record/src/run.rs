@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use stats::Histogram;
 
 use crate::experiment::Setting;
+use crate::explained::StatementPlan;
 use crate::job::{Phase, Relation};
 use crate::profile::Profile;
 use crate::sample::Sample;
@@ -66,6 +67,8 @@ pub struct Run {
     /// Where it took turns with other arms: its slices, in order.
     pub slices: Vec<Slice>,
     pub phases: Vec<Phase>,
+    /// Plans of the statements of a sample of transactions, taken beside the measured part, in the first round of an arm.
+    pub plans: Vec<StatementPlan>,
     /// Sizes of relations after the run (jobs: after loading).
     pub relations: Vec<Relation>,
     /// Files kept with it (sample tiles, plans, logs).
@@ -148,6 +151,7 @@ impl Run {
             series: Vec::new(),
             slices: Vec::new(),
             phases: Vec::new(),
+            plans: Vec::new(),
             relations: Vec::new(),
             artifacts: Vec::new(),
             events: Vec::new(),
@@ -269,6 +273,8 @@ impl RunEvent {
     pub const SLICED: &'static str = "slices";
     /// Kind of the event that says on which CPUs the processes of all arms were put by turns.
     pub const SPREAD: &'static str = "spread";
+    /// Kind of the event that says of which statements no plan was taken, and why.
+    pub const NO_PLANS: &'static str = "no plans";
     /// Kind of the event that says which of several servers a run was done on, such as a copy.
     pub const SERVER: &'static str = "server";
 }

@@ -17,6 +17,7 @@ pub mod tiles;
 
 mod answers;
 mod error;
+pub mod explain;
 mod fields;
 mod hash;
 mod link;

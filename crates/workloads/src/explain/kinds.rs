@@ -1,0 +1,104 @@
+//! What a node is: its title, what it reads, under which part its time is booked, its expressions.
+
+use record::Part;
+use serde_json::Value;
+
+/// A text of a node; empty where it has none of this name.
+pub(super) fn text<'v>(said: &'v Value, name: &str) -> &'v str {
+    said.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(super) fn part(said: &Value) -> Part {
+    match text(said, "Node Type") {
+        "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" | "BitmapAnd" | "BitmapOr" => Part::Index,
+        "Bitmap Heap Scan" | "Tid Scan" | "Tid Range Scan" => Part::Heap,
+        "Seq Scan" | "Sample Scan" => Part::SeqScan,
+        "Nested Loop" | "Hash Join" | "Merge Join" | "Hash" | "Materialize" | "Memoize" => Part::Join,
+        "Sort" | "Incremental Sort" => Part::Sort,
+        "Aggregate" | "Group" | "WindowAgg" | "Unique" | "SetOp" => Part::Aggregate,
+        "ModifyTable" | "LockRows" => Part::Modify,
+        "Gather" | "Gather Merge" => Part::Parallel,
+        scan if scan.ends_with(" Scan") => Part::OtherScan,
+        _ => Part::Other,
+    }
+}
+
+/// As PostgreSQL names it where it explains as text.
+pub(super) fn title(said: &Value) -> String {
+    let node = text(said, "Node Type");
+    let strategy = text(said, "Strategy");
+    let named = match node {
+        "Aggregate" => match strategy {
+            "Sorted" => "GroupAggregate".to_owned(),
+            "Hashed" => "HashAggregate".to_owned(),
+            "Mixed" => "MixedAggregate".to_owned(),
+            _ => node.to_owned(),
+        },
+        "SetOp" if strategy == "Hashed" => "HashSetOp".to_owned(),
+        "ModifyTable" => text(said, "Operation").to_owned(),
+        "Custom Scan" => format!("Custom Scan ({})", text(said, "Custom Plan Provider")),
+        "Index Scan" | "Index Only Scan" if text(said, "Scan Direction") == "Backward" => {
+            format!("{node} Backward")
+        }
+        "Nested Loop" | "Hash Join" | "Merge Join" => join(node, text(said, "Join Type")),
+        _ => node.to_owned(),
+    };
+    let partly = match text(said, "Partial Mode") {
+        mode @ ("Partial" | "Finalize") => format!("{mode} "),
+        _ => String::new(),
+    };
+    let parallel = if said.get("Parallel Aware") == Some(&Value::Bool(true)) { "Parallel " } else { "" };
+    format!("{parallel}{partly}{named}")
+}
+
+/// `Hash Left Join`, `Nested Loop Semi Join`; an inner join needs no word.
+fn join(node: &str, kind: &str) -> String {
+    match (kind, node.strip_suffix(" Join")) {
+        ("Inner" | "", _) => node.to_owned(),
+        (kind, Some(way)) => format!("{way} {kind} Join"),
+        (kind, None) => format!("{node} {kind} Join"),
+    }
+}
+
+/// What it reads or changes, with its schema where that is an unusual one.
+pub(super) fn relation(said: &Value) -> String {
+    const NAMES: [&str; 5] =
+        ["Relation Name", "Function Name", "CTE Name", "Table Function Name", "Tuplestore Name"];
+    let name = NAMES.iter().map(|name| text(said, name)).find(|name| !name.is_empty()).unwrap_or_default();
+    match text(said, "Schema") {
+        schema if schema.is_empty() || schema == "public" || schema == "pg_catalog" => name.to_owned(),
+        // Another one for each session.
+        schema if schema.starts_with("pg_temp") => format!("pg_temp.{name}"),
+        schema => format!("{schema}.{name}"),
+    }
+}
+
+/// What it computes: its output (only VERBOSE tells), its conditions, what it sorts and groups by.
+pub(super) fn expressions(said: &Value) -> Vec<&str> {
+    let of_node = said.as_object().into_iter().flatten().filter(|(name, _)| is_expression(name));
+    let texts = of_node.flat_map(|(_, value)| match value {
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    });
+    texts.collect()
+}
+
+fn is_expression(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "Output",
+        "Order By",
+        "Sort Key",
+        "Presorted Key",
+        "Group Key",
+        "Cache Key",
+        "Function Call",
+        "Window",
+        "Run Condition",
+        "Repeatable Seed",
+    ];
+    NAMES.contains(&name)
+        || name.ends_with("Cond")
+        || name.ends_with("Filter")
+        || name.ends_with("Parameters")
+}

@@ -1,0 +1,80 @@
+//! What `EXPLAIN (ANALYZE, FORMAT JSON)` says of PostgreSQL 13 to 18, split by node: each one's own time, and what it does.
+//!
+//! A node's time includes those below it, is told per loop, and is that of all processes of a parallel query; what a node
+//! was busy with by itself is therefore reckoned (`own`). Pure: who explains what, and when, is the workloads' business.
+
+mod functions;
+mod kinds;
+mod own;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use record::{PlanNode, StatementPlan};
+use serde_json::Value;
+
+use self::tree::Tree;
+
+/// Why something is no explanation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("what EXPLAIN said is not understood: {0}")]
+pub struct ExplainError(String);
+
+/// Reads what a server answered to `EXPLAIN (ANALYZE, FORMAT JSON, …)`; script, line and draw are left to the caller.
+///
+/// BUFFERS, VERBOSE and SERIALIZE make it say more: without them there are no blocks, the functions are those of the
+/// conditions only, and there is no serialization.
+///
+/// # Errors
+/// When it is no JSON, not of one statement, or was not carried out.
+pub fn read(json: &str) -> Result<StatementPlan, ExplainError> {
+    let whole: Value = serde_json::from_str(json).map_err(|error| ExplainError(error.to_string()))?;
+    let statement = whole.get(0).ok_or_else(|| ExplainError("it explains no statement".to_owned()))?;
+    let plan = statement.get("Plan").ok_or_else(|| ExplainError("it has no plan".to_owned()))?;
+    let missing = |what: &str| ExplainError(format!("{what} is missing: it was not ANALYZEd"));
+    let ms = |name: &str| statement.get(name).and_then(Value::as_f64);
+    let execution_ms = ms("Execution Time").ok_or_else(|| missing("Execution Time"))?;
+    let tree = Tree::of(plan).ok_or_else(|| missing("the time of a node"))?;
+    let serialization_ms = number(statement, &["Serialization", "Time"]);
+    let fired = statement.get("Triggers").and_then(Value::as_array);
+    let fired: f64 = fired.into_iter().flatten().filter_map(|trigger| number(trigger, &["Time"])).sum();
+    let own = own::of(&tree);
+    let outside = execution_ms - own.times_ms.iter().sum::<f64>() - serialization_ms.unwrap_or(0.0);
+    Ok(StatementPlan {
+        planning_ms: ms("Planning Time").unwrap_or(0.0),
+        execution_ms,
+        serialization_ms,
+        // Those that fire before a row is changed are inside of the node that changes it.
+        triggers_ms: fired.min(outside).max(0.0),
+        jit_ms: number(statement, &["JIT", "Timing", "Total"]).unwrap_or(0.0),
+        evened_ms: own.evened_ms,
+        nodes: tree
+            .nodes
+            .iter()
+            .zip(own.times_ms)
+            .enumerate()
+            .map(|(at, (node, ms))| PlanNode {
+                depth: node.depth,
+                role: node.role(),
+                node_type: kinds::title(node.said),
+                relation: kinds::relation(node.said),
+                index: kinds::text(node.said, "Index Name").to_owned(),
+                part: kinds::part(node.said),
+                own_ms: ms,
+                rows: number(node.said, &["Actual Rows"]).unwrap_or(0.0) * node.loops,
+                loops: node.loops,
+                hit_blocks: tree.own_blocks(at, &["Shared Hit Blocks", "Local Hit Blocks"]),
+                read_blocks: tree
+                    .own_blocks(at, &["Shared Read Blocks", "Local Read Blocks", "Temp Read Blocks"]),
+                dirtied_blocks: tree.own_blocks(at, &["Shared Dirtied Blocks", "Local Dirtied Blocks"]),
+                io_ms: tree.own_io_ms(at),
+                functions: functions::of(&kinds::expressions(node.said)),
+            })
+            .collect(),
+        ..StatementPlan::default()
+    })
+}
+
+fn number(value: &Value, path: &[&str]) -> Option<f64> {
+    path.iter().try_fold(value, |value, name| value.get(name))?.as_f64()
+}

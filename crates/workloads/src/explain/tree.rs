@@ -1,0 +1,113 @@
+//! The nodes of a plan, one behind the other, and how they stand to each other.
+
+use serde_json::Value;
+
+use super::kinds::text;
+
+/// A node as the server told it.
+pub(super) struct Node<'v> {
+    pub(super) said: &'v Value,
+    pub(super) parent: Option<usize>,
+    pub(super) depth: u32,
+    pub(super) loops: f64,
+    /// How many processes it ran in at once, on average.
+    pub(super) processes: f64,
+    /// Time that passed while it and those below it were busy, ms.
+    pub(super) passed_ms: f64,
+}
+
+impl Node<'_> {
+    /// The plan that begins here, where it is one of its own.
+    pub(super) fn role(&self) -> String {
+        // Until 16: `InitPlan 1 (returns $0)`.
+        let name = text(self.said, "Subplan Name");
+        name.split_once(" (returns").map_or(name, |(name, _)| name).to_owned()
+    }
+
+    /// Whether it is carried out when somebody first asks for its result, which need not be the node it hangs below: CTEs
+    /// and plans that do not depend on rows.
+    pub(super) fn is_asked_for(&self) -> bool {
+        text(self.said, "Parent Relationship") == "InitPlan"
+    }
+
+    pub(super) fn is_gather(&self) -> bool {
+        matches!(text(self.said, "Node Type"), "Gather" | "Gather Merge")
+    }
+}
+
+/// A node before those below it.
+pub(super) struct Tree<'v> {
+    pub(super) nodes: Vec<Node<'v>>,
+}
+
+impl<'v> Tree<'v> {
+    /// `None` when a node has no time: nothing was carried out.
+    pub(super) fn of(plan: &'v Value) -> Option<Self> {
+        let mut tree = Self { nodes: Vec::new() };
+        tree.add(plan, None)?;
+        Some(tree)
+    }
+
+    fn add(&mut self, said: &'v Value, parent: Option<usize>) -> Option<()> {
+        let loops = said.get("Actual Loops")?.as_f64()?;
+        let per_loop_ms = said.get("Actual Total Time").and_then(Value::as_f64)?;
+        let depth = parent.map_or(0, |parent| self.nodes[parent].depth + 1);
+        let mut node = Node { said, parent, depth, loops, processes: 1.0, passed_ms: 0.0 };
+        node.processes = parent.map_or(1.0, |parent| self.processes(&node, &self.nodes[parent]));
+        // Loops are those of all processes together, and so are times.
+        node.passed_ms = per_loop_ms * loops / node.processes;
+        let at = self.nodes.len();
+        self.nodes.push(node);
+        let below = said.get("Plans").and_then(Value::as_array);
+        below.into_iter().flatten().try_for_each(|said| self.add(said, Some(at)))
+    }
+
+    /// Below a Gather, as many as began there for each of its loops: workers that were launched, and mostly the leader.
+    fn processes(&self, node: &Node<'_>, parent: &Node<'_>) -> f64 {
+        match parent.is_gather() && !node.is_asked_for() && parent.loops > 0.0 {
+            true => parent.processes * (node.loops / parent.loops).max(1.0),
+            false => parent.processes,
+        }
+    }
+
+    /// The nodes right below one, plans of their own among them.
+    pub(super) fn below(&self, at: usize) -> impl Iterator<Item = usize> {
+        (at + 1..self.nodes.len()).filter(move |below| self.nodes[*below].parent == Some(at))
+    }
+
+    /// The node itself, then all those above it.
+    pub(super) fn up(&self, at: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(at), |at| self.nodes[*at].parent)
+    }
+
+    /// Blocks of these names, without those of nodes below. What a plan does that is asked for elsewhere is taken off
+    /// here, and not there.
+    pub(super) fn own_blocks(&self, at: usize, names: &[&str]) -> u64 {
+        let all = |at: usize| -> u64 {
+            names.iter().filter_map(|name| self.nodes[at].said.get(name)?.as_u64()).sum()
+        };
+        all(at).saturating_sub(self.below(at).map(all).sum())
+    }
+
+    /// Time of reading and writing blocks, as that of [`Self::own_blocks`]; `None` where the server does not tell.
+    pub(super) fn own_io_ms(&self, at: usize) -> Option<f64> {
+        let all = |at: usize| {
+            let times = IO_TIMES.iter().filter_map(|name| self.nodes[at].said.get(name)?.as_f64());
+            times.reduce(|sum, ms| sum + ms)
+        };
+        let below: f64 = self.below(at).filter_map(all).sum();
+        Some((all(at)? - below).max(0.0) / self.nodes[at].processes)
+    }
+}
+
+/// Before 17 there was one pair for shared and local blocks.
+const IO_TIMES: [&str; 8] = [
+    "I/O Read Time",
+    "I/O Write Time",
+    "Shared I/O Read Time",
+    "Shared I/O Write Time",
+    "Local I/O Read Time",
+    "Local I/O Write Time",
+    "Temp I/O Read Time",
+    "Temp I/O Write Time",
+];
