@@ -23,6 +23,7 @@ mod hash;
 mod link;
 mod list;
 mod place;
+mod plans;
 mod sql_file;
 #[cfg(test)]
 mod testing;
@@ -35,6 +36,7 @@ pub use fields::fields;
 pub use link::address_of;
 pub use list::{Alone, Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
+pub use plans::{Explained, Slowest};
 pub use workload::{
     Asked, Carried, ClientWorkload, Clients, Guarded, JobWorkload, Prepared, ScriptInfo, StatementInfo, Work,
     Workload,

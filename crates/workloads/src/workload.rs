@@ -10,6 +10,7 @@ use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::jobs::Job;
 use crate::place::{Places, Site};
+use crate::plans::Explained;
 
 /// One script, layer or command, as counted in `Outcome::script`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,6 +168,15 @@ pub trait Workload: Send {
     /// When the server refuses.
     fn sample(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
         Ok(Sampled::NotTaken("nothing comes back that could be compared".to_owned()))
+    }
+
+    /// Explains the queries of a sample of transactions, the same for equal seeds, without changing anything: where does
+    /// their time go? `site` has a connection like those of the clients, which is used for nothing else.
+    ///
+    /// # Errors
+    /// When a connection fails; what is not explained is told in the answer.
+    fn explain(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Explained, WorkloadError> {
+        Ok(Explained::not("statements of this workload are not explained"))
     }
 
     /// Files to keep with the experiment, such as sample tiles.

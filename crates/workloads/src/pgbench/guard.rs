@@ -1,16 +1,12 @@
 //! The first execution of each script, outside the timed part, so that what is wrong is shown with file, line and
 //! statement instead of as a count of failures; and a sample of them, so that arms can be seen to do the same.
 
-use std::sync::Arc;
-
-use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Streams, Target, Variables};
-
 use super::prepare::Program;
-use super::variables::{Automatic, default_seed_given, starting};
+use super::trial::{AsWritten, Trial};
 use crate::answers::{Answer, SAMPLE, Sampled};
 use crate::error::WorkloadError;
 use crate::workload::Guarded;
-use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
+use protocol::postgres::sql::Sql;
 
 /// Runs every script that can be chosen once, by the simple protocol and without its pauses.
 ///
@@ -28,7 +24,7 @@ pub(super) fn first_execution(
             continue;
         }
         let mut trial = Trial::new(program, scale, seed);
-        if let Err(failed) = trial.run(script, sql) {
+        if let Err(failed) = trial.run(script, sql, &mut AsWritten) {
             // Leaves no transaction open for what comes next; outside of one it only draws a warning.
             let _ = sql.execute("ROLLBACK");
             return Err(failed);
@@ -71,7 +67,7 @@ pub(super) fn sample(
 }
 
 /// SQLSTATE of what would write in a transaction that may not.
-const READ_ONLY: &str = "25006";
+pub(super) const READ_ONLY: &str = "25006";
 
 fn answers(
     program: &Program,
@@ -83,157 +79,17 @@ fn answers(
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
         for draw in 0..if *weight == 0 { 0 } else { SAMPLE } {
             let mut trial = Trial::new(program, scale, seed.wrapping_add(draw));
-            trial.run(script, sql)?;
+            trial.run(script, sql, &mut AsWritten)?;
             answers.push(trial.answer);
         }
     }
     Ok(answers)
 }
 
-/// What went wrong with a command.
-enum Problem {
-    /// The script's fault.
-    Said { text: String, sqlstate: Option<String> },
-    /// The connection was lost, which is no fault of the script.
-    Lost(SqlError),
-}
-
-impl From<String> for Problem {
-    fn from(text: String) -> Self {
-        Self::Said { text, sqlstate: None }
-    }
-}
-
-impl From<SqlError> for Problem {
-    fn from(error: SqlError) -> Self {
-        match error.sqlstate {
-            None => Self::Lost(error),
-            sqlstate => Self::Said { text: error.text, sqlstate },
-        }
-    }
-}
-
-/// One script, executed once.
-struct Trial {
-    variables: Variables,
-    random: Random,
-    /// Statements that were to return rows.
-    queries: u64,
-    answer: Answer,
-}
-
-impl Trial {
-    fn new(program: &Program, scale: u64, seed: u64) -> Self {
-        let symbols = Arc::new(program.scripts.symbols().clone());
-        let streams = Streams::new(seed, 1, 1, default_seed_given(program));
-        let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
-        Self {
-            variables: starting(program, &symbols, automatic),
-            random: streams.clients[0].clone(),
-            queries: 0,
-            answer: Answer::default(),
-        }
-    }
-
-    fn run(&mut self, script: &Script, sql: &mut dyn Sql) -> Result<(), WorkloadError> {
-        let mut cursor = Cursor::start();
-        while let Some(command) = script.commands.get(cursor.command()) {
-            let outcome = self.command(cursor, script, command, sql);
-            let truth = outcome.map_err(|problem| failed(script, command, problem))?;
-            cursor = cursor.next(script, truth);
-        }
-        Ok(())
-    }
-
-    /// Runs a command; gives the truth of its condition, if it is one.
-    fn command(
-        &mut self,
-        cursor: Cursor,
-        script: &Script,
-        command: &Command,
-        sql: &mut dyn Sql,
-    ) -> Result<bool, Problem> {
-        if let Some(condition) = cursor.condition(script) {
-            let value = condition.eval(&mut self.variables, &mut self.random, &mut |_| ());
-            return value.map(|value| value.truth()).map_err(|error| error.to_string().into());
-        }
-        match &command.action {
-            Action::Sql(statement) => self.statement(statement, sql)?,
-            Action::Set { target, expression } => {
-                let value = expression.eval(&mut self.variables, &mut self.random, &mut |_| ());
-                let value = value.map_err(|error| error.to_string())?;
-                match target {
-                    Target::Variable(slot) => self.variables.set(*slot, value),
-                    Target::BadName(name) => {
-                        let stored = self.variables.define("set", name.as_bytes(), b"");
-                        stored.map_err(|error| error.to_string())?;
-                    }
-                }
-            }
-            Action::Sleep(sleep) => {
-                sleep.duration(&self.variables).map_err(|error| error.to_string())?;
-            }
-            _ => {}
-        }
-        Ok(true)
-    }
-
-    fn statement(&mut self, statement: &Statement, sql: &mut dyn Sql) -> Result<(), Problem> {
-        let mut text = Vec::new();
-        statement.append_simple(&self.variables, &mut text);
-        let results = long(sql).query(&String::from_utf8_lossy(&text))?;
-        for result in &results {
-            self.queries += u64::from(!result.columns.is_empty());
-            for row in &result.rows {
-                self.answer.add(row.iter().map(Option::as_deref));
-            }
-        }
-        match &statement.capture {
-            Capture::None => Ok(()),
-            Capture::Gset(prefix) => {
-                let last = results.last().cloned().unwrap_or_default();
-                match last.rows.len() {
-                    1 => Ok(self.store("gset", prefix, &last)?),
-                    count => Err(format!("expected one row, got {count}").into()),
-                }
-            }
-            Capture::Aset(prefix) => {
-                Ok(results.iter().try_for_each(|result| self.store("aset", prefix, result))?)
-            }
-        }
-    }
-
-    /// Stores the last row of a result, if it has one.
-    fn store(&mut self, command: &'static str, prefix: &[u8], result: &ResultSet) -> Result<(), String> {
-        let Some(row) = result.rows.last() else { return Ok(()) };
-        for (column, value) in result.columns.iter().zip(row) {
-            let value = value.as_ref().map(String::as_bytes);
-            self.variables
-                .store_column(command, prefix, column.as_bytes(), value)
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(())
-    }
-}
-
-fn failed(script: &Script, command: &Command, problem: Problem) -> WorkloadError {
-    match problem {
-        Problem::Said { text, sqlstate } => WorkloadError::FirstExecution {
-            file: script.name.clone(),
-            line: command.line,
-            statement: command.summary.clone(),
-            problem: text,
-            sqlstate,
-        },
-        Problem::Lost(error) => {
-            let doing = format!("running {}, line {}, for the first time", script.name, command.line);
-            WorkloadError::Sql { doing, error }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use protocol::postgres::sql::{ResultSet, SqlError};
+
     use super::*;
     use crate::pgbench::{Options, ScriptSource};
     use crate::testing::sql::FakeSql;

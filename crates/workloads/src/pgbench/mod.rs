@@ -6,6 +6,7 @@
 
 mod check;
 mod client;
+mod explain;
 mod guard;
 pub mod init;
 mod manner;
@@ -13,6 +14,7 @@ mod options;
 mod prepare;
 mod shell;
 mod source;
+mod trial;
 mod variables;
 mod workload;
 mod writes;

@@ -9,6 +9,7 @@ use script::{Random, Streams};
 
 use super::check::{Tables, TablesError, count_tables, tables, vacuum_quietly};
 use super::client::clients;
+use super::explain::explain;
 use super::guard::{first_execution, sample};
 use super::manner::Manner;
 use super::options::{Mode, Options};
@@ -18,6 +19,7 @@ use super::variables::default_seed_given;
 use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
+use crate::plans::Explained;
 use crate::workload::{
     Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo, Workload,
 };
@@ -188,6 +190,10 @@ impl Workload for Pgbench {
 
     fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, WorkloadError> {
         sample(&self.program, site.sql()?, self.scale, seed)
+    }
+
+    fn explain(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Explained, WorkloadError> {
+        explain(&self.program, site.sql()?, self.scale, seed)
     }
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {

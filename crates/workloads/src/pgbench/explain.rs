@@ -1,0 +1,364 @@
+//! A sample of transactions with each query explained, as the clients send it: pasted, or prepared with its parameters.
+//!
+//! The same transactions as those whose answers are compared, in a connection that is used for nothing else and cannot
+//! write. Each query is explained twice: without a clock at each node, which also warms up what the session keeps, then with
+//! one. The second counts; the difference tells what the clocks cost.
+
+use std::collections::BTreeSet;
+
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
+use record::StatementPlan;
+use script::{Capture, Script, Statement, Variables};
+
+use super::guard::READ_ONLY;
+use super::options::Mode;
+use super::prepare::Program;
+use super::trial::{AsWritten, Asking, Trial, pasted};
+use crate::answers::SAMPLE;
+use crate::error::WorkloadError;
+use crate::explain::read;
+use crate::plans::Explained;
+
+/// Longest that a single execution may take.
+const LONGEST_MS: u32 = 10_000;
+/// When a script has taken so long, no further transaction of it is explained.
+const ENOUGH_MS: f64 = 10_000.0;
+/// SQLSTATE of what took longer than it may.
+const TIMED_OUT: &str = "57014";
+/// The first version whose explanations are understood, as the server numbers it, and the first that tells what making rows
+/// into text takes.
+const OLDEST: u32 = 130_000;
+const SERIALIZES: u32 = 170_000;
+/// So often a prepared statement is planned for its parameters before the server weighs one plan for all.
+const CUSTOM_PLANS: usize = 5;
+
+/// Explains what can be chosen of the scripts. The connection is of no use afterwards.
+///
+/// # Errors
+/// When the connection fails; what the server refuses is told in place of the plans.
+pub(super) fn explain(
+    program: &Program,
+    sql: &mut dyn Sql,
+    scale: u64,
+    seed: u64,
+) -> Result<Explained, WorkloadError> {
+    let asked = WorkloadError::sql("preparing to explain");
+    let version = sql.scalar("SHOW server_version_num").map_err(asked)?;
+    let version: u32 = version.and_then(|text| text.parse().ok()).unwrap_or_default();
+    if version < OLDEST {
+        return Ok(Explained::not("plans are read from PostgreSQL 13 on"));
+    }
+    let guarded = format!(
+        "SET default_transaction_read_only = on; SELECT pg_catalog.set_config('statement_timeout', '{LONGEST_MS}', false) \
+         WHERE (SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout') NOT BETWEEN 1 AND {LONGEST_MS}"
+    );
+    sql.execute(&guarded).map_err(WorkloadError::sql("preparing to explain"))?;
+    let mut explaining = Explaining {
+        mode: program.options.mode,
+        serializes: version >= SERIALIZES,
+        prepared: BTreeSet::new(),
+        script: String::new(),
+        draw: 0,
+        explained: Explained::default(),
+    };
+    for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
+        if *weight > 0 {
+            explaining.sample(program, script, sql, (scale, seed))?;
+        }
+    }
+    Ok(explaining.explained)
+}
+
+/// What is explained so far, and of what.
+struct Explaining {
+    mode: Mode,
+    serializes: bool,
+    /// Numbers of the statements that this session has prepared.
+    prepared: BTreeSet<usize>,
+    script: String,
+    draw: u32,
+    explained: Explained,
+}
+
+impl Explaining {
+    /// The transactions of one script, until they take too long.
+    fn sample(
+        &mut self,
+        program: &Program,
+        script: &Script,
+        sql: &mut dyn Sql,
+        (scale, seed): (u64, u64),
+    ) -> Result<(), WorkloadError> {
+        self.script.clone_from(&script.name);
+        let first = self.explained.plans.len();
+        for draw in 0..SAMPLE {
+            self.draw = draw as u32;
+            let before = self.explained.plans.len();
+            let done = Trial::new(program, scale, seed.wrapping_add(draw)).run(script, sql, self);
+            if let Err(error) = done {
+                // A script may have left a transaction open, or failed in one.
+                let _ = sql.execute("ROLLBACK");
+                self.forget(before);
+                return self.stopped(error, draw);
+            }
+            let _ = sql.take_notices();
+            let taken = self.explained.plans[first..].iter().map(both_ms).sum::<f64>();
+            if taken > ENOUGH_MS && draw + 1 < SAMPLE {
+                let done = record::count(draw + 1, "transaction");
+                let why = format!(
+                    "{}: {done} instead of {SAMPLE}: explained, they took {:.0} s",
+                    script.name,
+                    taken / 1e3
+                );
+                self.explained.miss(why);
+                break;
+            }
+        }
+        // The next script begins outside of a transaction.
+        let _ = sql.execute("ROLLBACK");
+        let _ = sql.take_notices();
+        Ok(())
+    }
+
+    /// Leaves out the plans of a transaction that did not come to its end.
+    fn forget(&mut self, from: usize) {
+        let explained = &mut self.explained;
+        explained.plans.truncate(from);
+        explained.slowest = explained.slowest.take().filter(|slowest| slowest.plan < from);
+    }
+
+    /// What is missing because a transaction came to no end.
+    fn stopped(&mut self, error: WorkloadError, draw: u64) -> Result<(), WorkloadError> {
+        let WorkloadError::FirstExecution { file, line, problem, sqlstate: Some(state), .. } = error else {
+            return Err(error);
+        };
+        let why = match state.as_str() {
+            READ_ONLY => format!("{file} writes"),
+            TIMED_OUT => {
+                let done = record::count(draw, "transaction");
+                format!(
+                    "{file}: {done} instead of {SAMPLE}: line {line} takes longer than {} s",
+                    LONGEST_MS / 1000
+                )
+            }
+            _ => format!("{file}, line {line}, cannot be explained: {problem}"),
+        };
+        self.explained.miss(why);
+        Ok(())
+    }
+
+    /// A query, explained twice.
+    fn query(&mut self, sql: &mut dyn Sql, query: &str, line: usize) -> Result<(), SqlError> {
+        let mut explained = |clocks: &str| {
+            let serialize = if self.serializes { ", SERIALIZE" } else { "" };
+            let options = format!("ANALYZE, VERBOSE, BUFFERS, FORMAT JSON{serialize}{clocks}");
+            let rows = long(sql).rows(&format!("EXPLAIN ({options}) {query}"))?;
+            Ok::<_, SqlError>(rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"))
+        };
+        let (without, with) = (explained(", TIMING OFF")?, explained("")?);
+        match read(&with) {
+            Ok(plan) => {
+                let (script, line) = (self.script.clone(), u32::try_from(line).unwrap_or(u32::MAX));
+                let untimed_ms = execution_ms(&without);
+                self.explained.add(StatementPlan { script, line, draw: self.draw, untimed_ms, ..plan }, with);
+            }
+            Err(error) => self.explained.miss(format!("{}, line {line}: {error}", self.script)),
+        }
+        Ok(())
+    }
+
+    /// The statement as it is explained: pasted, or as one that is prepared and carried out with its parameters.
+    fn as_the_clients(
+        &mut self,
+        sql: &mut dyn Sql,
+        statement: &Statement,
+        variables: &Variables,
+    ) -> Result<String, SqlError> {
+        if self.mode == Mode::Simple {
+            return Ok(pasted(statement, variables));
+        }
+        let (name, values) = (format!("pgdyno_{}", statement.number), parameters(statement, variables));
+        let (types, values) = match values.len() {
+            0 => (String::new(), String::new()),
+            count => (format!("({})", vec!["unknown"; count].join(", ")), format!("({})", values.join(", "))),
+        };
+        let execute = format!("EXECUTE {name}{values}");
+        let known = !self.prepared.insert(statement.number);
+        if known && self.mode == Mode::Extended {
+            // The unnamed statement is parsed anew each time, and always planned for its parameters.
+            sql.execute(&format!("DEALLOCATE {name}"))?;
+        }
+        if !known || self.mode == Mode::Extended {
+            let text = String::from_utf8_lossy(statement.extended_text());
+            sql.execute(&format!("PREPARE {name}{types} AS {text}"))?;
+        }
+        if !known && self.mode == Mode::Prepared {
+            // Past the switch to a plan for all parameters, as clients are when their run counts.
+            for _ in 0..CUSTOM_PLANS {
+                sql.execute(&format!("EXPLAIN {execute}"))?;
+            }
+        }
+        Ok(execute)
+    }
+}
+
+impl Asking for Explaining {
+    fn ask(
+        &mut self,
+        sql: &mut dyn Sql,
+        statement: &Statement,
+        variables: &Variables,
+        line: usize,
+    ) -> Result<Vec<ResultSet>, SqlError> {
+        let several = statement.parts > 1;
+        if several || !is_query(statement.text()) {
+            if !is_of_transactions(statement.text()) || several {
+                let what = if several { "several statements sent as one" } else { "no query" };
+                self.explained.miss(format!("{}, line {line}: {what}", self.script));
+            }
+            return AsWritten.ask(sql, statement, variables, line);
+        }
+        let query = self.as_the_clients(sql, statement, variables)?;
+        self.query(sql, &query, line)?;
+        match statement.capture {
+            Capture::None => Ok(Vec::new()),
+            // The script goes on with what it returns.
+            _ => AsWritten.ask(sql, statement, variables, line),
+        }
+    }
+}
+
+/// Each parameter as a literal; NULL where its variable is unset.
+fn parameters(statement: &Statement, variables: &Variables) -> Vec<String> {
+    let parameters = statement.parameters().iter().map(|slot| {
+        let mut text = Vec::new();
+        match variables.append_text(*slot, &mut text) {
+            true => quote_literal(&String::from_utf8_lossy(&text)),
+            false => "NULL".to_owned(),
+        }
+    });
+    parameters.collect()
+}
+
+/// Time of both executions of a statement.
+fn both_ms(plan: &StatementPlan) -> f64 {
+    2.0 * plan.planning_ms + plan.execution_ms + plan.untimed_ms.unwrap_or(0.0)
+}
+
+/// Of an explanation without the time of nodes.
+fn execution_ms(json: &str) -> Option<f64> {
+    let said: serde_json::Value = serde_json::from_str(json).ok()?;
+    said.get(0)?.get("Execution Time")?.as_f64()
+}
+
+fn is_query(text: &[u8]) -> bool {
+    ["SELECT", "WITH", "VALUES", "TABLE"].iter().any(|word| first_word(text).eq_ignore_ascii_case(word))
+}
+
+/// Whether it only begins or ends a transaction, which is no loss.
+fn is_of_transactions(text: &[u8]) -> bool {
+    let words = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT"];
+    words.iter().any(|word| first_word(text).eq_ignore_ascii_case(word))
+}
+
+fn first_word(text: &[u8]) -> String {
+    let letters = text.iter().skip_while(|byte| byte.is_ascii_whitespace() || **byte == b'(');
+    letters.take_while(|byte| byte.is_ascii_alphabetic()).map(|byte| char::from(*byte)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pgbench::{Options, ScriptSource};
+    use crate::testing::sql::FakeSql;
+
+    const PLAN: &str = r#"[{"Plan": {"Node Type": "Seq Scan", "Relation Name": "t", "Actual Total Time": 1.5,
+        "Actual Loops": 1, "Actual Rows": 3}, "Planning Time": 0.5, "Execution Time": 2.0}]"#;
+
+    fn server(version: &str) -> FakeSql {
+        let mut sql = FakeSql::new();
+        sql.answer("SHOW server_version_num", &[&[version]]);
+        sql
+    }
+
+    fn explained(script: &str, mode: Mode, sql: &mut FakeSql) -> Explained {
+        let source = ScriptSource::Text { name: "my.sql".into(), text: script.into(), weight: 1 };
+        let program = Program::load(&Options { mode, ..Options::default() }, &[source]).unwrap();
+        explain(&program, sql, 1, 1).unwrap()
+    }
+
+    #[test]
+    fn each_query_is_explained_twice_and_the_second_counts() {
+        let mut sql = server("180001");
+        sql.answer("TIMING OFF", &[&[r#"[{"Execution Time": 1.8}]"#]]);
+        sql.answer("EXPLAIN", &[&[PLAN]]);
+        sql.answer("SELECT 4", &[&["7"]]);
+        let script = "\\set a 4\nBEGIN;\nSELECT :a AS b \\gset\nSELECT :b;\nEND;";
+        let found = explained(script, Mode::Simple, &mut sql);
+        assert_eq!((found.plans.len() as u64, found.missing.len()), (2 * SAMPLE, 0), "{:?}", found.missing);
+        let second = &found.plans[3];
+        assert_eq!((second.line, second.draw, second.untimed_ms), (4, 1, Some(1.8)));
+        let asked: Vec<&str> = sql.asked[2..9].iter().map(String::as_str).collect();
+        let options = "ANALYZE, VERBOSE, BUFFERS, FORMAT JSON, SERIALIZE";
+        let twice = |query: &str| {
+            [format!("EXPLAIN ({options}, TIMING OFF) {query}"), format!("EXPLAIN ({options}) {query}")]
+        };
+        let [first, again] = twice("SELECT 4 AS b ");
+        let [next, and_again] = twice("SELECT :b;");
+        assert_eq!(asked[..4], ["BEGIN;", &first, &again, "SELECT 4 AS b "]);
+        // The fake's column has another name.
+        assert_eq!(asked[4..], [&next, &and_again, "END;"]);
+        assert!(sql.asked[1].contains("read_only = on") && sql.asked[1].contains("statement_timeout"));
+    }
+
+    #[test]
+    fn prepared_statements_are_explained_past_their_switch() {
+        for (mode, planned, prepared) in
+            [(Mode::Prepared, CUSTOM_PLANS, 1), (Mode::Extended, 0, SAMPLE as usize)]
+        {
+            let mut sql = server("150002");
+            sql.answer("EXPLAIN", &[&[PLAN]]);
+            let found = explained("\\set a 4\nSELECT :a, :c;", mode, &mut sql);
+            assert_eq!(found.plans.len() as u64, SAMPLE);
+            let count = |begins: &str| sql.asked.iter().filter(|asked| asked.starts_with(begins)).count();
+            assert_eq!(count("EXPLAIN EXECUTE pgdyno_0('4', NULL)"), planned, "{mode:?}");
+            assert_eq!(count("PREPARE pgdyno_0(unknown, unknown) AS SELECT $1, $2;"), prepared, "{mode:?}");
+            let explained = "EXPLAIN (ANALYZE, VERBOSE, BUFFERS, FORMAT JSON) EXECUTE pgdyno_0('4', NULL)";
+            assert_eq!(count(explained) as u64, SAMPLE);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_explained_is_said() {
+        let missing = |script: &str, refused: &str, state: &str, text: &str| {
+            let mut sql = server("170004");
+            sql.refuse(refused, state, text);
+            sql.answer("EXPLAIN", &[&[PLAN]]);
+            explained(script, Mode::Simple, &mut sql)
+        };
+        let of = |found: Explained| (found.plans.len() as u64, found.missing.join("; "));
+        let written = missing("SELECT 1;\nUPDATE t SET a = 1;", "UPDATE", READ_ONLY, "");
+        assert_eq!(written.slowest, None);
+        assert_eq!(of(written), (0, "my.sql, line 2: no query; my.sql writes".to_owned()));
+        let slow = of(missing("SELECT 1;", "TIMING OFF", TIMED_OUT, ""));
+        assert_eq!(
+            slow,
+            (0, "my.sql: 0 transactions instead of 16: line 1 takes longer than 10 s".to_owned())
+        );
+        let (_, refused) = of(missing("SELECT x;", "TIMING OFF", "42703", "ERROR:  no x"));
+        assert_eq!(refused, "my.sql, line 1, cannot be explained: ERROR:  no x");
+        let joined = of(missing("SELECT 1 \\; SELECT 2;", "none", "", ""));
+        assert_eq!(joined, (0, "my.sql, line 1: several statements sent as one".to_owned()));
+        let old = explained("SELECT 1;", Mode::Simple, &mut server("120020"));
+        assert_eq!(old, Explained::not("plans are read from PostgreSQL 13 on"));
+    }
+
+    #[test]
+    fn dear_transactions_are_fewer() {
+        let mut sql = server("150002");
+        sql.answer("EXPLAIN", &[&[&PLAN.replace("2.0", "4000.0")]]);
+        let found = explained("SELECT 1;", Mode::Simple, &mut sql);
+        assert_eq!(found.plans.len(), 2);
+        assert_eq!(found.missing, ["my.sql: 2 transactions instead of 16: explained, they took 16 s"]);
+    }
+}

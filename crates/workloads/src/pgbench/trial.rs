@@ -1,0 +1,201 @@
+//! One execution of a script outside of any load, command by command, without its pauses.
+
+use std::sync::Arc;
+
+use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Streams, Target, Variables};
+
+use super::prepare::Program;
+use super::variables::{Automatic, default_seed_given, starting};
+use crate::answers::Answer;
+use crate::error::WorkloadError;
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
+
+/// How a statement of a trial is asked; called for each one, in the script's order.
+pub(super) trait Asking {
+    /// Gives what came back: as much as the script goes on with.
+    ///
+    /// # Errors
+    /// What the server, or the connection, says against it.
+    fn ask(
+        &mut self,
+        sql: &mut dyn Sql,
+        statement: &Statement,
+        variables: &Variables,
+        line: usize,
+    ) -> Result<Vec<ResultSet>, SqlError>;
+}
+
+/// By the simple protocol, as it is written.
+pub(super) struct AsWritten;
+
+impl Asking for AsWritten {
+    fn ask(
+        &mut self,
+        sql: &mut dyn Sql,
+        statement: &Statement,
+        variables: &Variables,
+        _line: usize,
+    ) -> Result<Vec<ResultSet>, SqlError> {
+        long(sql).query(&pasted(statement, variables))
+    }
+}
+
+/// A statement with the values of its variables pasted in.
+pub(super) fn pasted(statement: &Statement, variables: &Variables) -> String {
+    let mut text = Vec::new();
+    statement.append_simple(variables, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// What went wrong with a command.
+enum Problem {
+    /// The script's fault.
+    Said { text: String, sqlstate: Option<String> },
+    /// The connection was lost, which is no fault of the script.
+    Lost(SqlError),
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Self {
+        Self::Said { text, sqlstate: None }
+    }
+}
+
+impl From<SqlError> for Problem {
+    fn from(error: SqlError) -> Self {
+        match error.sqlstate {
+            None => Self::Lost(error),
+            sqlstate => Self::Said { text: error.text, sqlstate },
+        }
+    }
+}
+
+/// One script, executed once.
+pub(super) struct Trial {
+    variables: Variables,
+    random: Random,
+    /// Statements that were to return rows.
+    pub(super) queries: u64,
+    pub(super) answer: Answer,
+}
+
+impl Trial {
+    pub(super) fn new(program: &Program, scale: u64, seed: u64) -> Self {
+        let symbols = Arc::new(program.scripts.symbols().clone());
+        let streams = Streams::new(seed, 1, 1, default_seed_given(program));
+        let automatic = Automatic { client: 0, scale, seed, default_seed: streams.default_seed };
+        Self {
+            variables: starting(program, &symbols, automatic),
+            random: streams.clients[0].clone(),
+            queries: 0,
+            answer: Answer::default(),
+        }
+    }
+
+    /// From its first command to its last.
+    ///
+    /// # Errors
+    /// [`WorkloadError::FirstExecution`] with the place of the command; [`WorkloadError::Sql`] when the connection was lost.
+    pub(super) fn run(
+        &mut self,
+        script: &Script,
+        sql: &mut dyn Sql,
+        asking: &mut dyn Asking,
+    ) -> Result<(), WorkloadError> {
+        let mut cursor = Cursor::start();
+        while let Some(command) = script.commands.get(cursor.command()) {
+            let outcome = self.command((cursor, script, command), sql, asking);
+            let truth = outcome.map_err(|problem| failed(script, command, problem))?;
+            cursor = cursor.next(script, truth);
+        }
+        Ok(())
+    }
+
+    /// Runs a command; gives the truth of its condition, if it is one.
+    fn command(
+        &mut self,
+        (cursor, script, command): (Cursor, &Script, &Command),
+        sql: &mut dyn Sql,
+        asking: &mut dyn Asking,
+    ) -> Result<bool, Problem> {
+        if let Some(condition) = cursor.condition(script) {
+            let value = condition.eval(&mut self.variables, &mut self.random, &mut |_| ());
+            return value.map(|value| value.truth()).map_err(|error| error.to_string().into());
+        }
+        match &command.action {
+            Action::Sql(statement) => self.statement((statement, command.line), sql, asking)?,
+            Action::Set { target, expression } => {
+                let value = expression.eval(&mut self.variables, &mut self.random, &mut |_| ());
+                let value = value.map_err(|error| error.to_string())?;
+                match target {
+                    Target::Variable(slot) => self.variables.set(*slot, value),
+                    Target::BadName(name) => {
+                        let stored = self.variables.define("set", name.as_bytes(), b"");
+                        stored.map_err(|error| error.to_string())?;
+                    }
+                }
+            }
+            Action::Sleep(sleep) => {
+                sleep.duration(&self.variables).map_err(|error| error.to_string())?;
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn statement(
+        &mut self,
+        (statement, line): (&Statement, usize),
+        sql: &mut dyn Sql,
+        asking: &mut dyn Asking,
+    ) -> Result<(), Problem> {
+        let results = asking.ask(sql, statement, &self.variables, line)?;
+        for result in &results {
+            self.queries += u64::from(!result.columns.is_empty());
+            for row in &result.rows {
+                self.answer.add(row.iter().map(Option::as_deref));
+            }
+        }
+        match &statement.capture {
+            Capture::None => Ok(()),
+            Capture::Gset(prefix) => {
+                let last = results.last().cloned().unwrap_or_default();
+                match last.rows.len() {
+                    1 => Ok(self.store("gset", prefix, &last)?),
+                    count => Err(format!("expected one row, got {count}").into()),
+                }
+            }
+            Capture::Aset(prefix) => {
+                Ok(results.iter().try_for_each(|result| self.store("aset", prefix, result))?)
+            }
+        }
+    }
+
+    /// Stores the last row of a result, if it has one.
+    fn store(&mut self, command: &'static str, prefix: &[u8], result: &ResultSet) -> Result<(), String> {
+        let Some(row) = result.rows.last() else { return Ok(()) };
+        for (column, value) in result.columns.iter().zip(row) {
+            let value = value.as_ref().map(String::as_bytes);
+            self.variables
+                .store_column(command, prefix, column.as_bytes(), value)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(script: &Script, command: &Command, problem: Problem) -> WorkloadError {
+    match problem {
+        Problem::Said { text, sqlstate } => WorkloadError::FirstExecution {
+            file: script.name.clone(),
+            line: command.line,
+            statement: command.summary.clone(),
+            problem: text,
+            sqlstate,
+        },
+        Problem::Lost(error) => {
+            let doing = format!("running {}, line {}, for the first time", script.name, command.line);
+            WorkloadError::Sql { doing, error }
+        }
+    }
+}
