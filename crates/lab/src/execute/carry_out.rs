@@ -265,7 +265,8 @@ impl<'a> Experiment<'a> {
             }
             let start = Instant::now();
             let keep = Keep::Distributions(self.results.path());
-            let care = Care { more_clients: next.more_clients, ..Care::FULL };
+            let explain = self.plan.explains(&next.run);
+            let care = Care { more_clients: next.more_clients, explain, ..Care::FULL };
             let done = self.runner.run(&next.run, &next.setup, care, keep)?;
             let Some(taken) = self.take(course, &block.runs[..=position], done, start.elapsed())? else {
                 return Ok(None);
@@ -286,8 +287,13 @@ impl<'a> Experiment<'a> {
         self.tell_started(course, block, 0);
         let start = Instant::now();
         let keep = Keep::Distributions(self.results.path());
-        let turns: Vec<_> =
-            block.runs.iter().map(|next| Turn { run: &next.run, setup: &next.setup }).collect();
+        let turns = block.runs.iter().map(|Next { run, setup, .. }| Turn {
+            run,
+            setup,
+            explain: self.plan.explains(run),
+        });
+        let turns: Vec<_> = turns.collect();
+
         let done = self.runner.run_in_turn(&turns, how, keep)?;
         let each = start.elapsed() / done.len() as u32;
         let mut all = Vec::with_capacity(done.len());

@@ -748,6 +748,7 @@ impl Builder<'_, '_> {
             order: written.order.unwrap_or(CellOrder::Random),
             slices: written.slices.map(|slices| slices.0),
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
+            explain: written.explain,
         }
     }
 

@@ -116,6 +116,8 @@ pub(crate) struct Measure {
     pub(crate) slices: Option<Slices>,
     /// How often a block that the machine disturbed is measured again at most, where it is said.
     pub(crate) repeat_disturbed: Option<u32>,
+    /// Whether a sample of transactions is explained, where it is said.
+    pub(crate) explain: Option<bool>,
 }
 
 /// Whether the arms of a cell take turns in slices.

@@ -159,6 +159,7 @@ pub(super) struct Measure {
     pub(super) order: Option<CellOrder>,
     pub(super) slices: Option<WrittenSlices>,
     pub(super) repeat_disturbed: Option<Whole<0, 2>>,
+    pub(super) explain: Option<bool>,
 }
 
 /// `slices = true`, `false` or a length.

@@ -58,6 +58,7 @@ impl Plan {
             rounds,
             seed,
             repeat_disturbed: file.measure.repeat_disturbed,
+            explain: file.measure.explain,
             runs: runs(&content, seed, rounds, standing.as_ref()).map_err(wrong)?,
             standing,
             slicing,

@@ -67,6 +67,9 @@ pub struct Plan {
     /// identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_disturbed: Option<u32>,
+    /// Whether a sample of transactions is explained, where the file says so; not part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain: Option<bool>,
     /// What cannot be had here, and so is not run; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
@@ -322,6 +325,15 @@ impl PlannedRun {
 }
 
 impl Plan {
+    /// Whether a sample of a run's transactions is explained when it is over: once for each cell and arm, in the first round.
+    /// Where the file does not say, it is wherever something is compared: what answers "why" costs a few executions.
+    #[must_use]
+    pub fn explains(&self, run: &PlannedRun) -> bool {
+        let wanted = self.explain.unwrap_or(self.content.compare.is_some());
+        // Trials of a search are of rates, and all ask for the same.
+        wanted && run.round == 1 && !run.beside && !run.is_job() && self.content.measure.search.is_none()
+    }
+
     /// What is still to be done, in order, when `finished` is stored.
     #[must_use]
     pub fn remaining(&self, finished: &[RunKey]) -> Vec<&PlannedRun> {

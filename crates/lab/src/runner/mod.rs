@@ -9,6 +9,7 @@ mod job;
 mod keep;
 mod own;
 mod pace;
+mod plans;
 mod ready;
 mod record;
 mod settle;
@@ -60,13 +61,16 @@ pub(crate) struct Care {
     pub(crate) counters: bool,
     /// Take it for an answer if a server does not let so many clients in.
     pub(crate) more_clients: bool,
+    /// Explain a sample of transactions when it is over.
+    pub(crate) explain: bool,
 }
 
 impl Care {
     /// All of them.
-    pub(crate) const FULL: Self = Self { settle: true, counters: true, more_clients: false };
+    pub(crate) const FULL: Self = Self { settle: true, counters: true, more_clients: false, explain: false };
     /// None: what is measured is the load generator.
-    pub(crate) const NONE: Self = Self { settle: false, counters: false, more_clients: false };
+    pub(crate) const NONE: Self =
+        Self { settle: false, counters: false, more_clients: false, explain: false };
 }
 
 /// Why a run was not measured.
@@ -264,6 +268,10 @@ impl<'a> Runner<'a> {
             self.probe_after(setup, &mut record);
         }
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
+        if care.explain && lost.is_none() {
+            let place = self.stage(&setup.at())?.target.place();
+            self.take_plans(setup, &place, &mut record);
+        }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
         Ok(Done { finished, cause, measured: measured.engine, lost })

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ::record::{Doubt, Reason, Run, RunEvent, Slice, Validity};
 use engine::{EngineError, Observer, Second, Time};
+use protocol::postgres::Place;
 use results::Finished;
 use target::placement::{Placed, Spread};
 use target::{Heeded, Stop};
@@ -23,6 +24,8 @@ use crate::strategies::Cause;
 pub(crate) struct Turn<'a> {
     pub(crate) run: &'a PlannedRun,
     pub(crate) setup: &'a Setup,
+    /// Whether a sample of its transactions is explained when all turns are over.
+    pub(crate) explain: bool,
 }
 
 /// One that is ready to be measured.
@@ -30,6 +33,8 @@ struct ReadyTurn<'a> {
     setup: &'a Setup,
     record: Run,
     places: Places,
+    /// Where its clients would connect without a pooler, with its own settings; only where it is explained.
+    explain_at: Option<Place>,
 }
 
 impl Runner<'_> {
@@ -41,13 +46,14 @@ impl Runner<'_> {
         keep: Keep<'_>,
     ) -> Result<Vec<Done>, LabError> {
         let mut ready = Vec::with_capacity(turns.len());
-        for Turn { run, setup } in turns {
+        for Turn { run, setup, explain } in turns {
             let mut record = planned(run, setup);
             record.warmup_s = how.warmup.as_secs_f64();
             self.bring_about(setup, Care::FULL, &mut record)?;
             self.with_what_is_known_of(setup, &mut record)?;
-            let places = self.stage(&setup.at())?.places();
-            ready.push(ReadyTurn { setup, record, places });
+            let stage = self.stage(&setup.at())?;
+            let (places, explain_at) = (stage.places(), explain.then(|| stage.target.place()));
+            ready.push(ReadyTurn { setup, record, places, explain_at });
         }
         if ready.iter().any(|turn| turn.record.validity == Validity::Invalid) {
             // That is known from the guard, and a pair of which one is invalid says nothing.
@@ -69,7 +75,8 @@ impl Runner<'_> {
     fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, LabError> {
         let mut all = Vec::with_capacity(turns.len());
         for turn in turns {
-            let mut done = self.run(turn.run, turn.setup, Care::FULL, keep)?;
+            let care = Care { explain: turn.explain, ..Care::FULL };
+            let mut done = self.run(turn.run, turn.setup, care, keep)?;
             let run = &mut done.finished.run;
             run.events.push(event(RunEvent::UNCUT, format!("{}: {why}", run.workload)));
             all.push(done);
@@ -131,7 +138,7 @@ impl Runner<'_> {
         mut measured: Measured,
         taken: &Taken,
     ) -> Result<Done, LabError> {
-        let ReadyTurn { setup, mut record, .. } = turn;
+        let ReadyTurn { setup, mut record, explain_at, .. } = turn;
         let stop = self.stop;
         let stage = self.stage(&setup.at())?;
         let (lost, changed) = stage.afterwards(&mut measured, stop);
@@ -140,6 +147,9 @@ impl Runner<'_> {
         }
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
         note(&mut record, arm, taken);
+        if let Some(place) = explain_at.filter(|_| lost.is_none()) {
+            self.take_plans(setup, &place, &mut record);
+        }
         let cause = Cause::of(&record, &measured.engine.aborts);
         let finished = Finished { run: record, seconds: measured.seconds };
         Ok(Done { finished, cause, measured: measured.engine, lost })

@@ -4,6 +4,7 @@ mod alone;
 mod course;
 mod import;
 mod migrate;
+mod plans;
 mod query;
 mod read;
 mod rows;

@@ -185,6 +185,7 @@ impl Store {
             }
             self.fill(&mut run, run_id)?;
             self.fill_scripts(&mut run, run_id)?;
+            self.fill_plans(&mut run, run_id)?;
             runs.push(run);
         }
         Ok(runs)

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use stats::Encoded;
 
 use super::text::{json, word};
-use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN};
+use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, plans};
 use crate::spool::Spool;
 
 /// Writes a run, and gives its number.
@@ -25,6 +25,7 @@ pub(super) fn insert(
     }
     insert_series(transaction, &scripts, run)?;
     insert_slices(transaction, id, run)?;
+    plans::insert(transaction, id, &run.plans)?;
     insert_seconds(transaction, &scripts, seconds)?;
     Ok(id)
 }

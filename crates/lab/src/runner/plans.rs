@@ -1,0 +1,101 @@
+//! Where the time of a run's statements goes: a sample of transactions, explained when the run is over.
+//!
+//! Behind the run, since all that is warm then is what the run had, and nothing that is measured is disturbed: not this
+//! run, and not the next, which is brought into its own state first. In a connection as those of the clients, with what was
+//! in force for the run; a pooler is left out.
+
+use std::time::Duration;
+
+use ::record::{Artifact, Run, RunEvent};
+use protocol::postgres::Place;
+use protocol::postgres::conninfo::without_passwords;
+use target::control::Control;
+use workloads::{Explained, Site};
+
+use super::{Runner, Step, Tell, event};
+use crate::setup::{Cache, Setup};
+
+/// For the connection.
+const CONNECTING: Duration = Duration::from_secs(10);
+
+impl Runner<'_> {
+    /// Explains what the run asked for, in a connection to this place. What cannot be explained is told with the run, and
+    /// is no reason to lose it.
+    pub(super) fn take_plans(&mut self, setup: &Setup, place: &Place, record: &mut Run) {
+        if self.stop.soon() {
+            return;
+        }
+        let explained = match setup.cache {
+            Cache::Cold => Explained::not("the data is in no cache at first, and explained it is"),
+            Cache::AsLeft | Cache::Warm => {
+                self.progress.step(Step::Collect, "plans of a sample of transactions");
+                self.ask_for_plans(setup, place).unwrap_or_else(Explained::not)
+            }
+        };
+        keep(explained, record);
+    }
+
+    fn ask_for_plans(&mut self, setup: &Setup, place: &Place) -> Result<Explained, String> {
+        let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(Explained::default()) };
+        let mut sql = Control::open(place, Some(CONNECTING)).map_err(|error| error.to_string())?;
+        let mut site = Site { sql: Some(&mut sql), redis: None };
+        // The run's seed: the same transactions for all arms of the cell.
+        ready.workload.explain(&mut site, setup.seed).map_err(|error| error.to_string())
+    }
+}
+
+/// Puts it among what the run was.
+fn keep(explained: Explained, record: &mut Run) {
+    let Explained { plans, slowest, missing } = explained;
+    record.events.extend(missing.into_iter().map(|why| event(RunEvent::NO_PLANS, why)));
+    if let Some(slowest) = slowest {
+        let plan = &plans[slowest.plan];
+        record.artifacts.push(Artifact {
+            name: format!("plan/{}/{}", plan.script, plan.line),
+            media_type: "application/json".to_owned(),
+            caption: format!(
+                "the slowest of {}: {}, line {}, transaction {} of the sample, {:.3} ms",
+                crate::words::count(plans.len(), "plan"),
+                plan.script,
+                plan.line,
+                plan.draw + 1,
+                plan.total_ms()
+            ),
+            // Constants of the statement stand in it.
+            bytes: without_passwords(&slowest.json).text.into_bytes(),
+        });
+    }
+    record.plans = plans;
+}
+
+#[cfg(test)]
+mod tests {
+    use ::record::{RunKey, RunKind, StatementPlan};
+    use workloads::Slowest;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_and_the_slowest_is_kept_without_passwords() {
+        let key = RunKey { workload: "w".into(), factors: [].into(), arm: None, round: 1 };
+        let mut run = Run::new(RunKind::Client, key);
+        let plan =
+            StatementPlan { script: "a.sql".into(), line: 3, execution_ms: 2.0, ..StatementPlan::default() };
+        let json = r#"[{"Plan": {"Filter": "(dblink('host=h password=geheim') = 1)"}}]"#.to_owned();
+        let explained = Explained {
+            plans: vec![plan],
+            slowest: Some(Slowest { plan: 0, json }),
+            missing: vec!["a.sql, line 4: no query".to_owned()],
+        };
+        keep(explained, &mut run);
+        assert_eq!((run.plans.len(), run.events[0].kind.as_str()), (1, RunEvent::NO_PLANS));
+        let kept = &run.artifacts[0];
+        assert_eq!(kept.name, "plan/a.sql/3");
+        assert_eq!(
+            kept.caption,
+            "the slowest of 1 plan: a.sql, line 3, transaction 1 of the sample, 2.000 ms"
+        );
+        let text = String::from_utf8(kept.bytes.clone()).unwrap();
+        assert!(text.contains("password=(hidden)") && !text.contains("geheim"), "{text}");
+    }
+}

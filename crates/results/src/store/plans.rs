@@ -1,0 +1,189 @@
+//! Plans of statements: written and read with their run.
+
+use record::{Part, PlanNode, Run, StatementPlan};
+use rusqlite::{Row, Transaction, params};
+
+use super::text::json;
+use super::{Sqlite, Store, rows};
+use crate::error::StoreError;
+
+pub(super) fn insert(transaction: &Transaction<'_>, run: i64, plans: &[StatementPlan]) -> Sqlite<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO statement_plan VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?;
+    for (position, plan) in (0_i64..).zip(plans) {
+        insert.execute(params![
+            run,
+            position,
+            plan.script,
+            plan.line,
+            plan.draw,
+            plan.planning_ms,
+            plan.execution_ms,
+            plan.untimed_ms,
+            plan.serialization_ms,
+            plan.triggers_ms,
+            plan.jit_ms,
+            plan.evened_ms,
+        ])?;
+        insert_nodes(transaction, (run, position), &plan.nodes)?;
+    }
+    Ok(())
+}
+
+fn insert_nodes(
+    transaction: &Transaction<'_>,
+    (run, position): (i64, i64),
+    nodes: &[PlanNode],
+) -> Sqlite<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO plan_node VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+    )?;
+    for (number, node) in (0_i64..).zip(nodes) {
+        let [hit, read, dirtied] =
+            [node.hit_blocks, node.read_blocks, node.dirtied_blocks].map(|blocks| blocks as i64);
+        insert.execute(params![
+            run,
+            position,
+            number,
+            node.depth,
+            node.role,
+            node.node_type,
+            node.relation,
+            node.index,
+            node.part.name(),
+            node.own_ms,
+            node.rows,
+            node.loops,
+            hit,
+            read,
+            dirtied,
+            node.io_ms,
+            json(&node.functions),
+        ])?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Fills in the plans of a run.
+    pub(super) fn fill_plans(&self, run: &mut Run, id: i64) -> Result<(), StoreError> {
+        let plans = "SELECT script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms
+                     FROM statement_plan WHERE run_id = ?1 ORDER BY position";
+        run.plans = self.rows(plans, [id], plan)?;
+        let nodes = "SELECT position, depth, role, node_type, relation, index_name, part, own_ms, rows, loops, hit_blocks,
+                            read_blocks, dirtied_blocks, io_ms, functions
+                     FROM plan_node WHERE run_id = ?1 ORDER BY position, node";
+        for (position, node) in self.rows(nodes, [id], node)? {
+            if let Some(plan) = run.plans.get_mut(position) {
+                plan.nodes.push(node);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn plan(row: &Row<'_>) -> Sqlite<StatementPlan> {
+    Ok(StatementPlan {
+        script: row.get(0)?,
+        line: row.get(1)?,
+        draw: row.get(2)?,
+        planning_ms: row.get(3)?,
+        execution_ms: row.get(4)?,
+        untimed_ms: row.get(5)?,
+        serialization_ms: row.get(6)?,
+        triggers_ms: row.get(7)?,
+        jit_ms: row.get(8)?,
+        evened_ms: row.get(9)?,
+        nodes: Vec::new(),
+    })
+}
+
+/// With the position of its plan.
+fn node(row: &Row<'_>) -> Sqlite<(usize, PlanNode)> {
+    let blocks = |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
+    let part: Part = rows::word(row, 6)?;
+    let node = PlanNode {
+        depth: row.get(1)?,
+        role: row.get(2)?,
+        node_type: row.get(3)?,
+        relation: row.get(4)?,
+        index: row.get(5)?,
+        part,
+        own_ms: row.get(7)?,
+        rows: row.get(8)?,
+        loops: row.get(9)?,
+        hit_blocks: blocks(10)?,
+        read_blocks: blocks(11)?,
+        dirtied_blocks: blocks(12)?,
+        io_ms: row.get(13)?,
+        functions: rows::json(row, 14)?,
+    };
+    Ok((row.get::<_, u32>(0)? as usize, node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{experiment, finished, host, run, target};
+    use crate::table::Value;
+
+    #[test]
+    fn plans_come_back_as_they_were_and_their_parts_are_a_view() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create_or_open(&folder.path().join("results.sqlite")).unwrap();
+        let (id, _) = store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), false).unwrap();
+        let node = |depth, part, own_ms| PlanNode {
+            depth,
+            part,
+            own_ms,
+            node_type: format!("{part:?}"),
+            index: "i".into(),
+            role: "SubPlan 1".into(),
+            rows: 2.5,
+            loops: 3.0,
+            hit_blocks: 4,
+            read_blocks: 5,
+            dirtied_blocks: 6,
+            io_ms: Some(0.25),
+            functions: vec!["st_area".into()],
+            relation: "t".into(),
+        };
+        let nodes: Vec<PlanNode> = (0..).zip(Part::ALL).map(|(depth, part)| node(depth, part, 0.5)).collect();
+        let first = StatementPlan {
+            script: "a.sql".into(),
+            line: 3,
+            draw: 1,
+            planning_ms: 1.0,
+            execution_ms: 20.0,
+            untimed_ms: Some(18.0),
+            serialization_ms: Some(2.0),
+            triggers_ms: 1.0,
+            jit_ms: 0.5,
+            evened_ms: 0.01,
+            nodes: nodes.into_iter().filter(|node| !NO_NODE.contains(&node.part)).collect(),
+        };
+        let second = StatementPlan { nodes: vec![node(0, Part::Index, 4.0)], ..StatementPlan::default() };
+        let plans = vec![first, second];
+        let run = Run { plans: plans.clone(), ..run("reads", 4, Some("A"), 1, 1000.0) };
+        store.store(id, &[finished(run)]).unwrap();
+        assert_eq!(store.runs(id).unwrap()[0].plans, plans);
+        for (draw, plan) in [(1, &plans[0]), (0, &plans[1])] {
+            let sql = format!(
+                "SELECT part, own_ms FROM v_plan_part WHERE draw = {draw} AND own_ms <> 0 ORDER BY 1"
+            );
+            let mut wanted: Vec<(&str, f64)> =
+                plan.parts().into_iter().map(|(part, ms)| (part.name(), ms)).collect();
+            wanted.retain(|(_, ms)| *ms != 0.0);
+            wanted.sort_by_key(|(part, _)| *part);
+            let wanted: Vec<Vec<Value>> = wanted
+                .iter()
+                .map(|(part, ms)| vec![Value::Text((*part).to_owned()), Value::Real(*ms)])
+                .collect();
+            assert_eq!(store.query(&sql).unwrap().rows, wanted);
+        }
+    }
+
+    /// What is no node's.
+    const NO_NODE: [Part; 4] = [Part::Planning, Part::Triggers, Part::Serialization, Part::Outside];
+}
