@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// planning and execution are apart; execution = own times of the nodes + serialization + triggers + what is outside of
 /// nodes ([`StatementPlan::parts`]).
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StatementPlan {
     /// Name of its script.
     pub script: String,
@@ -34,7 +34,7 @@ pub struct StatementPlan {
 }
 
 /// A node of a plan. Times and blocks are its own: those of nodes below are not in it.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PlanNode {
     pub depth: u32,
     /// `InitPlan 1`, `SubPlan 2`, `CTE x`; empty for what is no plan of its own.

@@ -16,6 +16,7 @@ mod chart;
 mod compared;
 mod data;
 mod differences;
+mod explained;
 pub mod format;
 pub mod html;
 mod ladder;

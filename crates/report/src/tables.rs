@@ -2,6 +2,7 @@
 //! names.
 
 pub use crate::differences::{differences, table_in_words as differences_in_words};
+pub use crate::explained::plans;
 pub use crate::ladder::{ladder, ladders_in_words};
 pub use crate::scaling::{LIMITS as SCALING_LIMITS, scaling, scalings_in_words};
 pub use crate::sections::crosstabs::crosstab;

@@ -27,6 +27,8 @@ enum Kind {
     Scaling,
     /// What jobs of the grid took: time, its stages, CPU, WAL, disk, sizes, with intervals
     Jobs,
+    /// Parts of the time of explained statements: planning, index scans, joins, ... per cell and arm
+    Plans,
     /// Phases of loads
     Phases,
     /// Sizes of tables and indexes
@@ -97,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Ladder => tables::ladder(&data),
         Kind::Scaling => tables::scaling(&data),
         Kind::Jobs => tables::jobs(&data),
+        Kind::Plans => tables::plans(&data),
         Kind::Phases => tables::phases(&data),
         Kind::Sizes => tables::sizes(&data),
         Kind::Settings => tables::settings(&data),

@@ -23,9 +23,9 @@ const LOOKS: [&str; 7] = ["part p0", "part p1", "part p2", "part p3", "part p4",
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Stack {
     pub(crate) name: String,
-    /// Seconds of each part, by its place among the names of parts.
+    /// Length of each part, by its place among the names of parts.
     pub(crate) parts: Vec<f64>,
-    /// 95 % interval of their sum, seconds.
+    /// 95 % interval of their sum.
     pub(crate) interval: Option<(f64, f64)>,
 }
 
@@ -34,7 +34,33 @@ pub(crate) struct Stacks {
     pub(crate) title: String,
     pub(crate) parts: Vec<&'static str>,
     pub(crate) stacks: Vec<Stack>,
+    pub(crate) scale: StackScale,
     pub(crate) data: Sheet,
+}
+
+/// What the length of a bar is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) enum StackScale {
+    /// Seconds of a job, over rounds.
+    Seconds,
+    /// Milliseconds of a transaction, over a sample.
+    Milliseconds,
+}
+
+impl StackScale {
+    fn axis(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds since the start",
+            Self::Milliseconds => "milliseconds of a transaction",
+        }
+    }
+
+    fn means(self) -> &'static str {
+        match self {
+            Self::Seconds => "Means over rounds, from the start on",
+            Self::Milliseconds => "Means over the sample, from the left",
+        }
+    }
 }
 
 impl Stack {
@@ -60,7 +86,7 @@ impl Chart for Stacks {
         } else {
             ""
         };
-        format!("Means over rounds, from the start on: {}.{whiskers}", self.parts.join(", "))
+        format!("{}: {}.{whiskers}", self.scale.means(), self.parts.join(", "))
     }
 
     fn data(&self) -> &Sheet {
@@ -98,7 +124,7 @@ impl Chart for Stacks {
                 (rule("grid", (at, top), (at, bottom)))
                 (label(at, bottom + 18.0, MIDDLE, "", &tick.label))
             }
-            (label((left + right) / 2.0, bottom + 38.0, MIDDLE, "axis", "seconds since the start"))
+            (label((left + right) / 2.0, bottom + 38.0, MIDDLE, "axis", self.scale.axis()))
             @for ((stack, name), middle) in self.stacks.iter().zip(&names).zip(middles) {
                 (labels(left - 8.0, middle, END, "", name))
                 (bar(stack, &self.parts, &x, middle))

@@ -7,6 +7,7 @@ mod beside;
 pub(crate) mod crosstabs;
 pub(crate) mod limit;
 pub(crate) mod load;
+pub(crate) mod plans;
 mod repeat;
 pub(crate) mod runs;
 mod setup;
@@ -45,11 +46,12 @@ pub(crate) struct Section {
 }
 
 /// All sections below the answer, in the order of the page.
-pub(crate) const SECTIONS: [Section; 11] = [
+pub(crate) const SECTIONS: [Section; 12] = [
     section::<limit::Limit>("limit", "Limit"),
     section::<verdicts::Verdicts>("verdicts", "Verdicts"),
     section::<worth::Worths>("worth", "What each setting is worth"),
     section::<workloads::Workloads>("workloads", "Workloads"),
+    section::<plans::Plans>("plans", "Where the time of statements goes"),
     section::<crosstabs::Crosstabs>("crosstabs", "Crosstabs"),
     section::<beside::Beside>("beside", "Beside the grid"),
     section::<load::Load>("load", "Loading and sizes"),

@@ -5,6 +5,7 @@ use results::comparison::Comparison;
 use super::Answer;
 use crate::compared::{Part, but, tally, verdict};
 use crate::data::ReportData;
+use crate::explained;
 use crate::format::markdown_text;
 use crate::visible;
 use crate::worth::{told, worth};
@@ -54,6 +55,7 @@ pub fn text(data: &ReportData) -> String {
         lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));
     }
     lines.extend(worth(data).iter().flat_map(told).map(|line| format!("  {line}")));
+    lines.extend(explained::told(data).iter().map(|line| format!("  {line}")));
     lines.extend(answer.looked.iter().map(|looked| format!("  {looked}")));
     lines.extend(answer.in_time().iter().map(|line| format!("  {line}")));
     lines.extend(answer.taste.iter().map(|taste| format!("  A taste, not a measurement: {taste}")));

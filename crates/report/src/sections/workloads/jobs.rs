@@ -9,7 +9,7 @@ use results::{Table, Value};
 use serde::Serialize;
 
 use crate::cells::CellFigures;
-use crate::chart::stacks::{Stack, Stacks};
+use crate::chart::stacks::{Stack, StackScale, Stacks};
 use crate::data::{ReportData, cell_label, levels, varying};
 use crate::numbers::{self, real};
 use crate::sheet::Sheet;
@@ -204,6 +204,7 @@ impl Timed {
             title: format!("{}: what its time is made of", self.workload),
             parts,
             stacks,
+            scale: StackScale::Seconds,
             data: self.sheet(),
         }
     }

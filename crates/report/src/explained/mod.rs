@@ -1,0 +1,336 @@
+//! Where the time of statements goes, as a server explained a sample of transactions: by cell, arm and script.
+
+mod changed;
+
+use std::collections::BTreeMap;
+
+use record::{Part, Run, StatementPlan};
+use results::comparison::Cell;
+use results::{Table, Value};
+use serde::Serialize;
+
+pub(crate) use self::changed::{change, told};
+use crate::data::{ReportData, levels};
+use crate::numbers::real;
+
+/// A script's sample in one cell and arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Explained {
+    pub(crate) cell: Cell,
+    pub(crate) arm: Option<String>,
+    pub(crate) script: String,
+    /// Whether the arm has other scripts too.
+    pub(crate) is_one_of_several: bool,
+    pub(crate) transactions: usize,
+    /// Planning and execution of a transaction's statements, ms.
+    pub(crate) total_ms: Spread,
+    /// Mean of the same without clocks at the nodes; `None` where that was not taken.
+    pub(crate) untimed_ms: Option<f64>,
+    /// Mean service time of the script's transactions in the run itself.
+    pub(crate) measured_ms: Option<f64>,
+    /// Mean time of compiling expressions, which is within nodes.
+    pub(crate) jit_ms: f64,
+    /// How far own times can be wrong by rounding, as a share of the whole.
+    pub(crate) rounding: f64,
+    /// In the order of [`Part::ALL`], those that there are.
+    pub(crate) parts: Vec<PartFigures>,
+    /// Nodes of the commonest plans, in their order and without figures, and how many transactions have these.
+    pub(crate) shape: Vec<String>,
+    pub(crate) of_shape: usize,
+    /// What the nodes are, as [`Explained::shape`] without its indents.
+    pub(crate) nodes: Vec<String>,
+    pub(crate) slowest: StatementPlan,
+}
+
+/// One part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct PartFigures {
+    pub(crate) part: Part,
+    pub(crate) ms: Spread,
+    /// Of the whole, 0 to 1.
+    pub(crate) share: Spread,
+}
+
+/// Over the transactions of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) mean: f64,
+    pub(crate) median: f64,
+    pub(crate) p10: f64,
+    pub(crate) p90: f64,
+}
+
+impl Spread {
+    /// Of at least one value; between two of them a quantile is on the line that joins them.
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let quantile = |q: f64| {
+            let at = q * (values.len() - 1) as f64;
+            let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
+            below + (above - below) * at.fract()
+        };
+        Self {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            median: quantile(0.5),
+            p10: quantile(0.1),
+            p90: quantile(0.9),
+        }
+    }
+}
+
+/// The statements of one transaction.
+type Transaction<'a> = Vec<&'a StatementPlan>;
+
+impl Explained {
+    /// All that there are, by cell, arm (the base first) and script.
+    pub(crate) fn all(data: &ReportData) -> Vec<Self> {
+        let arms = data.arms();
+        let place = |run: &Run| arms.iter().position(|arm| run.arm.as_deref() == *arm);
+        // A run that was measured once more takes the place of the former.
+        let mut runs: BTreeMap<(Cell, usize), &Run> = BTreeMap::new();
+        for run in data.grid_runs().filter(|run| !run.plans.is_empty()) {
+            if let Some(arm) = place(run) {
+                runs.insert((Cell::of(run), arm), run);
+            }
+        }
+        runs.into_iter().flat_map(|((cell, _), run)| Self::of_run(&cell, run)).collect()
+    }
+
+    fn of_run(cell: &Cell, run: &Run) -> Vec<Self> {
+        let mut scripts: Vec<(&str, BTreeMap<u32, Transaction<'_>>)> = Vec::new();
+        for plan in &run.plans {
+            let known = scripts.iter().position(|(name, _)| *name == plan.script);
+            let at = known.unwrap_or_else(|| {
+                scripts.push((&plan.script, BTreeMap::new()));
+                scripts.len() - 1
+            });
+            scripts[at].1.entry(plan.draw).or_default().push(plan);
+        }
+        let several = scripts.len() > 1;
+        let one = |(script, draws): (&str, BTreeMap<u32, Transaction<'_>>)| {
+            let transactions: Vec<Transaction<'_>> = draws.into_values().collect();
+            Self::of_script((cell, run), script, several, &transactions)
+        };
+        scripts.into_iter().map(one).collect()
+    }
+
+    /// Of at least one transaction, each of at least one statement.
+    fn of_script(
+        (cell, run): (&Cell, &Run),
+        script: &str,
+        is_one_of_several: bool,
+        transactions: &[Transaction<'_>],
+    ) -> Self {
+        let each = |of: &dyn Fn(&StatementPlan) -> f64| -> Vec<f64> {
+            transactions.iter().map(|plans| plans.iter().map(|plan| of(plan)).sum()).collect()
+        };
+        let totals = each(&StatementPlan::total_ms);
+        let total_ms = Spread::of(totals.clone());
+        let untimed = |plan: &StatementPlan| plan.untimed_ms.map_or(f64::NAN, |ms| ms + plan.planning_ms);
+        let mean = |of: &dyn Fn(&StatementPlan) -> f64| Spread::of(each(of)).mean;
+        let measured = run.scripts.iter().find(|own| own.name == script);
+        let slowest =
+            transactions.iter().flatten().max_by(|one, other| one.total_ms().total_cmp(&other.total_ms()));
+        let common = commonest(transactions);
+        Self {
+            cell: cell.clone(),
+            arm: run.arm.clone(),
+            script: script.to_owned(),
+            is_one_of_several,
+            transactions: transactions.len(),
+            total_ms,
+            untimed_ms: Some(mean(&untimed)).filter(|ms| ms.is_finite()),
+            measured_ms: measured.and_then(|own| Some(own.service.mean_ns()? / 1e6)),
+            jit_ms: mean(&|plan| plan.jit_ms),
+            rounding: mean(&StatementPlan::rounding_ms) / total_ms.mean,
+            parts: parts(transactions, &totals),
+            of_shape: transactions.iter().filter(|plans| shape(plans) == shape(common)).count(),
+            shape: shape(common),
+            nodes: common.iter().flat_map(|plan| &plan.nodes).map(record::PlanNode::words).collect(),
+            slowest: slowest.copied().cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Its arm, and its script where there are several; or the script where nothing is compared.
+    pub(crate) fn name(&self) -> String {
+        match (&self.arm, self.is_one_of_several) {
+            (Some(arm), false) => arm.clone(),
+            (Some(arm), true) => format!("{arm}, {}", self.script),
+            (None, _) => self.script.clone(),
+        }
+    }
+
+    pub(crate) fn part(&self, part: Part) -> Option<&PartFigures> {
+        self.parts.iter().find(|own| own.part == part)
+    }
+
+    /// `41 % joins, 39 % sequential scans`: the largest shares, by their median.
+    pub(crate) fn in_short(&self) -> String {
+        let mut parts: Vec<&PartFigures> = self.parts.iter().filter(|own| own.share.median >= 0.1).collect();
+        parts.sort_by(|one, other| other.share.median.total_cmp(&one.share.median));
+        let words =
+            parts.iter().take(3).map(|own| format!("{:.0} % {}", own.share.median * 100.0, own.part.words()));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn shape(plans: &[&StatementPlan]) -> Vec<String> {
+    plans.iter().flat_map(|plan| plan.shape()).collect()
+}
+
+/// The transaction whose plans most others have too; the first of several such.
+fn commonest<'t, 'p>(transactions: &'t [Transaction<'p>]) -> &'t Transaction<'p> {
+    let like =
+        |plans: &Transaction<'_>| transactions.iter().filter(|other| shape(other) == shape(plans)).count();
+    let most = transactions.iter().map(like).max();
+    let found = transactions.iter().find(|plans| Some(like(plans)) == most);
+    found.unwrap_or(&transactions[0])
+}
+
+fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
+    let each: Vec<BTreeMap<Part, f64>> = transactions
+        .iter()
+        .map(|plans| {
+            let mut sums = BTreeMap::new();
+            for (part, ms) in plans.iter().flat_map(|plan| plan.parts()) {
+                *sums.entry(part).or_insert(0.0) += ms;
+            }
+            sums
+        })
+        .collect();
+    let one = |part: Part| {
+        each.iter().any(|sums| sums.contains_key(&part)).then(|| {
+            let ms: Vec<f64> = each.iter().map(|sums| sums.get(&part).copied().unwrap_or(0.0)).collect();
+            let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
+            let shares = ms.iter().zip(totals).map(share).collect();
+            PartFigures { part, ms: Spread::of(ms), share: Spread::of(shares) }
+        })
+    };
+    Part::ALL.into_iter().filter_map(one).collect()
+}
+
+/// Parts of the time of explained transactions, a line for each cell, arm, script and part; `total` is planning and
+/// execution together. Medians over the sample with its 10th and 90th percentile, and the mean, which adds up.
+#[must_use]
+pub fn plans(data: &ReportData) -> Table {
+    let mut table = Table::new(&[
+        "workload",
+        "cell",
+        "arm",
+        "script",
+        "transactions",
+        "part",
+        "mean_ms",
+        "median_ms",
+        "p10_ms",
+        "p90_ms",
+        "share_median_pct",
+        "share_p10_pct",
+        "share_p90_pct",
+    ]);
+    for own in Explained::all(data) {
+        let head: [Value; 5] = [
+            own.cell.workload.as_str().into(),
+            levels(&own.cell).into(),
+            own.arm.clone().into(),
+            own.script.as_str().into(),
+            (own.transactions as u64).into(),
+        ];
+        let mut line = |name: &str, ms: &Spread, share: Option<&Spread>| {
+            let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real(Some(ms)));
+            let pct = |value: fn(&Spread) -> f64| real(share.map(|share| 100.0 * value(share)));
+            let shares = [pct(|share| share.median), pct(|share| share.p10), pct(|share| share.p90)];
+            table.push(head.iter().cloned().chain([name.into()]).chain(ms).chain(shares).collect());
+        };
+        own.parts.iter().for_each(|part| line(part.part.name(), &part.ms, Some(&part.share)));
+        line("total", &own.total_ms, None);
+    }
+    table
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use record::{PlanNode, RunKey, RunKind};
+
+    use super::*;
+
+    /// A run with one statement for each of these times in a node of this kind, and a tenth of it for planning.
+    pub(crate) fn run(arm: &str, round: u32, node: (Part, &str, &str), each_ms: &[f64]) -> Run {
+        let factors = [("clients".to_owned(), "4".to_owned())].into();
+        let key = RunKey { workload: "w".into(), factors, arm: Some(arm.into()), round };
+        let (part, node_type, index) = node;
+        let plan = |(draw, ms): (u32, &f64)| {
+            let scan = PlanNode {
+                part,
+                node_type: node_type.into(),
+                relation: "t".into(),
+                index: index.into(),
+                own_ms: *ms,
+                loops: 1.0,
+                depth: 1,
+                ..PlanNode::default()
+            };
+            let limit = PlanNode { node_type: "Limit".into(), loops: 1.0, ..PlanNode::default() };
+            StatementPlan {
+                script: "a.sql".into(),
+                line: 1,
+                draw,
+                planning_ms: ms / 10.0,
+                execution_ms: *ms,
+                untimed_ms: Some(ms * 0.8),
+                nodes: vec![limit, scan],
+                ..StatementPlan::default()
+            }
+        };
+        let plans = (0..).zip(each_ms).map(plan).collect();
+        Run { plans, clients: 4, measured_s: 1.0, sequence: round, ..Run::new(RunKind::Client, key) }
+    }
+
+    pub(crate) fn data(runs: Vec<Run>) -> ReportData {
+        let arms =
+            ["a", "b"].map(|name| serde_json::json!({"name": name, "settings": {}, "unsafe_settings": []}));
+        let experiment = serde_json::from_value(serde_json::json!({
+            "hash": "ab", "name": "demo", "question": "", "file_text": "", "plan_json": "{}", "seed": 1,
+            "order_scheme": "pairs", "rounds": 2, "compare_factor": "index", "base": "a", "arms": arms,
+            "margin": 0.03, "created_at": "",
+        }));
+        let host = serde_json::from_value(serde_json::json!({
+            "uuid": "", "name": "", "cpu": "", "cores": 2, "memory_bytes": 0, "facts": {},
+        }));
+        let target = serde_json::from_value(serde_json::json!({
+            "kind": "url", "dsn_redacted": "", "server_version": "18", "postgis_version": null, "versions": {},
+        }));
+        ReportData::new(experiment.unwrap(), host.unwrap(), target.unwrap(), runs)
+    }
+
+    #[test]
+    fn parts_are_told_over_the_transactions_of_the_sample() {
+        let scan = (Part::SeqScan, "Seq Scan", "");
+        let found = Explained::all(&data(vec![run("a", 1, scan, &[1.0, 2.0, 3.0, 10.0, 4.0])]));
+        let [own] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((own.transactions, own.of_shape, own.name().as_str()), (5, 5, "a"));
+        let scans = own.part(Part::SeqScan).unwrap();
+        assert_eq!((scans.ms.mean, scans.ms.median, scans.ms.p10), (4.0, 3.0, 1.4));
+        assert!((scans.share.median - 1.0 / 1.1).abs() < 1e-9 && (scans.ms.p90 - 7.6).abs() < 1e-9);
+        assert!(
+            (own.untimed_ms.unwrap() - 3.6).abs() < 1e-9 && (own.slowest.execution_ms - 10.0).abs() < 1e-9
+        );
+        assert_eq!(own.in_short(), "91 % sequential scans");
+        let means: f64 = own.parts.iter().map(|part| part.ms.mean).sum();
+        assert!((means - own.total_ms.mean).abs() < 1e-9);
+        let table = plans(&data(vec![run("a", 1, scan, &[1.0])]));
+        let parts: Vec<&Value> = table.rows.iter().map(|row| &row[5]).collect();
+        assert_eq!(
+            parts,
+            ["planning", "seq_scan", "other", "outside", "total"].map(Value::from).iter().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn what_was_measured_again_takes_the_place_of_the_former() {
+        let scan = (Part::SeqScan, "Seq Scan", "");
+        let runs = vec![run("a", 1, scan, &[1.0]), run("a", 2, scan, &[2.0]), run("a", 3, scan, &[])];
+        let found = Explained::all(&data(runs));
+        assert_eq!((found.len(), found[0].slowest.execution_ms), (1, 2.0));
+    }
+}

@@ -1,0 +1,288 @@
+//! Where the time of statements goes: a bar per arm in each cell, what plans differ in, and the slowest plan node by node.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, Render, html};
+use record::{Part, RunEvent, StatementPlan};
+use serde::Serialize;
+
+use super::View;
+use crate::chart::Chart;
+use crate::chart::stacks::{Stack, StackScale, Stacks};
+use crate::data::{ReportData, cell_text};
+use crate::explained::{Explained, Spread, change};
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+use crate::stages::REST;
+
+/// Cells that stand open; the rest is folded.
+const OPEN: usize = 3;
+/// Parts with a colour of their own; the small ones share one.
+const PARTS: usize = 6;
+/// From this share on it is told that times per loop are rounded.
+const ROUNDED: f64 = 0.05;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Plans {
+    cells: Vec<PlansOfCell>,
+    /// Parts that have a colour of their own, in order.
+    parts: Vec<Part>,
+    /// What was not explained, and why.
+    missing: BTreeSet<String>,
+}
+
+/// One cell, its arms next to each other.
+#[derive(Debug, Serialize)]
+struct PlansOfCell {
+    label: String,
+    /// The base first.
+    arms: Vec<Explained>,
+}
+
+impl View for Plans {
+    fn of(data: &ReportData) -> Option<Self> {
+        let missing = data.remarks(RunEvent::NO_PLANS).into_iter().map(str::to_owned).collect();
+        let mut cells: Vec<PlansOfCell> = Vec::new();
+        for own in Explained::all(data) {
+            match cells.last_mut().filter(|last| last.arms[0].cell == own.cell) {
+                Some(last) => last.arms.push(own),
+                None => cells.push(PlansOfCell { label: cell_text(&own.cell), arms: vec![own] }),
+            }
+        }
+        let plans = Self { parts: largest(&cells), cells, missing };
+        (!plans.cells.is_empty() || !plans.missing.is_empty()).then_some(plans)
+    }
+
+    fn charts(self) -> Vec<Box<dyn Chart>> {
+        let chart = |cell: &PlansOfCell| Box::new(cell.chart(&self.parts)) as Box<dyn Chart>;
+        self.cells.iter().map(chart).collect()
+    }
+
+    fn draw(&self) -> Markup {
+        let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
+        html! {
+            @if !self.cells.is_empty() { p { (HOW) } }
+            @for cell in open { (cell.draw(&self.parts)) }
+            @if !folded.is_empty() {
+                details {
+                    summary { "Plans of " (folded.len()) " more" }
+                    @for cell in folded { (cell.draw(&self.parts)) }
+                }
+            }
+            @if !self.missing.is_empty() {
+                p.remark { "Not explained: " (self.missing.iter().cloned().collect::<Vec<_>>().join("; ")) "." }
+            }
+        }
+    }
+}
+
+/// What stands above all of it.
+const HOW: &str = "A sample of transactions, the same for all arms, was explained (EXPLAIN ANALYZE) in one connection when \
+    the first round's run of its cell and arm was over; nothing of it is in any figure of speed. Each node counts with its own \
+    time; what an index scan reads of its table is in the index scan.";
+
+/// The parts that take most, over all cells and arms, in their usual order.
+fn largest(cells: &[PlansOfCell]) -> Vec<Part> {
+    // Shares, so that a slow cell does not decide alone.
+    let weight = |part: Part| -> f64 {
+        let own = cells.iter().flat_map(|cell| &cell.arms).filter_map(|own| own.part(part));
+        own.map(|own| own.share.mean).sum()
+    };
+    let mut parts: Vec<Part> = Part::ALL.into_iter().filter(|part| weight(*part) > 0.0).collect();
+    parts.retain(|part| !matches!(part, Part::Other | Part::Outside));
+    parts.sort_by(|one, other| weight(*other).total_cmp(&weight(*one)));
+    parts.truncate(PARTS);
+    parts.sort_unstable();
+    parts
+}
+
+impl PlansOfCell {
+    fn chart(&self, parts: &[Part]) -> Stacks {
+        let stack = |own: &Explained| {
+            let mut lengths: Vec<f64> =
+                parts.iter().map(|part| own.part(*part).map_or(0.0, |own| own.ms.mean)).collect();
+            lengths.push((own.total_ms.mean - lengths.iter().sum::<f64>()).max(0.0));
+            Stack { name: own.name(), parts: lengths, interval: None }
+        };
+        Stacks {
+            title: format!("{}: where the time of a transaction goes", self.label),
+            parts: parts.iter().map(|part| part.words()).chain([REST]).collect(),
+            stacks: self.arms.iter().map(stack).collect(),
+            scale: StackScale::Milliseconds,
+            data: self.sheet(),
+        }
+    }
+
+    fn sheet(&self) -> Sheet {
+        let caption = "Own times in milliseconds, median over the sample [10th, 90th percentile], and shares of the whole";
+        let mut sheet = Sheet::new(caption).text(["part"]).numbers(self.arms.iter().map(Explained::name));
+        for part in Part::ALL {
+            let own: Vec<_> = self.arms.iter().map(|arm| arm.part(part)).collect();
+            if own.iter().any(Option::is_some) {
+                let cell = |own: &Option<_>| own.map_or_else(|| numbers::ABSENT.into(), figures_of);
+                sheet.row([part.words().into()].into_iter().chain(own.iter().map(cell)));
+            }
+        }
+        let totals = self.arms.iter().map(|own| Cell::from(milliseconds(&own.total_ms)));
+        sheet.row([Cell::from("planning and execution")].into_iter().chain(totals));
+        sheet
+    }
+
+    /// What each arm's plans have in place of the base's.
+    fn changes(&self) -> Vec<String> {
+        let base = self.arms.first().map(|own| own.arm.clone());
+        let (bases, others): (Vec<&Explained>, Vec<&Explained>) =
+            self.arms.iter().partition(|own| Some(&own.arm) == base.as_ref());
+        let mut place = 0;
+        let mut last = None;
+        let mut told = Vec::new();
+        for own in others {
+            place = if last == Some(&own.arm) { place + 1 } else { 0 };
+            last = Some(&own.arm);
+            // Scripts of arms may have other names: by their place.
+            let Some(base) = bases.get(place) else { continue };
+            told.push(match change(base, own) {
+                Some(change) => format!("With {}: {change}.", own.name()),
+                None => format!("With {} the plans are those of {}.", own.name(), base.name()),
+            });
+        }
+        told
+    }
+
+    fn draw(&self, parts: &[Part]) -> Markup {
+        html! {
+            h3 { (self.label) }
+            @for change in self.changes() { p { (change) } }
+            (self.chart(parts))
+            @for own in &self.arms {
+                p.remark { (said(own)) }
+            }
+            @for own in &self.arms {
+                details {
+                    summary { "The slowest plan of " (own.name()) }
+                    (nodes(&own.slowest))
+                }
+            }
+        }
+    }
+}
+
+/// `1.2 [1.1, 1.4], 45 %`.
+fn figures_of(own: &crate::explained::PartFigures) -> Cell {
+    format!("{}, {:.0} %", milliseconds(&own.ms), 100.0 * own.share.median).into()
+}
+
+fn milliseconds(ms: &Spread) -> String {
+    format!("{} [{}, {}]", numbers::figure(ms.median), numbers::figure(ms.p10), numbers::figure(ms.p90))
+}
+
+/// What the times of an arm are to be held against, and how far they can be believed.
+fn said(own: &Explained) -> String {
+    let ms = |ms: f64| numbers::latency_ns(ms * 1e6);
+    let mut text = format!(
+        "{}: {}; explained, one takes {} in the mean",
+        own.name(),
+        numbers::counted(own.transactions, "transaction"),
+        ms(own.total_ms.mean)
+    );
+    if let Some(untimed) = own.untimed_ms {
+        text += &format!(", {} without clocks at the nodes", ms(untimed));
+    }
+    text += &match own.measured_ms {
+        Some(measured) => format!(
+            "; in the run {}, with the way to the client and what clients wait for each other.",
+            ms(measured)
+        ),
+        None => ".".to_owned(),
+    };
+    if own.of_shape < own.transactions {
+        text += &format!(" {} of {} have these plans, the others others.", own.of_shape, own.transactions);
+    }
+    if own.jit_ms > own.total_ms.mean * 0.01 {
+        text += &format!(
+            " Of it {} for compiling expressions (JIT), within the nodes that need them.",
+            ms(own.jit_ms)
+        );
+    }
+    if own.rounding > ROUNDED {
+        text += &format!(
+            " The server rounds times of each loop to 1 µs: own times of nodes with many loops can be wrong by {} % of the whole.",
+            numbers::figure(100.0 * own.rounding)
+        );
+    }
+    text
+}
+
+/// A plan, node by node.
+fn nodes(plan: &StatementPlan) -> impl Render {
+    let caption = format!(
+        "{}, line {}, transaction {} of the sample: planning {} ms, execution {} ms; own figures of each node",
+        plan.script,
+        plan.line,
+        plan.draw + 1,
+        numbers::figure(plan.planning_ms),
+        numbers::figure(plan.execution_ms)
+    );
+    let mut sheet = Sheet::new(caption)
+        .text(["node"])
+        .numbers(["ms", "rows", "loops", "blocks hit", "blocks read"])
+        .text(["computes"]);
+    for node in &plan.nodes {
+        let role = if node.role.is_empty() { String::new() } else { format!("{}: ", node.role) };
+        let indent = "\u{a0}\u{a0}".repeat(node.depth as usize);
+        let counts = [node.rows, node.loops].map(|count| Cell::from(numbers::count(count.round() as u64)));
+        let blocks = [node.hit_blocks, node.read_blocks].map(|blocks| Cell::from(numbers::count(blocks)));
+        let own_ms =
+            Cell::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
+        let words = Cell::from(format!("{indent}{role}{}", node.words()));
+        let functions = Cell::from(node.functions.join(", "));
+        sheet.row([words, own_ms].into_iter().chain(counts).chain(blocks).chain([functions]));
+    }
+    sheet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explained::tests::{data, run};
+
+    fn both() -> ReportData {
+        let base = run("a", 1, (Part::SeqScan, "Seq Scan", ""), &[2.0, 3.0, 4.0]);
+        let mut new = run("b", 1, (Part::Index, "Index Scan", "i"), &[0.5, 0.5, 0.6]);
+        new.plans[2].nodes[1].functions = vec!["st_area".into()];
+        let missing =
+            record::RunEvent { time_us: 0, kind: RunEvent::NO_PLANS.into(), detail: "b.sql writes".into() };
+        new.events.push(missing);
+        data(vec![base, new])
+    }
+
+    #[test]
+    fn arms_stand_below_each_other_with_what_differs() {
+        let view = Plans::of(&both()).unwrap();
+        assert_eq!(view.parts, [Part::Planning, Part::Index, Part::SeqScan]);
+        let page = view.draw().into_string();
+        for wanted in [
+            "With b: Index Scan using i on t instead of Seq Scan on t.",
+            "Not explained: b.sql writes.",
+            "a: 3 transactions; explained, one takes 3.30 ms in the mean, 2.70 ms without clocks at the nodes.",
+            "st_area",
+            "sequential scans",
+        ] {
+            assert!(page.contains(wanted), "{wanted}: {page}");
+        }
+        let chart = view.cells[0].chart(&view.parts);
+        let sums: Vec<f64> = chart.stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
+        assert!((sums[0] - 3.3).abs() < 1e-9, "{sums:?}");
+        assert_eq!(chart.stacks[1].name, "b");
+    }
+
+    #[test]
+    fn what_could_not_be_explained_is_said_alone() {
+        let mut only = both();
+        only.runs.iter_mut().for_each(|run| run.plans.clear());
+        let page = Plans::of(&only).unwrap().draw().into_string();
+        assert!(page.contains("Not explained: b.sql writes.") && !page.contains("A sample of"), "{page}");
+        only.runs.iter_mut().for_each(|run| run.events.clear());
+        assert!(Plans::of(&only).is_none());
+    }
+}
