@@ -7,6 +7,8 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -30,6 +32,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 const SOCKET: &str = "/var/run/zfs/zfs_socket";
 /// Pools that a new daemon of zfs-fuse would open.
 const REMEMBERED: &str = "/var/lib/zfs/zpool.cache";
+
+/// The daemon that this process started, to be reaped.
+static STARTED: Mutex<Option<Child>> = Mutex::new(None);
 
 /// Whose ZFS is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +189,8 @@ pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), Storage
         let mut command = tools.command("zfs-fuse")?;
         command.args(["--no-daemon", "--no-kstat-mount"]).env(name, value).current_dir("/");
         let started = command.stdout(file).stderr(errors).spawn();
-        started.map_err(StorageError::file(Path::new("zfs-fuse")))?;
+        let started = started.map_err(StorageError::file(Path::new("zfs-fuse")))?;
+        *STARTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
     }
     let start = Instant::now();
     while !answers() {
@@ -210,6 +216,8 @@ pub(super) fn stop_daemon(home: &Home, patience: Duration, tools: &Tools<'_>) ->
         let start = Instant::now();
         while start.elapsed() < bound {
             if daemons(home).is_empty() {
+                let ours = STARTED.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let _ = ours.map(|mut ours| ours.wait());
                 // One that is killed leaves its socket, on which nobody listens.
                 let _ = if answers() { Ok(()) } else { std::fs::remove_file(SOCKET) };
                 return Ok(());

@@ -1,6 +1,7 @@
 //! Filesystems made for servers: there, used, and gone without a trace, however their maker ends.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use target::child::Account;
 use target::home::Home;
 use target::storage::{Filesystem, Ground, Kind, Mounted, StorageError, available_below, remove_dead};
 
-use crate::support::{Place, eventually, is_alive, kill, watchdog};
+use crate::support::{Place, eventually, is_alive, kill, not_run, watchdog};
 
 fn filesystem(kind: Kind) -> Filesystem {
     // mkfs.xfs makes nothing below 300 MB.
@@ -30,13 +31,8 @@ fn zfs() -> Kind {
 
 /// Only what this machine has is tested; that is said.
 fn can(home: &Home, kind: &Kind) -> bool {
-    match available_below(home, &Ground::Filesystem(filesystem(kind.clone()))) {
-        Ok(_) => true,
-        Err(reason) => {
-            println!("not run: {reason}");
-            false
-        }
-    }
+    let available = available_below(home, &Ground::Filesystem(filesystem(kind.clone())));
+    available.map_err(|reason| not_run(&reason.to_string())).is_ok()
 }
 
 fn make(home: &Home, filesystem: &Filesystem) -> Result<Mounted, StorageError> {
@@ -88,7 +84,6 @@ fn life_of(kind: Kind) {
     let folder = made.folder();
     assert!(is_mounted(&folder), "{kind:?}");
     let metadata = folder.metadata().unwrap();
-    use std::os::unix::fs::MetadataExt;
     assert_eq!(metadata.mode() & 0o777, 0o700);
     assert_eq!(Some(metadata.uid()), Account::unprivileged().unwrap().map(|account| account.uid));
     let written = b"the same bytes again and again, which is easily said shorter. ".repeat(200_000);
@@ -104,7 +99,6 @@ fn life_of(kind: Kind) {
         assert!(used.disk_bytes >= all && used.disk_bytes < 2 * all, "{kind:?} {used:?}");
         assert_eq!(used.uncompressed_bytes, None);
     }
-    println!("{}: {used:?}", made.label());
     made.remove().unwrap();
     assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
 }
@@ -129,6 +123,50 @@ fn btrfs_is_made_and_gone() {
 fn zfs_is_made_and_gone() {
     let _one = one_zfs();
     life_of(zfs());
+}
+
+/// Arms side by side may have one each: the daemon goes with the last.
+#[test]
+fn two_of_zfs_share_a_daemon() {
+    let _one = one_zfs();
+    let place = Place::new();
+    if !can(&place.home, &zfs()) {
+        return;
+    }
+    let one = make(&place.home, &filesystem(zfs())).unwrap();
+    let other = Kind::Zfs { recordsize_bytes: None, compression: None };
+    let two = make(&place.home, &filesystem(other)).unwrap();
+    one.remove().unwrap();
+    std::fs::write(two.folder().join("file"), "there").unwrap();
+    two.again().unwrap();
+    assert_eq!(std::fs::read_to_string(two.folder().join("file")).unwrap(), "there");
+    drop(two);
+    assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
+}
+
+#[test]
+fn zfs_that_is_somebody_elses_or_does_not_know_an_option_is_not_to_be_had() {
+    let _one = one_zfs();
+    let place = Place::new();
+    let why =
+        |kind| available_below(&place.home, &Ground::Filesystem(filesystem(kind))).unwrap_err().to_string();
+    if !can(&place.home, &zfs()) || Path::new("/dev/zfs").exists() {
+        return;
+    }
+    let lz4 = Kind::Zfs { recordsize_bytes: None, compression: Some("lz4".to_owned()) };
+    assert!(why(lz4).contains("zfs-fuse does not know compression lz4 (it knows on | off | lzjb"));
+    let large = Kind::Zfs { recordsize_bytes: Some(1 << 20), compression: None };
+    assert!(why(large).contains("no recordsize above 128k"));
+    let mut theirs = Command::new("zfs-fuse").args(["--no-daemon", "--no-kstat-mount"]).spawn().unwrap();
+    eventually(Duration::from_secs(5), "it listens", || {
+        std::os::unix::net::UnixStream::connect("/var/run/zfs/zfs_socket").is_ok()
+    });
+    let said = why(zfs());
+    let refused = make(&place.home, &filesystem(zfs()));
+    theirs.kill().unwrap();
+    theirs.wait().unwrap();
+    assert!(said.contains(&format!("pgdyno did not start here (pid {})", theirs.id())), "{said}");
+    assert!(matches!(refused, Err(StorageError::Unavailable(_))));
 }
 
 /// Only one daemon can be on a machine, and each test has a home of its own.
@@ -258,7 +296,6 @@ fn a_filesystem_without_its_keeper_is_removed_all_the_same() {
     assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
 }
 
-/// Somebody stands in it: removing waits, and then takes it away from under him.
 #[test]
 fn a_mistake_in_options_is_told_and_leaves_nothing() {
     let place = Place::new();
@@ -271,30 +308,50 @@ fn a_mistake_in_options_is_told_and_leaves_nothing() {
     assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
 }
 
-/// The folder for images is on a disk that is full.
+/// The folder for images is on a disk that is too small, or that others fill.
 #[test]
 fn a_full_disk_is_told_and_leaves_nothing() {
     let place = Place::new();
     if !can(&place.home, &EXT4) {
         return;
     }
-    let disk = make(&place.home, &Filesystem { size_bytes: 64 << 20, ..filesystem(EXT4) }).unwrap();
+    let of = |megabytes: u64| Filesystem { size_bytes: megabytes << 20, ..filesystem(EXT4) };
+    let disk = make(&place.home, &of(300)).unwrap();
     let home = Home::at(&disk.folder().join("home"));
     let refused = make(&home, &filesystem(EXT4)).unwrap_err();
     assert!(
         matches!(&refused, StorageError::Unavailable(why) if why.reason.contains("do not fit")),
         "{refused}"
     );
+    let inner = make(&home, &of(150)).unwrap();
+    let full = std::fs::write(disk.folder().join("others"), vec![7; 400 << 20]).unwrap_err();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    let file = std::fs::File::create(inner.folder().join("file")).unwrap();
+    let written = std::io::Write::write_all(&mut &file, &vec![7; 100 << 20]).and_then(|()| file.sync_all());
+    assert!(written.is_err(), "there is no room for it");
+    drop(file);
+    inner.remove().unwrap();
+    assert!(traces(&home).is_empty(), "{:?}", traces(&home));
     disk.remove().unwrap();
     assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
 }
 
 #[test]
 fn who_is_not_root_is_told() {
-    if !rustix::process::geteuid().is_root() {
-        let place = Place::new();
-        let said =
-            available_below(&place.home, &Ground::Filesystem(filesystem(EXT4))).unwrap_err().to_string();
-        assert!(said.contains("need root"), "{said}");
+    let place = Place::new();
+    let mut owner = Command::new(watchdog().exe);
+    owner
+        .arg("storage-owner")
+        .arg(place.folder().join("home"))
+        .arg(serde_json::to_string(&filesystem(EXT4)).unwrap());
+    if let Some(account) = Account::unprivileged().unwrap() {
+        std::os::unix::process::CommandExt::uid(&mut owner, account.uid);
+    }
+    match owner.output() {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(said.contains("ext4 is not available: loop devices and mounting need root"), "{said}");
+        }
+        Err(error) => not_run(&format!("others cannot start {}: {error}", watchdog().exe.display())),
     }
 }

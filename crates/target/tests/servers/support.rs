@@ -96,3 +96,9 @@ pub fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
+
+/// Says why a test was not run.
+#[expect(clippy::print_stderr, reason = "a test has no other way to say it")]
+pub fn not_run(why: &str) {
+    eprintln!("not run: {why}");
+}

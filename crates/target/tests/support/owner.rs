@@ -51,7 +51,14 @@ fn main() {
             i32::from(own_standing(home, &storage.to_string_lossy()).is_err())
         }
         Some((first, [home, filesystem])) if first == "storage-owner" => {
-            i32::from(own_storage(home, &filesystem.to_string_lossy()).is_err())
+            let owned = own_storage(home, &filesystem.to_string_lossy());
+            owned.map_or_else(
+                |error| {
+                    let _ = writeln!(std::io::stdout(), "{error}");
+                    1
+                },
+                |()| 0,
+            )
         }
         _ => 64,
     };
@@ -96,7 +103,10 @@ fn own_standing(home: &OsString, storage: &str) -> Result<(), TargetError> {
     let home = Home::at(home.as_ref());
     let target = Target::managed(&home, "main", &options, &[], &watchdog, &target::Stop::of_process())?;
     let _ = writeln!(std::io::stdout(), "{}", target.postmaster().unwrap_or(0));
-    std::thread::sleep(std::time::Duration::from_secs(60));
+    // As Ctrl-C, while something works.
+    let _ = std::io::stdin().lines().next();
+    target::Stop::of_process().press();
+    drop(target);
     Ok(())
 }
 
