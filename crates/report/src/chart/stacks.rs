@@ -45,6 +45,8 @@ pub(crate) enum StackScale {
     Seconds,
     /// Milliseconds of a transaction, over a sample.
     Milliseconds,
+    /// The same as shares of each bar's whole, percent.
+    Shares,
 }
 
 impl StackScale {
@@ -52,6 +54,7 @@ impl StackScale {
         match self {
             Self::Seconds => "seconds since the start",
             Self::Milliseconds => "milliseconds of a transaction",
+            Self::Shares => "% of a transaction",
         }
     }
 
@@ -59,6 +62,7 @@ impl StackScale {
         match self {
             Self::Seconds => "Means over rounds, from the start on",
             Self::Milliseconds => "Means over the sample, from the left",
+            Self::Shares => "The same means as shares of each whole, from the left",
         }
     }
 }
@@ -103,7 +107,9 @@ impl Chart for Stacks {
         let names: Vec<Vec<String>> =
             self.stacks.iter().map(|stack| wrapped(&stack.name, width * NAMES)).collect();
         let left = widest(names.iter().flatten()) + 10.0;
-        let right = width - 14.0;
+        let ticks = round_ticks(0.0, most, 5.0);
+        let last = ticks.last().map(|value| text_width(&numbers::figure_short(*value)));
+        let right = width - (last.unwrap_or(0.0) / 2.0).max(14.0);
         let mut bottom = top + 4.0;
         let middles: Vec<f64> = names
             .iter()
@@ -113,7 +119,6 @@ impl Chart for Stacks {
                 bottom - height / 2.0
             })
             .collect();
-        let ticks = round_ticks(0.0, most, 5.0);
         let x =
             Scale::new(Spacing::Linear, (0.0, ticks.last().copied().unwrap_or(1.0).max(most)), (left, right));
         let tick = |value| Tick { value, label: numbers::figure_short(value) };

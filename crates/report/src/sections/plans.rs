@@ -19,6 +19,8 @@ use crate::stages::REST;
 const OPEN: usize = 3;
 /// Parts with a colour of their own; the small ones share one.
 const PARTS: usize = 6;
+/// Bars that differ by so much in length are also drawn as shares: of the shortest one nothing could be seen.
+const FAR_APART: f64 = 4.0;
 /// From this share on it is told that times per loop are rounded.
 const ROUNDED: f64 = 0.05;
 
@@ -54,8 +56,8 @@ impl View for Plans {
     }
 
     fn charts(self) -> Vec<Box<dyn Chart>> {
-        let chart = |cell: &PlansOfCell| Box::new(cell.chart(&self.parts)) as Box<dyn Chart>;
-        self.cells.iter().map(chart).collect()
+        let charts = self.cells.iter().flat_map(|cell| cell.charts(&self.parts));
+        charts.map(|chart| Box::new(chart) as Box<dyn Chart>).collect()
     }
 
     fn draw(&self) -> Markup {
@@ -70,7 +72,7 @@ impl View for Plans {
                 }
             }
             @if !self.missing.is_empty() {
-                p.remark { "Not explained: " (self.missing.iter().cloned().collect::<Vec<_>>().join("; ")) "." }
+                p.remark { "Not everything was explained: " (self.missing.iter().cloned().collect::<Vec<_>>().join("; ")) "." }
             }
         }
     }
@@ -97,6 +99,27 @@ fn largest(cells: &[PlansOfCell]) -> Vec<Part> {
 }
 
 impl PlansOfCell {
+    /// In milliseconds, and as shares where arms are far apart.
+    fn charts(&self, parts: &[Part]) -> Vec<Stacks> {
+        let totals = || self.arms.iter().map(|own| own.total_ms.mean);
+        let (least, most) = (totals().fold(f64::INFINITY, f64::min), totals().fold(0.0, f64::max));
+        let chart = self.chart(parts);
+        let shares = (most > FAR_APART * least).then(|| {
+            let share = |stack: &Stack| {
+                let whole: f64 = stack.parts.iter().sum();
+                let parts = stack.parts.iter().map(|length| 100.0 * length / whole).collect();
+                Stack { parts, ..stack.clone() }
+            };
+            Stacks {
+                title: format!("{}: shares of the time of a transaction", self.label),
+                stacks: chart.stacks.iter().map(share).collect(),
+                scale: StackScale::Shares,
+                ..chart.clone()
+            }
+        });
+        [Some(chart), shares].into_iter().flatten().collect()
+    }
+
     fn chart(&self, parts: &[Part]) -> Stacks {
         let stack = |own: &Explained| {
             let mut lengths: Vec<f64> =
@@ -153,7 +176,7 @@ impl PlansOfCell {
         html! {
             h3 { (self.label) }
             @for change in self.changes() { p { (change) } }
-            (self.chart(parts))
+            @for chart in self.charts(parts) { (chart) }
             @for own in &self.arms {
                 p.remark { (said(own)) }
             }
@@ -196,7 +219,8 @@ fn said(own: &Explained) -> String {
         None => ".".to_owned(),
     };
     if own.of_shape < own.transactions {
-        text += &format!(" {} of {} have these plans, the others others.", own.of_shape, own.transactions);
+        let others = own.transactions - own.of_shape;
+        text += &format!(" {} of them have the plans that are compared, {others} have others.", own.of_shape);
     }
     if own.jit_ms > own.total_ms.mean * 0.01 {
         text += &format!(
@@ -263,7 +287,7 @@ mod tests {
         let page = view.draw().into_string();
         for wanted in [
             "With b: Index Scan using i on t instead of Seq Scan on t.",
-            "Not explained: b.sql writes.",
+            "Not everything was explained: b.sql writes.",
             "a: 3 transactions; explained, one takes 3.30 ms in the mean, 2.70 ms without clocks at the nodes.",
             "st_area",
             "sequential scans",
@@ -274,6 +298,9 @@ mod tests {
         let sums: Vec<f64> = chart.stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
         assert!((sums[0] - 3.3).abs() < 1e-9, "{sums:?}");
         assert_eq!(chart.stacks[1].name, "b");
+        let charts = view.cells[0].charts(&view.parts);
+        let shares: Vec<f64> = charts[1].stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
+        assert!(shares.iter().all(|sum| (sum - 100.0).abs() < 1e-9), "{shares:?}");
     }
 
     #[test]
@@ -281,7 +308,10 @@ mod tests {
         let mut only = both();
         only.runs.iter_mut().for_each(|run| run.plans.clear());
         let page = Plans::of(&only).unwrap().draw().into_string();
-        assert!(page.contains("Not explained: b.sql writes.") && !page.contains("A sample of"), "{page}");
+        assert!(
+            page.contains("Not everything was explained: b.sql writes.") && !page.contains("A sample of"),
+            "{page}"
+        );
         only.runs.iter_mut().for_each(|run| run.events.clear());
         assert!(Plans::of(&only).is_none());
     }
