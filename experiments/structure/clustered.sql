@@ -18,7 +18,7 @@ CREATE TABLE clustered.municipality AS SELECT * FROM restructured.municipality O
 CREATE INDEX bench_geom ON clustered.bench USING gist (geom);
 CREATE INDEX tree_geom ON clustered.tree USING gist (geom);
 CREATE INDEX poi_geom ON clustered.poi USING gist (geom);
-CREATE INDEX poi_kind_geom ON clustered.poi USING gist (kind, geom);
+CREATE INDEX poi_kind ON clustered.poi (kind);
 CREATE INDEX road_geom ON clustered.road USING gist (geom);
 CREATE INDEX road_ref ON clustered.road (ref);
 CREATE INDEX building_geom ON clustered.building USING gist (geom);

@@ -34,7 +34,7 @@ SELECT osm_id, name, ST_Subdivide(simplified.area(geom, 5), 128) AS geom FROM pu
 CREATE INDEX bench_geom ON simplified.bench USING gist (geom);
 CREATE INDEX tree_geom ON simplified.tree USING gist (geom);
 CREATE INDEX poi_geom ON simplified.poi USING gist (geom);
-CREATE INDEX poi_kind_geom ON simplified.poi USING gist (kind, geom);
+CREATE INDEX poi_kind ON simplified.poi (kind);
 CREATE INDEX road_geom ON simplified.road USING gist (geom);
 CREATE INDEX road_ref ON simplified.road (ref);
 CREATE INDEX building_geom ON simplified.building USING gist (geom);

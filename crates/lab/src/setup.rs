@@ -70,6 +70,13 @@ impl Setup {
         std::iter::once(self.workload.clone()).chain(options).chain(at).collect()
     }
 
+    /// Where its clients look for tables, if the arm says so: a `search_path` decides what a statement is about.
+    #[must_use]
+    pub fn search_path(&self) -> Option<&str> {
+        let mut settings = self.arm.iter().flat_map(|arm| &arm.settings);
+        settings.find(|(name, _)| name.eq_ignore_ascii_case("search_path")).map(|(_, path)| path.as_str())
+    }
+
     /// Which of the experiment's servers it needs.
     #[must_use]
     pub fn at(&self) -> At {

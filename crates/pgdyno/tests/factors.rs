@@ -258,6 +258,50 @@ fn scripts_that_answer_differently_are_told_wherever_speeds_are() {
 }
 
 #[test]
+fn arms_that_look_for_tables_elsewhere_are_seen_to_answer_alike_or_not() {
+    let (place, server) = (Place::new(), Server::start());
+    place.write("count.sql", "\\set x random(1, 9)\nSELECT number FROM counted WHERE number < 10 + :x;\n");
+    place.write(
+        "schemas.sql",
+        "CREATE SCHEMA IF NOT EXISTS whole; CREATE SCHEMA IF NOT EXISTS copied; CREATE SCHEMA IF NOT EXISTS cut;
+         DROP TABLE IF EXISTS whole.counted, copied.counted, cut.counted;
+         CREATE TABLE whole.counted AS SELECT generate_series(1, 100) AS number;
+         CREATE TABLE copied.counted AS SELECT number FROM whole.counted ORDER BY -number;
+         CREATE TABLE cut.counted AS SELECT number FROM whole.counted WHERE number > 1;",
+    );
+    let file = place.write(
+        "schemas.toml",
+        r#"
+question = "Which schema is faster?"
+[target]
+url = "$TEST_URL"
+[prepare]
+sql = "schemas.sql"
+[workload.count]
+pgbench = { files = ["count.sql"] }
+[compare]
+factor = "settings"
+base = "whole"
+[settings.whole]
+search_path = "whole, public"
+[settings.copied]
+search_path = "copied, public"
+[settings.cut]
+search_path = "cut, public"
+[measure]
+warmup = "50ms"
+duration = "300ms"
+rounds = 2
+"#,
+    );
+    let done = run_at(&place, &server, &["run", file.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    done.says(&["copied answers as whole does", "returns 16 rows fewer than whole"]);
+    let told = "select group_concat(distinct arm) from run join event using (run_id) where event.kind = 'other answers'";
+    assert_eq!(place.sql(told), "cut");
+}
+
+#[test]
 fn equal_scripts_are_refused_unless_that_is_meant() {
     let (place, server) = (Place::new(), Server::start());
     let file = two_queries(&place, ["SELECT 1;\n"; 2]);

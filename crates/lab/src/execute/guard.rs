@@ -14,6 +14,13 @@ use crate::setup::Setup;
 /// What is to be said with every run of an arm: by what it asks for, and the arm's name.
 pub(super) type Remarks = BTreeMap<(String, String), Vec<RunEvent>>;
 
+/// What was asked: the workload, the state of the server, and where tables are looked for.
+type Asked = (String, usize, Option<String>);
+
+fn asked(setup: &Setup, state: usize) -> Asked {
+    (setup.asked(), state, setup.search_path().map(str::to_owned))
+}
+
 /// Looks at the workloads of an experiment.
 pub(super) struct Guard<'g, 'a> {
     plan: &'g Plan,
@@ -24,8 +31,8 @@ pub(super) struct Guard<'g, 'a> {
     pub(super) remarks: Remarks,
     /// What the workloads ask by.
     pub(super) texts: Vec<Text>,
-    /// What was asked of whom: by the workload, and the state of the server.
-    samples: BTreeMap<(String, usize), Sampled>,
+    /// What was asked of whom.
+    samples: BTreeMap<Asked, Sampled>,
 }
 
 /// A workload that is to be opened.
@@ -97,9 +104,10 @@ impl<'g, 'a> Guard<'g, 'a> {
                     to_open.push(Open { setup: setup.clone(), base: of.cloned(), arm: run.arm.clone() });
                 }
             }
-            // Settings of the server do not change what it answers, and other data are meant to.
+            // Settings do not change what a server answers, but for where it looks for tables; other data are meant to.
             let same = |base: &Setup| {
-                base.asked() == own.asked() && base.changes == own.changes || base.at().data != own.at().data
+                let by_one_text = base.asked() == own.asked() && base.search_path() == own.search_path();
+                by_one_text && base.changes == own.changes || base.at().data != own.at().data
             };
             if let Some((base, arm)) = base.filter(|base| !same(base)).zip(run.arm.clone())
                 && compared.insert((own.asked(), arm.clone()))
@@ -129,7 +137,9 @@ impl<'g, 'a> Guard<'g, 'a> {
         let chosen = chosen.and_then(|base| Some(self.runner.ready(&base.asked())?.prepared.clone()));
         let workload = spec.open(self.folder)?;
         let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
+        stage.look_by(setup.search_path())?;
         let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
+        stage.look_by(None)?;
         // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
         if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
             if before.bytes != ready.prepared.json.as_bytes() {
@@ -150,7 +160,7 @@ impl<'g, 'a> Guard<'g, 'a> {
 
     /// Asks for a sample, the same of all arms, unless that was done.
     fn sample(&mut self, setup: &Setup, state: usize) -> Result<(), LabError> {
-        let key = (setup.asked(), state);
+        let key = asked(setup, state);
         if self.samples.contains_key(&key) {
             return Ok(());
         }
@@ -159,7 +169,9 @@ impl<'g, 'a> Guard<'g, 'a> {
         let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         let seed = self.plan.seed;
+        stage.look_by(setup.search_path())?;
         let sampled = stage.with_site(|site| ready.workload.sample(site, seed))?;
+        stage.look_by(None)?;
         self.samples.insert(key, sampled);
         Ok(())
     }
@@ -168,8 +180,8 @@ impl<'g, 'a> Guard<'g, 'a> {
     fn compare(&mut self, Pair { base, own, arm }: &Pair, states: [usize; 2]) {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base);
         let called = self.plan.content.arm_words(arm);
-        let [theirs, ours] = [(base, states[0]), (own, states[1])]
-            .map(|(setup, state)| &self.samples[&(setup.asked(), state)]);
+        let [theirs, ours] =
+            [(base, states[0]), (own, states[1])].map(|(setup, state)| &self.samples[&asked(setup, state)]);
         for not_taken in [theirs, ours] {
             if let Sampled::NotTaken(why) = not_taken {
                 let told = format!("{}: answers of {of} and {called} are not compared: {why}", own.workload);

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use protocol::Address;
+use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::ControlError;
 use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
@@ -218,6 +219,18 @@ impl Stage {
     /// Gives the control connection up: the next one starts with the settings then in force.
     pub(crate) fn close_control(&mut self) {
         self.control = None;
+    }
+
+    /// Lets the control connection look for tables where an arm's clients do; `None` is where it did at first.
+    pub(crate) fn look_by(&mut self, search_path: Option<&str>) -> Result<(), LabError> {
+        let statement = match search_path {
+            Some(path) => {
+                format!("SELECT pg_catalog.set_config('search_path', {}, false)", quote_literal(path))
+            }
+            None => "RESET search_path".to_owned(),
+        };
+        self.control()?.execute(&statement)?;
+        Ok(())
     }
 
     /// What workloads are lent outside the timed part.
