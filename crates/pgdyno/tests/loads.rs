@@ -261,6 +261,52 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
     assert_eq!(anew(""), 0, "nothing was lost");
 }
 
+/// Made before the runs, kept, and known by scale and seed alone.
+#[test]
+fn synthetic_extracts_are_made_first_and_kept() {
+    let (place, server) = with_postgis();
+    let url = server.url();
+    let prepared = place.run(["osm", "load", "--scale", "0.008", "--seed", "3", "-d", &url]).expect(0);
+    prepared.says(&[
+        "make a synthetic extract of scale 0.008, seed 3: ",
+        "load synthetic extract of scale 0.008, seed 3",
+    ]);
+    let again = place.run(["osm", "load", "--scale", "0.008", "--seed", "3", "-d", &url]).expect(0);
+    assert!(!again.stderr.contains("make a synthetic"), "{}", again.stderr);
+    let made = "select (record::json->'figures'->>'extract_made_s') is not null from pgdyno.prepared where job = 'osm'";
+    assert_eq!(server.psql(made), "f", "the second load made nothing");
+    place
+        .run(["osm", "load", "--scale", "1", "x.osm.pbf", "-d", &url])
+        .expect(65)
+        .says(&["cannot stand with extract"]);
+    place.run(["osm", "load", "--scale", "0.0001", "-d", &url]).expect(64).says(&["0.001 to 10000"]);
+    let file = place.write(
+        "grows.toml",
+        format!(
+            "question = \"How does an import grow?\"\n[target]\nurl = \"{url}\"\n[workload.import]\n\
+             osm = {{ scale = 0.008, prefix = \"grows\", cache_mb = 50 }}\n[factors]\n\"import.scale\" = [0.008, 0.016]\n\
+             [compare]\nfactor = \"import.scale\"\nbase = 0.008\n[measure]\nrounds = 2\n"
+        ),
+    );
+    let done = place.run(["run", file.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let (before, _) = done.stderr.split_once("4 runs;").expect("the runs begin");
+    for scale in ["0.008", "0.016"] {
+        assert!(before.contains(&format!("make a synthetic extract of scale {scale}, seed 1: ")), "{before}");
+    }
+    let mut kept: Vec<_> = std::fs::read_dir(place.home().join("extracts"))
+        .unwrap()
+        .flatten()
+        .map(|file| file.file_name())
+        .collect();
+    kept.sort();
+    let wanted =
+        ["0.008-seed-1", "0.008-seed-3", "0.016-seed-1"].map(|of| format!("synthetic-{of}-v1.osm.pbf"));
+    assert_eq!(kept, wanted.map(std::ffi::OsString::from));
+    let bytes = "select count(distinct value) from run_figure join v_run using (run_id) where run_figure.name = 'extract_bytes' and v_run.workload = 'import'";
+    assert_eq!(place.sql(bytes), "2");
+}
+
 /// A file of the folder with the extract must not be taken for one of the experiment's.
 #[test]
 fn files_of_a_load_are_named_from_the_files_folder() {

@@ -118,6 +118,8 @@ impl Spec {
                 [("extract", extract)]
                     .into_iter()
                     .chain(others)
+                    // A synthetic extract has no place that anybody wrote.
+                    .filter(|(_, path)| !path.as_os_str().is_empty())
                     .map(|(key, path)| (["osm", key], path))
                     .collect()
             }
@@ -185,11 +187,13 @@ impl Preparation {
         let mut files = Vec::new();
         for (index, load) in self.osm.iter_mut().enumerate() {
             let key = |name: &str| vec!["osm".to_owned(), format!("[{index}]"), name.to_owned()];
-            files.push(PreparedFrom {
-                key: key("extract"),
-                path: &mut load.extract,
-                check: |path| ::osm::extract::check(path).map(drop).map_err(|error| error.to_string()),
-            });
+            if load.has_extract() {
+                files.push(PreparedFrom {
+                    key: key("extract"),
+                    path: &mut load.extract,
+                    check: |path| ::osm::extract::check(path).map(drop).map_err(|error| error.to_string()),
+                });
+            }
             let style = load.style.as_mut();
             files.extend(style.map(|path| PreparedFrom { key: key("style"), path, check: must_be_readable }));
         }

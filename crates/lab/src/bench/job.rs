@@ -9,7 +9,7 @@ use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
 use crate::error::{Class, LabError};
-use crate::jobs::prepare;
+use crate::jobs::{input_bytes, prepare};
 use crate::plan::PlannedPreparation;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetSpec;
@@ -38,10 +38,13 @@ pub fn load_osm(
 ) -> Result<Kept, LabError> {
     // Before a server is made or started for it.
     options.validate()?;
-    let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
-    osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
+    if options.has_extract() {
+        let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
+        osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
+    }
     let plan = PlannedPreparation::of(Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
-    let name = plan.inputs.keys().next().cloned().unwrap_or_default();
+    let synthetic = options.synthetic().map(|synthetic| format!("a {}", synthetic.words()));
+    let name = synthetic.or_else(|| plan.inputs.keys().next().cloned()).unwrap_or_default();
     let question = format!("How long does it take to load {name}?");
     crate::error::explain(
         stop,
@@ -73,7 +76,7 @@ pub fn initialize(
 /// How long such a job took on the way to this results file.
 fn earlier(plan: &PlannedPreparation, results: Option<&Path>) -> Option<Duration> {
     let store = Store::open_read_only(results?).ok()?;
-    let bytes = plan.jobs.jobs().first()?.input_bytes();
+    let bytes = input_bytes(&**plan.jobs.jobs().first()?);
     store.usual_job_s(bytes).ok().flatten().map(Duration::from_secs_f64)
 }
 

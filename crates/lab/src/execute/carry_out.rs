@@ -14,7 +14,7 @@ use super::{Outcome, Stored};
 use crate::classify::advice;
 use crate::error::{Class, LabError};
 use crate::experiment::{ExperimentFile, without_secrets};
-use crate::jobs::Prepared;
+use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
 use crate::plan::{Plan, PlannedRun};
@@ -214,7 +214,7 @@ impl<'a> Experiment<'a> {
             left.iter().filter(|run| run.is_job()).map(|run| (&run.workload, run)).collect();
         for (workload, run) in jobs {
             let ready = self.runner.ready(&self.plan.setup(run).asked());
-            let bytes = ready.and_then(|ready| Some(ready.workload.job()?.input_bytes()));
+            let bytes = ready.and_then(|ready| Some(jobs::input_bytes(ready.workload.job()?)));
             if let Some(seconds) = self.results.usual_job_s(bytes.unwrap_or_default())? {
                 self.pace.learn(workload, seconds);
             }

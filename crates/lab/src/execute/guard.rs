@@ -7,6 +7,7 @@ use record::{RunEvent, Text};
 use workloads::Sampled;
 
 use crate::error::{Class, LabError};
+use crate::jobs::make_extract;
 use crate::plan::{Plan, PlannedRun};
 use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data, texts};
 use crate::setup::Setup;
@@ -136,6 +137,11 @@ impl<'g, 'a> Guard<'g, 'a> {
         });
         let chosen = chosen.and_then(|base| Some(self.runner.ready(&base.asked())?.prepared.clone()));
         let workload = spec.open(self.folder)?;
+        if let Some(job) = workload.job() {
+            // Here, so that no run waits for it; and once more with each run, should it be gone by then.
+            let (_, progress, stop) = self.runner.on_stage(&setup.at())?;
+            make_extract(job, progress, stop)?;
+        }
         let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
         stage.look_by(setup.search_path())?;
         let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;

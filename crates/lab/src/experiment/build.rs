@@ -259,8 +259,11 @@ impl Builder<'_, '_> {
         }
         for (table, error) in written.problems() {
             let place: Vec<&str> = ["prepare"].into_iter().chain(table.iter().map(String::as_str)).collect();
-            // What a load lacks because a mistake was taken out of it is no second one.
-            if !self.document.is_wrong(&place) {
+            // What a load lacks because a mistake was taken out of it is no second one. The only one has no place in a list.
+            let alone =
+                place.ends_with(&["[0]"]) && self.document.value(&["prepare", "osm", "[1]"]).is_none();
+            let whole = if alone { &place[..place.len() - 1] } else { &place[..] };
+            if !self.document.is_wrong(whole) {
                 self.workload_error(&place, &error);
             }
         }
@@ -315,8 +318,11 @@ impl Builder<'_, '_> {
             other => (Vec::new(), other.to_string()),
         };
         // The first part of a key may be the table's own name.
-        let mut places =
-            paths.iter().flat_map(|path| [&path[..], &path[1..]]).map(|path| [table, path].concat());
+        let mut places = paths
+            .iter()
+            .flat_map(|path| [&path[..], &path[1..], &path[..1]])
+            .map(|path| [table, path].concat())
+            .filter(|place| place.len() > table.len());
         let place = places.find(|place| self.document.value(place).is_some());
         // The error of a script shows its text in lines of their own.
         let mut lines = message.lines();

@@ -235,7 +235,10 @@ fn find<'v, 'a>(
     path: &[&str],
 ) -> Option<(Range<usize>, &'v Spanned<DeValue<'a>>)> {
     path.iter().try_fold((0..0, root), |(key, value), step| match (value.get_ref(), element(step)) {
-        (DeValue::Table(table), _) => table.get_key_value(*step).map(|(key, value)| (key.span(), value)),
+        (DeValue::Table(table), index) => {
+            let below = table.get_key_value(*step).map(|(key, value)| (key.span(), value));
+            below.or_else(|| (index == Some(0)).then_some((key, value)))
+        }
         (DeValue::Array(list), Some(index)) => list.get(index).map(|value| (value.span(), value)),
         (_, Some(0)) => Some((key, value)),
         _ => None,

@@ -607,6 +607,35 @@ fn each_of_several_loads_has_a_prefix_of_its_own() {
 }
 
 #[test]
+fn a_synthetic_extract_stands_in_place_of_a_file() {
+    let file = |osm: &str, factors: &str| {
+        format!(
+            "question = \"?\"\n[target]\nmanaged = {{ extensions = [\"postgis\"] }}\n[prepare]\n{osm}\n[workload.w]\n\
+             pgbench = {{ builtin = \"select-only\" }}\n[workload.i]\nosm = {{ scale = 2 }}\n[factors]\nworkload = [\"w\", \"i\"]\n{factors}\n"
+        )
+    };
+    let fine =
+        read(&file("osm = { scale = 0.1 }", "\"prepare.osm.scale\" = [0.1, 1]\ni.scale = [0.1, 2]")).unwrap();
+    let synthetic = fine.prepare.osm[0].synthetic().unwrap();
+    assert_eq!((synthetic.scale.to_string().as_str(), synthetic.seed), ("0.1", 1));
+    for (osm, column, wanted) in [
+        ("osm = {}", 7, "osm.extract: is missing"),
+        ("osm = { scale = 1, extract = \"a.osm.pbf\" }", 17, "cannot stand with extract"),
+        ("osm = { extract = \"a.osm.pbf\", seed = 2 }", 39, "needs scale"),
+        ("osm = { scale = 0.0001 }", 17, "0.001 to 10000"),
+        ("osm = { scale = \"1\" }", 17, "must be a number"),
+    ] {
+        let told = read(&file(osm, "")).expect_err(osm);
+        let [problem] = &told.problems[..] else { panic!("{told}") };
+        assert_eq!((problem.line, problem.column), (5, column), "{told}");
+        assert!(problem.message.contains(wanted), "{told}");
+    }
+    let told =
+        read(&file("osm = { extract = \"a.osm.pbf\" }", "\"prepare.osm.scale\" = [0.1, 1]")).unwrap_err();
+    assert!(told.to_string().contains("cannot stand with extract"), "{told}");
+}
+
+#[test]
 fn mistakes_in_the_loads_of_workloads_are_told_with_their_lines() {
     let file = |more: &str| {
         format!(

@@ -2,6 +2,7 @@
 //! Preparation runs jobs; jobs never prepare.
 
 mod alone;
+mod extracts;
 mod failed;
 mod fill_in;
 mod initialize;
@@ -10,6 +11,7 @@ mod programs;
 mod run;
 
 pub(crate) use alone::alone;
+pub(crate) use extracts::{input_bytes, make as make_extract};
 pub(crate) use fill_in::fill_in;
 pub use initialize::initialize;
 pub(crate) use prepare::{Done as Prepared, prepare};

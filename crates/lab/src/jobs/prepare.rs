@@ -214,6 +214,7 @@ impl Jobs<'_> {
 
     fn carry_out(&mut self, job: &dyn Job, print: &str) -> Result<JobRecord, LabError> {
         let mut progress: &mut dyn Progress = &mut *self.progress;
+        let made = super::extracts::make(job, &mut *progress, self.stop)?;
         progress.step(Step::Prepare, job.what());
         // A job that is broken off must not look like one that was done.
         forget(self.stage.control()?, &job.name())?;
@@ -221,7 +222,7 @@ impl Jobs<'_> {
         let server = self.stage.target.postmaster();
         let before = (Counters::take(self.stage.control()?)?, HostSample::take(server));
         let started_at = jiff::Timestamp::now().to_string();
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<String> = made.iter().map(|made| made.words.clone()).collect();
         let report = self.run(job, &mut remarks).and_then(|report| succeeded(report, &job.name()));
         let report = match report {
             Ok(report) => report,
@@ -232,6 +233,7 @@ impl Jobs<'_> {
         let mut figures = Counters::take(control)?.since(&before.0);
         figures.extend(host.figures_since(&before.1));
         figures.extend(report.figures);
+        figures.extend(made.map(|made| ("extract_made_s".to_owned(), made.took.as_secs_f64())));
         let report = JobReport { figures, ..report };
         let relations = relations(control)?;
         let mut record = JobRecord { relations, read, ..JobRecord::of(started_at, report, remarks) };

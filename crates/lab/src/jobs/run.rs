@@ -60,6 +60,7 @@ fn carry_out(
     let mut programs = Programs::new(overseen);
     let control = stage.control()?;
     let (place, patience) = (control.place().clone(), control.patience().clone());
+    let extracts = super::extracts::folder();
     let progress = std::cell::RefCell::new(progress);
     let done = with_runtime(&place, patience, &|| stop.at_once(), |runtime| {
         job.run(&mut JobSite {
@@ -68,6 +69,7 @@ fn carry_out(
             programs: &mut programs,
             database: &database,
             cpus: host::cores(),
+            extracts: &extracts,
             remark: &mut |remark| {
                 progress.borrow_mut().event(LabEvent::Warning { text: remark.clone() });
                 remarks.push(remark);

@@ -46,6 +46,7 @@ impl Runner<'_> {
         let stage = stages.get_mut(&setup.at()).ok_or_else(super::not_opened)?;
         let job = workloads.get(&setup.asked()).and_then(|ready| ready.workload.job());
         let job = job.ok_or_else(super::not_opened)?;
+        jobs::make_extract(job, &mut **progress, stop)?;
         let _placed = stage.place(&setup.placement)?;
         let server = stage.target.postmaster();
         let before = Before {

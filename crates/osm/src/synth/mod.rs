@@ -15,6 +15,7 @@ mod cell;
 mod greens;
 mod grid;
 mod ground;
+mod kept;
 mod land;
 mod lanes;
 mod names;
@@ -39,6 +40,7 @@ use std::num::NonZeroUsize;
 
 use crate::extract::{Bbox, Kind, header_blob};
 use grid::{Cell, PATCH, PATCHES};
+pub use kept::{KeepError, Synthetic, USUAL_SEED, VERSION};
 pub use scale::{Scale, ScaleError};
 
 /// What to make.

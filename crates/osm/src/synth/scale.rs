@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Cells of a scale of 1.
 const CELLS: u64 = 125;
 
@@ -71,6 +74,44 @@ impl fmt::Display for Scale {
     }
 }
 
+impl Serialize for Scale {
+    /// As the number that it is.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.thousandths % 1000 {
+            0 => to.serialize_u32(self.thousandths / 1000),
+            _ => to.serialize_f64(f64::from(self.thousandths) / 1000.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Scale {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = Scale;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number from 0.001 to 10000")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scale, E> {
+                number.to_string().parse().map_err(E::custom)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scale, E> {
+                number.to_string().parse().map_err(E::custom)
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scale, E> {
+                number.to_string().parse().map_err(E::custom)
+            }
+        }
+
+        source.deserialize_any(Number)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +134,20 @@ mod tests {
         {
             let error = given.parse::<Scale>().unwrap_err();
             assert!(error.to_string().starts_with(&format!("scale {given}:")), "{error}");
+        }
+    }
+
+    #[test]
+    fn scales_are_numbers_in_files() {
+        for (written, shown) in
+            [("1", "1"), ("1.0", "1"), ("0.1", "0.1"), ("2.505", "2.505"), ("1e4", "10000")]
+        {
+            let scale: Scale = serde_json::from_str(written).unwrap();
+            assert_eq!(scale.to_string(), shown);
+            assert_eq!(serde_json::to_string(&scale).unwrap(), shown);
+        }
+        for written in ["0", "-1", "0.0001", "1e300", "10001", "\"1\""] {
+            serde_json::from_str::<Scale>(written).expect_err(written);
         }
     }
 }

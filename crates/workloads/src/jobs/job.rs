@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use osm::synth::Synthetic;
 use protocol::postgres::Database;
 use protocol::postgres::sql::Sql;
 
@@ -30,8 +31,14 @@ pub trait Job {
         Vec::new()
     }
 
-    /// Bytes of what it works on, by which it is known again; 0 where there is no such thing.
-    fn input_bytes(&self) -> u64 {
+    /// The synthetic extract that must be made first, if it works on one.
+    fn synthetic(&self) -> Option<Synthetic> {
+        None
+    }
+
+    /// Bytes of what it works on, by which it is known again, when synthetic extracts are in this folder; 0 where there is no
+    /// such thing.
+    fn input_bytes(&self, _extracts: &Path) -> u64 {
         0
     }
 
@@ -82,6 +89,8 @@ pub struct JobSite<'a> {
     pub database: &'a Database,
     /// CPUs of this machine.
     pub cpus: u32,
+    /// Where synthetic extracts are.
+    pub extracts: &'a Path,
     /// Told what the user should know, and what is to be remembered of the data.
     pub remark: &'a mut dyn FnMut(String),
     /// Told what is being done now, where that changes every few seconds.

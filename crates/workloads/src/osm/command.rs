@@ -1,6 +1,7 @@
 //! The command line of a load.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use protocol::postgres::Database;
 
@@ -16,6 +17,8 @@ const SQL_LOG_UP_TO: u64 = 256 << 20;
 /// All that the command line of a load depends on.
 pub(super) struct Command<'a> {
     pub(super) options: &'a Options,
+    /// Where what it loads is.
+    pub(super) extract: &'a Path,
     pub(super) database: &'a Database,
     /// Of the extract.
     pub(super) bytes: u64,
@@ -57,7 +60,7 @@ impl Command<'_> {
         option("-U", self.database.user.clone().into());
         option("-d", self.database.dbname.clone().into());
         args.extend(self.options.further_args().map(OsString::from));
-        args.push(self.options.extract.clone().into());
+        args.push(self.extract.into());
         let password = self.database.password.iter();
         let password = password.map(|password| ("PGPASSWORD".into(), password.into()));
         let called = ("PGAPPNAME".into(), self.called.into());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use osm::extract;
 use osm::log::{LogParser, table_made};
+use osm::synth::Synthetic;
 use protocol::postgres::sql::{Sql, quote_identifier};
 
 use super::command::Command;
@@ -93,19 +94,28 @@ impl Job for Load {
             true => String::new(),
             false => format!(", prefix {}", self.options.prefix),
         };
-        format!("load {} with osm2pgsql{told_apart}", self.options.extract.display())
+        format!("load {} with osm2pgsql{told_apart}", self.options.source())
     }
 
     fn files(&self) -> Vec<(String, &Path)> {
         self.files.iter().cloned().zip(self.options.files()).collect()
     }
 
-    fn input_bytes(&self) -> u64 {
-        std::fs::metadata(&self.options.extract).map_or(0, |data| data.len())
+    fn synthetic(&self) -> Option<Synthetic> {
+        self.options.synthetic()
+    }
+
+    fn input_bytes(&self, extracts: &Path) -> u64 {
+        std::fs::metadata(self.options.extract_in(extracts)).map_or(0, |data| data.len())
     }
 
     fn made_from(&self, inputs: &Inputs) -> Vec<String> {
-        let portable = Options { extract: PathBuf::new(), ..self.options.portable() };
+        let mut portable = self.options.portable();
+        if self.synthetic().is_some() {
+            let options = serde_json::to_string(&portable).expect("options are plain data");
+            return vec![options];
+        }
+        portable.extract = PathBuf::new();
         let options = serde_json::to_string(&portable).expect("options are plain data");
         vec![options, self.files.first().and_then(|name| inputs.get(name)).cloned().unwrap_or_default()]
     }
@@ -122,7 +132,8 @@ impl Job for Load {
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
         let options = &self.options;
         options.validate()?;
-        if let Some(doubt) = extract::check(&options.extract)?.doubt {
+        let extract = options.extract_in(site.extracts);
+        if let Some(doubt) = extract::check(&extract)?.doubt {
             (site.remark)(doubt);
         }
         let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
@@ -136,9 +147,10 @@ impl Job for Load {
         make_schemas(site.sql, &options.schemas)?;
         let others = self.look(site.sql)?;
         let called = self.begin(site.sql)?;
-        let bytes = self.input_bytes();
+        let bytes = self.input_bytes(site.extracts);
         let command = Command {
             options,
+            extract: &extract,
             database: site.database,
             bytes,
             cpus: site.cpus,
@@ -304,6 +316,7 @@ mod tests {
             programs,
             database: &database(),
             cpus: 2,
+            extracts: Path::new("nowhere"),
             remark: &mut |_| {},
             doing: &mut |_| {},
         })

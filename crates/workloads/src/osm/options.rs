@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use osm::synth::{Scale, Synthetic, USUAL_SEED};
 use protocol::postgres::sql::{Sql, quote_literal};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,8 @@ use crate::jobs::file_name;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The extract, `.osm.pbf`; relative to the experiment file.
+    /// The extract, `.osm.pbf`; relative to the experiment file. Empty where a scale stands in its place.
+    #[serde(default)]
     pub extract: PathBuf,
     /// First part of the tables' names.
     #[serde(default = "default_prefix")]
@@ -46,6 +48,12 @@ pub struct Options {
     /// Further options of osm2pgsql as they are, separated by blanks: `--multi-geometry --latlong`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args: String,
+    /// In place of an extract: how large a synthetic one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// Of a synthetic extract; by default [`USUAL_SEED`]. 0..=2^63 - 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Schemas that its style names; those that are not there are made first, and stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemas: Vec<String>,
@@ -81,6 +89,8 @@ impl Options {
             output: None,
             flat_nodes: None,
             args: String::new(),
+            scale: None,
+            seed: None,
             schemas: Vec::new(),
             replace: false,
             program: None,
@@ -92,17 +102,40 @@ impl Options {
     pub fn in_folder(&self, folder: &Path) -> Self {
         let from = |path: &PathBuf| folder.join(path);
         Self {
-            extract: from(&self.extract),
+            extract: if self.has_extract() { from(&self.extract) } else { PathBuf::new() },
             style: self.style.as_ref().map(from),
             flat_nodes: self.flat_nodes.as_ref().map(from),
             ..self.clone()
         }
     }
 
-    /// The files that it reads.
+    /// The files that it reads, an extract first; a synthetic one is none of them.
     #[must_use]
     pub fn files(&self) -> Vec<&Path> {
-        std::iter::once(&self.extract).chain(&self.style).map(PathBuf::as_path).collect()
+        let extract = Some(&self.extract).filter(|_| self.has_extract());
+        extract.into_iter().chain(&self.style).map(PathBuf::as_path).collect()
+    }
+
+    /// Whether an extract is named.
+    #[must_use]
+    pub fn has_extract(&self) -> bool {
+        !self.extract.as_os_str().is_empty()
+    }
+
+    /// The synthetic extract that it loads, if it does.
+    #[must_use]
+    pub fn synthetic(&self) -> Option<Synthetic> {
+        self.scale.map(|scale| Synthetic { scale, seed: self.seed.unwrap_or(USUAL_SEED) })
+    }
+
+    /// What is loaded, in words: a path, or what is made up.
+    pub(super) fn source(&self) -> String {
+        self.synthetic().map_or_else(|| self.extract.display().to_string(), |synthetic| synthetic.words())
+    }
+
+    /// Where that is, when synthetic ones are kept in this folder.
+    pub(super) fn extract_in(&self, folder: &Path) -> PathBuf {
+        self.synthetic().map_or_else(|| self.extract.clone(), |synthetic| synthetic.place(folder))
     }
 
     /// Further options of osm2pgsql, one by one.
@@ -120,10 +153,12 @@ impl Options {
         middle.iter().chain(output).map(|name| format!("{}_{name}", self.prefix)).collect()
     }
 
-    /// The same without the places of its files: names are left.
+    /// The same without the places of its files: names are left. That of a synthetic extract says all that is in it.
     pub(crate) fn portable(&self) -> Self {
+        let synthetic = self.synthetic();
         Self {
-            extract: file_name(&self.extract).into(),
+            extract: synthetic.map_or_else(|| file_name(&self.extract), |made| made.file_name()).into(),
+            seed: synthetic.map(|made| made.seed),
             style: self.style.as_deref().map(|style| file_name(style).into()),
             flat_nodes: self.flat_nodes.as_deref().map(|file| file_name(file).into()),
             program: None,
@@ -161,6 +196,28 @@ impl Options {
     pub fn validate(&self) -> Result<(), WorkloadError> {
         let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("osm.{key}"), problem));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        match (self.has_extract(), self.scale) {
+            (false, None) => {
+                return wrong(
+                    "extract",
+                    "is missing; name one (.osm.pbf), or write scale = 1 for a synthetic one".into(),
+                );
+            }
+            (true, Some(_)) => {
+                let problem =
+                    "cannot stand with extract: a load is of a file, or of a synthetic extract of that scale";
+                return wrong("scale", problem.into());
+            }
+            _ => {}
+        }
+        if self.seed.is_some_and(|seed| self.scale.is_none() || seed > i64::MAX as u64) {
+            let problem = if self.scale.is_none() {
+                "needs scale: it is that of a synthetic extract"
+            } else {
+                "is above 2^63 - 1"
+            };
+            return wrong("seed", problem.into());
+        }
         if self.prefix.is_empty() || self.prefix.len() > 48 || !self.prefix.bytes().all(plain) {
             return wrong("prefix", format!("\"{}\" is not 1 to 48 letters, digits and _", self.prefix));
         }
@@ -255,6 +312,29 @@ mod tests {
         for (args, wanted) in cases {
             assert_eq!(of(args).unwrap_err().to_string(), wanted);
         }
+    }
+
+    #[test]
+    fn a_load_is_of_a_file_or_of_a_scale() {
+        let synthetic =
+            |scale: &str, seed| Options { scale: Some(scale.parse().unwrap()), seed, ..Options::new("") };
+        let said =
+            |options: &Options| options.validate().err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(said(&Options::new("")).starts_with("osm.extract: is missing"));
+        assert_eq!(said(&synthetic("0.1", None)), "");
+        let both = Options { extract: "a.osm.pbf".into(), ..synthetic("1", None) };
+        assert!(said(&both).starts_with("osm.scale: cannot stand with extract"));
+        assert!(said(&Options { seed: Some(1), ..Options::new("a") }).starts_with("osm.seed: needs scale"));
+        assert!(said(&synthetic("1", Some(u64::MAX))).starts_with("osm.seed: is above"));
+        // What is in it is all that counts, and it is read from no file of the user's.
+        let of = synthetic("0.1", None);
+        assert_eq!(of.portable(), synthetic("0.1", Some(1)).portable());
+        assert_ne!(of.portable(), synthetic("0.1", Some(2)).portable());
+        assert_eq!(of.in_folder(Path::new("/data")).extract, Path::new(""));
+        assert!(of.files().is_empty());
+        let version = osm::synth::VERSION;
+        assert_eq!(of.portable().extract, PathBuf::from(format!("synthetic-0.1-seed-1-v{version}.osm.pbf")));
+        assert_eq!(of.extract_in(Path::new("/kept")).parent(), Some(Path::new("/kept")));
     }
 
     #[test]

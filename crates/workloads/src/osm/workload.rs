@@ -28,10 +28,12 @@ impl Loads {
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
         let options = options.in_folder(folder);
-        osm::extract::check(&options.extract)?;
-        for path in &options.files()[1..] {
+        if options.has_extract() {
+            osm::extract::check(&options.extract)?;
+        }
+        if let Some(path) = &options.style {
             crate::jobs::must_be_readable(path)
-                .map_err(|problem| WorkloadError::File { path: path.to_path_buf(), problem })?;
+                .map_err(|problem| WorkloadError::File { path: path.clone(), problem })?;
         }
         Ok(Self { load: Load::new(options.clone(), true), options })
     }
@@ -39,8 +41,9 @@ impl Loads {
 
 impl Workload for Loads {
     fn scripts(&self) -> Vec<ScriptInfo> {
-        let options = serde_json::to_string(&self.options.portable()).expect("options are plain data");
-        let name = format!("osm2pgsql {}", file_name(&self.options.extract));
+        let portable = self.options.portable();
+        let options = serde_json::to_string(&portable).expect("options are plain data");
+        let name = format!("osm2pgsql {}", file_name(&portable.extract));
         vec![ScriptInfo { name, text_hash: sha256_hex(options.as_bytes()), weight: 1 }]
     }
 

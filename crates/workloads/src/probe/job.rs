@@ -185,6 +185,7 @@ mod tests {
             programs: &mut NoPrograms,
             database: &database,
             cpus: 1,
+            extracts: std::path::Path::new("nowhere"),
             remark: &mut |_| {},
             doing: &mut |_| {},
         });

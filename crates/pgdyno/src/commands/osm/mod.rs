@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use lab::bench;
 use lab::target_spec::TargetSpec;
+use osm::synth::Scale;
 
 use super::bench::{phases, stored, told_where};
 use super::{print, signals};
@@ -30,8 +31,14 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Load {
     /// Extract (.osm.pbf)
-    #[arg(env = "PGDYNO_DATA", hide_env_values = true)]
-    extract: PathBuf,
+    #[arg(env = "PGDYNO_DATA", hide_env_values = true, required_unless_present = "scale")]
+    extract: Option<PathBuf>,
+    /// Load a synthetic extract of this scale in place of a file, 0.001 to 10000 (see osm synth); it is made first, and kept
+    #[arg(long, value_parser = synth::scale)]
+    scale: Option<Scale>,
+    /// Its seed [default: 1]
+    #[arg(long, requires = "scale")]
+    seed: Option<u64>,
     /// Database as connection string or URI [default: a private server that pgdyno makes]
     #[arg(long, short = 'd', value_name = "URI")]
     url: Option<String>,
@@ -44,6 +51,14 @@ pub(crate) struct Load {
     programs: Programs,
     #[command(flatten)]
     output: Output,
+}
+
+impl Load {
+    /// Whether a scale was asked for, and an extract only by a variable that stands for all commands.
+    fn is_only_in_environment(&self, extract: &Path) -> bool {
+        let variable = std::env::var_os("PGDYNO_DATA");
+        self.scale.is_some() && variable.is_some_and(|variable| variable == extract.as_os_str())
+    }
 }
 
 /// How osm2pgsql is asked; names and defaults are its own where it has them.
@@ -136,7 +151,9 @@ fn load(args: &Load) -> Outcome {
             storage: None,
         },
     };
-    let options = args.how.options(&args.extract, args.replace);
+    let extract = args.extract.as_deref().filter(|extract| !args.is_only_in_environment(extract));
+    let mut options = args.how.options(extract.unwrap_or(Path::new("")), args.replace);
+    (options.scale, options.seed) = (args.scale, args.seed);
     let stop = signals::listen_at_once()?;
     let results = args.output.results.path();
     let mut screen = Screen::new(args.output.verbose);

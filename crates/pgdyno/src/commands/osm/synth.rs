@@ -37,7 +37,8 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-fn scale(text: &str) -> Result<Scale, String> {
+/// A scale as it is written.
+pub(super) fn scale(text: &str) -> Result<Scale, String> {
     text.parse().map_err(|error: osm::synth::ScaleError| error.to_string())
 }
 

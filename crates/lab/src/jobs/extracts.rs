@@ -1,0 +1,89 @@
+//! Synthetic extracts that jobs work on: made before a job begins, so that their time is none of its own, and kept.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use osm::synth::{KeepError, Progress as Cells, SynthError};
+use target::Stop;
+use target::TargetError;
+use target::child::Account;
+use target::home::Home;
+use workloads::jobs::Job;
+
+use crate::error::{Class, LabError};
+use crate::event::{LabEvent, Progress, Step, Tell};
+
+/// Between two events about how far it is.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// An extract that was made now.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Made {
+    /// In words, with how long it took.
+    pub(crate) words: String,
+    pub(crate) took: Duration,
+}
+
+/// Makes what a job works on, unless it is there or not synthetic.
+pub(crate) fn make(
+    job: &dyn Job,
+    mut progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<Option<Made>, LabError> {
+    let Some(synthetic) = job.synthetic() else { return Ok(None) };
+    let of_target = |error: TargetError| LabError::from(error);
+    let home = Home::locate().map_err(|error| of_target(error.into()))?;
+    let what = format!("make a {}", synthetic.words());
+    if synthetic.place(&home.extracts()).is_file() {
+        return Ok(None);
+    }
+    let account = Account::unprivileged().map_err(|error| of_target(error.into()))?;
+    let folder = home.prepare_extracts(account.as_ref()).map_err(|error| of_target(error.into()))?;
+    progress.step(Step::Prepare, what.clone());
+    let began = Instant::now();
+    let mut next = began + TOLD_EVERY;
+    let mut told = |Cells { kind, cells, of_cells }: Cells| {
+        if Instant::now() >= next {
+            next = Instant::now() + TOLD_EVERY;
+            let kind = format!("{kind:?}").to_lowercase();
+            progress.step(Step::Prepare, format!("{what}: {kind}, {} %", 100 * cells / of_cells.max(1)));
+        }
+    };
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let made = synthetic.keep(&folder, threads, &mut told, &|| stop.at_once());
+    let Some(made) = made.map_err(not_made)? else { return Ok(None) };
+    let took = began.elapsed();
+    progress.event(LabEvent::JobFinished { what, took, reused: false });
+    let words = format!(
+        "the {} ({} nodes, {} ways, {} relations) was made first, in {:.1} s that are none of the load's",
+        synthetic.words(),
+        made.nodes,
+        made.ways,
+        made.relations,
+        took.as_secs_f64()
+    );
+    Ok(Some(Made { words, took }))
+}
+
+/// Bytes of what a job works on, where synthetic extracts are kept.
+pub(crate) fn input_bytes(job: &dyn Job) -> u64 {
+    job.input_bytes(&folder())
+}
+
+/// The folder of synthetic extracts; none that anything is in where there is no home.
+pub(super) fn folder() -> PathBuf {
+    Home::locate().map(|home| home.extracts()).unwrap_or_default()
+}
+
+fn not_made(error: KeepError) -> LabError {
+    let what = format!("cannot make {error}");
+    match error.source {
+        SynthError::Stopped => LabError::Interrupted { kept: 0, planned: 0, again: false },
+        SynthError::Io(_) => LabError::failed(
+            Class::Io,
+            what,
+            "about 5 MB are needed for each 1 of its scale: free some space, ask for less, or name another folder with PGDYNO_HOME",
+        ),
+    }
+}

@@ -1,0 +1,209 @@
+//! Synthetic extracts that are kept in a folder: made once for a scale and a seed, by this version of the generator.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufWriter, Write};
+use std::num::NonZeroUsize;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Made, Options, Progress, Scale, SynthError, write};
+
+/// Of the generator: one that draws other objects from a scale and a seed has another number.
+pub const VERSION: u32 = 1;
+
+/// The seed where none is given.
+pub const USUAL_SEED: u64 = 1;
+
+/// Between two looks whether another process is done with the same extract.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A synthetic extract: all that its content depends on, but for [`VERSION`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Synthetic {
+    pub scale: Scale,
+    pub seed: u64,
+}
+
+/// An extract that could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct KeepError {
+    /// Where it was to be.
+    pub path: PathBuf,
+    #[source]
+    pub source: SynthError,
+}
+
+impl Synthetic {
+    /// A name that no other one has: `synthetic-0.1-seed-1-v1.osm.pbf`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("synthetic-{}-seed-{}-v{VERSION}.osm.pbf", self.scale, self.seed)
+    }
+
+    /// `synthetic extract of scale 0.1, seed 1`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("synthetic extract of scale {}, seed {}", self.scale, self.seed)
+    }
+
+    /// Where it is in a folder, made or not.
+    #[must_use]
+    pub fn place(&self, folder: &Path) -> PathBuf {
+        folder.join(self.file_name())
+    }
+
+    /// Makes it in a folder, unless it is there; gives what was made now. It is written under another name and has its own
+    /// once it is whole. Where another process makes the same one, its end is waited for.
+    ///
+    /// # Errors
+    /// [`KeepError`]; nothing is left then.
+    pub fn keep(
+        &self,
+        folder: &Path,
+        threads: NonZeroUsize,
+        told: &mut dyn FnMut(Progress),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Made>, KeepError> {
+        let path = self.place(folder);
+        let made = self.make(&path, threads, told, stop);
+        made.map_err(|source| KeepError { path, source })
+    }
+
+    fn make(
+        &self,
+        path: &Path,
+        threads: NonZeroUsize,
+        told: &mut dyn FnMut(Progress),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Made>, SynthError> {
+        if path.is_file() {
+            return Ok(None);
+        }
+        let part = path.with_file_name(format!("{}.part", self.file_name()));
+        let Some(file) = locked(&part, path, stop)? else { return Ok(None) };
+        let options = Options { scale: self.scale, seed: self.seed, threads };
+        let written = whole(&options, &file, told, stop).and_then(|made| {
+            std::fs::rename(&part, path)?;
+            Ok(made)
+        });
+        if written.is_err() {
+            // Nobody else begins before it is gone: it is locked still.
+            let _ = std::fs::remove_file(&part);
+        }
+        written.map(Some)
+    }
+}
+
+/// All of it, on the disk.
+fn whole(
+    options: &Options,
+    file: &File,
+    told: &mut dyn FnMut(Progress),
+    stop: &dyn Fn() -> bool,
+) -> Result<Made, SynthError> {
+    file.set_len(0)?;
+    // Another account may load it.
+    file.set_permissions(PermissionsExt::from_mode(0o644))?;
+    let mut out = BufWriter::new(file);
+    let made = write(options, &mut out, told, stop)?;
+    out.flush()?;
+    drop(out);
+    file.sync_all()?;
+    Ok(made)
+}
+
+/// The unfinished file, ours alone; `None` once somebody else finished it.
+fn locked(part: &Path, path: &Path, stop: &dyn Fn() -> bool) -> Result<Option<File>, SynthError> {
+    loop {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(part)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) if stop() => return Err(SynthError::Stopped),
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(LOOK);
+                continue;
+            }
+            // A file system without locks.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        // Since it was opened it may have got its name, or have been removed by who failed.
+        let is_it = |at: &Path| -> io::Result<bool> {
+            let (ours, there) = (file.metadata()?, std::fs::metadata(at));
+            Ok(there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
+        };
+        let still = is_it(part)?;
+        if path.is_file() {
+            if still {
+                std::fs::remove_file(part)?;
+            }
+            return Ok(None);
+        }
+        if still {
+            return Ok(Some(file));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "0.001";
+
+    fn synthetic(seed: u64) -> Synthetic {
+        Synthetic { scale: SMALL.parse().unwrap(), seed }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = std::fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<_> = names.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Many at once make one, and a killed one's rest is no trouble.
+    #[test]
+    fn an_extract_is_made_once_whoever_wants_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = synthetic(1).file_name();
+        std::fs::write(folder.path().join(format!("{name}.part")), vec![7; 1 << 20]).unwrap();
+        let made: Vec<Option<Made>> = std::thread::scope(|scope| {
+            let keep =
+                || synthetic(1).keep(folder.path(), NonZeroUsize::MIN, &mut |_| (), &|| false).unwrap();
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(keep)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        let made: Vec<Made> = made.into_iter().flatten().collect();
+        assert_eq!((made.len(), names(folder.path())), (1, vec![name]));
+        let path = synthetic(1).place(folder.path());
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), made[0].bytes);
+        crate::extract::check(&path).unwrap();
+    }
+
+    #[test]
+    fn what_fails_or_is_stopped_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let keep = |folder: &Path, stop| synthetic(1).keep(folder, NonZeroUsize::MIN, &mut |_| (), &|| stop);
+        let stopped = keep(folder.path(), true).unwrap_err();
+        assert!(matches!(stopped.source, SynthError::Stopped), "{stopped}");
+        assert!(names(folder.path()).is_empty());
+        let nowhere = keep(&folder.path().join("nowhere"), false).unwrap_err();
+        assert!(nowhere.to_string().contains("synthetic-0.001-seed-1-v1.osm.pbf"), "{nowhere}");
+    }
+
+    /// What a stored fingerprint stands for. Should this fail because other objects are drawn, [`VERSION`] goes up by one.
+    #[test]
+    fn this_version_draws_these_objects() {
+        let mut bytes = Vec::new();
+        let options = Options { scale: SMALL.parse().unwrap(), seed: 1, threads: NonZeroUsize::MIN };
+        write(&options, &mut bytes, &mut |_| (), &|| false).unwrap();
+        let mut sum = md5::Md5::default();
+        let mut add = |object| md5::Digest::update(&mut sum, format!("{object:?}\n"));
+        crate::extract::read(&*bytes, &mut add).unwrap();
+        let sum: String = md5::Digest::finalize(sum).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((VERSION, sum.as_str()), (1, "1ce811d4b7c69e6e243084e96e5902c2"));
+    }
+}
