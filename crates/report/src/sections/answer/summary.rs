@@ -34,19 +34,16 @@ pub fn text(data: &ReportData) -> String {
     for (of, arm, said) in answer.arms() {
         let parts = Part::workloads(arm);
         let besides = answer.besides(of, arm);
+        let indent = if parts.len() > 1 { "      " } else { "    " };
         let besides_of = |name: &str| -> Vec<String> {
             let told = besides.iter().filter(|(own, _)| *own == name).flat_map(|(_, told)| told);
-            told.map(|phrase| format!("    {phrase}")).collect()
+            told.map(|phrase| format!("{indent}{phrase}")).collect()
         };
-        if let [only] = &parts[..] {
-            lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
-            lines.extend(besides_of(only.name()));
-        } else {
-            for part in &parts {
-                lines.push(workload(of, part));
-                lines.extend(besides_of(part.name()));
-            }
-            lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
+        // The arm first: below several of them nobody would know whose workloads these are.
+        lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
+        for part in &parts {
+            lines.extend((parts.len() > 1).then(|| workload(of, part)));
+            lines.extend(besides_of(part.name()));
         }
         if !said.unsafe_settings.is_empty() {
             lines.push(format!("  {} is not crash-safe: {}", said.arm, said.unsafe_settings));
@@ -105,7 +102,7 @@ fn workload(of: &Comparison, part: &Part<'_>) -> String {
         Some(figure) => format!("{}, {}{}", verdict(figure.verdict, of.margin), part.change(), but(figure)),
         None => part.no_figure(),
     };
-    format!("  {}: {said}", part.name())
+    format!("    {}: {said}", part.name())
 }
 
 /// Breaks a line between words, so that it fits a terminal; what follows is indented further.
