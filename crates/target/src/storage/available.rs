@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::error::Unavailable;
 use super::label::label;
 use super::options::{Filesystem, Ground, Kind};
 use super::tools::Tools;
@@ -27,21 +28,6 @@ impl Available {
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
-    }
-}
-
-/// Something that cannot be had here, and what to try.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is not available: {reason}")]
-pub struct Unavailable {
-    /// `xfs`, `folder /mnt/ssd`.
-    pub what: String,
-    pub reason: String,
-}
-
-impl Unavailable {
-    pub(super) fn new(what: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { what: what.into(), reason: reason.into() }
     }
 }
 

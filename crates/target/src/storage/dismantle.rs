@@ -50,6 +50,10 @@ pub(super) fn dismantle(made: &Made, patience: Patience) -> Vec<String> {
     {
         left.extend(remove_pool(made, &pool, journal, patience, tools).err());
     }
+    if !left.is_empty() {
+        // Nothing else would tell the next one of the pool.
+        return left;
+    }
     left.extend(unmount(made, patience, tools).err());
     left.extend(detach(made, tools).err());
     if is_mounted(&made.mounted()) {
@@ -82,7 +86,11 @@ fn remove_pool(
         }
         if patience.is_over() {
             let _ = tools.run("umount", &[PathBuf::from("--lazy"), made.mounted()], BOUND);
-            zfs::destroy(pool, true, tools).map_err(words)?;
+            match zfs::destroy(pool, true, tools) {
+                // Whoever still uses it keeps the pool, and nobody but its daemon can take that from him.
+                Err(_) if !journal.kernel => return zfs::kill_daemon(&home, pool, tools),
+                done => done.map_err(words)?,
+            }
             break;
         }
         drop(_turn);

@@ -4,8 +4,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::available::Unavailable;
 use crate::home::PlaceError;
+
+/// Something that cannot be had here, and what to try.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is not available: {reason}")]
+pub struct Unavailable {
+    /// `xfs`, `folder /mnt/ssd`.
+    pub what: String,
+    pub reason: String,
+}
+
+impl Unavailable {
+    pub(super) fn new(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { what: what.into(), reason: reason.into() }
+    }
+}
 
 /// Why a filesystem cannot be made, mounted again, looked at or removed.
 #[derive(Debug, thiserror::Error)]

@@ -19,10 +19,16 @@ impl Made {
     /// The next one of this process; nothing is there yet.
     pub(super) fn next(storage: &Path) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Mounts are known by paths without links.
         let storage = storage.canonicalize().unwrap_or_else(|_| storage.to_owned());
-        Self { folder: storage.join(format!("{}-{number}", std::process::id())) }
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let folder = storage.join(format!("{}-{number}", std::process::id()));
+            // One of a dead pgdyno that had our pid is somebody else's to remove.
+            if std::fs::symlink_metadata(&folder).is_err() {
+                return Self { folder };
+            }
+        }
     }
 
     /// The one in this folder, if the folder is called as those are.

@@ -21,9 +21,9 @@ mod tools;
 mod used;
 mod zfs;
 
-pub use available::{Available, Unavailable, available, available_below};
+pub use available::{Available, available, available_below};
 pub use dead::remove_dead;
-pub use error::StorageError;
+pub use error::{StorageError, Unavailable};
 pub(crate) use keeper::storage_keeper_main;
 pub(crate) use made::{LINK, is_in_use};
 pub use mounted::Mounted;

@@ -6,8 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::available::Unavailable;
-use super::error::StorageError;
+use super::error::{StorageError, Unavailable};
 use super::journal::Journal;
 use super::mounted::Mounted;
 use super::options::Kind;

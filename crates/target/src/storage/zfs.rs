@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::available::Unavailable;
-use super::error::StorageError;
+use super::error::{StorageError, Unavailable};
 use super::made::Made;
 use super::options::{Filesystem, Kind};
 use super::tools::Tools;
@@ -28,6 +27,8 @@ pub(super) const BOUND: Duration = Duration::from_secs(60);
 const START_BOUND: Duration = Duration::from_secs(10);
 const TURN_BOUND: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long a daemon that was killed may take to be gone.
+const KILLED: Duration = Duration::from_secs(2);
 /// Where zfs-fuse listens; its tools abort where nobody does.
 const SOCKET: &str = "/var/run/zfs/zfs_socket";
 /// Pools that a new daemon of zfs-fuse would open.
@@ -211,10 +212,23 @@ pub(super) fn stop_daemon(home: &Home, patience: Duration, tools: &Tools<'_>) ->
     if daemons(home).is_empty() || (answers() && !pools(tools).unwrap_or_default().is_empty()) {
         return Ok(());
     }
-    for (signal, bound) in [(Signal::TERM, patience), (Signal::KILL, Duration::from_secs(2))] {
-        signal_daemons(home, Some(signal));
+    end_daemon(home, &[(Signal::TERM, patience), (Signal::KILL, KILLED)])
+}
+
+/// Kills the daemon, and the only pool that it has with it. The turn must be held.
+pub(super) fn kill_daemon(home: &Home, pool: &str, tools: &Tools<'_>) -> Result<(), String> {
+    let pools = pools(tools).map_err(|error| error.to_string())?;
+    if pools.iter().any(|other| other != pool) {
+        return Err(format!("pool {pool} is in use, and so are others of the same daemon"));
+    }
+    end_daemon(home, &[(Signal::KILL, KILLED)])
+}
+
+fn end_daemon(home: &Home, steps: &[(Signal, Duration)]) -> Result<(), String> {
+    for (signal, bound) in steps {
+        signal_daemons(home, Some(*signal));
         let start = Instant::now();
-        while start.elapsed() < bound {
+        while start.elapsed() < *bound {
             if daemons(home).is_empty() {
                 let ours = STARTED.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let _ = ours.map(|mut ours| ours.wait());

@@ -296,6 +296,26 @@ fn a_filesystem_without_its_keeper_is_removed_all_the_same() {
     assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
 }
 
+/// Somebody's shell stands in it: he is waited for, and then it is taken away from under him.
+#[test]
+fn who_stands_in_a_filesystem_does_not_keep_it() {
+    let place = Place::new();
+    if !can(&place.home, &EXT4) {
+        return;
+    }
+    let (mut child, mut said) = owner(&place.home, &filesystem(EXT4));
+    let (_, folder) = keeper_and_folder(&mut said);
+    let mut shell = Command::new("sleep").arg("60").current_dir(&folder).spawn().unwrap();
+    kill(child.id());
+    child.wait().unwrap();
+    eventually(Duration::from_secs(12), "no mount and no folder", || {
+        traces(&place.home).iter().all(|trace| trace.starts_with("loop: "))
+    });
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    eventually(Duration::from_secs(2), "the kernel lets go of the device", || traces(&place.home).is_empty());
+}
+
 #[test]
 fn a_mistake_in_options_is_told_and_leaves_nothing() {
     let place = Place::new();
