@@ -48,6 +48,25 @@ fn arm_index(run: &PlannedRun) -> usize {
     run.arm.as_deref().map_or(0, |arm| arm[1..].parse().unwrap())
 }
 
+#[test]
+fn a_sample_is_explained_once_where_something_is_compared() {
+    let explained = |text: &str| {
+        let plan = plan(text);
+        let runs: Vec<String> =
+            plan.runs.iter().filter(|run| plan.explains(run)).map(PlannedRun::words).collect();
+        (plan.hash(), runs)
+    };
+    let compared = text(1, &[4], 2, false, 2);
+    let (hash, runs) = explained(&compared);
+    assert_eq!(runs.len(), 2, "{runs:?}: each arm once, and nothing beside the grid");
+    assert!(runs.iter().all(|run| run.ends_with("round 1")), "{runs:?}");
+    // It makes no other experiment of it.
+    assert_eq!(explained(&(compared + "explain = false\n")), (hash, Vec::new()));
+    let alone = text(1, &[4], 1, false, 2);
+    assert!(explained(&alone).1.is_empty());
+    assert_eq!(explained(&(alone + "explain = true\n")).1.len(), 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

@@ -230,8 +230,8 @@ fn said(own: &Explained) -> String {
     }
     if own.rounding > ROUNDED {
         text += &format!(
-            " The server rounds times of each loop to 1 µs: own times of nodes with many loops can be wrong by {} % of the whole.",
-            numbers::figure(100.0 * own.rounding)
+            " The server rounds times of each loop to 1 µs: own times of nodes with many loops can be wrong by {:.0} % of the whole.",
+            100.0 * own.rounding
         );
     }
     text
