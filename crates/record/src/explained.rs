@@ -253,10 +253,10 @@ mod tests {
             own_ms: 3.0,
             ..PlanNode::default()
         };
-        let mut plan = StatementPlan::default();
-        plan.nodes =
+        let mut nodes =
             vec![node(0, "Aggregate", "", ""), node(1, "Index Scan", "t", "i"), node(1, "Result", "", "")];
-        plan.nodes[2].role = "InitPlan 1".into();
+        nodes[2].role = "InitPlan 1".into();
+        let plan = StatementPlan { nodes, ..StatementPlan::default() };
         assert_eq!(plan.shape(), ["Aggregate", "  Index Scan using i on t", "  InitPlan 1: Result"]);
     }
 

@@ -76,7 +76,7 @@ fn who_asked(tree: &Tree<'_>, asked_for: usize, ms: f64, times_ms: &[f64]) -> Ve
 /// The node, or the topmost Gather above it that is not above the asked-for plan's own query.
 fn in_the_leader(tree: &Tree<'_>, at: usize, within: usize) -> usize {
     let path: Vec<usize> = tree.up(at).take_while(|above| *above != within).chain([within]).collect();
-    path.into_iter().skip(1).filter(|above| tree.nodes[*above].is_gather()).last().unwrap_or(at)
+    path[1..].iter().rev().copied().find(|above| tree.nodes[*above].is_gather()).unwrap_or(at)
 }
 
 /// How expressions name what they ask for.
