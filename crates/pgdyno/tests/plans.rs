@@ -51,7 +51,7 @@ fn run(place: &Place, server: &Server, file: &str) -> Finished {
     place.write("lookup.sql", "\\set id random(1, 20000)\nSELECT x FROM public.t WHERE id = :id;\n");
     place.write("update.sql", "SELECT 1;\nUPDATE public.t SET x = -1 WHERE id = 1;\n");
     let file = place.write("plans.toml", file);
-    let mut command = place.command(&["run", file.to_str().unwrap(), "--report", "report.html"]);
+    let mut command = place.command(["run", file.to_str().unwrap(), "--report", "report.html"]);
     command.env("TEST_URL", server.url());
     let done = support::finish(command);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}\n{}", done.stdout, done.stderr);
@@ -78,7 +78,7 @@ fn each_arm_is_explained_under_its_own_settings() {
     let report = std::fs::read_to_string(place.path().join("report.html")).unwrap();
     let change = "With scans: Seq Scan on t instead of Index Scan using t_id on t.";
     assert!(report.contains(change), "the report does not say what changed");
-    let table = support::finish(place.command(&["table", "plans", "--format", "csv"]));
+    let table = support::finish(place.command(["table", "plans", "--format", "csv"]));
     assert!(table.stdout.contains(",seq_scan,") && table.stdout.contains(",index,"), "{}", table.stdout);
     let slowest = "select count(*) from artifact where name = 'plan/lookup.sql/2' and cast(bytes as text) like '%Execution Time%'";
     assert_eq!(place.sql(slowest), "2");
