@@ -25,7 +25,7 @@ pub struct StatementPlan {
     pub serialization_ms: Option<f64>,
     /// Triggers, as far as they are outside of nodes.
     pub triggers_ms: f64,
-    /// Compiling expressions: inside of the nodes that need them first, so no part of its own.
+    /// Compiling expressions, all processes added up: inside of the nodes that need them first, so no part of its own.
     pub jit_ms: f64,
     /// Own times that were below zero by rounding, and were taken from nodes below instead.
     pub evened_ms: f64,

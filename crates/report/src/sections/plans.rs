@@ -224,7 +224,7 @@ fn said(own: &Explained) -> String {
     }
     if own.jit_ms > own.total_ms.mean * 0.01 {
         text += &format!(
-            " Of it {} for compiling expressions (JIT), within the nodes that need them.",
+            " Compiling expressions (JIT) took {}, that of all processes added up; it is within the nodes that need them.",
             ms(own.jit_ms)
         );
     }
