@@ -2,6 +2,7 @@
 
 use ::record::Run;
 use engine::Measured;
+use protocol::postgres::sql::Sql;
 use results::{Finished, Spool};
 use target::host::{DiskTraffic, HostSample};
 use workloads::jobs::{JobReport, relation_sizes};
@@ -24,7 +25,12 @@ struct Before {
 }
 
 /// What stands on the storage of its server's own, where it has one.
-pub(super) fn note_storage(stage: &Stage, record: &mut Run) {
+fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), LabError> {
+    if stage.target.storage_label().is_none() {
+        return Ok(());
+    }
+    // What is in memory only would count as if it were not there, or compress to nothing.
+    stage.control()?.execute("CHECKPOINT")?;
     match stage.target.storage_used() {
         Ok(None) => {}
         Ok(Some(used)) => {
@@ -35,6 +41,7 @@ pub(super) fn note_storage(stage: &Stage, record: &mut Run) {
         }
         Err(why) => record.events.push(event("storage", format!("bytes on disk are not known: {why}"))),
     }
+    Ok(())
 }
 
 impl Runner<'_> {
@@ -69,7 +76,7 @@ impl Runner<'_> {
         let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
         record.relations = relation_sizes(control)?;
         record.relations.retain(|relation| own(&relation.table) && !relation.table.starts_with("pgdyno."));
-        note_storage(stage, &mut record);
+        note_storage(stage, &mut record)?;
         // Settings are read again by a connection of its own.
         let changed = stage.changed()?;
         record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));

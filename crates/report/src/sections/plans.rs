@@ -27,8 +27,6 @@ const ROUNDED: f64 = 0.05;
 #[derive(Debug, Serialize)]
 pub(crate) struct Plans {
     cells: Vec<PlansOfCell>,
-    /// Parts that have a colour of their own, in order.
-    parts: Vec<Part>,
     /// What was not explained, and why.
     missing: BTreeSet<String>,
 }
@@ -51,12 +49,12 @@ impl View for Plans {
                 None => cells.push(PlansOfCell { label: cell_text(&own.cell), arms: vec![own] }),
             }
         }
-        let plans = Self { parts: largest(&cells), cells, missing };
+        let plans = Self { cells, missing };
         (!plans.cells.is_empty() || !plans.missing.is_empty()).then_some(plans)
     }
 
     fn charts(self) -> Vec<Box<dyn Chart>> {
-        let charts = self.cells.iter().flat_map(|cell| cell.charts(&self.parts));
+        let charts = self.cells.iter().flat_map(PlansOfCell::charts);
         charts.map(|chart| Box::new(chart) as Box<dyn Chart>).collect()
     }
 
@@ -64,11 +62,11 @@ impl View for Plans {
         let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
         html! {
             @if !self.cells.is_empty() { p { (HOW) } }
-            @for cell in open { (cell.draw(&self.parts)) }
+            @for cell in open { (cell.draw()) }
             @if !folded.is_empty() {
                 details {
                     summary { "Plans of " (folded.len()) " more" }
-                    @for cell in folded { (cell.draw(&self.parts)) }
+                    @for cell in folded { (cell.draw()) }
                 }
             }
             @if !self.missing.is_empty() {
@@ -83,27 +81,26 @@ const HOW: &str = "A sample of transactions, the same for all arms, was explaine
     the first round's run of its cell and arm was over; nothing of it is in any figure of speed. Each node counts with its own \
     time; what an index scan reads of its table is in the index scan.";
 
-/// The parts that take most, over all cells and arms, in their usual order.
-fn largest(cells: &[PlansOfCell]) -> Vec<Part> {
-    // Shares, so that a slow cell does not decide alone.
-    let weight = |part: Part| -> f64 {
-        let own = cells.iter().flat_map(|cell| &cell.arms).filter_map(|own| own.part(part));
-        own.map(|own| own.share.mean).sum()
-    };
-    let mut parts: Vec<Part> = Part::ALL.into_iter().filter(|part| weight(*part) > 0.0).collect();
-    parts.retain(|part| !matches!(part, Part::Other | Part::Outside));
-    parts.sort_by(|one, other| weight(*other).total_cmp(&weight(*one)));
-    parts.truncate(PARTS);
-    parts.sort_unstable();
-    parts
-}
-
 impl PlansOfCell {
+    /// The parts that take most, over its arms, in their usual order: those that have a colour of their own.
+    fn largest(&self) -> Vec<Part> {
+        // Shares, so that a slow arm does not decide alone.
+        let weight = |part: Part| -> f64 {
+            self.arms.iter().filter_map(|own| own.part(part)).map(|own| own.share.mean).sum()
+        };
+        let mut parts: Vec<Part> = Part::ALL.into_iter().filter(|part| weight(*part) > 0.0).collect();
+        parts.retain(|part| !matches!(part, Part::Other | Part::Outside));
+        parts.sort_by(|one, other| weight(*other).total_cmp(&weight(*one)));
+        parts.truncate(PARTS);
+        parts.sort_unstable();
+        parts
+    }
+
     /// In milliseconds, and as shares where arms are far apart.
-    fn charts(&self, parts: &[Part]) -> Vec<Stacks> {
+    fn charts(&self) -> Vec<Stacks> {
         let totals = || self.arms.iter().map(|own| own.total_ms.mean);
         let (least, most) = (totals().fold(f64::INFINITY, f64::min), totals().fold(0.0, f64::max));
-        let chart = self.chart(parts);
+        let chart = self.chart();
         let shares = (most > FAR_APART * least).then(|| {
             let share = |stack: &Stack| {
                 let whole: f64 = stack.parts.iter().sum();
@@ -120,7 +117,8 @@ impl PlansOfCell {
         [Some(chart), shares].into_iter().flatten().collect()
     }
 
-    fn chart(&self, parts: &[Part]) -> Stacks {
+    fn chart(&self) -> Stacks {
+        let parts = self.largest();
         let stack = |own: &Explained| {
             let mut lengths: Vec<f64> =
                 parts.iter().map(|part| own.part(*part).map_or(0.0, |own| own.ms.mean)).collect();
@@ -172,11 +170,11 @@ impl PlansOfCell {
         told
     }
 
-    fn draw(&self, parts: &[Part]) -> Markup {
+    fn draw(&self) -> Markup {
         html! {
             h3 { (self.label) }
             @for change in self.changes() { p { (change) } }
-            @for chart in self.charts(parts) { (chart) }
+            @for chart in self.charts() { (chart) }
             @for own in &self.arms {
                 p.remark { (said(own)) }
             }
@@ -283,7 +281,7 @@ mod tests {
     #[test]
     fn arms_stand_below_each_other_with_what_differs() {
         let view = Plans::of(&both()).unwrap();
-        assert_eq!(view.parts, [Part::Planning, Part::Index, Part::SeqScan]);
+        assert_eq!(view.cells[0].largest(), [Part::Planning, Part::Index, Part::SeqScan]);
         let page = view.draw().into_string();
         for wanted in [
             "With b: Index Scan using i on t instead of Seq Scan on t.",
@@ -294,11 +292,11 @@ mod tests {
         ] {
             assert!(page.contains(wanted), "{wanted}: {page}");
         }
-        let chart = view.cells[0].chart(&view.parts);
+        let chart = view.cells[0].chart();
         let sums: Vec<f64> = chart.stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
         assert!((sums[0] - 3.3).abs() < 1e-9, "{sums:?}");
         assert_eq!(chart.stacks[1].name, "b");
-        let charts = view.cells[0].charts(&view.parts);
+        let charts = view.cells[0].charts();
         let shares: Vec<f64> = charts[1].stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
         assert!(shares.iter().all(|sum| (sum - 100.0).abs() < 1e-9), "{shares:?}");
     }
