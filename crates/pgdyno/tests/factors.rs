@@ -257,6 +257,53 @@ fn scripts_that_answer_differently_are_told_wherever_speeds_are() {
     assert_eq!(place.sql(events), "second 1");
 }
 
+/// Areas 5, 6, 7, … against 4, 5, 6, … of one row each: the draws say by how much.
+#[test]
+fn how_far_answers_are_off_is_measured_for_each_script_and_column() {
+    let (place, server) = (Place::new(), Server::start());
+    for (name, text) in [
+        ("same.sql", "\\set x random(1, 9)\nSELECT :x AS id;\n"),
+        ("exact.sql", "SELECT 'way' AS kind, 8.0 AS area, 3::float8 AS length, 'a' AS name;\n"),
+        ("coarse.sql", "SELECT 'way' AS kind, 10 AS area, 3::float8 AS length, 'b' AS name;\n"),
+    ] {
+        place.write(name, text);
+    }
+    let file = place.write(
+        "coarse.toml",
+        format!(
+            "question = \"What do coarse shapes save?\"\n[target]\nurl = \"{}\"\n\
+             [workload.exact]\npgbench = {{ files = [\"same.sql\", \"exact.sql\"] }}\n\
+             [workload.coarse]\npgbench = {{ files = [\"same.sql\", \"coarse.sql\"] }}\n\
+             [factors]\nworkload = [\"exact\", \"coarse\"]\n[compare]\nfactor = \"workload\"\nbase = \"exact\"\n\
+             [measure]\nwarmup = \"50ms\"\nduration = \"300ms\"\nrounds = 2\n",
+            server.url()
+        ),
+    );
+    let done = place.run(["run", file.to_str().unwrap(), "--report", "report.html"]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let told = "returns other values than exact in 16 of 16 transactions, and as many rows (script coarse.sql): \
+                area is off by 25 % in the median, 25 % at most; name has other values";
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let report = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    assert!(!report.contains("answer difference"), "words, no JSON");
+    for (what, text) in [("warning", &done.stderr), ("summary", &done.stdout), ("report", &report)] {
+        assert!(plain(text).contains(told), "no word in the {what}:\n{text}");
+    }
+    let table = place.run(["table", "answers", "--format", "csv"]).expect(0).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    let [head, area, name] = lines[..] else { panic!("{table}") };
+    assert!(
+        head.starts_with("workload,arm,script,transactions,differ,rows,base_rows,rows_differ,column,"),
+        "{head}"
+    );
+    assert_eq!(area, "exact / coarse,coarse,coarse.sql,16,16,16,16,0,area,16,25,25,0");
+    assert_eq!(name, "exact / coarse,coarse,coarse.sql,16,16,16,16,0,name,16,,,");
+    let in_sql = "select json_extract(detail, '$.columns[0].error.median') from event where kind = 'answer difference'";
+    assert_eq!(place.sql(in_sql), "0.25");
+    let compared = place.run(["compare", "--format", "json"]);
+    assert!(compared.stdout.contains("area is off by 25 %"), "{}", compared.stdout);
+}
+
 #[test]
 fn arms_that_look_for_tables_elsewhere_are_seen_to_answer_alike_or_not() {
     let (place, server) = (Place::new(), Server::start());

@@ -3,6 +3,7 @@
 //! Written by `lab` and by `results` (imports), kept by `results`, read by `report`. What is derived from it here is what
 //! every reader must derive alike.
 
+mod answers;
 mod arrivals;
 mod counts;
 mod experiment;
@@ -24,6 +25,7 @@ mod text;
 mod verdict;
 mod words;
 
+pub use answers::{AnswerDifference, ColumnDifference, ColumnError};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};

@@ -255,6 +255,9 @@ impl RunEvent {
     pub const RATE: &'static str = "rate";
     /// Kind of the event that says what an arm answers otherwise than the base.
     pub const OTHER_ANSWERS: &'static str = "other answers";
+    /// Kind of the event that says the same for programs: an [`AnswerDifference`](crate::AnswerDifference) in JSON, one for each
+    /// script.
+    pub const ANSWER_DIFFERENCE: &'static str = "answer difference";
     /// Kind of the event that says that an arm did not ask for what was chosen from the base's data.
     pub const OWN_CHOICE: &'static str = "own choice";
     /// Kind of the event that says that a run was measured again, which time, and why: the former one counts no more.

@@ -9,6 +9,7 @@
 //! [`pgbench`] is apart: what the drop-in prints of a run that was just measured, in pgbench's own layout.
 
 mod alone;
+mod answers;
 pub mod arrivals;
 pub mod asked;
 mod cells;

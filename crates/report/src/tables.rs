@@ -1,6 +1,7 @@
 //! Plain tables for the terminal and for other programs, drawn from the sections' views; units stand last in the column
 //! names.
 
+pub use crate::answers::answers;
 pub use crate::differences::{differences, table_in_words as differences_in_words};
 pub use crate::explained::plans;
 pub use crate::ladder::{ladder, ladders_in_words};

@@ -1,13 +1,22 @@
-//! What came back for a sample of transactions, so that arms can be seen to do the same work before their speeds are compared.
+//! What came back for a sample of transactions, so that arms can be seen to do the same work before their speeds are compared,
+//! or how far from it they are. No rows are kept: of each column a checksum and a sum.
 
-use record::count;
+use record::{AnswerDifference, ColumnDifference, ColumnError};
 use sha2::{Digest, Sha256};
 
 /// Transactions of a sample.
 pub(crate) const SAMPLE: u64 = 16;
+/// Columns of a transaction that are looked at one by one; what is in others is in the checksum of its rows.
+const COLUMNS: usize = 64;
+/// Bytes of a column's name that are kept, at least as many as PostgreSQL keeps.
+const NAME: usize = 64;
+/// OID of int8.
+pub(crate) const NUMBER: u32 = 20;
+/// OIDs of types whose values can be added: int8, int2, int4, float4, float8, numeric.
+const NUMBERS: [u32; 6] = [NUMBER, 21, 23, 700, 701, 1700];
 
 /// What came back for one transaction. The order of rows does not count: without ORDER BY it means nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
     /// Rows.
     pub rows: u64,
@@ -15,100 +24,306 @@ pub struct Answer {
     pub bytes: u64,
     /// Sum over the rows of the first 64 bits of their SHA-256.
     pub checksum: u64,
+    /// The columns, at most 64, in the order of statements.
+    pub columns: Vec<AnswerColumn>,
+}
+
+/// A column of a transaction's rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerColumn {
+    /// Its name, told apart from others of that name: `count (2)`.
+    pub name: String,
+    /// Sum over the rows of the first 64 bits of the SHA-256 of its value.
+    pub checksum: u64,
+    /// Sum of its values where it is one of numbers; NULL counts as nothing.
+    pub sum: Option<f64>,
 }
 
 impl Answer {
-    /// Counts a row.
-    pub(crate) fn add<'v>(&mut self, values: impl IntoIterator<Item = Option<&'v str>>) {
+    /// Counts a row of these columns, which [`Self::open`] gave places.
+    pub(crate) fn add<'v>(&mut self, first: usize, values: impl IntoIterator<Item = Option<&'v str>>) {
         let mut hash = Sha256::new();
-        for value in values {
+        for (at, value) in (first..).zip(values) {
             // A length before each value: NULL is no empty text, and "ab", "c" is not "a", "bc".
-            hash.update(value.map_or(u64::MAX, |value| value.len() as u64).to_le_bytes());
+            let length = value.map_or(u64::MAX, |value| value.len() as u64).to_le_bytes();
+            hash.update(length);
             hash.update(value.unwrap_or_default());
             self.bytes += value.map_or(0, |value| value.len() as u64);
+            if let Some(column) = self.columns.get_mut(at) {
+                column.add(length, value);
+            }
         }
-        let digest = hash.finalize();
-        let first: [u8; 8] = digest[..8].try_into().expect("a digest is longer than 8 bytes");
-        self.checksum = self.checksum.wrapping_add(u64::from_le_bytes(first));
+        self.checksum = self.checksum.wrapping_add(first_bits(hash));
         self.rows += 1;
+    }
+
+    /// Takes in the columns of a statement, each with the OID of its type; gives the place of the first of them.
+    pub(crate) fn open<'n>(&mut self, columns: impl IntoIterator<Item = (&'n str, u32)>) -> usize {
+        let first = self.columns.len();
+        for (name, type_oid) in columns {
+            if self.columns.len() >= COLUMNS {
+                // No further column has a place: nor has the rest of this statement's.
+                break;
+            }
+            let plain: String = cut(name).to_owned();
+            let mut told_apart = plain.clone();
+            let mut number = 1;
+            while self.columns.iter().any(|column| column.name == told_apart) {
+                number += 1;
+                told_apart = format!("{plain} ({number})");
+            }
+            let sum = NUMBERS.contains(&type_oid).then_some(0.0);
+            self.columns.push(AnswerColumn { name: told_apart, checksum: 0, sum });
+        }
+        if self.columns.len() == first { COLUMNS } else { first }
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.rows, self.bytes, self.checksum) == (other.rows, other.bytes, other.checksum)
+    }
+
+    fn column(&self, name: &str) -> Option<&AnswerColumn> {
+        self.columns.iter().find(|column| column.name == name)
     }
 }
 
+impl AnswerColumn {
+    fn add(&mut self, length: [u8; 8], value: Option<&str>) {
+        let mut hash = Sha256::new();
+        hash.update(length);
+        hash.update(value.unwrap_or_default());
+        self.checksum = self.checksum.wrapping_add(first_bits(hash));
+        if let (Some(sum), Some(value)) = (&mut self.sum, value) {
+            *sum += value.parse::<f64>().unwrap_or(f64::NAN);
+        }
+    }
+}
+
+fn first_bits(hash: Sha256) -> u64 {
+    let digest = hash.finalize();
+    u64::from_le_bytes(digest[..8].try_into().expect("a digest is longer than 8 bytes"))
+}
+
+fn cut(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME)]
+}
+
 /// A sample of transactions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Sampled {
-    /// One for each, drawn alike in all arms.
-    Answers(Vec<Answer>),
+    /// Those of each script that can be chosen, or layer, drawn alike in all arms.
+    Answers(Vec<ScriptAnswers>),
     /// None, and why.
     NotTaken(String),
 }
 
+/// What came back for a script.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptAnswers {
+    /// Its name.
+    pub script: String,
+    /// One for each transaction.
+    pub answers: Vec<Answer>,
+}
+
 impl Sampled {
-    /// What differs between the answers of an arm and those of the base, in words that go on from the arm's name; `None`
-    /// where nothing does, or where it is not known.
+    /// How far the answers of an arm are from those of the base, for each script that has other ones; nothing where it is not
+    /// known. Scripts go by their order; where there are not as many, all of them are one.
     #[must_use]
-    pub fn difference(&self, base: &Self, base_name: &str) -> Option<String> {
-        let (Self::Answers(ours), Self::Answers(theirs)) = (self, base) else { return None };
-        let rows = |answers: &[Answer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
-        let (own, other) = (rows(ours), rows(theirs));
-        let of = count(theirs.len() as u64, "transaction");
-        if own != other {
-            let (by, word) = (own.abs_diff(other), if own < other { "fewer" } else { "more" });
-            let by = count(by, "row");
-            return Some(format!("returns {by} {word} than {base_name} ({own} against {other} in {of})"));
+    pub fn differences(&self, base: &Self) -> Vec<AnswerDifference> {
+        let (Self::Answers(ours), Self::Answers(theirs)) = (self, base) else { return Vec::new() };
+        if ours.len() != theirs.len() {
+            let all = |scripts: &[ScriptAnswers]| -> Vec<Answer> {
+                scripts.iter().flat_map(|script| script.answers.iter().cloned()).collect()
+            };
+            return difference(None, &all(ours), &all(theirs)).into_iter().collect();
         }
-        let differ = ours.iter().zip(theirs).filter(|(own, other)| own != other).count();
-        (differ > 0)
-            .then(|| format!("returns other values than {base_name} in {differ} of {of}, and as many rows"))
+        let several = ours.len() > 1;
+        let name = |script: &ScriptAnswers| several.then(|| script.script.clone());
+        let pairs = ours.iter().zip(theirs);
+        pairs.filter_map(|(own, base)| difference(name(own), &own.answers, &base.answers)).collect()
     }
+}
+
+fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Option<AnswerDifference> {
+    let pairs = || ours.iter().zip(theirs);
+    let rows = |answers: &[Answer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
+    let differ = pairs().filter(|(own, base)| !own.is_like(base)).count() as u64;
+    let without_pair = ours.len().abs_diff(theirs.len()) as u64;
+    let rows_differ = pairs().filter(|(own, base)| own.rows != base.rows).count() as u64 + without_pair;
+    let (rows, base_rows) = (rows(ours), rows(theirs));
+    // Mixes of another number of scripts have another number of transactions.
+    (differ > 0 || ours.len() != theirs.len() && rows != base_rows).then(|| AnswerDifference {
+        script,
+        transactions: theirs.len() as u64,
+        differ,
+        rows,
+        base_rows,
+        rows_differ,
+        columns: if ours.len() == theirs.len() { columns(ours, theirs) } else { Vec::new() },
+    })
+}
+
+/// Columns with other values, in the order in which the arm has them. A branch of a script may leave some out of a transaction.
+fn columns(ours: &[Answer], theirs: &[Answer]) -> Vec<ColumnDifference> {
+    let mut names: Vec<&str> = Vec::new();
+    for column in ours.iter().flat_map(|answer| &answer.columns) {
+        if !names.contains(&column.name.as_str()) {
+            names.push(&column.name);
+        }
+    }
+    names.into_iter().filter_map(|name| column(name, ours, theirs)).collect()
+}
+
+fn column(name: &str, ours: &[Answer], theirs: &[Answer]) -> Option<ColumnDifference> {
+    let pairs: Vec<(&Answer, &AnswerColumn, &Answer, &AnswerColumn)> = ours
+        .iter()
+        .zip(theirs)
+        .filter_map(|(own, base)| Some((own, own.column(name)?, base, base.column(name)?)))
+        .collect();
+    let sums: Option<Vec<(f64, f64)>> =
+        pairs.iter().map(|(_, own, _, base)| Some((own.sum?, base.sum?))).collect();
+    // Of fewer rows a text has other values in any case.
+    let counts = |own: &Answer, base: &Answer| sums.is_some() || own.rows == base.rows;
+    let is_other = |(own, ours, base, theirs): &&(&Answer, &AnswerColumn, &Answer, &AnswerColumn)| {
+        counts(own, base) && ours.checksum != theirs.checksum
+    };
+    let differ = pairs.iter().filter(is_other).count() as u64;
+    (differ > 0).then(|| ColumnDifference {
+        column: name.to_owned(),
+        differ,
+        error: sums.map(ColumnError::of),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer(rows: &[&[Option<&str>]]) -> Answer {
+    const INT: u32 = 23;
+    const TEXT: u32 = 25;
+
+    /// Rows of columns `a`, `b`, … of these types.
+    fn typed(types: &[u32], rows: &[&[Option<&str>]]) -> Answer {
         let mut answer = Answer::default();
-        rows.iter().for_each(|row| answer.add(row.iter().copied()));
+        let first = answer.open(["a", "b", "c"].into_iter().zip(types.iter().copied()));
+        rows.iter().for_each(|row| answer.add(first, row.iter().copied()));
         answer
+    }
+
+    fn answer(rows: &[&[Option<&str>]]) -> Answer {
+        typed(&[TEXT, TEXT], rows)
+    }
+
+    fn sampled(answers: Vec<Answer>) -> Sampled {
+        Sampled::Answers(vec![ScriptAnswers { script: "x.sql".into(), answers }])
+    }
+
+    fn told(own: Vec<Answer>, base: Vec<Answer>) -> Option<String> {
+        let found = sampled(own).differences(&sampled(base));
+        assert!(found.len() <= 1);
+        found.first().map(|difference| difference.words("a"))
     }
 
     #[test]
     fn rows_in_another_order_are_the_same_answer() {
         let [a, b]: [&[Option<&str>]; 2] = [&[Some("a"), None], &[Some("b"), Some("")]];
         assert_eq!(answer(&[a, b]), answer(&[b, a]));
-        assert_ne!(answer(&[a, b]), answer(&[a, a]));
-        assert_ne!(answer(&[&[Some("ab"), Some("c")]]), answer(&[&[Some("a"), Some("bc")]]));
-        assert_ne!(answer(&[&[None]]), answer(&[&[Some("")]]));
+        let differ = |own: &[&[Option<&str>]], base: &[&[Option<&str>]]| !answer(own).is_like(&answer(base));
+        assert!(differ(&[a, b], &[a, a]));
+        assert!(differ(&[&[Some("ab"), Some("c")]], &[&[Some("a"), Some("bc")]]));
+        assert!(differ(&[&[None]], &[&[Some("")]]));
+        // 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1: sums of the same values are no difference.
+        let rows: [&[Option<&str>]; 3] = [&[Some("0.1")], &[Some("0.2")], &[Some("0.3")]];
+        let [x, y, z] = rows;
+        assert_eq!(told(vec![typed(&[701], &[x, y, z])], vec![typed(&[701], &[z, y, x])]), None);
     }
 
     #[test]
-    fn differences_are_named() {
+    fn differences_of_rows_are_named() {
         let (one, two) = (answer(&[&[Some("1")]]), answer(&[&[Some("1")], &[Some("2")]]));
         let other = answer(&[&[Some("3")]]);
         let cases = [
-            (vec![one, one], vec![one, one], None),
+            (vec![&one, &one], vec![&one, &one], None),
             (
-                vec![one, two],
-                vec![two, two],
-                Some("returns 1 row fewer than a (3 against 4 in 2 transactions)"),
+                vec![&one, &two],
+                vec![&two, &two],
+                Some("returns 1 row fewer than a (3 against 4 in 2 transactions, in 1 of them)"),
             ),
             (
-                vec![two, two],
-                vec![one, one],
+                vec![&two, &two],
+                vec![&one, &one],
                 Some("returns 2 rows more than a (4 against 2 in 2 transactions)"),
             ),
             (
-                vec![one, other],
-                vec![one, one],
-                Some("returns other values than a in 1 of 2 transactions, and as many rows"),
+                vec![&one, &other],
+                vec![&one, &one],
+                Some(
+                    "returns other values than a in 1 of 2 transactions, and as many rows: a has other values",
+                ),
             ),
         ];
         for (own, base, wanted) in cases {
-            let found = Sampled::Answers(own).difference(&Sampled::Answers(base), "a");
-            assert_eq!(found.as_deref(), wanted);
+            let [own, base] = [own, base].map(|answers| answers.into_iter().cloned().collect());
+            assert_eq!(told(own, base).as_deref(), wanted);
         }
         let none = Sampled::NotTaken("it writes".to_owned());
-        assert_eq!(none.difference(&Sampled::Answers(vec![one]), "a"), None);
+        assert!(none.differences(&sampled(vec![one])).is_empty());
+    }
+
+    /// Areas 10 + 20 against 8 + 20, then 5 against 5: errors 2/28 and 0.
+    #[test]
+    fn errors_of_numbers_are_measured_and_what_is_the_same_is_not_named() {
+        let types = [INT, 1700, TEXT];
+        let row = |id: &'static str, area: Option<&'static str>| [Some(id), area, Some("x")];
+        let own = vec![
+            typed(&types, &[&row("1", Some("10")), &row("2", Some("20.0"))]),
+            typed(&types, &[&row("3", Some("5")), &row("4", None)]),
+        ];
+        let base = vec![
+            typed(&types, &[&row("1", Some("8")), &row("2", Some("20.0"))]),
+            typed(&types, &[&row("3", Some("5")), &row("4", None)]),
+        ];
+        let found = sampled(own).differences(&sampled(base));
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((only.transactions, only.differ, only.rows, only.rows_differ), (2, 1, 4, 0));
+        let [area] = &only.columns[..] else { panic!("{only:?}") };
+        assert_eq!((area.column.as_str(), area.differ), ("b", 1));
+        let error = area.error.unwrap();
+        assert!((error.greatest.unwrap() - 2.0 / 28.0).abs() < 1e-12, "{error:?}");
+        assert!((error.median.unwrap() - 1.0 / 28.0).abs() < 1e-12, "{error:?}");
+    }
+
+    #[test]
+    fn columns_are_bounded_and_told_apart() {
+        let mut answer = Answer::default();
+        let long = "é".repeat(100);
+        for _ in 0..100 {
+            let first = answer.open([(long.as_str(), INT), ("n", INT)]);
+            answer.add(first, [Some("1"), Some("2")]);
+        }
+        assert_eq!((answer.columns.len(), answer.rows), (COLUMNS, 100));
+        assert_eq!(answer.columns[3].name, "n (2)");
+        assert!(answer.columns[0].name.len() <= NAME);
+        assert!(answer.columns.iter().all(|column| column.sum.unwrap() <= 2.0), "each column is its own");
+    }
+
+    #[test]
+    fn scripts_of_a_mix_are_told_apart() {
+        let script = |name: &str, value: &str| ScriptAnswers {
+            script: name.into(),
+            answers: vec![typed(&[INT], &[&[Some(value)]])],
+        };
+        let base = Sampled::Answers(vec![script("one.sql", "1"), script("two.sql", "4")]);
+        let own = Sampled::Answers(vec![script("one.sql", "1"), script("two.sql", "5")]);
+        let found = own.differences(&base);
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(only.script.as_deref(), Some("two.sql"));
+        assert_eq!(only.columns[0].error.unwrap().greatest, Some(0.25));
+        let fewer = Sampled::Answers(vec![script("one.sql", "1")]);
+        assert_eq!(
+            fewer.differences(&base)[0].words("a"),
+            "returns 1 row fewer than a (1 against 2 in 2 transactions, in 1 of them)"
+        );
     }
 }

@@ -30,7 +30,7 @@ mod testing;
 mod words;
 mod workload;
 
-pub use answers::{Answer, Sampled};
+pub use answers::{Answer, AnswerColumn, Sampled, ScriptAnswers};
 pub use error::WorkloadError;
 pub use fields::fields;
 pub use link::address_of;

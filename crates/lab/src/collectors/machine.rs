@@ -136,6 +136,7 @@ mod tests {
             Ok(vec![ResultSet {
                 columns,
                 rows: vec![row.into_iter().map(Some).collect()],
+                types: Vec::new(),
                 tag: String::new(),
             }])
         }
@@ -185,7 +186,12 @@ mod tests {
         impl Sql for Slow {
             fn query(&mut self, _: &str) -> Result<Vec<ResultSet>, SqlError> {
                 let row = vec![Some(format!("Execution Time: {:.3} ms", self.0))];
-                Ok(vec![ResultSet { columns: vec!["plan".into()], rows: vec![row], tag: String::new() }])
+                Ok(vec![ResultSet {
+                    columns: vec!["plan".into()],
+                    rows: vec![row],
+                    types: Vec::new(),
+                    tag: String::new(),
+                }])
             }
 
             fn copy_in(

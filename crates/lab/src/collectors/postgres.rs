@@ -259,6 +259,7 @@ mod tests {
             Ok(vec![ResultSet {
                 columns: row.iter().map(|(column, _)| (*column).to_owned()).collect(),
                 rows: vec![row.iter().map(|(_, value)| Some((*value).to_owned())).collect()],
+                types: Vec::new(),
                 tag: String::new(),
             }])
         }

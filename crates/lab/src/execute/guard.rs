@@ -194,15 +194,18 @@ impl<'g, 'a> Guard<'g, 'a> {
                 return self.runner.progress.note(told);
             }
         }
-        let told = match ours.difference(theirs, of) {
-            Some(difference) => format!("{}: {called} {difference}", own.workload),
-            None => {
-                let told = format!("{}: {called} answers as {of} does", own.workload);
-                return self.runner.progress.note(told);
-            }
-        };
-        self.runner.progress.warn(told.clone());
-        self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+        let differences = ours.differences(theirs);
+        if differences.is_empty() {
+            let told = format!("{}: {called} answers as {of} does", own.workload);
+            return self.runner.progress.note(told);
+        }
+        for difference in differences {
+            let told = format!("{}: {called} {}", own.workload, difference.words(of));
+            self.runner.progress.warn(told.clone());
+            self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+            let detail = serde_json::to_string(&difference).expect("plain data");
+            self.remark(&own.asked(), arm, RunEvent::ANSWER_DIFFERENCE, detail);
+        }
     }
 
     /// Keeps what is to be said with every run of an arm that asks for this.

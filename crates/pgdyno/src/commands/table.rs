@@ -37,6 +37,8 @@ enum Kind {
     Settings,
     /// What was counted in each arm besides, the largest difference first
     Differences,
+    /// How far answers of arms are from those of the base: rows, and relative errors of columns of numbers
+    Answers,
     /// The experiments in the file
     Experiments,
 }
@@ -104,6 +106,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Sizes => tables::sizes(&data),
         Kind::Settings => tables::settings(&data),
         Kind::Differences => tables::differences(&data),
+        Kind::Answers => tables::answers(&data),
     };
     print(&table, format)?;
     let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts);

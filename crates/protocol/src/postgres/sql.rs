@@ -7,6 +7,8 @@ use std::fmt;
 pub struct ResultSet {
     /// Column names; empty for a statement that returns no rows.
     pub columns: Vec<String>,
+    /// OIDs of their types, where the connection tells them; else empty.
+    pub types: Vec<u32>,
     /// Values as text, NULL as `None`.
     pub rows: Vec<Vec<Option<String>>>,
     /// Command tag, e.g. `SELECT 3`; empty for an empty statement.

@@ -241,6 +241,7 @@ mod tests {
         let set = |columns: usize, rows: &[&[Option<&str>]]| ResultSet {
             columns: vec!["c".to_owned(); columns],
             rows: rows.iter().map(|row| row.iter().map(|value| value.map(str::to_owned)).collect()).collect(),
+            types: Vec::new(),
             tag: String::new(),
         };
         let cases = [

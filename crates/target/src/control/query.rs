@@ -66,6 +66,7 @@ impl Answer {
             Message::RowDescription(columns) => {
                 let names = columns.iter().map(|column| text(column.name));
                 self.current.columns = names.collect();
+                self.current.types = columns.iter().map(|column| column.type_oid).collect();
             }
             Message::DataRow(row) => {
                 self.kept += row.iter().flatten().map(<[u8]>::len).sum::<usize>();

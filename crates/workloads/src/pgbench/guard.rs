@@ -3,7 +3,7 @@
 
 use super::prepare::Program;
 use super::trial::{AsWritten, Trial};
-use crate::answers::{Answer, SAMPLE, Sampled};
+use crate::answers::{SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
 use crate::workload::Guarded;
 use protocol::postgres::sql::Sql;
@@ -74,16 +74,21 @@ fn answers(
     sql: &mut dyn Sql,
     scale: u64,
     seed: u64,
-) -> Result<Vec<Answer>, WorkloadError> {
-    let mut answers = Vec::new();
+) -> Result<Vec<ScriptAnswers>, WorkloadError> {
+    let mut sampled = Vec::new();
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
-        for draw in 0..if *weight == 0 { 0 } else { SAMPLE } {
+        if *weight == 0 {
+            continue;
+        }
+        let mut answers = Vec::new();
+        for draw in 0..SAMPLE {
             let mut trial = Trial::new(program, scale, seed.wrapping_add(draw));
             trial.run(script, sql, &mut AsWritten)?;
             answers.push(trial.answer);
         }
+        sampled.push(ScriptAnswers { script: script.name.clone(), answers });
     }
-    Ok(answers)
+    Ok(sampled)
 }
 
 #[cfg(test)]
@@ -149,8 +154,9 @@ mod tests {
         };
         let mut sql = FakeSql::new();
         sql.answer("select 1", &[&["1"]]);
-        let Sampled::Answers(answers) = sampled(&mut sql) else { panic!("no answers") };
-        assert_eq!((answers.len() as u64, answers[0].rows), (SAMPLE, 1));
+        let Sampled::Answers(scripts) = sampled(&mut sql) else { panic!("no answers") };
+        let [ScriptAnswers { script, answers }] = &scripts[..] else { panic!("{scripts:?}") };
+        assert_eq!((script.as_str(), answers.len() as u64, answers[0].rows), ("my.sql", SAMPLE, 1));
         assert_eq!(sql.asked[0], "SET default_transaction_read_only = on");
         assert_eq!(sql.asked.last().unwrap(), "RESET default_transaction_read_only");
         let mut sql = FakeSql::new();

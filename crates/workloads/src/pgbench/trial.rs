@@ -152,8 +152,10 @@ impl Trial {
         let results = asking.ask(sql, statement, &self.variables, line)?;
         for result in &results {
             self.queries += u64::from(!result.columns.is_empty());
+            let types = result.types.iter().copied().chain(std::iter::repeat(0));
+            let first = self.answer.open(result.columns.iter().map(String::as_str).zip(types));
             for row in &result.rows {
-                self.answer.add(row.iter().map(Option::as_deref));
+                self.answer.add(first, row.iter().map(Option::as_deref));
             }
         }
         match &statement.capture {

@@ -138,7 +138,12 @@ mod tests {
             let standby = if self.standby { "true" } else { "false" };
             let row = ["17", "joe", "shop", standby, "off", "true", "true", "8192", "134217728", "97", "0"];
             let row = row.map(|value| Some(value.to_owned())).to_vec();
-            Ok(vec![ResultSet { columns: vec!["x".to_owned()], rows: vec![row], tag: String::new() }])
+            Ok(vec![ResultSet {
+                columns: vec!["x".to_owned()],
+                rows: vec![row],
+                types: Vec::new(),
+                tag: String::new(),
+            }])
         }
 
         fn copy_in(&mut self, _: &str, _: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {

@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn a_shot_that_gives_anything_else_is_no_shot() {
         let row = |gives: &str| ["0", gives, "17"].map(|value| Some(value.to_owned())).to_vec();
-        let set = |rows| ResultSet { columns: vec!["shot".into()], rows, tag: String::new() };
+        let set =
+            |rows| ResultSet { columns: vec!["shot".into()], rows, types: Vec::new(), tag: String::new() };
         assert_eq!(ends(&set(vec![row("1"), row("1")]), &query()).unwrap(), [17, 17]);
         let error = ends(&set(vec![row("1"), row("2")]), &query()).unwrap_err();
         assert_eq!(error.to_string(), "while counting: the server answered 2 where it must be 1");

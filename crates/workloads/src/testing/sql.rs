@@ -22,6 +22,7 @@ impl FakeSql {
         let set = ResultSet {
             columns: columns.collect(),
             rows: rows.iter().map(|row| row.iter().map(value).collect()).collect(),
+            types: Vec::new(),
             tag: format!("SELECT {}", rows.len()),
         };
         self.answers.push((part.to_owned(), Ok(set)));

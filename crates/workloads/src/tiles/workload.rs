@@ -16,7 +16,7 @@ use super::options::{Options, Picker};
 use super::prepare::{Picked, pick, read_trace, spread};
 use super::query::{Style, prepared};
 use super::samples::samples;
-use crate::answers::{Answer, SAMPLE, Sampled};
+use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
@@ -176,18 +176,21 @@ impl Workload for Tiles {
 
     fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
         let sql = site.sql()?;
-        let mut answers = Vec::new();
+        let mut sampled = Vec::new();
         for (layer, picked) in &self.picked {
+            let mut answers = Vec::new();
             for tile in spread(picked, SAMPLE as usize) {
                 let mut answer = Answer::default();
                 let length = length(sql, layer, tile, self.style)?;
                 // The bytes of a tile may stand in another order.
-                answer.add([Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));
+                let first = answer.open([("tile_bytes", NUMBER)]);
+                answer.add(first, [Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));
                 (answer.rows, answer.bytes) = (u64::from(length > 0), length);
                 answers.push(answer);
             }
+            sampled.push(ScriptAnswers { script: layer.name.clone(), answers });
         }
-        Ok(Sampled::Answers(answers))
+        Ok(Sampled::Answers(sampled))
     }
 
     fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {

@@ -217,6 +217,7 @@ impl Sql for Link {
         Ok(vec![ResultSet {
             columns: (0..columns).map(|column| format!("column{column}")).collect(),
             rows: rows.into_iter().map(|row| row.into_iter().map(Some).collect()).collect(),
+            types: Vec::new(),
             tag: String::new(),
         }])
     }

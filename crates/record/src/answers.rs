@@ -1,0 +1,208 @@
+//! How far the answers of an arm are from those of the base: rows, and sums of columns of numbers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::count;
+
+/// So many columns are named in words; all of them are in the data.
+const NAMED: usize = 8;
+
+/// What one script answers in an arm otherwise than in the base, over the transactions of a sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerDifference {
+    /// The arm's script or layer; `None` where a workload has one only.
+    pub script: Option<String>,
+    /// Of the sample.
+    pub transactions: u64,
+    /// Those of them that were answered otherwise.
+    pub differ: u64,
+    /// Rows in all.
+    pub rows: u64,
+    /// The same of the base.
+    pub base_rows: u64,
+    /// Transactions with more or fewer rows.
+    pub rows_differ: u64,
+    /// Columns whose values are others, as the arm has them in order; those that are the same are left out.
+    pub columns: Vec<ColumnDifference>,
+}
+
+/// A column whose values are not those of the base.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnDifference {
+    /// Its name; the second one of a name in a transaction is `NAME (2)`.
+    pub column: String,
+    /// Transactions in which its values are others; of text, only among those with as many rows.
+    pub differ: u64,
+    /// How far its sum is off, where it holds numbers in both.
+    pub error: Option<ColumnError>,
+}
+
+/// Relative error of the sum over rows: |own - base| / |base| of each transaction, as shares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ColumnError {
+    /// Median over the transactions that have one; `None` where none has.
+    pub median: Option<f64>,
+    /// Greatest of them.
+    pub greatest: Option<f64>,
+    /// Transactions that have none, and are left out: the sum is 0 in the base and not here, or one of them is no finite number.
+    pub undefined: u64,
+}
+
+impl ColumnError {
+    /// Of the sums of an arm and of the base, transaction by transaction. Where both are 0 there is no error.
+    #[must_use]
+    pub fn of(sums: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let (mut errors, mut undefined) = (Vec::new(), 0);
+        for (own, base) in sums {
+            let error = if own == base { 0.0 } else { (own - base).abs() / base.abs() };
+            if error.is_finite() && own.is_finite() {
+                errors.push(error);
+            } else {
+                undefined += 1;
+            }
+        }
+        errors.sort_by(f64::total_cmp);
+        let middle = errors.len() / 2;
+        let median = match errors.len() % 2 {
+            _ if errors.is_empty() => None,
+            1 => Some(errors[middle]),
+            _ => Some(f64::midpoint(errors[middle - 1], errors[middle])),
+        };
+        Self { median, greatest: errors.last().copied(), undefined }
+    }
+
+    fn words(&self) -> String {
+        let undefined = match self.undefined {
+            0 => String::new(),
+            some => format!("of {} without a relative error (0 in the base)", count(some, "transaction")),
+        };
+        match (self.median, self.greatest) {
+            (Some(median), Some(greatest)) => {
+                let but = if undefined.is_empty() { String::new() } else { format!(", but {undefined}") };
+                format!("is off by {} in the median, {} at most{but}", percent(median), percent(greatest))
+            }
+            _ => format!("has other values, {undefined}"),
+        }
+    }
+}
+
+impl ColumnDifference {
+    fn words(&self) -> String {
+        let how = self.error.map_or_else(|| "has other values".to_owned(), |error| error.words());
+        format!("{} {how}", self.column)
+    }
+}
+
+impl AnswerDifference {
+    /// In words that go on from the arm's name: `returns other values than a in 3 of 16 transactions, and as many rows: area is off
+    /// by …`.
+    #[must_use]
+    pub fn words(&self, base: &str) -> String {
+        let of = count(self.transactions, "transaction");
+        let first = if self.rows == self.base_rows && self.rows_differ == 0 {
+            format!("returns other values than {base} in {} of {of}, and as many rows", self.differ)
+        } else if self.rows == self.base_rows {
+            format!(
+                "returns other rows than {base} in {} of {of}, as many in all ({})",
+                self.rows_differ, self.rows
+            )
+        } else {
+            let word = if self.rows < self.base_rows { "fewer" } else { "more" };
+            let by = count(self.rows.abs_diff(self.base_rows), "row");
+            let several = match self.rows_differ {
+                all if all == self.transactions => String::new(),
+                some => format!(", in {some} of them"),
+            };
+            format!(
+                "returns {by} {word} than {base} ({} against {} in {of}{several})",
+                self.rows, self.base_rows
+            )
+        };
+        let mut named: Vec<String> = self.columns.iter().take(NAMED).map(ColumnDifference::words).collect();
+        let more = self.columns.len().saturating_sub(NAMED);
+        named.extend((more > 0).then(|| format!("{} more", count(more as u64, "column"))));
+        let columns = if named.is_empty() { String::new() } else { format!(": {}", named.join("; ")) };
+        let script = self.script.as_ref().map(|script| format!(" (script {script})")).unwrap_or_default();
+        format!("{first}{script}{columns}")
+    }
+}
+
+/// A share as percent with two digits that count.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        0.0 => "0 %".to_owned(),
+        10.0.. => format!("{percent:.0} %"),
+        1.0.. => format!("{percent:.1} %"),
+        0.1.. => format!("{percent:.2} %"),
+        0.001.. => format!("{percent:.4} %"),
+        _ => "less than 0.001 %".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_those_worked_out_by_hand() {
+        // 10 against 8: 25 %; 9 against 10: 10 %; both 0: none; -5 against -4: 25 %.
+        let error = ColumnError::of([(10.0, 8.0), (9.0, 10.0), (0.0, 0.0), (-5.0, -4.0)]);
+        assert_eq!(error.greatest, Some(0.25));
+        assert!((error.median.unwrap() - 0.175).abs() < 1e-12, "between 0.1 and 0.25: {error:?}");
+        assert_eq!(error.undefined, 0);
+        assert_eq!(error.words(), "is off by 18 % in the median, 25 % at most");
+        let of_zero = ColumnError::of([(3.0, 0.0), (f64::NAN, 1.0), (2.0, 4.0)]);
+        assert_eq!(of_zero, ColumnError { median: Some(0.5), greatest: Some(0.5), undefined: 2 });
+        let none = ColumnError::of([(3.0, 0.0)]);
+        assert_eq!(
+            none.words(),
+            "has other values, of 1 transaction without a relative error (0 in the base)"
+        );
+        for (share, said) in [
+            (0.0, "0 %"),
+            (1e-9, "less than 0.001 %"),
+            (0.00012, "0.0120 %"),
+            (0.0123, "1.2 %"),
+            (3.0, "300 %"),
+        ] {
+            assert_eq!(percent(share), said);
+        }
+    }
+
+    #[test]
+    fn differences_are_named() {
+        let error = Some(ColumnError { median: Some(0.01), greatest: Some(0.5), undefined: 0 });
+        let area = ColumnDifference { column: "area".into(), differ: 2, error };
+        let name = ColumnDifference { column: "name".into(), differ: 1, error: None };
+        let same_rows = AnswerDifference {
+            script: None,
+            transactions: 16,
+            differ: 2,
+            rows: 40,
+            base_rows: 40,
+            rows_differ: 0,
+            columns: vec![area, name],
+        };
+        let said = "returns other values than a in 2 of 16 transactions, and as many rows: \
+                    area is off by 1.0 % in the median, 50 % at most; name has other values";
+        assert_eq!(same_rows.words("a"), said);
+        let fewer = AnswerDifference {
+            rows: 39,
+            rows_differ: 1,
+            script: Some("x.sql".into()),
+            columns: Vec::new(),
+            ..same_rows.clone()
+        };
+        let said =
+            "returns 1 row fewer than a (39 against 40 in 16 transactions, in 1 of them) (script x.sql)";
+        assert_eq!(fewer.words("a"), said);
+        let moved = AnswerDifference { rows_differ: 2, columns: Vec::new(), ..same_rows.clone() };
+        assert_eq!(
+            moved.words("a"),
+            "returns other rows than a in 2 of 16 transactions, as many in all (40)"
+        );
+        let many = vec![same_rows.columns[1].clone(); 10];
+        assert!(AnswerDifference { columns: many, ..same_rows }.words("a").ends_with("; 2 columns more"));
+    }
+}
