@@ -29,14 +29,12 @@ local municipality = theme('municipality', 'area', 'polygon', { { column = 'name
 -- A closed way with one of these is a polygon (flag "polygon" in default.style), so it is no road, whatever its highway.
 local polygon_keys = {
     'abandoned:aeroway', 'abandoned:amenity', 'abandoned:building', 'abandoned:landuse', 'abandoned:power', 'aeroway', 'amenity',
-    'area:highway', 'building', 'harbour', 'historic', 'landuse', 'leisure', 'man_made', 'military', 'natural', 'office', 'place',
+    'area', 'area:highway', 'building', 'harbour', 'historic', 'landuse', 'leisure', 'man_made', 'military', 'natural', 'office', 'place',
     'power', 'public_transport', 'shop', 'sport', 'tourism', 'water', 'waterway', 'wetland',
 }
 
 local function is_polygon(way)
-    local area = way.tags.area
-    if not way.is_closed or area == 'no' then return false end
-    if area == 'yes' then return true end
+    if not way.is_closed or way.tags.area == 'no' then return false end
     for _, key in ipairs(polygon_keys) do
         if way.tags[key] and way.tags[key] ~= 'coastline' then return true end
     end
