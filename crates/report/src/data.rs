@@ -127,6 +127,14 @@ impl ReportData {
         data
     }
 
+    /// The same with another arm as the base that the others are compared with.
+    #[must_use]
+    pub fn against(self, base: &str) -> Self {
+        let Self { stored, experiment, host, target, runs, texts, notes, course, .. } = self;
+        let experiment = Experiment { base: Some(base.to_owned()), ..experiment };
+        Self { stored, texts, notes, course, ..Self::new(experiment, host, target, runs) }
+    }
+
     /// The comparison that answers the question: by throughput; by response times where schedules set the throughput of
     /// every cell.
     #[must_use]

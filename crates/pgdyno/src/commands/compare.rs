@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// What is compared
     #[arg(long, short = 'm', value_enum, default_value_t)]
     metric: Figure,
+    /// The arm that the others are compared with [default: the base of the experiment]
+    #[arg(long, value_name = "ARM")]
+    base: Option<String>,
     /// Also write the HTML report of two experiments to this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -53,6 +56,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         [base, new] => apart(args, [base, new])?,
         [one] => only(args, one)?,
         _ => load_to_judge(&args.selection)?,
+    };
+    let found = match &args.base {
+        Some(base) => against(found, base)?,
+        None => found,
     };
     let metric = match args.metric {
         Figure::Tps => Metric::Tps,
@@ -88,6 +95,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         talk(&format!("report:  {}", path.display()));
     }
     Ok(exit::of_comparison(&comparison))
+}
+
+/// The same experiment with another arm as its base.
+fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
+    let arms: Vec<&str> = found.experiment.arms.iter().map(|arm| arm.name.as_str()).collect();
+    if !arms.contains(&base) {
+        let what = format!("experiment {} has no arm {base:?}", found.experiment.name);
+        return Err(Failure::with_code(USAGE, what, Some(format!("its arms: {}", arms.join(", ")))));
+    }
+    Ok(found.against(base))
 }
 
 /// What is to be said before the table: which experiment it is, or which two; JSON and CSV have the latter in their rows.
