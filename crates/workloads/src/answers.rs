@@ -105,7 +105,8 @@ fn first_bits(hash: Sha256) -> u64 {
 }
 
 fn cut(name: &str) -> &str {
-    &name[..name.floor_char_boundary(NAME)]
+    let end = (0..=NAME.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    &name[..end]
 }
 
 /// A sample of transactions.

@@ -57,7 +57,7 @@ impl Store {
                 "INSERT OR IGNORE INTO look (experiment_id, runs, looked_at)
                  SELECT e.experiment_id, count(*), strftime('%Y-%m-%dT%H:%M:%SZ', 'now') FROM experiment e JOIN run r USING (experiment_id)
                  WHERE e.experiment_id = ?1 AND e.compare_factor IS NOT NULL AND e.order_scheme <> 'imported'
-                   AND r.kind = 'client'
+                   AND (r.kind = 'client' OR r.arm IS NOT NULL)
                  GROUP BY e.experiment_id",
                 [id.0],
             )
@@ -81,6 +81,24 @@ mod tests {
     fn state(store: &Store, id: ExperimentId) -> (u32, u32) {
         let course = store.course(id).unwrap();
         (course.looks, course.extended)
+    }
+
+    #[test]
+    fn what_came_to_no_run_is_not_extended_and_jobs_are_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create_or_open(&folder.path().join("results.sqlite")).unwrap();
+        let mut planned = experiment(&["A", "B"]);
+        let (id, _) = store.begin_experiment(&planned, &host(), &target(), false).unwrap();
+        planned.rounds += 2;
+        store.begin_experiment(&planned, &host(), &target(), false).unwrap();
+        assert_eq!(state(&store, id), (0, 0), "the first command ended before any run");
+        let mut job = finished(run("import", 0, Some("A"), 1, 1.0));
+        job.run.kind = record::RunKind::Job;
+        store.store(id, &[job]).unwrap();
+        store.look(id).unwrap();
+        planned.rounds += 2;
+        store.begin_experiment(&planned, &host(), &target(), false).unwrap();
+        assert_eq!(state(&store, id), (1, 1));
     }
 
     #[test]

@@ -26,7 +26,8 @@ impl Store {
                 Some(id) => {
                     transaction.execute(
                         "UPDATE experiment SET rounds = max(rounds, ?2), plan_json = ?3, file_text = ?4,
-                            extended = extended + (compare_factor IS NOT NULL AND ?2 > rounds)
+                            extended = extended + (compare_factor IS NOT NULL AND ?2 > rounds
+                                AND EXISTS (SELECT 1 FROM run r WHERE r.experiment_id = ?1 AND r.arm IS NOT NULL))
                          WHERE experiment_id = ?1",
                         params![id, experiment.rounds, experiment.plan_json, experiment.file_text],
                     )?;
