@@ -137,7 +137,7 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     place.write("broken.lua", "local tables = (\n");
     let broken = place.path().join("broken.lua");
     let done = support::finish(load(&["-O", "flex", "-S", broken.to_str().unwrap()])).expect(71);
-    let done = done.says(&["broken.lua:", "its whole log is"]);
+    let done = done.says(&["broken.lua:", "(line 1 of broken.lua: local tables = ()", "its whole log is"]);
     let log = done.stderr.split("its whole log is ").nth(1).and_then(|rest| rest.split(['\n', ')']).next());
     let log = std::fs::read_to_string(log.unwrap().trim()).unwrap();
     assert!(log.contains("osm2pgsql version"), "{log}");
@@ -145,6 +145,19 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     support::finish(load(&["-O", "nonsense"])).expect(65).says(&["nonsense", "pgsql, flex"]);
     support::finish(load(&["--args", "--append"])).expect(65).says(&["--append"]);
     support::finish(load(&["--program", "/bin/false"])).expect(71).says(&["does not say its version"]);
+    support::finish(load(&["--program", "/nope"])).expect(68).says(&[
+        "/nope",
+        "install osm2pgsql",
+        "--program",
+    ]);
+    let asked = "if [ \"$1\" = --version ]; then echo 'osm2pgsql version 1.8.0'; exit; fi\n";
+    let dies = place.write("dies", format!("#!/bin/sh\n{asked}echo 'ERROR: std::bad_alloc' >&2\nexit 1\n"));
+    std::fs::set_permissions(&dies, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let no_memory = support::finish(load(&["--program", dies.to_str().unwrap()])).expect(71);
+    no_memory.says(&["std::bad_alloc", "not enough memory", "cache_mb", "flat_nodes"]);
+    let bad = place.write("bad.style", "# a remark\nnode,way amenity\n");
+    let told = support::finish(load(&["--style", bad.to_str().unwrap()])).expect(71);
+    told.says(&["(line 2 of bad.style: node,way amenity)"]);
 
     // Killed from outside, while it works.
     let mut running = Watched::start(load(&["--verbose"]));
@@ -305,6 +318,35 @@ fn synthetic_extracts_are_made_first_and_kept() {
     assert_eq!(kept, wanted.map(std::ffi::OsString::from));
     let bytes = "select count(distinct value) from run_figure join v_run using (run_id) where run_figure.name = 'extract_bytes' and v_run.workload = 'import'";
     assert_eq!(place.sql(bytes), "2");
+}
+
+/// A cut-out may refer to nodes that it does not have.
+#[test]
+fn what_is_missing_in_an_extract_is_told_and_no_error() {
+    use osm::extract::{Bbox, Block, Kind, header_blob};
+    let (place, server) = with_postgis();
+    let mut bytes = header_blob(Bbox { west: 0, south: 0, east: 10_000_000, north: 10_000_000 });
+    let mut nodes = Block::new(Kind::Nodes);
+    (1..=4).for_each(|id| nodes.push_node(id, id as i32 * 1_000_000, 1_000_000, std::iter::empty()));
+    let mut ways = Block::new(Kind::Ways);
+    for (id, through) in [(1, [1, 2, 3]), (2, [3, 4, 9]), (3, [1, 8, 9])] {
+        ways.push_way(id, [("highway", "track")].into_iter(), through.into_iter());
+    }
+    bytes.extend([nodes.take_blob(), ways.take_blob()].concat());
+    place.write("cut.osm.pbf", bytes);
+    let url = server.url();
+    let told = "cut.osm.pbf: 2 of 3 ways refer to nodes that are not in the extract (3 references; 1 way has too few left to be a line)";
+    place.run(["osm", "load", "cut.osm.pbf", "-d", &url]).expect(0).says(&[told]);
+    assert_eq!(server.psql("select count(*) from planet_osm_line"), "2");
+    let file = place.write(
+        "cut.toml",
+        format!(
+            "question = \"?\"\n[target]\nurl = \"{url}\"\n[workload.import]\nosm = {{ extract = \"cut.osm.pbf\", prefix = \"cut\" }}\n\
+             [measure]\nrounds = 1\n"
+        ),
+    );
+    let done = place.run(["run", file.to_str().unwrap()]).expect(0).says(&[told]);
+    assert_eq!(done.stderr.matches("refer to nodes").count(), 1, "{}", done.stderr);
 }
 
 /// A file of the folder with the extract must not be taken for one of the experiment's.

@@ -105,8 +105,8 @@ fn first_bits(hash: Sha256) -> u64 {
 }
 
 fn cut(name: &str) -> &str {
-    let end = (0..=NAME.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
-    &name[..end]
+    let end = (0..=NAME.min(name.len())).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
 }
 
 /// A sample of transactions.

@@ -10,12 +10,13 @@ use osm::synth::Synthetic;
 use protocol::postgres::sql::{Sql, quote_identifier};
 
 use super::command::Command;
+use super::failed;
 use super::made::{self, Which};
 use super::options::Options;
 use super::others::{self, Heard};
 use super::program::find_version;
 use crate::error::WorkloadError;
-use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
+use crate::jobs::{Inputs, Job, JobReport, JobSite, file_name};
 
 /// A load, measured or to put data on a target.
 #[derive(Debug)]
@@ -67,6 +68,17 @@ impl Load {
         let found = others::others(sql, self.measured, &self.earlier)?;
         others::refuse(&found, &self.options.tables())?;
         Ok(found)
+    }
+
+    /// What ways refer to and is not in the extract, in words. Not looked at in a large one, and not in a synthetic one, which has all.
+    pub(super) fn missing(&self, extract: &Path) -> Option<String> {
+        let is_small = std::fs::metadata(extract).is_ok_and(|data| data.len() <= LOOKED_THROUGH);
+        if !is_small || self.options.synthetic().is_some() {
+            return None;
+        }
+        // What cannot be read by us osm2pgsql may read still.
+        let missing = extract::missing(extract).ok()?.words()?;
+        Some(format!("{}: {missing}", file_name(extract)))
     }
 
     /// A name that no other load has, for its connections.
@@ -136,6 +148,10 @@ impl Job for Load {
         if let Some(doubt) = extract::check(&extract)?.doubt {
             (site.remark)(doubt);
         }
+        // Of a measured load it was told before the first run.
+        if let Some(told) = self.missing(&extract).filter(|_| !self.measured) {
+            (site.remark)(told);
+        }
         let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
         let program = find_version(program, site.programs)?;
         program.can(options)?;
@@ -175,11 +191,11 @@ impl Job for Load {
             })
         };
         let end = others::kept(*runtime, &others, &called, run)?;
-        let failed = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
-        let end = end.map_err(failed)?;
+        let lost = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
+        let end = end.map_err(lost)?;
         let log = parser.finish(end.wall_us);
-        let why = || log.error.clone().unwrap_or_else(|| how_it_ended(&end));
-        let why = (!end.success()).then(|| format!("osm2pgsql failed: {}", why()));
+        let why = || failed::why(log.error.as_deref(), &end, options.style.as_deref());
+        let why = (!end.success()).then(why);
         if why.is_none() {
             not_noted.map_or(Ok(()), Err)?;
             made::complete(*sql, &called)?;
@@ -215,6 +231,9 @@ impl Job for Load {
     }
 }
 
+/// Extracts up to this size are looked through for what is missing in them: about a second for each 10 MB.
+const LOOKED_THROUGH: u64 = 64 << 20;
+
 /// What the only load of a preparation is called, or the first.
 const FIRST: &str = "osm";
 
@@ -247,20 +266,12 @@ fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 
-fn how_it_ended(end: &ChildEnd) -> String {
-    match (end.code, end.signal) {
-        (Some(code), _) => format!("it ended with code {code} and gave no reason"),
-        (None, Some(signal)) => format!("it was ended by signal {signal}"),
-        (None, None) => "it was stopped".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use protocol::postgres::Database;
 
-    use crate::jobs::{ChildOrder, Output, RunChild};
+    use crate::jobs::{ChildEnd, ChildOrder, Output, RunChild};
     use crate::testing::NoServer;
     use crate::testing::sql::FakeSql;
 

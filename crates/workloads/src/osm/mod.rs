@@ -1,6 +1,7 @@
 //! OSM loads: a real osm2pgsql, run once, with every phase timed in milliseconds.
 
 mod command;
+mod failed;
 mod job;
 mod made;
 mod options;

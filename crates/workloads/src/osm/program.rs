@@ -57,17 +57,20 @@ impl Osm2pgsql {
 pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql, WorkloadError> {
     let order = ChildOrder { program: program.to_owned(), args: vec!["--version".into()], env: Vec::new() };
     let mut version = None;
-    let failed = |problem: String| WorkloadError::Program {
-        program: program.display().to_string(),
-        problem: format!("{problem}; install osm2pgsql, or name it with osm.program"),
-    };
+    const HINT: &str = "install osm2pgsql, or name it with osm.program (--program)";
     run.run(&order, &mut |_, _, line| {
         if version.is_none() {
             version = version_in(line).map(str::to_owned);
         }
     })
-    .map_err(&failed)?;
-    let version = version.ok_or_else(|| failed("it does not say its version".to_owned()))?;
+    .map_err(|problem| WorkloadError::Missing {
+        what: format!("osm2pgsql: {problem}"),
+        hint: HINT.to_owned(),
+    })?;
+    let version = version.ok_or_else(|| WorkloadError::Program {
+        program: program.display().to_string(),
+        problem: format!("it does not say its version as osm2pgsql does, and is another program; {HINT}"),
+    })?;
     Ok(Osm2pgsql { program: program.to_owned(), version })
 }
 

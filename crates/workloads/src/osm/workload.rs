@@ -68,9 +68,10 @@ impl Workload for Loads {
         Ok(Vec::new())
     }
 
-    /// Only a load itself can tell.
+    /// What is missing in the extract; all else only a load itself can tell.
     fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
-        Ok(Guarded::default())
+        let missing = self.load.missing(&self.options.extract);
+        Ok(Guarded { notes: missing.into_iter().collect(), ..Guarded::default() })
     }
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {

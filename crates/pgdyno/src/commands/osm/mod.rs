@@ -20,7 +20,7 @@ use crate::progress::Screen;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Load an extract with osm2pgsql into a database, timing nodes, ways, relations, each table and index
-    Load(Load),
+    Load(Box<Load>),
     /// Get an extract from Geofabrik or a mirror of it, and print where it is: pgdyno osm load "$(pgdyno osm fetch malta)"
     Fetch(fetch::Args),
     /// Make a synthetic extract of any scale: roads, buildings, land use, water, points of interest, boundaries

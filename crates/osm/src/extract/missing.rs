@@ -1,0 +1,145 @@
+//! Ways whose nodes are not in the extract: a cut-out may have some at its edge. A load leaves such nodes out without a word.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use super::object::Object;
+use super::read::{ReadError, read};
+
+/// What an extract refers to and does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Missing {
+    /// Ways in the extract.
+    pub ways: u64,
+    /// Those that lack a node at least.
+    pub ways_with_gaps: u64,
+    /// Those of them of which fewer than two nodes are left: they become no line.
+    pub ways_lost: u64,
+    /// References to nodes that are not there.
+    pub nodes: u64,
+}
+
+impl Missing {
+    /// `3 of 20 ways refer to nodes that are not in the extract (7 references; 1 way has too few left to be a line)`; `None` where
+    /// nothing is missing.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        let lost = match self.ways_lost {
+            0 => String::new(),
+            1 => "; 1 way has too few left to be a line".to_owned(),
+            many => format!("; {many} ways have too few left to be a line"),
+        };
+        let (gaps, refer) = (self.ways_with_gaps, if self.ways_with_gaps == 1 { "refers" } else { "refer" });
+        let references = record::count(self.nodes, "reference");
+        (gaps > 0).then(|| {
+            format!(
+                "{gaps} of {} {refer} to nodes that are not in the extract ({references}{lost}), as in cut-outs: those are left out",
+                record::count(self.ways, "way")
+            )
+        })
+    }
+}
+
+/// Counts them. 8 bytes of memory for each node of the extract; it is read once, and once more where ways stand before nodes.
+///
+/// # Errors
+/// [`ReadError`].
+pub fn missing(path: &Path) -> Result<Missing, ReadError> {
+    let mut seen = Seen::default();
+    let mut found = Missing::default();
+    let mut is_sorted = true;
+    pass(path, &mut |object| match object {
+        Object::Node(node) => {
+            is_sorted &= found.ways == 0;
+            seen.add(node.id);
+        }
+        Object::Way(way) => found.count(&way.nodes, &mut seen),
+        Object::Relation(_) => {}
+    })?;
+    if !is_sorted {
+        found = Missing::default();
+        pass(path, &mut |object| {
+            if let Object::Way(way) = object {
+                found.count(&way.nodes, &mut seen);
+            }
+        })?;
+    }
+    Ok(found)
+}
+
+fn pass(path: &Path, each: &mut dyn FnMut(Object)) -> Result<(), ReadError> {
+    read(BufReader::with_capacity(1 << 20, File::open(path)?), each).map(drop)
+}
+
+impl Missing {
+    fn count(&mut self, nodes: &[i64], seen: &mut Seen) {
+        let gaps = nodes.iter().filter(|id| !seen.has(**id)).count();
+        self.ways += 1;
+        self.ways_with_gaps += u64::from(gaps > 0);
+        self.ways_lost += u64::from(gaps > 0 && nodes.len() - gaps < 2);
+        self.nodes += gaps as u64;
+    }
+}
+
+/// Ids of nodes.
+#[derive(Default)]
+struct Seen {
+    ids: Vec<i64>,
+    is_sorted: bool,
+}
+
+impl Seen {
+    fn add(&mut self, id: i64) {
+        self.ids.push(id);
+        self.is_sorted = false;
+    }
+
+    fn has(&mut self, id: i64) -> bool {
+        if !self.is_sorted {
+            // Quick where they are sorted, as they are in most extracts.
+            self.ids.sort();
+            self.is_sorted = true;
+        }
+        self.ids.binary_search(&id).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Bbox, Block, Kind, header_blob};
+    use super::*;
+
+    fn file(kinds: [Kind; 2]) -> tempfile::NamedTempFile {
+        let mut bytes = header_blob(Bbox { west: 0, south: 0, east: 10, north: 10 });
+        for kind in kinds {
+            let mut block = Block::new(kind);
+            match kind {
+                Kind::Nodes => {
+                    [1, 2, 4].into_iter().for_each(|id| block.push_node(id, 0, 0, std::iter::empty()))
+                }
+                _ => {
+                    for (id, nodes) in [(1, &[1, 2, 4][..]), (2, &[1, 3, 2]), (3, &[5, 6, 4])] {
+                        block.push_way(id, std::iter::empty(), nodes.iter().copied());
+                    }
+                }
+            }
+            bytes.extend(block.take_blob());
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn nodes_that_are_not_there_are_counted_in_any_order_of_the_file() {
+        let wanted = Missing { ways: 3, ways_with_gaps: 2, ways_lost: 1, nodes: 3 };
+        for kinds in [[Kind::Nodes, Kind::Ways], [Kind::Ways, Kind::Nodes]] {
+            assert_eq!(missing(file(kinds).path()).unwrap(), wanted);
+        }
+        let said = "2 of 3 ways refer to nodes that are not in the extract (3 references; 1 way has too few left to be a line), \
+                    as in cut-outs: those are left out";
+        assert_eq!(wanted.words().as_deref(), Some(said));
+        assert_eq!(Missing { ways: 3, ..Missing::default() }.words(), None);
+    }
+}

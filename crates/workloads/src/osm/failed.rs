@@ -1,0 +1,111 @@
+//! Why a load came to no good end: what osm2pgsql said, with the line of the style that it means, and what to try.
+
+use std::path::Path;
+
+use crate::jobs::{ChildEnd, file_name};
+
+/// Words of errors that mean that there was no memory.
+const NO_MEMORY: [&str; 4] =
+    ["bad_alloc", "annot allocate memory", "Resource temporarily unavailable", "out of memory"];
+
+/// In words.
+pub(super) fn why(said: Option<&str>, end: &ChildEnd, style: Option<&Path>) -> String {
+    let what = said.map_or_else(|| how_it_ended(end), str::to_owned);
+    let line = said.zip(style).and_then(|(said, style)| line_of_style(said, style)).unwrap_or_default();
+    let is_server = what.contains("Database error");
+    let no_memory = !is_server && NO_MEMORY.iter().any(|words| what.contains(words));
+    let advice = match end.signal {
+        _ if no_memory => {
+            "; there was not enough memory: give node locations less (cache_mb, --cache) or a file (flat_nodes), or use fewer processes"
+        }
+        Some(9) => {
+            "; somebody killed it, or the system did for want of memory (see dmesg): then give node locations less (cache_mb, --cache) or a file (flat_nodes)"
+        }
+        _ => "",
+    };
+    format!("osm2pgsql failed: {what}{line}{advice}")
+}
+
+fn how_it_ended(end: &ChildEnd) -> String {
+    match (end.code, end.signal) {
+        (Some(code), _) => format!("it ended with code {code} and gave no reason"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => "it was stopped".to_owned(),
+    }
+}
+
+/// The line of the style that an error speaks of, where one can be told: ` (line 2 of x.lua: local x = ()`.
+fn line_of_style(said: &str, style: &Path) -> Option<String> {
+    let name = file_name(style);
+    let text = std::fs::read_to_string(style).ok()?;
+    let number = number_after(said, &format!("{name}:"))
+        .or_else(|| number_after(said, "style file line "))
+        .or_else(|| line_with_type(said, &text))?;
+    let lines: Vec<&str> = text.lines().collect();
+    // The end of a file is a line behind its last one.
+    let number = number.clamp(1, lines.len());
+    let line: String = lines.get(number.checked_sub(1)?)?.trim().chars().take(120).collect();
+    Some(format!(" (line {number} of {name}: {line})"))
+}
+
+fn number_after(said: &str, words: &str) -> Option<usize> {
+    let (_, rest) = said.split_once(words)?;
+    rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
+}
+
+/// The first line that asks for a type that the server does not know.
+fn line_with_type(said: &str, text: &str) -> Option<usize> {
+    let (_, rest) = said.split_once("type \"")?;
+    let name = rest.split_once("\" does not exist")?.0;
+    let has_it = |line: &str| {
+        let code = line.split('#').next().unwrap_or_default();
+        code.split_whitespace().nth(2).is_some_and(|word| word.eq_ignore_ascii_case(name))
+    };
+    text.lines().position(has_it).map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(error: &str, style: &str, text: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(style);
+        std::fs::write(&path, text).unwrap();
+        why(Some(error), &ChildEnd { code: Some(1), ..ChildEnd::default() }, Some(&path))
+    }
+
+    #[test]
+    fn the_line_of_a_style_is_shown() {
+        let lua = "local t = {}\nlocal x = (\n";
+        let error = "ERROR: Error loading lua config: /a/b/s.lua:3: unexpected symbol near <eof>.";
+        assert_eq!(
+            said(error, "s.lua", lua),
+            format!("osm2pgsql failed: {error} (line 2 of s.lua: local x = ()")
+        );
+        let style = "# a remark\nnode,way amenity text\nnode nowhere nonsense # why\n";
+        let error = "ERROR: Error reading style file line 2 (fields=2).";
+        assert!(said(error, "s.style", style).ends_with("(line 2 of s.style: node,way amenity text)"));
+        let error = "ERROR: Database error: ERROR:  type \"nonsense\" does not exist";
+        assert!(said(error, "s.style", style).ends_with("(line 3 of s.style: node nowhere nonsense # why)"));
+        let other = "ERROR: Connecting to database failed.";
+        assert_eq!(said(other, "s.style", style), format!("osm2pgsql failed: {other}"));
+        assert_eq!(said(other, "s.style", ""), format!("osm2pgsql failed: {other}"));
+    }
+
+    #[test]
+    fn want_of_memory_is_named_with_what_to_try() {
+        let ended = |code, signal| ChildEnd { code, signal, ..ChildEnd::default() };
+        for error in ["ERROR: std::bad_alloc", "ERROR: mmap failed: Cannot allocate memory"] {
+            let told = why(Some(error), &ended(Some(1), None), None);
+            assert!(told.contains(error) && told.contains("cache_mb"), "{told}");
+        }
+        assert!(why(None, &ended(None, Some(9)), None).contains("ended by signal 9; somebody killed it"));
+        let of_server = why(Some("ERROR: Database error: out of memory"), &ended(Some(1), None), None);
+        assert!(!of_server.contains("cache_mb"), "the server's memory is another: {of_server}");
+        assert_eq!(
+            why(None, &ended(Some(3), None), None),
+            "osm2pgsql failed: it ended with code 3 and gave no reason"
+        );
+    }
+}
