@@ -1,7 +1,7 @@
 //! `pgdyno table`: stored results as rows and columns.
 
-use report::tables;
-use results::Store;
+use report::{ReportData, tables};
+use results::{Store, Table};
 
 use super::{load, print, print_parts, print_scalings};
 use crate::exit::{Outcome, SAME_OR_BETTER};
@@ -58,56 +58,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let format = args.format.format;
     if args.kind == Kind::Experiments {
-        let store = Store::open_read_only(&args.selection.results.path())?;
-        let list =
-            "SELECT experiment_id AS id, name, question, runs, base, substr(created_at, 1, 16) AS created_utc
-                    FROM v_experiment ORDER BY experiment_id";
-        print(&store.query(list)?, format)?;
+        experiments(args)?;
         return Ok(SAME_OR_BETTER);
     }
     let data = load(&args.selection)?;
-    let for_people = matches!(format, Format::Text | Format::Md);
-    match args.kind {
-        Kind::Limits if for_people && tables::limits(&data).is_some() => {
-            crate::print::data(&report::summary::text(&data))?;
-            return Ok(SAME_OR_BETTER);
-        }
-        Kind::Ladder if for_people => {
-            let ladders = tables::ladders_in_words(&data, false);
-            if !ladders.is_empty() {
-                print_parts(&ladders, format)?;
-                return Ok(SAME_OR_BETTER);
-            }
-        }
-        Kind::Scaling if for_people && !tables::scaling(&data).rows.is_empty() => {
-            print_scalings(&data, format)?;
-            return Ok(SAME_OR_BETTER);
-        }
-        Kind::Settings if for_people => {
-            let found = tables::settings_in_words(&data);
-            if !found.is_empty() {
-                print_parts(&found, format)?;
-                return Ok(SAME_OR_BETTER);
-            }
-        }
-        _ => {}
+    if matches!(format, Format::Text | Format::Md) && in_words(args.kind, &data, format)? {
+        return Ok(SAME_OR_BETTER);
     }
-    let table = match args.kind {
-        Kind::Runs => tables::runs(&data),
-        Kind::Cells | Kind::Experiments => tables::cells(&data),
-        Kind::Scripts => tables::scripts(&data),
-        Kind::Crosstab => tables::crosstab(&data),
-        Kind::Limits => tables::limits(&data).unwrap_or_else(tables::no_limits),
-        Kind::Ladder => tables::ladder(&data),
-        Kind::Scaling => tables::scaling(&data),
-        Kind::Jobs => tables::jobs(&data),
-        Kind::Plans => tables::plans(&data),
-        Kind::Phases => tables::phases(&data),
-        Kind::Sizes => tables::sizes(&data),
-        Kind::Settings => tables::settings(&data),
-        Kind::Differences => tables::differences(&data),
-        Kind::Answers => tables::answers(&data),
-    };
+    let table = table(args.kind, &data);
     print(&table, format)?;
     let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts);
     let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
@@ -115,4 +73,52 @@ pub(crate) fn run(args: &Args) -> Outcome {
         crate::print::data(&format!("\n{below}\n"))?;
     }
     Ok(SAME_OR_BETTER)
+}
+
+fn experiments(args: &Args) -> anyhow::Result<()> {
+    let store = Store::open_read_only(&args.selection.results.path())?;
+    let list =
+        "SELECT experiment_id AS id, name, question, runs, base, substr(created_at, 1, 16) AS created_utc
+                FROM v_experiment ORDER BY experiment_id";
+    print(&store.query(list)?, args.format.format)
+}
+
+/// What people read otherwise than programs, if it is that and there is some.
+fn in_words(kind: Kind, data: &ReportData, format: Format) -> anyhow::Result<bool> {
+    let parts = match kind {
+        Kind::Limits if tables::limits(data).is_some() => {
+            crate::print::data(&report::summary::text(data))?;
+            return Ok(true);
+        }
+        Kind::Scaling if !tables::scaling(data).rows.is_empty() => {
+            print_scalings(data, format)?;
+            return Ok(true);
+        }
+        Kind::Ladder => tables::ladders_in_words(data, false),
+        Kind::Settings => tables::settings_in_words(data),
+        _ => return Ok(false),
+    };
+    if !parts.is_empty() {
+        print_parts(&parts, format)?;
+    }
+    Ok(!parts.is_empty())
+}
+
+fn table(kind: Kind, data: &ReportData) -> Table {
+    match kind {
+        Kind::Runs => tables::runs(data),
+        Kind::Cells | Kind::Experiments => tables::cells(data),
+        Kind::Scripts => tables::scripts(data),
+        Kind::Crosstab => tables::crosstab(data),
+        Kind::Limits => tables::limits(data).unwrap_or_else(tables::no_limits),
+        Kind::Ladder => tables::ladder(data),
+        Kind::Scaling => tables::scaling(data),
+        Kind::Jobs => tables::jobs(data),
+        Kind::Plans => tables::plans(data),
+        Kind::Phases => tables::phases(data),
+        Kind::Sizes => tables::sizes(data),
+        Kind::Settings => tables::settings(data),
+        Kind::Differences => tables::differences(data),
+        Kind::Answers => tables::answers(data),
+    }
 }

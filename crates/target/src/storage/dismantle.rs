@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::journal::{Journal, Step};
+use super::loop_device::attached;
 use super::made::Made;
-use super::make::attached;
 use super::tools::Tools;
 use super::zfs;
 use crate::host::is_mounted;

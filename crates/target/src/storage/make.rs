@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::error::StorageError;
 use super::journal::{Journal, Step};
+use super::loop_device::{attach, attached};
 use super::made::Made;
 use super::options::{Filesystem, Kind};
 use super::order::Order;
@@ -17,8 +18,6 @@ use super::zfs::{self, By};
 const FORMAT_BOUND: Duration = Duration::from_secs(300);
 /// How long other tools may take; unmounting writes what is still in memory.
 pub(super) const BOUND: Duration = Duration::from_secs(120);
-/// Another program may take the loop device that was found free.
-const LOOP_TRIES: u32 = 5;
 
 /// Makes what is asked for; what came of it when this fails is for [`super::dismantle`].
 pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), StorageError> {
@@ -81,35 +80,6 @@ fn forget(made: &Made) -> Result<(), StorageError> {
     let file = std::fs::File::open(&image).map_err(StorageError::file(&image))?;
     file.sync_all().map_err(StorageError::file(&image))?;
     crate::page_cache::drop_file(&file).map_err(StorageError::file(&image))
-}
-
-/// A loop device over the image; past the page cache where the disk can, so that nothing is in memory twice.
-fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, StorageError> {
-    let image = made.image();
-    let args = [Path::new("--find"), Path::new("--show"), &image];
-    let mut tries = 1;
-    let device = loop {
-        match tools.run("losetup", &args, BOUND) {
-            Ok(device) => break device.trim().to_owned(),
-            Err(StorageError::Tool { .. }) if tries < LOOP_TRIES => tries += 1,
-            Err(error) => return Err(error),
-        }
-    };
-    // Where it cannot, it works all the same.
-    let _ = tools.run("losetup", &["--direct-io=on", &device], BOUND);
-    Ok(device)
-}
-
-/// Loop devices over the image.
-pub(super) fn attached(made: &Made, tools: &Tools<'_>) -> Result<Vec<String>, StorageError> {
-    let image = made.image();
-    let args = [Path::new("--noheadings"), Path::new("--output"), Path::new("NAME"), Path::new("-j"), &image];
-    let names = tools.run("losetup", &args, BOUND)?;
-    Ok(names
-        .lines()
-        .map(|line| line.trim().to_owned())
-        .filter(|line| line.starts_with("/dev/loop"))
-        .collect())
 }
 
 /// The tool that makes it, with its arguments but for the device.

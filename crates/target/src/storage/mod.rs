@@ -12,6 +12,7 @@ mod error;
 mod journal;
 mod keeper;
 mod label;
+mod loop_device;
 mod made;
 mod make;
 mod mounted;

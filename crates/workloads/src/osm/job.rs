@@ -1,11 +1,11 @@
 //! One load: its run, and what it left.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use osm::extract;
-use osm::log::{LogParser, table_made};
+use osm::log::{LogParser, Told, table_made};
 use osm::synth::Synthetic;
 use protocol::postgres::sql::{Sql, quote_identifier};
 
@@ -14,9 +14,9 @@ use super::failed;
 use super::made::{self, Which};
 use super::options::Options;
 use super::others::{self, Heard};
-use super::program::find_version;
+use super::program::{Osm2pgsql, find_version};
 use crate::error::WorkloadError;
-use crate::jobs::{Inputs, Job, JobReport, JobSite, file_name};
+use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 
 /// A load, measured or to put data on a target.
 #[derive(Debug)]
@@ -32,6 +32,26 @@ pub struct Load {
     measured: bool,
     /// What it is called on the server, once it began.
     called: RefCell<Option<String>>,
+}
+
+/// A load that may start.
+struct Begun {
+    program: Osm2pgsql,
+    extract: PathBuf,
+    /// Of the extract.
+    bytes: u64,
+    /// Tables that it must leave alone.
+    others: Vec<others::Other>,
+    /// What it is called on the server.
+    called: String,
+}
+
+/// What came of it.
+struct End {
+    end: ChildEnd,
+    log: Told,
+    /// Why a table that it made could not be noted.
+    not_noted: Option<WorkloadError>,
 }
 
 impl Load {
@@ -81,8 +101,73 @@ impl Load {
         Some(format!("{}: {missing}", file_name(extract)))
     }
 
+    /// Sees that all is there and that nothing of others would be lost, and begins to keep what the load makes.
+    fn begin(&self, site: &mut JobSite<'_>) -> Result<Begun, WorkloadError> {
+        let options = &self.options;
+        options.validate()?;
+        let extract = options.extract_in(site.extracts);
+        if let Some(doubt) = extract::check(&extract)?.doubt {
+            (site.remark)(doubt);
+        }
+        // Of a measured load it was told before the first run.
+        if let Some(told) = self.missing(&extract).filter(|_| !self.measured) {
+            (site.remark)(told);
+        }
+        let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
+        let program = find_version(program, site.programs)?;
+        program.can(options)?;
+        made::open(site.sql)?;
+        // Earlier builds knew one load only.
+        if self.name == FIRST {
+            made::adopt(site.sql, &options.tables())?;
+        }
+        make_schemas(site.sql, &options.schemas)?;
+        let others = self.look(site.sql)?;
+        let called = self.call(site.sql)?;
+        Ok(Begun { program, extract, bytes: self.input_bytes(site.extracts), others, called })
+    }
+
+    /// Runs osm2pgsql and listens to what it says, noting each table as it is made; gives the tables, too.
+    fn listened(
+        &self,
+        site: &mut JobSite<'_>,
+        begun: &Begun,
+    ) -> Result<(End, BTreeSet<String>), WorkloadError> {
+        let command = Command {
+            options: &self.options,
+            extract: &begun.extract,
+            database: site.database,
+            bytes: begun.bytes,
+            cpus: site.cpus,
+            program: &begun.program,
+            called: &begun.called,
+        };
+        let mut tables: BTreeSet<String> =
+            self.options.tables().iter().map(|table| format!("\"{table}\"")).collect();
+        self.note(site.sql, &tables, &begun.called)?;
+        let mut parser = LogParser::new();
+        let JobSite { sql, runtime, programs, .. } = site;
+        let mut not_noted = None;
+        let run = |heard: &Heard| {
+            programs.run(&command.order(), &mut |_, at_us, line| {
+                parser.line(at_us, line);
+                let Some(table) = table_made(line) else { return };
+                heard.set_up(runtime.now_us());
+                if tables.insert(table.clone()) {
+                    let noted = self.note(*sql, &BTreeSet::from([table]), &begun.called);
+                    not_noted = not_noted.take().or(noted.err());
+                }
+            })
+        };
+        let end = others::kept(*runtime, &begun.others, &begun.called, run)?;
+        let lost = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
+        let end = end.map_err(lost)?;
+        let log = parser.finish(end.wall_us);
+        Ok((End { end, log, not_noted }, tables))
+    }
+
     /// A name that no other load has, for its connections.
-    fn begin(&self, sql: &mut dyn Sql) -> Result<String, WorkloadError> {
+    fn call(&self, sql: &mut dyn Sql) -> Result<String, WorkloadError> {
         let unique =
             "SELECT pg_backend_pid() || '-' || (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
         let unique = sql.scalar(unique).map_err(WorkloadError::sql("naming the load"))?.unwrap_or_default();
@@ -142,79 +227,21 @@ impl Job for Load {
 
     /// Loads the extract; osm2pgsql's own last error line is quoted.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
-        let options = &self.options;
-        options.validate()?;
-        let extract = options.extract_in(site.extracts);
-        if let Some(doubt) = extract::check(&extract)?.doubt {
-            (site.remark)(doubt);
-        }
-        // Of a measured load it was told before the first run.
-        if let Some(told) = self.missing(&extract).filter(|_| !self.measured) {
-            (site.remark)(told);
-        }
-        let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
-        let program = find_version(program, site.programs)?;
-        program.can(options)?;
-        made::open(site.sql)?;
-        // Earlier builds knew one load only.
-        if self.name == FIRST {
-            made::adopt(site.sql, &options.tables())?;
-        }
-        make_schemas(site.sql, &options.schemas)?;
-        let others = self.look(site.sql)?;
-        let called = self.begin(site.sql)?;
-        let bytes = self.input_bytes(site.extracts);
-        let command = Command {
-            options,
-            extract: &extract,
-            database: site.database,
-            bytes,
-            cpus: site.cpus,
-            program: &program,
-            called: &called,
-        };
-
-        let mut tables: BTreeSet<String> =
-            options.tables().iter().map(|table| format!("\"{table}\"")).collect();
-        self.note(site.sql, &tables, &called)?;
-        let mut parser = LogParser::new();
-        let JobSite { sql, runtime, programs, .. } = site;
-        let mut not_noted = None;
-        let run = |heard: &Heard| {
-            programs.run(&command.order(), &mut |_, at_us, line| {
-                parser.line(at_us, line);
-                let Some(table) = table_made(line) else { return };
-                heard.set_up(runtime.now_us());
-                if tables.insert(table.clone()) {
-                    not_noted = not_noted.take().or(self.note(*sql, &BTreeSet::from([table]), &called).err());
-                }
-            })
-        };
-        let end = others::kept(*runtime, &others, &called, run)?;
-        let lost = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
-        let end = end.map_err(lost)?;
-        let log = parser.finish(end.wall_us);
-        let why = || failed::why(log.error.as_deref(), &end, options.style.as_deref());
+        let begun = self.begin(site)?;
+        let (end, tables) = self.listened(site, &begun)?;
+        let End { end, log, not_noted } = end;
+        let why = || failed::why(log.error.as_deref(), &end, self.options.style.as_deref());
         let why = (!end.success()).then(why);
         if why.is_none() {
             not_noted.map_or(Ok(()), Err)?;
-            made::complete(*sql, &called)?;
+            made::complete(site.sql, &begun.called)?;
         }
-        let is_empty = why.is_none() && !options.makes_rows(*sql, &tables)?;
-        let figures = [
-            ("child_user_cpu_s", Some(seconds(end.user_us))),
-            ("child_system_cpu_s", Some(seconds(end.system_us))),
-            ("child_max_rss_bytes", Some(end.max_rss_bytes as f64)),
-            ("child_peak_memory_bytes", log.peak_memory_bytes.map(|bytes| bytes as f64)),
-            ("child_reported_s", log.overall_s.map(|seconds| seconds as f64)),
-            ("extract_bytes", Some(bytes as f64)),
-        ];
-        let known = figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let is_empty = why.is_none() && !self.options.makes_rows(site.sql, &tables)?;
         Ok(JobReport {
+            figures: figures(&end, &log, begun.bytes),
             phases: log.phases,
             elapsed_us: end.wall_us,
-            figures: known.collect(),
-            versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(program.version))].into(),
+            versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(begun.program.version))].into(),
             log: log.text,
             tables: tables.iter().map(|table| plain(table)).collect(),
             is_empty,
@@ -229,6 +256,19 @@ impl Job for Load {
         made::remove(sql, Which::Of(&called)).map(drop)?;
         Ok(Vec::new())
     }
+}
+
+/// Its figures by their names.
+fn figures(end: &ChildEnd, log: &Told, extract_bytes: u64) -> BTreeMap<String, f64> {
+    let figures = [
+        ("child_user_cpu_s", Some(seconds(end.user_us))),
+        ("child_system_cpu_s", Some(seconds(end.system_us))),
+        ("child_max_rss_bytes", Some(end.max_rss_bytes as f64)),
+        ("child_peak_memory_bytes", log.peak_memory_bytes.map(|bytes| bytes as f64)),
+        ("child_reported_s", log.overall_s.map(|seconds| seconds as f64)),
+        ("extract_bytes", Some(extract_bytes as f64)),
+    ];
+    figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// Extracts up to this size are looked through for what is missing in them: about a second for each 10 MB.
@@ -271,7 +311,7 @@ mod tests {
     use super::*;
     use protocol::postgres::Database;
 
-    use crate::jobs::{ChildEnd, ChildOrder, Output, RunChild};
+    use crate::jobs::{ChildOrder, Output, RunChild};
     use crate::testing::NoServer;
     use crate::testing::sql::FakeSql;
 
