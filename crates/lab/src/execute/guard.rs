@@ -171,7 +171,8 @@ impl<'g, 'a> Guard<'g, 'a> {
             return Ok(());
         }
         self.in_its_state(setup)?;
-        self.runner.progress.step(Step::Guard, format!("{}: what does it answer?", setup.asked()));
+        let by = setup.search_path().map(|path| format!(" by search_path {path}")).unwrap_or_default();
+        self.runner.progress.step(Step::Guard, format!("{}: what does it answer{by}?", setup.asked()));
         let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         let seed = self.plan.seed;
