@@ -23,7 +23,9 @@ const MOST_ROUNDS: u32 = 1000;
 /// compared, or throughput does not decide.
 #[must_use]
 pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
-    if plan.content.compare.is_none() || plan.content.measure.load == PlannedLoad::Rate {
+    // What a job's time hangs on (its extract, the options) no earlier run of that name tells.
+    let only_jobs = plan.runs.iter().all(PlannedRun::is_job);
+    if plan.content.compare.is_none() || plan.content.measure.load == PlannedLoad::Rate || only_jobs {
         return Vec::new();
     }
     let seen = Seen::read(plan, results);
@@ -62,11 +64,10 @@ impl Asked {
 
 fn asked(plan: &Plan) -> BTreeSet<Asked> {
     let base = plan.content.compare.as_ref().map(|compare| &compare.base);
-    let of_base = |run: &&PlannedRun| !run.beside && run.arm.as_ref() == base;
+    let of_base = |run: &&PlannedRun| !run.beside && !run.is_job() && run.arm.as_ref() == base;
     let asked = |run: &PlannedRun| Asked {
         workload: run.workload.clone(),
-        // Of a job no script is stored.
-        scripts: if run.is_job() { run.workload.clone() } else { plan.scripts(run) },
+        scripts: plan.scripts(run),
         clients: run.clients,
         sliced: plan.turns(run).is_some(),
     };

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use osm::fetch::FetchError;
+use results::comparison::{Comparison, TakenApart};
 use results::import::ImportError;
 use results::limits::{Came, Limits, RatioVerdict};
 
@@ -242,10 +243,13 @@ pub(crate) fn of_limits(limits: &Limits<'_>) -> u8 {
 
 /// Code of a comparison: the worst arm decides. It is invalid where no cell of any arm has a valid pair. Where schedules
 /// set the throughput of all cells there is no figure for the grid; that is undecided, not invalid.
-pub(crate) fn of_comparison(comparison: &results::comparison::Comparison) -> u8 {
+pub(crate) fn of_comparison(comparison: &Comparison, apart: Option<&TakenApart>) -> u8 {
     use stats::Verdict;
-    let verdicts: Vec<_> = comparison.arms.iter().map(|arm| arm.grid.map(|figure| figure.verdict)).collect();
-    if comparison.arms.iter().all(results::comparison::ArmComparison::is_invalid) {
+    // It is about the arm that is taken apart, not about each of its parts.
+    let is_part = |arm: &str| apart.is_some_and(|apart| apart.is_part(arm));
+    let arms = || comparison.arms.iter().filter(|arm| !is_part(&arm.arm));
+    let verdicts: Vec<_> = arms().map(|arm| arm.grid.map(|figure| figure.verdict)).collect();
+    if arms().all(results::comparison::ArmComparison::is_invalid) {
         INVALID
     } else if verdicts.contains(&Some(Verdict::Slower)) {
         WORSE
@@ -318,9 +322,9 @@ mod tests {
                 arms,
             }
         };
-        assert_eq!(of_comparison(&of(stats::paired(&[0.1, 0.2]), 1)), INCONCLUSIVE);
+        assert_eq!(of_comparison(&of(stats::paired(&[0.1, 0.2]), 1), None), INCONCLUSIVE);
         // Without a single valid pair nothing at all can be said, however the load was offered.
-        assert_eq!(of_comparison(&of(None, 0)), INVALID);
-        assert_eq!(of_comparison(&of(None, 1)), INVALID);
+        assert_eq!(of_comparison(&of(None, 0), None), INVALID);
+        assert_eq!(of_comparison(&of(None, 1), None), INVALID);
     }
 }

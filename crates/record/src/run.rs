@@ -255,6 +255,8 @@ impl RunEvent {
     pub const RATE: &'static str = "rate";
     /// Kind of the event that says what an arm answers otherwise than the base.
     pub const OTHER_ANSWERS: &'static str = "other answers";
+    /// Kind of those that say that an arm answers as the base does.
+    pub const SAME_ANSWERS: &'static str = "same answers";
     /// Kind of the event that says the same for programs: an [`AnswerDifference`](crate::AnswerDifference) in JSON, one for each
     /// script.
     pub const ANSWER_DIFFERENCE: &'static str = "answer difference";

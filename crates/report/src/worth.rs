@@ -57,6 +57,10 @@ impl Change {
         }
     }
 
+    fn p(&self) -> Option<f64> {
+        self.estimate.and_then(|estimate| estimate.p())
+    }
+
     /// `+12 % [+9, +15], faster`.
     fn words(&self, margin: f64) -> String {
         match &self.estimate {
@@ -106,10 +110,26 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
             })
             .collect(),
     };
-    parts.into_iter().chain(grid).map(of).collect()
+    let mut found: Vec<Worth> = parts.into_iter().chain(grid).map(of).collect();
+    found.iter_mut().for_each(Worth::adjust);
+    found
 }
 
 impl Worth {
+    /// Holm's adjustment over all that the table says of single settings: many are judged at once, and one that is faster or
+    /// slower only without it is inconclusive.
+    fn adjust(&mut self) {
+        let changes = || self.settings.iter().flat_map(|own| [&own.alone, &own.without]);
+        let p: Vec<f64> = changes().filter_map(Change::p).collect();
+        let mut adjusted = stats::holm(&p).into_iter();
+        for change in self.settings.iter_mut().flat_map(|own| [&mut own.alone, &mut own.without]) {
+            let Some(p) = change.p().and_then(|_| adjusted.next()) else { continue };
+            if matches!(change.verdict, Verdict::Faster | Verdict::Slower) && p >= 0.05 {
+                change.verdict = Verdict::Inconclusive { more_pairs: None };
+            }
+        }
+    }
+
     /// What the table shows.
     pub(crate) fn caption(&self) -> String {
         format!(
@@ -139,7 +159,8 @@ impl Worth {
     }
 }
 
-/// One line per workload and setting; percent, with their 95 % intervals.
+/// One line per workload and setting, and before them one for all settings together, which has no name; percent, with their
+/// 95 % intervals. Verdicts allow for there being many (Holm).
 #[must_use]
 pub fn settings(data: &ReportData) -> Table {
     let mut table = Table::new(&[
@@ -159,6 +180,10 @@ pub fn settings(data: &ReportData) -> Table {
         "risk",
     ]);
     for worth in worth(data) {
+        let all: [Value; 5] =
+            [worth.of.clone().into(), worth.whole.clone().into(), Value::Null, Value::Null, Value::Null];
+        let nothing = std::iter::repeat_n(Value::Null, 5);
+        table.push(all.into_iter().chain(worth.all.values(worth.margin)).chain(nothing).collect());
         for Worths { setting, alone, without } in &worth.settings {
             let start: [Value; 5] = [
                 worth.of.clone().into(),
@@ -255,14 +280,15 @@ mod tests {
             Value::Real(pct) => (pct * 1e6).round() / 1e6,
             other => panic!("{other:?}"),
         };
-        assert_eq!((pct(0, "alone_pct"), pct(0, "without_pct")), (100.0, -75.0), "a");
+        assert_eq!(pct(0, "alone_pct"), 300.0, "all of them");
+        assert_eq!((pct(1, "alone_pct"), pct(1, "without_pct")), (100.0, -75.0), "a");
         assert_eq!(
             (pct(1, "alone_pct"), pct(1, "without_pct")),
             (0.0, -50.0),
             "b is worth something beside a only"
         );
-        assert_eq!(of(0, "risk"), Value::Null);
-        assert!(matches!(of(1, "risk"), Value::Text(risk) if risk.contains("last commits")));
+        assert_eq!(of(1, "risk"), Value::Null);
+        assert!(matches!(of(2, "risk"), Value::Text(risk) if risk.contains("last commits")));
     }
 
     #[test]

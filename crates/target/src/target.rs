@@ -23,7 +23,7 @@ use crate::settings::{
     without_timeouts,
 };
 use crate::stop::Stop;
-use crate::storage::Used;
+use crate::storage::{Holds, Used};
 use crate::url::{Rights, UrlServer};
 use crate::{managed, url};
 
@@ -489,6 +489,15 @@ impl Target {
     pub fn storage_label(&self) -> Option<String> {
         match &self.server {
             Server::Managed(cluster) => cluster.storage_label().map(str::to_owned),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// Which files those are.
+    #[must_use]
+    pub fn storage_holds(&self) -> Option<Holds> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.storage_holds(),
             Server::Url(_) => None,
         }
     }

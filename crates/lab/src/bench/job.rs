@@ -91,7 +91,9 @@ fn single(
 ) -> Result<Kept, LabError> {
     try_results(results, &mut *progress)?;
     if let Some(took) = earlier(plan, results) {
-        progress.note(format!("earlier ones took {} in the mean", crate::words::duration(took)));
+        let took = crate::words::duration(took);
+        progress
+            .note(format!("earlier ones of the same size took {took} in the mean, with whatever options"));
     }
     progress.step(Step::Target, "make, start or reach the server");
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;

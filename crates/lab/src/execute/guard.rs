@@ -198,7 +198,8 @@ impl<'g, 'a> Guard<'g, 'a> {
         let differences = ours.differences(theirs);
         if differences.is_empty() {
             let told = format!("{}: {called} answers as {of} does", own.workload);
-            return self.runner.progress.note(told);
+            self.runner.progress.note(told.clone());
+            return self.remark(&own.asked(), arm, RunEvent::SAME_ANSWERS, told);
         }
         for difference in differences {
             let told = format!("{}: {called} {}", own.workload, difference.words(of));

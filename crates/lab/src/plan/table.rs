@@ -1,15 +1,16 @@
 //! A plan as a table, for `--dry-run`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::AskedLimit;
 use results::{Table, Value};
+use target::storage::Holds;
 
 use super::cost::CACHE;
 use super::restarts::arms_need_restart;
 use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme, Standing};
 use crate::experiment::shown_value;
-use crate::factors::SETTINGS;
+use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 use crate::target_spec::TargetSpec;
 
@@ -117,6 +118,7 @@ impl Plan {
         lines.extend(self.preparation_words());
         lines.extend(self.arms_words());
         lines.extend(self.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
+        lines.extend(self.storage_words());
         lines.extend(self.placement_words());
         lines.push(self.order_words());
         lines.push(format!("seed {}; each run's own is made from it", self.seed));
@@ -213,6 +215,28 @@ impl Plan {
             poolers.map(|(name, options)| format!("connection {name}: PgBouncer, {}", options.words()));
         let described = changes.chain(poolers).chain(self.cache_words());
         named.map(|arm| arm_words(of_settings, arm)).chain(described).chain(compared).collect()
+    }
+
+    /// What is to be known where arms differ in more than what they stand on.
+    fn storage_words(&self) -> Option<String> {
+        let levels = self.content.factors.get(STORAGE)?;
+        let mut held: BTreeMap<Holds, Vec<&str>> = BTreeMap::new();
+        for level in levels {
+            let holds = self.content.named.storages.get(level).map(|storage| storage.holds);
+            held.entry(holds.unwrap_or_default()).or_default().push(level);
+        }
+        let words = |(holds, levels): (&Holds, &Vec<&str>)| {
+            let what = match holds {
+                Holds::Data => "the whole data folder",
+                Holds::Tablespace => "the databases",
+                Holds::Wal => "the log",
+            };
+            format!("{what} on {}", levels.join(", "))
+        };
+        let told: Vec<String> = held.iter().map(words).collect();
+        (told.len() > 1).then(|| {
+            format!("storages that hold different files differ in more than the storage: {}", told.join("; "))
+        })
     }
 
     /// What the levels of the cache are.

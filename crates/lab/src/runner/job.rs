@@ -5,6 +5,7 @@ use engine::Measured;
 use protocol::postgres::sql::Sql;
 use results::{Finished, Spool};
 use target::host::{DiskTraffic, HostSample};
+use target::storage::Holds;
 use workloads::jobs::{JobReport, relation_sizes};
 
 use super::{Done, Runner, event, kept_probe};
@@ -24,18 +25,25 @@ struct Before {
     disk: DiskTraffic,
 }
 
+/// The figure of the bytes of these files on disk.
+fn name_of(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Data => "storage_data_bytes",
+        Holds::Tablespace => "storage_tablespace_bytes",
+        Holds::Wal => "storage_wal_bytes",
+    }
+}
+
 /// What stands on the storage of its server's own, where it has one.
 fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), LabError> {
-    if stage.target.storage_label().is_none() {
-        return Ok(());
-    }
+    let Some(holds) = stage.target.storage_holds() else { return Ok(()) };
     // What is in memory only would count as if it were not there, or compress to nothing.
     stage.control()?.execute("CHECKPOINT")?;
     match stage.target.storage_used() {
         Ok(None) => {}
         Ok(Some(used)) => {
             let uncompressed = used.uncompressed_bytes.map(|bytes| ("storage_uncompressed_bytes", bytes));
-            let figures = uncompressed.into_iter().chain([("storage_used_bytes", used.disk_bytes)]);
+            let figures = uncompressed.into_iter().chain([(name_of(holds), used.disk_bytes)]);
             record.figures.extend(figures.map(|(name, bytes)| (name.to_owned(), bytes as f64)));
             record.events.push(event("storage", format!("bytes on disk as told by {}", used.by)));
         }

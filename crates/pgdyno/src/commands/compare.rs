@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use report::ReportData;
 use results::Store;
-use results::comparison::{Comparison, Measured, Metric};
+use results::comparison::{Comparison, Measured, Metric, TakenApart};
 
 use super::report as page;
 use super::{chosen, load_to_judge, print_compared, to_judge};
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         page::write(path, &found)?;
         talk(&format!("report:  {}", path.display()));
     }
-    Ok(exit::of_comparison(&comparison))
+    Ok(exit::of_comparison(&comparison, TakenApart::of(&found.experiment).as_ref()))
 }
 
 /// The same experiment with another arm as its base.

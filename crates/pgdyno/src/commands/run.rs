@@ -8,7 +8,7 @@ use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::Plan;
 use lab::{Class, LabError};
-use results::comparison::{Comparison, Metric};
+use results::comparison::{Comparison, Metric, TakenApart};
 use results::{ExperimentId, Store};
 use target::Stop;
 use target::settings::Machine;
@@ -226,7 +226,7 @@ impl How<'_> {
             _ if found.limits().is_some() => {
                 found.limits().map_or(INVALID, |limits| exit::of_limits(&limits))
             }
-            Some(comparison) => exit::of_comparison(comparison),
+            Some(comparison) => exit::of_comparison(comparison, TakenApart::of(&found.experiment).as_ref()),
             None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
             None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(&found)),
             None => SAME_OR_BETTER,

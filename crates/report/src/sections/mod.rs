@@ -48,8 +48,8 @@ pub(crate) struct Section {
 /// All sections below the answer, in the order of the page.
 pub(crate) const SECTIONS: [Section; 12] = [
     section::<limit::Limit>("limit", "Limit"),
-    section::<verdicts::Verdicts>("verdicts", "Verdicts"),
     section::<worth::Worths>("worth", "What each setting is worth"),
+    section::<verdicts::Verdicts>("verdicts", "Verdicts"),
     section::<workloads::Workloads>("workloads", "Workloads"),
     section::<plans::Plans>("plans", "Where the time of statements goes"),
     section::<crosstabs::Crosstabs>("crosstabs", "Crosstabs"),

@@ -30,7 +30,8 @@ pub struct Setting {
 }
 
 impl TakenApart {
-    /// The first arm of an experiment that compares settings for which all of these arms are there, whatever they are called.
+    /// The arm with the most settings, of an experiment that compares them, for which all of these arms are there, whatever they
+    /// are called.
     #[must_use]
     pub fn of(experiment: &Experiment) -> Option<Self> {
         let is_settings = experiment.compare_factor.as_deref() == Some("settings");
@@ -39,7 +40,7 @@ impl TakenApart {
             .iter()
             .find(|arm| Some(&arm.name) == experiment.base.as_ref())
             .filter(|_| is_settings)?;
-        experiment.arms.iter().find_map(|whole| {
+        let found = experiment.arms.iter().filter_map(|whole| {
             let differing =
                 whole.settings.iter().filter(|(name, value)| base.settings.get(*name) != Some(value));
             let settings: Option<Vec<Setting>> = differing
@@ -61,10 +62,11 @@ impl TakenApart {
                     })
                 })
                 .collect();
-            settings
-                .filter(|settings| settings.len() > 1)
-                .map(|settings| Self { whole: whole.name.clone(), settings })
-        })
+            let settings = settings.filter(|settings| settings.len() > 1)?;
+            Some(Self { whole: whole.name.clone(), settings })
+        });
+        // The first of those that have as many.
+        found.reduce(|most, other| if other.settings.len() > most.settings.len() { other } else { most })
     }
 
     /// Whether an arm is a part of it.
@@ -136,7 +138,8 @@ mod tests {
         assert_eq!(found.settings[0].base.as_deref(), Some("0"));
         assert!(found.is_part("not b") && !found.is_part("fast"));
         let lacking = experiment(arms[..7].to_vec());
-        assert_eq!(TakenApart::of(&lacking), None, "one part is missing");
+        // A part of two settings of which each is an arm is taken apart itself.
+        assert_ne!(TakenApart::of(&lacking).expect("not b").whole, "fast", "one part is missing");
     }
 
     #[test]

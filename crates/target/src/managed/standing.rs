@@ -8,7 +8,7 @@ use super::serve::STOP_PATIENCE;
 use super::stand::{For, Stand};
 use super::{Cluster, ManagedError, Options};
 use crate::home::Home;
-use crate::storage::{Storage, Used};
+use crate::storage::{Holds, Storage, Used};
 
 /// Where the files of a server are to stand.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +106,12 @@ impl Cluster {
     #[must_use]
     pub fn storage_label(&self) -> Option<&str> {
         self.stand.as_ref().map(Stand::label)
+    }
+
+    /// Which of its files those are.
+    #[must_use]
+    pub fn storage_holds(&self) -> Option<Holds> {
+        self.stand.as_ref().and(self.marker.storage.as_ref()).map(|storage| storage.holds)
     }
 
     /// What those of its files take that stand elsewhere, after everything was written out; nothing where all stand in its

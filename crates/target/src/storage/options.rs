@@ -14,7 +14,7 @@ pub struct Storage {
 }
 
 /// Which files of a server; the others stay where they are without storage of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
     /// All: the data folder.

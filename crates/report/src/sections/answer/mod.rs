@@ -45,6 +45,8 @@ pub(crate) struct Answer {
     notes: Vec<String>,
     /// What arms answer otherwise than the base: said before any speed.
     different: Vec<String>,
+    /// Arms that answer as the base does, each with the workloads of which that was seen.
+    same: Vec<String>,
     /// What arms with other data ask for, which is not what the base asks for.
     own_choice: Vec<String>,
     /// Why arms did not take turns in slices, and in which rounds: a sentence for each workload.
@@ -130,6 +132,7 @@ impl Answer {
             runs: data.measured_runs().count(),
             notes: data.notes.clone(),
             different: sentences(RunEvent::OTHER_ANSWERS),
+            same: same_answers(&data.remarks(RunEvent::SAME_ANSWERS)),
             own_choice: sentences(RunEvent::OWN_CHOICE),
             uncut: if searches { Vec::new() } else { uncut(data) },
             sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
@@ -211,4 +214,13 @@ impl Doubtful {
         }
         doubtful
     }
+}
+
+/// `restructured answers as raw does: cells, corridor`, of sentences that begin with the workload.
+fn same_answers(said: &BTreeSet<&str>) -> Vec<String> {
+    let mut arms: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (workload, arm) in said.iter().filter_map(|said| said.split_once(": ")) {
+        arms.entry(arm).or_default().push(workload);
+    }
+    arms.into_iter().map(|(arm, workloads)| format!("{arm}: {}", workloads.join(", "))).collect()
 }

@@ -15,6 +15,7 @@ impl Answer {
         let doubt = self.suspect.runs + self.invalid.runs > 0;
         html! {
             @for different in &self.different { p.notice { strong { "The arms do not do the same: " } (different) "." } }
+            @for same in &self.same { p.remark { (same) " (a sample of transactions, compared before any run)." } }
             @for burden in &self.sliced_all_the_same { p.notice { strong { "In slices all the same: " } (burden) "." } }
             @for own in &self.own_choice { p.notice { strong { "Chosen from its own data, by the same rule: " } (own) "." } }
             @if !self.notes.is_empty() { div.notice { ul { @for note in &self.notes { li { (note) } } } } }

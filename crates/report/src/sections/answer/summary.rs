@@ -21,6 +21,7 @@ pub fn text(data: &ReportData) -> String {
     let answer = Answer::of(data);
     let mut lines = vec![answer.question.clone()];
     lines.extend(answer.different.iter().map(|said| format!("  The arms do not do the same: {said}.")));
+    lines.extend(answer.same.iter().map(|said| format!("  {said}")));
     let own_choice = answer.own_choice.iter();
     lines.extend(own_choice.map(|own| format!("  Chosen from its own data, by the same rule: {own}.")));
     let forced = answer.sliced_all_the_same.iter();

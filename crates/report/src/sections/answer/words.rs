@@ -160,6 +160,9 @@ impl Answer {
             format!("{} of {all} {verb} {word} ({}) {consequence}", of.runs, of.reasons())
         };
         match (self.runs, self.suspect.runs, self.invalid.runs) {
+            (0, ..) if matches!(self.instead, Instead::OneJob { .. } | Instead::OnlyJobs) => {
+                "Jobs alone: nothing to be judged.".to_owned()
+            }
             (0, ..) => "No run is stored yet.".to_owned(),
             (1, 0, 0) => "The one run is valid.".to_owned(),
             (_, 0, 0) => format!("All {all} are valid."),

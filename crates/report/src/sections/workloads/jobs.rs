@@ -84,7 +84,7 @@ struct Amount {
     of: fn(&Run) -> Option<f64>,
 }
 
-const AMOUNTS: [Amount; 9] = [
+const AMOUNTS: [Amount; 12] = [
     Amount { name: "program's CPU", unit: Unit::Seconds, of: program_cpu_s },
     Amount { name: "server's CPU", unit: Unit::Seconds, of: |run| figure(run, "server_cpu_s") },
     Amount { name: "program's memory", unit: Unit::Bytes, of: |run| figure(run, "child_max_rss_bytes") },
@@ -93,7 +93,18 @@ const AMOUNTS: [Amount; 9] = [
     Amount { name: "written to disk", unit: Unit::Bytes, of: |run| figure(run, "server_disk_written_bytes") },
     Amount { name: "tables", unit: Unit::Bytes, of: |run| size(run, false) },
     Amount { name: "indexes", unit: Unit::Bytes, of: |run| size(run, true) },
-    Amount { name: "on disk", unit: Unit::Bytes, of: |run| figure(run, "storage_used_bytes") },
+    Amount { name: "data folder on disk", unit: Unit::Bytes, of: |run| figure(run, "storage_data_bytes") },
+    Amount {
+        name: "databases on disk",
+        unit: Unit::Bytes,
+        of: |run| figure(run, "storage_tablespace_bytes"),
+    },
+    Amount { name: "log on disk", unit: Unit::Bytes, of: |run| figure(run, "storage_wal_bytes") },
+    Amount {
+        name: "the same uncompressed",
+        unit: Unit::Bytes,
+        of: |run| figure(run, "storage_uncompressed_bytes"),
+    },
 ];
 
 fn figure(run: &Run, name: &str) -> Option<f64> {
