@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(pct(0, "alone_pct"), 300.0, "all of them");
         assert_eq!((pct(1, "alone_pct"), pct(1, "without_pct")), (100.0, -75.0), "a");
         assert_eq!(
-            (pct(1, "alone_pct"), pct(1, "without_pct")),
+            (pct(2, "alone_pct"), pct(2, "without_pct")),
             (0.0, -50.0),
             "b is worth something beside a only"
         );

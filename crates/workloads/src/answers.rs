@@ -72,7 +72,7 @@ impl Answer {
                 number += 1;
                 told_apart = format!("{plain} ({number})");
             }
-            let sum = NUMBERS.contains(&type_oid).then_some(0.0);
+            let sum = (NUMBERS.contains(&type_oid) && !is_identifier(name)).then_some(0.0);
             self.columns.push(AnswerColumn { name: told_apart, checksum: 0, sum });
         }
         if self.columns.len() == first { COLUMNS } else { first }
@@ -97,6 +97,12 @@ impl AnswerColumn {
             *sum += value.parse::<f64>().unwrap_or(f64::NAN);
         }
     }
+}
+
+/// Whether a column's numbers name things, by what it is called: their sum is no quantity.
+fn is_identifier(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name == "id" || name.ends_with("_id")
 }
 
 fn first_bits(hash: Sha256) -> u64 {
@@ -270,6 +276,14 @@ mod tests {
         }
         let none = Sampled::NotTaken("it writes".to_owned());
         assert!(none.differences(&sampled(vec![one])).is_empty());
+    }
+
+    #[test]
+    fn numbers_that_are_names_are_not_added_up() {
+        let mut answer = Answer::default();
+        answer.open([("osm_id", NUMBER), ("ID", NUMBER), ("paid", NUMBER), ("area", 701)]);
+        let summed: Vec<bool> = answer.columns.iter().map(|column| column.sum.is_some()).collect();
+        assert_eq!(summed, [false, false, true, true]);
     }
 
     /// Areas 10 + 20 against 8 + 20, then 5 against 5: errors 2/28 and 0.
