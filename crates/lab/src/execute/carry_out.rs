@@ -224,7 +224,11 @@ impl<'a> Experiment<'a> {
 
     /// The runs of a block, then all of them into the results file; false when it was given up.
     fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, LabError> {
+        let start = Instant::now();
         self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
+        if self.plan.content.varies_storage() {
+            self.pace.switched(start.elapsed());
+        }
         let turns = self.plan.turns(&block.runs[0].run).filter(|_| block.runs.len() > 1);
         let in_turn = turns.is_some();
         let taken = match turns {
@@ -432,6 +436,9 @@ impl<'a> Experiment<'a> {
         if self.plan.copies().is_some() {
             let starts = self.plan.starts(&left.iter().collect::<Vec<_>>());
             return self.pace.left(left.iter(), starts);
+        }
+        if self.plan.content.varies_storage() {
+            return self.pace.left(left.iter(), left.len());
         }
         let mut switches = 0;
         let mut state = None;

@@ -53,7 +53,7 @@ impl Pace {
 
     /// So long earlier jobs of this workload took, seconds; counts like one of them.
     pub(crate) fn learn(&mut self, workload: &str, seconds: f64) {
-        self.jobs_s.insert(workload.to_owned(), Mean::guess(seconds));
+        self.jobs_s.insert(workload.to_owned(), Mean::guess(seconds + self.around_s.value()));
     }
 
     /// A run took this long, with all around it but switching arms.

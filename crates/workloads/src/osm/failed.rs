@@ -8,6 +8,15 @@ use crate::jobs::{ChildEnd, file_name};
 const NO_MEMORY: [&str; 4] =
     ["bad_alloc", "annot allocate memory", "Resource temporarily unavailable", "out of memory"];
 
+/// What it said was the matter. Of an option that it does not take, its last word is only where its help is; what it is about
+/// stands before that.
+pub(super) fn told(error: Option<&str>, log: &str) -> Option<String> {
+    let error = error?;
+    let is_about_an_option = |line: &&str| line.contains("option") && line.contains("osm2pgsql: ");
+    let option = log.lines().find(is_about_an_option).filter(|_| error.contains("Usage error"));
+    Some(option.map_or(error, str::trim).to_owned())
+}
+
 /// In words.
 pub(super) fn why(said: Option<&str>, end: &ChildEnd, style: Option<&Path>) -> String {
     let what = said.map_or_else(|| how_it_ended(end), str::to_owned);
@@ -73,6 +82,17 @@ mod tests {
         let path = folder.path().join(style);
         std::fs::write(&path, text).unwrap();
         why(Some(error), &ChildEnd { code: Some(1), ..ChildEnd::default() }, Some(&path))
+    }
+
+    #[test]
+    fn an_option_that_it_does_not_take_is_named() {
+        let log = "osm2pgsql: unrecognized option '--no-such'\n2026-11-23 14:00:00  ERROR: Usage error. Try 'osm2pgsql --help'.";
+        let told = |error| told(Some(error), log);
+        assert_eq!(
+            told("ERROR: Usage error. Try 'osm2pgsql --help'.").unwrap(),
+            "osm2pgsql: unrecognized option '--no-such'"
+        );
+        assert_eq!(told("ERROR: no space").unwrap(), "ERROR: no space");
     }
 
     #[test]

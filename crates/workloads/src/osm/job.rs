@@ -230,7 +230,8 @@ impl Job for Load {
         let begun = self.begin(site)?;
         let (end, tables) = self.listened(site, &begun)?;
         let End { end, log, not_noted } = end;
-        let why = || failed::why(log.error.as_deref(), &end, self.options.style.as_deref());
+        let told = failed::told(log.error.as_deref(), &log.text);
+        let why = || failed::why(told.as_deref(), &end, self.options.style.as_deref());
         let why = (!end.success()).then(why);
         if why.is_none() {
             not_noted.map_or(Ok(()), Err)?;
