@@ -128,7 +128,7 @@ pub enum LabEvent {
         planned: usize,
         /// Of these, stored by earlier sessions.
         stored: usize,
-        /// Expected time for the rest.
+        /// Expected time for the rest; 0 where nothing is known of it yet.
         left: Duration,
         /// The results file.
         results: PathBuf,

@@ -39,14 +39,21 @@ impl Screen {
         self.bar.set_message(visible::line(text).into_owned());
     }
 
-    fn begin(&self, planned: usize, stored: usize, left: Duration) {
+    fn begin(&self, planned: usize, stored_runs: usize, left: Duration) {
         let bar = "{bar:20.cyan} {pos}/{len} {wide_msg}\n{prefix}";
         self.bar.set_style(ProgressStyle::with_template(bar).expect("a valid template"));
         self.bar.set_length(planned as u64);
-        self.bar.set_position(stored as u64);
+        self.bar.set_position(stored_runs as u64);
         self.bar.enable_steady_tick(Duration::from_millis(200));
-        let stored = if stored > 0 { format!(", {stored} of them stored before") } else { String::new() };
-        self.line(&format!("{}{stored}; about {} left", lab::words::count(planned, "run"), time(left)));
+        let stored = match stored_runs {
+            0 => String::new(),
+            stored => format!(", {stored} of them stored before"),
+        };
+        let runs = lab::words::count(planned, "run");
+        self.line(&match left.is_zero() && stored_runs < planned {
+            true => format!("{runs}{stored}; how long they take the first one will tell"),
+            false => format!("{runs}{stored}; about {} left", time(left)),
+        });
     }
 
     fn step(&self, step: Step, what: &str) {

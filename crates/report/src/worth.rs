@@ -207,8 +207,10 @@ pub fn settings_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)>
 
 /// The same as lines of a terminal.
 pub(crate) fn told(worth: &Worth) -> Vec<String> {
-    let head =
-        format!("{}: what each setting of {} is worth, alone, and lost without it:", worth.of, worth.whole);
+    let head = format!(
+        "{}: what each setting of {} is worth: alone, against {}, and {} without it:",
+        worth.of, worth.whole, worth.base, worth.whole
+    );
     let each = worth.settings.iter().map(|Worths { setting, alone, without }| {
         let [alone, without] = [alone, without].map(|change| change.words(worth.margin));
         let risk = setting.risk.as_ref().map(|risk| format!(" ({risk})")).unwrap_or_default();

@@ -194,10 +194,11 @@ impl<'a> Experiment<'a> {
         if searches || course.left(&self.done).iter().any(|run| run.rate.is_some()) {
             judge_by_host(&mut self.runner, self.plan.seed);
         }
+        let is_known = course.left(&self.done).iter().all(|run| self.pace.knows(run));
         self.runner.progress.event(LabEvent::Begin {
             planned: course.planned(&self.done),
             stored: self.before,
-            left: self.left(course, &[]),
+            left: if is_known { self.left(course, &[]) } else { Duration::ZERO },
             results: self.results.path().to_owned(),
         });
         while let Some(block) = course.next(&self.done) {

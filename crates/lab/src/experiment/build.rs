@@ -374,6 +374,7 @@ impl Builder<'_, '_> {
                 continue;
             }
             let folder = folder.flatten().map(|path| self.folder().join(path));
+            let folder = folder.map(|path| std::path::absolute(&path).unwrap_or(path));
             match written.read(folder) {
                 Ok(storage) => drop(storages.insert(name, storage)),
                 Err((key, why)) => {

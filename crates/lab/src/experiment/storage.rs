@@ -155,6 +155,12 @@ impl Written {
             }
         }
         let mount_options = self.mount_options.clone().unwrap_or_default();
+        // Where it is mounted is pgdyno's to say: files would stand beside it, and nobody would notice.
+        let is_place =
+            |option: &str| ["canmount", "mountpoint"].iter().any(|own| option.trim().starts_with(own));
+        if let Some(option) = mount_options.split(',').find(|option| is_place(option)) {
+            return Err(("mount_options", format!("cannot have {option}: pgdyno says where it is mounted")));
+        }
         Ok(Filesystem { kind, size_bytes, mount_options })
     }
 
@@ -244,6 +250,10 @@ mod tests {
             ),
             ("filesystem = \"ntfs\"", "unknown variant `ntfs`"),
             ("filesystem = \"btrfs\"\ncompression = \"a b\"", "compression must be letters"),
+            (
+                "filesystem = \"zfs\"\nmount_options = \"atime=off,canmount=off\"",
+                "mount_options cannot have canmount=off",
+            ),
         ];
         for (text, wanted) in cases {
             let told = read(text).unwrap_err();

@@ -56,6 +56,11 @@ impl Pace {
         self.jobs_s.insert(workload.to_owned(), Mean::guess(seconds + self.around_s.value()));
     }
 
+    /// Whether anything is known of how long a run takes.
+    pub(crate) fn knows(&self, run: &PlannedRun) -> bool {
+        !run.is_job() || self.jobs_s.contains_key(&run.workload)
+    }
+
     /// A run took this long, with all around it but switching arms.
     pub(crate) fn ran(&mut self, run: &PlannedRun, took: Duration) {
         match run.is_job() {

@@ -413,6 +413,10 @@ impl Stage {
             }
             std::thread::sleep(DYING_STEP);
         }
+        // One that has no room left starts again, and breaks off again.
+        if let Some(full) = self.target.cluster().ok().and_then(|cluster| cluster.full()) {
+            return target::TargetError::from(full).into();
+        }
         self.with_log(error)
     }
 

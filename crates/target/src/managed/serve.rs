@@ -120,6 +120,12 @@ impl Cluster {
         disk_full_line(&self.log.since(self.log_start))
     }
 
+    /// The same as an error.
+    #[must_use]
+    pub fn full(&self) -> Option<ManagedError> {
+        self.disk_full().map(|line| ManagedError::DiskFull { folder: self.disk_folder(), line })
+    }
+
     fn server_program(&self) -> Program {
         let listen = if self.marker.network { "127.0.0.1" } else { "" };
         let setting = |name: &str, file: &Path| {

@@ -13,6 +13,7 @@ use super::options::{Filesystem, Kind};
 use super::order::Order;
 use super::tools::Tools;
 use super::zfs::{self, By};
+use crate::host::is_mounted;
 
 /// How long a tool may take to make a filesystem; nothing is written but what describes it.
 const FORMAT_BOUND: Duration = Duration::from_secs(300);
@@ -39,11 +40,24 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
             mount(made, &order.filesystem, &device, tools)?;
         }
     }
+    is_there(made)?;
     // The root of what is mounted now.
     let failed = |error| StorageError::file(&mounted)(error);
     std::fs::set_permissions(&mounted, Permissions::from_mode(0o700)).map_err(failed)?;
     let (user, group) = order.owner.unzip();
     chown(&mounted, user, group).map_err(failed)
+}
+
+/// That what was mounted is mounted: else files would stand on the disk below, and nobody would notice.
+fn is_there(made: &Made) -> Result<(), StorageError> {
+    let mounted = made.mounted();
+    match is_mounted(&mounted) {
+        true => Ok(()),
+        false => Err(StorageError::Kept(format!(
+            "nothing is mounted on {}, though its tools say so; see its options",
+            mounted.display()
+        ))),
+    }
 }
 
 /// Unmounts it and mounts it again, so that nothing of it is in memory; nobody may use it.
@@ -53,7 +67,8 @@ pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> 
     if let Some(pool) = &journal.pool {
         zfs::export(pool, tools)?;
         forget(made)?;
-        return zfs::import(made, pool, tools);
+        zfs::import(made, pool, tools)?;
+        return is_there(made);
     }
     tools.run("umount", &[made.mounted()], BOUND)?;
     for device in attached(made, tools)? {

@@ -60,7 +60,8 @@ impl Command<'_> {
         option("-U", self.database.user.clone().into());
         option("-d", self.database.dbname.clone().into());
         args.extend(self.options.further_args().map(OsString::from));
-        args.push(self.extract.into());
+        // A name that begins with - would be an option.
+        args.push(std::path::absolute(self.extract).unwrap_or_else(|_| self.extract.to_owned()).into());
         let password = self.database.password.iter();
         let password = password.map(|password| ("PGPASSWORD".into(), password.into()));
         let called = ("PGAPPNAME".into(), self.called.into());

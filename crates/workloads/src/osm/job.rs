@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use osm::extract;
 use osm::log::{LogParser, Told, table_made};
 use osm::synth::Synthetic;
+use protocol::postgres::conninfo::without_passwords;
 use protocol::postgres::sql::{Sql, quote_identifier};
 
 use super::command::Command;
@@ -113,6 +114,13 @@ impl Load {
         if let Some(told) = self.missing(&extract).filter(|_| !self.measured) {
             (site.remark)(told);
         }
+        if let Some(file) = self.flat_nodes_of_others() {
+            let problem = format!(
+                "{} is there already; name another file, remove it, or write replace = true",
+                file.display()
+            );
+            return Err(WorkloadError::option("osm.flat_nodes", problem));
+        }
         let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
         let program = find_version(program, site.programs)?;
         program.can(options)?;
@@ -164,6 +172,12 @@ impl Load {
         let end = end.map_err(lost)?;
         let log = parser.finish(end.wall_us);
         Ok((End { end, log, not_noted }, tables))
+    }
+
+    /// The file of node locations, where one with something in it is there that this load did not make.
+    fn flat_nodes_of_others(&self) -> Option<&Path> {
+        let file = self.options.flat_nodes.as_deref().filter(|_| !self.options.replace)?;
+        std::fs::metadata(file).is_ok_and(|found| found.len() > 0).then_some(file)
     }
 
     /// A name that no other load has, for its connections.
@@ -228,7 +242,12 @@ impl Job for Load {
     /// Loads the extract; osm2pgsql's own last error line is quoted.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
         let begun = self.begin(site)?;
-        let (end, tables) = self.listened(site, &begun)?;
+        let listened = self.listened(site, &begun);
+        // Nobody needs it after a load that is timed, and the next one makes it anew.
+        if let Some(file) = self.options.flat_nodes.as_ref().filter(|_| self.measured) {
+            let _ = std::fs::remove_file(file);
+        }
+        let (end, tables) = listened?;
         let End { end, log, not_noted } = end;
         let told = failed::told(log.error.as_deref(), &log.text);
         let why = || failed::why(told.as_deref(), &end, self.options.style.as_deref());
@@ -243,10 +262,10 @@ impl Job for Load {
             phases: log.phases,
             elapsed_us: end.wall_us,
             versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(begun.program.version))].into(),
-            log: log.text,
+            log: without_passwords(&log.text).text,
             tables: tables.iter().map(|table| plain(table)).collect(),
             is_empty,
-            failed: why,
+            failed: why.map(|why| without_passwords(&why).text),
             ..JobReport::default()
         })
     }

@@ -143,6 +143,18 @@ impl Options {
         self.args.split_whitespace()
     }
 
+    /// A further word that would be another extract.
+    fn no_option(&self) -> Option<&str> {
+        let mut after_an_option = false;
+        self.further_args().find(|word| {
+            let is_option = word.starts_with('-');
+            let is_extract = INPUTS.iter().any(|ending| word.to_ascii_lowercase().ends_with(ending));
+            let wrong = !is_option && (is_extract || !after_an_option);
+            after_an_option = is_option;
+            wrong
+        })
+    }
+
     /// Tables that such a load makes whatever its style says, by their names; what output flex makes only its style knows.
     pub(super) fn tables(&self) -> Vec<String> {
         let middle: &[&str] = if self.slim { &MIDDLE } else { &[] };
@@ -236,6 +248,14 @@ impl Options {
         if let Some((word, key)) = self.further_args().find_map(of_a_key) {
             return wrong("args", format!("cannot have {word}: {key}"));
         }
+        if let Some(word) = self.no_option() {
+            return wrong(
+                "args",
+                format!(
+                    "cannot have {word}: that is neither an option nor the value of one; one load has one extract"
+                ),
+            );
+        }
         let is_name = |name: &&String| !name.is_empty() && name.len() <= 63 && !name.contains('\0');
         if let Some(name) = self.schemas.iter().find(|name| !is_name(name) || name.starts_with("pg_")) {
             return wrong("schemas", format!("\"{name}\" is no name of a schema of one's own"));
@@ -257,12 +277,16 @@ pub(crate) fn prefix_taken(prefix: &str) -> WorkloadError {
     WorkloadError::option("osm.prefix", problem)
 }
 
+/// Endings of what osm2pgsql reads.
+const INPUTS: [&str; 6] = [".pbf", ".osm", ".osm.bz2", ".osm.gz", ".o5m", ".osc"];
+
 /// What the tables of the middle are called behind the prefix.
 const MIDDLE: [&str; 3] = ["nodes", "ways", "rels"];
 
 /// An option of osm2pgsql that has a key of its own, or that pgdyno decides, with what to do instead.
 fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
-    const KNOWN: [(&[&str], &str); 12] = [
+    const KNOWN: [(&[&str], &str); 13] = [
+        (&["-h", "--help", "-V", "--version"], "nothing would be loaded"),
         (&["-s", "--slim"], "write slim = true"),
         (&["--drop"], "write drop = true"),
         (&["-k", "--hstore"], "write hstore = true"),
@@ -283,9 +307,12 @@ fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
         ),
     ];
     let name = word.split_once('=').map_or(word, |(name, _)| name);
-    // `-Sfile`: a short one with its value.
-    let is = |known: &&str| {
-        name == *known || known.len() == 2 && !name.starts_with("--") && name.starts_with(*known)
+    let long = name.starts_with("--");
+    let is = |known: &&str| match known.len() {
+        // `-Sfile`: a short one with its value.
+        2 => name == *known || !long && name.starts_with(*known),
+        // osm2pgsql takes any beginning that stands for one alone.
+        _ => long && name.len() > 2 && known.starts_with(name),
     };
     KNOWN.iter().find(|(names, _)| names.iter().any(is)).map(|(_, instead)| (word, *instead))
 }
@@ -308,6 +335,13 @@ mod tests {
                 "osm.args: cannot have --append: a load begins with --create; --append is not measured",
             ),
             ("--database=x", "osm.args: cannot have --database=x: the target says where it goes"),
+            ("--data=other", "osm.args: cannot have --data=other: the target says where it goes"),
+            ("--flat=x", "osm.args: cannot have --flat=x: write flat_nodes = \"…\""),
+            ("--help", "osm.args: cannot have --help: nothing would be loaded"),
+            (
+                "--latlong b.osm.pbf",
+                "osm.args: cannot have b.osm.pbf: that is neither an option nor the value of one; one load has one extract",
+            ),
         ];
         for (args, wanted) in cases {
             assert_eq!(of(args).unwrap_err().to_string(), wanted);
