@@ -25,7 +25,7 @@ enum Kind {
     Ladder,
     /// How throughput grows with clients: the universal scalability law with its intervals
     Scaling,
-    /// What jobs of the grid took: time, its stages, CPU, WAL, disk, sizes, with intervals
+    /// What jobs of the grid, and those that prepared for it, took: time, its stages, CPU, WAL, disk, sizes, with intervals
     Jobs,
     /// Parts of the time of explained statements: planning, index scans, joins, ... per cell and arm
     Plans,

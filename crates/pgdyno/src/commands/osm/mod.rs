@@ -163,6 +163,6 @@ fn load(args: &Load) -> Outcome {
     print(&phases(&kept.run), args.output.format.format)?;
     let id = kept.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();
     stored(kept.stored)?;
-    told_where(&results, "sizes", id);
+    told_where(&results, "jobs", id);
     Ok(SAME_OR_BETTER)
 }

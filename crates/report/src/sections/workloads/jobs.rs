@@ -274,13 +274,30 @@ impl Render for Timed {
     }
 }
 
-/// Jobs of the grid: time, its stages and what else they took, each as mean over rounds with its 95 % interval, a line for
+/// Loads and other jobs that put data on a target, by their names: what was found there already took nothing now. Their sizes
+/// are those of all tables of the database, and no part of this.
+fn preparations(data: &ReportData) -> Vec<Timed> {
+    let mut jobs: BTreeMap<&str, Vec<Run>> = BTreeMap::new();
+    let was_there = |run: &&Run| run.events.iter().any(|event| event.kind == "reused");
+    for run in data.jobs().filter(|run| !run.is_measured() && !was_there(run)) {
+        jobs.entry(&run.workload).or_default().push(Run { relations: Vec::new(), ..run.clone() });
+    }
+    let timed = |(workload, runs): (&str, Vec<Run>)| {
+        let runs: Vec<&Run> = runs.iter().collect();
+        let cell = TimedCell::of(Cell::of(runs[0]), None, &runs);
+        Timed { workload: workload.to_owned(), cells: vec![cell] }
+    };
+    jobs.into_iter().map(timed).collect()
+}
+
+/// Jobs of the grid, and those that prepared for it: time, its stages and what else they took, each as mean over rounds with its 95 % interval, a line for
 /// each. Of sizes and traffic in bytes, of times in seconds.
 #[must_use]
 pub fn jobs(data: &ReportData) -> Table {
     let mut table =
         Table::new(&["workload", "cell", "arm", "runs", "invalid", "figure", "unit", "mean", "low", "high"]);
-    for timed in data.workloads().into_iter().filter_map(|name| Timed::of(data, name)) {
+    let of_grid = data.workloads().into_iter().filter_map(|name| Timed::of(data, name));
+    for timed in preparations(data).into_iter().chain(of_grid) {
         for own in &timed.cells {
             let head: [Value; 5] = [
                 timed.workload.clone().into(),
