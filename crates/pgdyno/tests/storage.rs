@@ -61,3 +61,31 @@ fn storages_are_compared_and_gone_afterwards() {
         "the report does not say how they ran"
     );
 }
+
+/// Only the first server of each block was alone; the others were asked while those before them still worked.
+#[test]
+fn each_run_on_a_storage_finds_no_other_server_at_work() {
+    let place = Place::new();
+    let disks = ["one", "two"].map(|name| place.path().join(name));
+    disks.iter().for_each(|disk| std::fs::create_dir(disk).unwrap());
+    let [one, two] = disks.map(|disk| disk.display().to_string());
+    // A row for each server that runs.
+    place.write(
+        "alone.sql",
+        &format!(
+            "SELECT path FROM (VALUES ('{one}'), ('{two}')) AS disk (path), pg_ls_dir(path) AS server,
+             pg_ls_dir(path || '/' || server || '/data', true, false) AS file WHERE file = 'postmaster.pid';\n"
+        ),
+    );
+    let file = place.write(
+        "alone.toml",
+        "question = \"?\"\n[target]\nmanaged = { name = \"alone\" }\n[workload.look]\npgbench = { files = [\"alone.sql\"] }\n\
+         [storage.one]\npath = \"one\"\n[storage.two]\npath = \"two\"\n[factors]\nstorage = [\"one\", \"two\"]\n[compare]\n\
+         factor = \"storage\"\nbase = \"one\"\n[measure]\nwarmup = \"0s\"\nduration = \"200ms\"\nrounds = 2\nexplain = false\n",
+    );
+    let done = support::finish(place.command(["run", file.to_str().unwrap()]));
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}\n{}", done.stdout, done.stderr);
+    let alone =
+        "select count(*) from v_run where arm is not null and validity <> 'invalid' and ok > 0 and rows = ok";
+    assert_eq!(place.sql(alone), "4", "{}", done.stderr);
+}

@@ -488,7 +488,7 @@ impl Target {
     #[must_use]
     pub fn storage_label(&self) -> Option<String> {
         match &self.server {
-            Server::Managed(cluster) => cluster.storage_label().map(str::to_owned),
+            Server::Managed(cluster) => cluster.storage_label(),
             Server::Url(_) => None,
         }
     }

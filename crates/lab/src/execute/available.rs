@@ -145,8 +145,7 @@ impl Looked<'_> {
                     None => vec![&home],
                     Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],
                     Some(Storage { on: Ground::Folder(folder), .. }) => vec![folder, &home],
-                    // A filesystem of ours is mounted anew.
-                    Some(Storage { holds: Holds::Data, .. }) => Vec::new(),
+                    // A filesystem of ours is mounted anew, and its image lies there.
                     Some(_) => vec![&home],
                 };
                 places.into_iter().find_map(|place| page_cache::can_drop(place).err()).map(|kept| kept.to_string())

@@ -265,7 +265,10 @@ impl<'a> Experiment<'a> {
         for (position, next) in block.runs.iter().enumerate() {
             self.tell_started(course, block, position);
             let start = Instant::now();
-            if self.runner.switch_to(&next.setup)? {
+            if position > 0 && self.plan.content.varies_storage() {
+                self.take_places(&next.run, &next.setup)?;
+            }
+            if self.runner.switch_to(&next.setup)? || (position > 0 && self.plan.content.varies_storage()) {
                 self.pace.switched(start.elapsed());
             }
             let start = Instant::now();

@@ -9,6 +9,7 @@ use target::child::Watchdog;
 use target::home::Home;
 use target::managed::{self, Cluster};
 use target::settings::journal::ServerId;
+use target::storage::overcommitted;
 use target::{Stop, TargetError};
 
 use super::arms::check_arms;
@@ -34,6 +35,8 @@ pub(super) struct Ground {
     pub(super) jobs: Vec<(At, Vec<Prepared>)>,
     pub(super) surroundings: Surroundings,
     pub(super) targets: BTreeMap<At, record::Target>,
+    /// What the servers stand on, of those that have storage of their own, in words.
+    pub(super) storages: BTreeMap<At, String>,
 }
 
 impl Ground {
@@ -52,6 +55,11 @@ impl Ground {
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
         let surroundings = Surroundings::of(first)?;
         let targets = targets(&stages)?;
+        let stands_on = |(at, stage): &(At, Stage)| Some((at.clone(), stage.target.storage_label()?));
+        let storages = stages.iter().filter_map(stands_on).collect();
+        if let Some(said) = Home::locate().ok().as_ref().and_then(overcommitted) {
+            progress.warn(said);
+        }
         if let Some(placed) = plan.placement_words() {
             progress.note(placed);
         }
@@ -80,7 +88,8 @@ impl Ground {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
-        let mut ground = Self { stored, stages, templates: Vec::new(), jobs, surroundings, targets };
+        let mut ground =
+            Self { stored, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         ground.stand(file, progress)?;
         Ok(ground)
     }

@@ -86,8 +86,8 @@ pub fn run(
     let _alone = store.alone_with(&plan.hash())?;
     let stored = stored(&store, plan, options)?;
     let ground = explain(stop, Ground::lay(file, stored, &mut store, options, progress, stop))?;
-    let Ground { stored, stages, templates, jobs, surroundings, targets } = ground;
-    let arms = stored_arms::arms(&stored.plan, &targets, stop)?;
+    let Ground { stored, stages, templates, jobs, surroundings, targets, storages } = ground;
+    let arms = stored_arms::arms(&stored.plan, (&targets, &storages), stop)?;
     let at = (record_of(file, &stored.plan, arms), surroundings);
     let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
     let mut results = results.made_by(options.command.clone());
@@ -101,7 +101,7 @@ pub fn run(
     let goes_on = matches!(&result, Err(error) if !matches!(error, LabError::SetAside { .. }));
     let closed = experiment.close(goes_on);
     drop(templates);
-    if goes_on && stored.plan.copies().is_some() {
+    if goes_on && stored.plan.copies().is_some() && !stored.plan.content.is_on_made_storage() {
         let text = "the copies that arms stood on stay, for the same command to go on with; without it they go with: \
                     pgdyno target destroy NAME";
         progress.event(LabEvent::Note { text: text.to_owned() });

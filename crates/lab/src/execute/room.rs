@@ -128,13 +128,13 @@ pub(super) fn fits(
     let (needed, most) = (data + buffers + sorting, room.memory / 100 * SHARE_PCT);
     let what = format!(
         "{number} copies with data of {}, shared_buffers of {} and work_mem of {} for {} need {}",
-        size(data),
-        size(buffers),
-        size(sorting),
+        record::bytes(data),
+        record::bytes(buffers),
+        record::bytes(sorting),
         crate::words::count(clients as usize, "client"),
-        size(needed),
+        record::bytes(needed),
     );
-    let memory = format!("{SHARE_PCT} % of memory is {}", size(most));
+    let memory = format!("{SHARE_PCT} % of memory is {}", record::bytes(most));
     if needed > most {
         return Err(format!("{what}; {memory}"));
     }
@@ -144,9 +144,9 @@ pub(super) fn fits(
         if ground.free < with_reserve {
             return Err(format!(
                 "{number} copies take {} of the disk and {} beside them for what is written, of which {} is free",
-                size(on_disk),
-                size(with_reserve - on_disk),
-                size(ground.free)
+                record::bytes(on_disk),
+                record::bytes(with_reserve - on_disk),
+                record::bytes(ground.free)
             ));
         }
     }
@@ -155,14 +155,6 @@ pub(super) fn fits(
 
 fn set(arm: &Arm, name: &str, unit: &str) -> Option<u64> {
     Some(memory_bytes(arm.settings.get(name)?, unit)? as u64)
-}
-
-/// `2.1 GB`.
-fn size(bytes: u64) -> String {
-    match bytes as f64 {
-        large if large >= 1e9 => format!("{:.1} GB", large / 1e9),
-        small => format!("{:.0} MB", small / 1e6),
-    }
 }
 
 #[cfg(test)]
@@ -185,19 +177,19 @@ mod tests {
         let on = |free, share| Ground { free, share };
         let large = Room { memory: 8 * GB, disks: vec![on(20 * GB, 1.0)] };
         let told = fit(GB, large.clone()).expect("there is room");
-        assert!(told.contains("data of 2.1 GB") && told.contains("60 % of memory is 5.2 GB"), "{told}");
-        assert!(told.contains("shared_buffers of 3 MB"), "that of the arms, not the server's own: {told}");
-        assert!(told.contains("work_mem of 17 MB for 4 clients"), "{told}");
+        assert!(told.contains("data of 2.00 GB") && told.contains("60 % of memory is 4.80 GB"), "{told}");
+        assert!(told.contains("shared_buffers of 3.00 MB"), "that of the arms, not the server's own: {told}");
+        assert!(told.contains("work_mem of 16.0 MB for 4 clients"), "{told}");
         let memory = fit(3 * GB, large.clone()).unwrap_err();
-        assert!(memory.contains("need 6.5 GB; 60 % of memory is 5.2 GB"), "{memory}");
+        assert!(memory.contains("need 6.02 GB; 60 % of memory is 4.80 GB"), "{memory}");
         let disk = fit(GB, Room { disks: vec![on(3 * GB, 1.0)], ..large.clone() }).unwrap_err();
         assert!(
-            disk.contains("2 copies take 2.4 GB of the disk") && disk.contains("3.2 GB is free"),
+            disk.contains("2 copies take 2.25 GB of the disk") && disk.contains("3.00 GB is free"),
             "{disk}"
         );
         let apart = Room { disks: vec![on(20 * GB, 0.9), on(GB, 0.1)], ..large.clone() };
         assert!(
-            fit(GB, apart).unwrap_err().contains("2 copies take 242 MB of the disk"),
+            fit(GB, apart).unwrap_err().contains("2 copies take 230 MB of the disk"),
             "its log has a small one"
         );
         assert!(fit(GB, Room { disks: vec![], ..large }).is_ok(), "what cannot be seen is no reason");

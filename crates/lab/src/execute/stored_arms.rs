@@ -6,7 +6,6 @@ use target::Stop;
 use target::change::Change;
 use target::child::Watchdog;
 use target::pooler::Installed;
-use target::storage::available;
 
 use crate::error::{Class, LabError};
 use crate::experiment::shown_value;
@@ -14,19 +13,18 @@ use crate::factors::{SETTINGS, STORAGE};
 use crate::plan::Plan;
 use crate::setup::{At, Connection};
 
-/// The arms, base first; `targets` are the servers of those that have one of their own.
-pub(super) fn arms(
-    plan: &Plan,
-    targets: &BTreeMap<At, record::Target>,
-    stop: &Stop,
-) -> Result<Vec<record::Arm>, LabError> {
+/// The servers of arms that have one of their own, and what they stand on, in words.
+type Servers<'a> = (&'a BTreeMap<At, record::Target>, &'a BTreeMap<At, String>);
+
+/// The arms, base first.
+pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<record::Arm>, LabError> {
     let names = plan.content.arm_names().into_iter().flatten();
-    names.map(|name| arm(plan, targets, name, stop)).collect()
+    names.map(|name| arm(plan, servers, name, stop)).collect()
 }
 
 fn arm(
     plan: &Plan,
-    targets: &BTreeMap<At, record::Target>,
+    (targets, storages): Servers<'_>,
     name: String,
     stop: &Stop,
 ) -> Result<record::Arm, LabError> {
@@ -44,12 +42,12 @@ fn arm(
         });
     }
     let of_its_own = content.named.changes.get(content.compared()).and_then(|levels| levels.get(&name));
-    let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
-    let stands_on = storage.and_then(|storage| Some(available(&storage.on).ok()?.label().to_owned()));
-    let does = stands_on.unwrap_or_else(|| of_its_own.map_or_else(|| name.clone(), Change::words));
-    let mut settings = BTreeMap::from([(content.compared().to_owned(), does)]);
     let run = plan.runs.iter().find(|run| run.arm.as_ref() == Some(&name));
     let setup = run.map(|run| plan.setup(run));
+    let at = setup.as_ref().map(|setup| setup.at().template()).filter(|at| *at != At::default());
+    let stands_on = at.as_ref().and_then(|at| storages.get(at)).filter(|_| content.compared() == STORAGE);
+    let does = stands_on.cloned().unwrap_or_else(|| of_its_own.map_or_else(|| name.clone(), Change::words));
+    let mut settings = BTreeMap::from([(content.compared().to_owned(), does)]);
     if let Some(Connection::Pooler(options)) = setup.as_ref().map(|setup| &setup.connection)
         && content.named.poolers.contains_key(&name)
     {
@@ -58,7 +56,6 @@ fn arm(
         settings.insert("pool_size".to_owned(), options.pool_size.to_string());
         settings.extend(options.settings.clone());
     }
-    let at = setup.map(|setup| setup.at().template()).filter(|at| *at != At::default());
     let target = at.and_then(|at| targets.get(&at).cloned());
     Ok(record::Arm { settings, unsafe_settings: Vec::new(), target, name })
 }

@@ -1,6 +1,6 @@
 //! Settings taken apart: beside an arm of many settings there are arms that have one of them alone, and all but one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::ArmSpec;
 
@@ -22,12 +22,9 @@ pub(super) fn take_apart(arms: &mut Vec<ArmSpec>, base: &str, whole: &str) -> Re
     if whole.name == base.name {
         return Err(format!("cannot be the base\nthe name of another arm: {}", names()));
     }
-    let differ: Vec<&String> = whole
-        .settings
-        .iter()
-        .filter(|(name, value)| base.settings.get(*name) != Some(value))
-        .map(|(name, _)| name)
-        .collect();
+    let names: BTreeSet<&String> = whole.settings.keys().chain(base.settings.keys()).collect();
+    let differ: Vec<&String> =
+        names.into_iter().filter(|name| base.settings.get(*name) != whole.settings.get(*name)).collect();
     if differ.len() < 2 {
         return Err(format!(
             "cannot be \"{}\": it differs from the base in less than two settings",
@@ -116,6 +113,13 @@ mod tests {
         let found = parts(base, whole).unwrap();
         assert_eq!(found[0], "only a: a=1 d=9");
         assert_eq!(found[3], "without a: a=0 b=2 c=3 d=9");
+    }
+
+    #[test]
+    fn what_only_the_base_sets_is_taken_away_alone() {
+        let found = parts(arm("stock", &[("d", "9")]), arm("fast", &[("a", "1"), ("b", "2")])).unwrap();
+        assert_eq!(found[..3], ["only a: a=1 d=9", "only b: b=2 d=9", "only d: "]);
+        assert_eq!(found[5], "without d: a=1 b=2 d=9");
     }
 
     #[test]

@@ -7,13 +7,14 @@ use toml::de::DeValue;
 
 use super::build::known;
 use super::document::Document;
-use super::model::{Compare, DurationSpec, ExperimentFile};
+use super::model::{Compare, DurationSpec, ExperimentFile, NamedWorkload};
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
 use crate::target_spec::{TargetSpec, needs_undo};
 use crate::words::count;
 use target::change::Change;
 use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
+use workloads::Spec;
 
 /// Notes everything in `file` that contradicts something else in it.
 pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
@@ -32,6 +33,7 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     clients_fit(document, file);
     data_can_be(document, file);
     workloads_have_their_own(document, file);
+    measured_loads_have_their_own_tables(document, file);
     runs_can_be_counted(document, file);
 }
 
@@ -354,6 +356,19 @@ fn arms_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
                     Some(hint),
                 );
             }
+        }
+    }
+}
+
+/// A load that is measured makes its tables anew for each run, and those of the preparation must stay.
+fn measured_loads_have_their_own_tables(document: &mut Document<'_>, file: &ExperimentFile) {
+    for NamedWorkload { name, spec } in &file.workloads {
+        let Spec::Osm(load) = spec else { continue };
+        if file.prepare.osm.iter().any(|prepared| prepared.writes_where(load)) {
+            let message =
+                format!("workload {name} would write the tables {}_… that [prepare] makes", load.prefix);
+            let hint = "give one of them a prefix of its own: prefix = \"…\"";
+            document.wrong_key(&["workload", name, "osm"], message, Some(hint));
         }
     }
 }

@@ -99,6 +99,10 @@ impl Written {
         let on = match (folder, self.filesystem) {
             (Some(folder), None) => {
                 self.has_no_options_but(&[], "a folder")?;
+                if self.holds == Holds::Tablespace && folder.to_string_lossy().contains('\'') {
+                    let message = "must be without quotes (')\nPostgreSQL takes no tablespace there; name another folder";
+                    return Err(("path", message.to_owned()));
+                }
                 Ground::Folder(folder)
             }
             (None, Some(name)) => Ground::Filesystem(self.filesystem(name)?),

@@ -611,7 +611,7 @@ fn a_synthetic_extract_stands_in_place_of_a_file() {
     let file = |osm: &str, factors: &str| {
         format!(
             "question = \"?\"\n[target]\nmanaged = {{ extensions = [\"postgis\"] }}\n[prepare]\n{osm}\n[workload.w]\n\
-             pgbench = {{ builtin = \"select-only\" }}\n[workload.i]\nosm = {{ scale = 2 }}\n[factors]\nworkload = [\"w\", \"i\"]\n{factors}\n"
+             pgbench = {{ builtin = \"select-only\" }}\n[workload.i]\nosm = {{ scale = 2, prefix = \"i\" }}\n[factors]\nworkload = [\"w\", \"i\"]\n{factors}\n"
         )
     };
     let fine =
@@ -633,6 +633,9 @@ fn a_synthetic_extract_stands_in_place_of_a_file() {
     let told =
         read(&file("osm = { extract = \"a.osm.pbf\" }", "\"prepare.osm.scale\" = [0.1, 1]")).unwrap_err();
     assert!(told.to_string().contains("cannot stand with extract"), "{told}");
+    // It was told after the preparation only.
+    let told = read(&file("osm = { scale = 0.1, prefix = \"i\" }", "")).unwrap_err();
+    assert!(told.to_string().contains("would write the tables i_… that [prepare] makes"), "{told}");
 }
 
 #[test]

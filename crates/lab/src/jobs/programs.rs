@@ -47,6 +47,7 @@ impl RunChild for Programs {
             user_us: finished.ended.user_us,
             system_us: finished.ended.system_us,
             max_rss_bytes: finished.ended.max_rss_bytes,
+            own_cpu_us: finished.own_cpu_us,
         })
     }
 }

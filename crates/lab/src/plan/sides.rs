@@ -58,6 +58,10 @@ impl Standing {
             let why = "servers on storages of their own are not copied".to_owned();
             return (content.compared() != STORAGE).then_some(Self::AsTheyAre { why });
         }
+        if content.mounts_anew() {
+            let why = "a filesystem is mounted anew for a cold run, which the servers of other arms on it would keep it from";
+            return Some(Self::AsTheyAre { why: why.to_owned() });
+        }
         let arms = content.arm_names().len() as u32;
         let copies = match content.compared() {
             SETTINGS if arms_need_restart(&content.arms) || content.needs_servers_to_slice() => {
@@ -129,6 +133,21 @@ impl Content {
     /// another one's time, and is started anew for each run.
     pub(crate) fn varies_storage(&self) -> bool {
         self.factors.get(STORAGE).is_some_and(|levels| levels.len() > 1)
+    }
+
+    /// Whether runs begin cold on a filesystem that is made for their server.
+    fn mounts_anew(&self) -> bool {
+        let is_cold = |levels: &Vec<String>| levels.iter().any(|level| level == "cold");
+        self.factors.get("cache").is_some_and(is_cold) && self.is_on_made_storage()
+    }
+
+    /// Whether its only storage is a filesystem that is made, and goes with pgdyno.
+    pub(crate) fn is_on_made_storage(&self) -> bool {
+        let level = self.factors.get(STORAGE).and_then(|levels| levels.first());
+        match self.target(&At { storage: level.cloned(), ..At::default() }) {
+            TargetSpec::Managed { storage, .. } => storage.is_some_and(|storage| storage.is_made()),
+            TargetSpec::Url { .. } => false,
+        }
     }
 
     /// What is done in the background for an arm in the other arm's time under this workload, in words.

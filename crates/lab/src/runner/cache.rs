@@ -2,7 +2,7 @@
 //! in the machine's page cache or do not.
 
 use target::Stop;
-use target::page_cache::{PageCacheError, Resident, drop_files, read_files};
+use target::page_cache::{PageCacheError, Resident, can_drop, drop_files, read_files};
 
 use crate::error::LabError;
 use crate::setup::Cache;
@@ -15,7 +15,7 @@ pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(Str
     stage.target.cluster().map_err(target::TargetError::from)?.stop()?;
     let again = cache == Cache::Cold && stage.target.drop_storage_caches()?;
     let cluster = stage.target.cluster().map_err(target::TargetError::from)?;
-    let done = with_files(cache, &cluster.data(), stop);
+    let done = with_files(cache, &cluster.data(), again, stop);
     // It goes on whatever came of that.
     cluster.start()?;
     let (mut told, resident) = done?;
@@ -25,21 +25,26 @@ pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(Str
     Ok((told, resident))
 }
 
+/// A filesystem that was `mounted_anew` has forgotten what its own cache held, too.
 fn with_files(
     cache: Cache,
     data: &std::path::Path,
+    mounted_anew: bool,
     stop: &Stop,
 ) -> Result<(String, Resident), PageCacheError> {
     let (what, resident) = match cache {
         Cache::Cold => {
+            if !mounted_anew {
+                can_drop(data)?;
+            }
             let (way, left) = drop_files(data, stop)?;
             (format!("cold: {}", way.words()), left)
         }
         _ => ("warm: the server's files were read".to_owned(), read_files(data, stop)?),
     };
-    let megabytes = resident.all as f64 / 1e6;
+    let all = record::bytes(resident.all);
     let told = format!(
-        "{what} while the server was stopped; {:.1} % of {megabytes:.0} MB were in the page cache when it was started",
+        "{what} while the server was stopped; {:.1} % of {all} were in the page cache when it was started",
         resident.pct()
     );
     Ok((told, resident))

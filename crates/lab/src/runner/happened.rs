@@ -53,11 +53,11 @@ pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
     }
     let figure = |name: &str| figures.get(name).copied().unwrap_or(0.0);
     if figure("wal_bytes") > WRITES && figure("checkpoints") == 0.0 {
-        let megabytes = figure("wal_bytes") / 1e6;
+        let written = record::bytes(figure("wal_bytes") as u64);
         add(
             "no checkpoint",
             format!(
-                "{megabytes:.0} MB of WAL were written and no checkpoint fell into the run: its cost is not in the figures"
+                "{written} of WAL were written and no checkpoint fell into the run: its cost is not in the figures"
             ),
         );
     }

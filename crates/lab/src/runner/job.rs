@@ -84,11 +84,11 @@ impl Runner<'_> {
         let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
         record.relations = relation_sizes(control)?;
         record.relations.retain(|relation| own(&relation.table) && !relation.table.starts_with("pgdyno."));
-        note_storage(stage, &mut record)?;
         // Settings are read again by a connection of its own.
         let changed = stage.changed()?;
         record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
         self.probe_after(setup, &mut record);
+        note_storage(self.stage(&setup.at())?, &mut record)?;
         self.take_report(setup, &mut record, report, changed.as_deref());
         let cause = Cause::of(&record, &[]);
         let finished = Finished { run: record, seconds: Spool::default() };

@@ -405,7 +405,10 @@ impl Stage {
         match error.class() {
             Class::Interrupted => return error,
             Class::Unreachable if self.target.log_path().is_some() => {}
-            _ => return self.check().err().unwrap_or(error),
+            _ => {
+                let ended = self.check().err();
+                return ended.or_else(|| self.ailing_disk()).unwrap_or(error);
+            }
         }
         for _ in 0..DYING.as_millis() / DYING_STEP.as_millis() {
             if let Err(gone) = self.check() {
@@ -414,10 +417,15 @@ impl Stage {
             std::thread::sleep(DYING_STEP);
         }
         // One that has no room left starts again, and breaks off again.
-        if let Some(full) = self.target.cluster().ok().and_then(|cluster| cluster.full()) {
-            return target::TargetError::from(full).into();
+        if let Some(ailing) = self.ailing_disk() {
+            return ailing;
         }
         self.with_log(error)
+    }
+
+    fn ailing_disk(&mut self) -> Option<LabError> {
+        let ailing = self.target.cluster().ok()?.ailing_disk()?;
+        Some(target::TargetError::from(ailing).into())
     }
 
     /// The error with the path of the server's log, unless it says that already.

@@ -49,6 +49,13 @@ pub(crate) fn change_and_interval(percent: f64, interval: Option<(f64, f64)>) ->
     (change(percent), interval)
 }
 
+/// What a change of speed means for a time: `1.7 times as long [1.5, 1.9]`.
+pub(crate) fn as_long(speed_pct: f64, interval: Option<(f64, f64)>) -> String {
+    let longer = |pct: f64| 100.0 * (1.0 / (1.0 + pct / 100.0) - 1.0);
+    let interval = interval.map(|(low, high)| format!(" {}", factors(longer(high), longer(low))));
+    format!("{} times as long{}", factor(longer(speed_pct)), interval.unwrap_or_default())
+}
+
 /// An end of an interval beside its change, which has the unit: `-1.8`; a large one as a factor, e.g. `52 times`.
 pub(crate) fn change_end(percent: f64) -> String {
     if percent.is_finite() && !is_factor(percent) { signed(percent) } else { change(percent) }
@@ -103,6 +110,12 @@ mod tests {
         assert_eq!(change_interval(false, f64::NEG_INFINITY, 10.0), "[n/a]");
         assert_eq!(change(-99.97), "-99.97 %");
         assert_eq!(change(-100.0), "-100 %");
+    }
+
+    #[test]
+    fn a_loss_of_speed_is_a_longer_time() {
+        assert_eq!(as_long(-66.9, Some((-68.0, -65.5))), "3.0 times as long [2.9, 3.1]");
+        assert_eq!(as_long(-100.0, None), "over 10,000 times as long");
     }
 
     /// `+5,088 %` is 52 times.

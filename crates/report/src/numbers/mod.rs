@@ -7,8 +7,12 @@ mod time;
 
 use std::fmt::Write;
 
+pub(crate) use record::bytes;
+
 pub use change::change;
-pub(crate) use change::{change_and_interval, change_end, change_tick, change_with_interval, is_factor};
+pub(crate) use change::{
+    as_long, change_and_interval, change_end, change_tick, change_with_interval, is_factor,
+};
 pub use time::{duration, latency_us};
 pub(crate) use time::{latency_ns, latency_tick, milliseconds};
 
@@ -81,24 +85,6 @@ pub fn as_given(value: f64) -> String {
     format!("{}", (value * 1e6).round() / 1e6)
 }
 
-/// Bytes in PostgreSQL's units (1 kB = 1024 bytes), three digits.
-pub(crate) fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
-    if bytes < 1024 {
-        return format!("{bytes} bytes");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = UNITS[0];
-    for next in &UNITS[1..] {
-        if value < 999.5 {
-            break;
-        }
-        value /= 1024.0;
-        unit = next;
-    }
-    format!("{} {unit}", three_digits(value))
-}
-
 /// A share as a percentage without sign, e.g. `3 %` for 0.03.
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {
@@ -168,20 +154,6 @@ mod tests {
             (f64::INFINITY, "n/a"),
         ] {
             assert_eq!(figure(value), text);
-        }
-    }
-
-    #[test]
-    fn sizes_use_postgres_units() {
-        for (size, text) in [
-            (0, "0 bytes"),
-            (1023, "1023 bytes"),
-            (1_992 << 10, "1.95 MB"),
-            (33 << 20, "33.0 MB"),
-            (1023 << 20, "1.00 GB"),
-            (u64::MAX, "16,384 PB"),
-        ] {
-            assert_eq!(bytes(size), text);
         }
     }
 

@@ -1,9 +1,12 @@
 //! Settings taken apart: an arm of several settings, beside which there are arms that have one of them alone, and all but one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Arm, Experiment};
 use serde::Serialize;
+
+/// In place of the value of a setting that only the base sets.
+const NOT_SET: &str = "not set";
 
 /// An arm that others take apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,10 +44,11 @@ impl TakenApart {
             .find(|arm| Some(&arm.name) == experiment.base.as_ref())
             .filter(|_| is_settings)?;
         let found = experiment.arms.iter().filter_map(|whole| {
+            let names: BTreeSet<&String> = whole.settings.keys().chain(base.settings.keys()).collect();
             let differing =
-                whole.settings.iter().filter(|(name, value)| base.settings.get(*name) != Some(value));
+                names.into_iter().filter(|name| base.settings.get(*name) != whole.settings.get(*name));
             let settings: Option<Vec<Setting>> = differing
-                .map(|(name, value)| {
+                .map(|name| {
                     let named = |settings: BTreeMap<String, String>| {
                         experiment
                             .arms
@@ -54,7 +58,7 @@ impl TakenApart {
                     };
                     Some(Setting {
                         name: name.clone(),
-                        value: value.clone(),
+                        value: whole.settings.get(name).cloned().unwrap_or_else(|| NOT_SET.to_owned()),
                         base: base.settings.get(name).cloned(),
                         risk: risk(whole, name),
                         only: named(with(base, whole, name))?,
@@ -69,10 +73,13 @@ impl TakenApart {
         found.reduce(|most, other| if other.settings.len() > most.settings.len() { other } else { most })
     }
 
-    /// Whether an arm is a part of it.
+    /// Whether an arm was made to take it apart, which its name says: one that somebody wrote stands for itself.
     #[must_use]
     pub fn is_part(&self, arm: &str) -> bool {
-        self.settings.iter().any(|setting| setting.only == arm || setting.without == arm)
+        self.settings.iter().any(|Setting { name, only, without, .. }| {
+            let made = |part: &str, word: &str| part == arm && part == format!("{word} {name}");
+            made(only, "only") || made(without, "without")
+        })
     }
 }
 
@@ -136,7 +143,10 @@ mod tests {
             [("a", "x", "not a", false), ("b", "y", "not b", false), ("c", "z", "not c", true)]
         );
         assert_eq!(found.settings[0].base.as_deref(), Some("0"));
-        assert!(found.is_part("not b") && !found.is_part("fast"));
+        assert!(
+            !found.is_part("not b") && !found.is_part("fast"),
+            "written by somebody, who wants to know of it"
+        );
         let lacking = experiment(arms[..7].to_vec());
         // A part of two settings of which each is an arm is taken apart itself.
         assert_ne!(TakenApart::of(&lacking).expect("not b").whole, "fast", "one part is missing");
@@ -152,5 +162,20 @@ mod tests {
         ];
         let found = TakenApart::of(&experiment(arms)).expect("all are there");
         assert_eq!((&*found.settings[0].only, &*found.settings[0].without), ("only a", "only b"));
+        assert!(found.is_part("only a") && found.is_part("only b"));
+    }
+
+    /// What only the base had stood neither alone nor among all.
+    #[test]
+    fn a_setting_that_only_the_base_has_is_taken_apart_too() {
+        let arms = vec![
+            arm("stock", &[("d", "9")], &[]),
+            arm("fast", &[("a", "1")], &[]),
+            arm("only a", &[("a", "1"), ("d", "9")], &[]),
+            arm("only d", &[], &[]),
+        ];
+        let found = TakenApart::of(&experiment(arms)).expect("all are there");
+        let settings: Vec<_> = found.settings.iter().map(|s| (&*s.name, &*s.value, &*s.only)).collect();
+        assert_eq!(settings, [("a", "1", "only a"), ("d", "not set", "only d")]);
     }
 }

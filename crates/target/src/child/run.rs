@@ -5,6 +5,8 @@ use std::process::Stdio;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::lines::{Line, Stream, micros_since, read_lines};
 use super::message::Ended;
 use super::parting::{Parting, SLICE};
@@ -18,6 +20,8 @@ pub struct Finished {
     pub ended: Ended,
     /// From its start to its end, µs.
     pub wall_us: u64,
+    /// CPU that this process used meanwhile, all its threads together, µs.
+    pub own_cpu_us: u64,
     /// Whether it was stopped because the caller asked for it.
     pub stopped: bool,
 }
@@ -42,7 +46,7 @@ impl Watchdog {
         stop: &dyn Fn() -> bool,
         on_line: &mut dyn FnMut(Line),
     ) -> Result<Finished, ChildError> {
-        let start = Instant::now();
+        let (start, cpu_before) = (Instant::now(), own_cpu_us());
         let mut child = self.spawn(program, false, Stdio::piped(), Stdio::piped())?;
         let (sender, lines) = mpsc::channel();
         read_in_thread(child.process.stdout.take(), Stream::Stdout, start, &sender);
@@ -66,8 +70,15 @@ impl Watchdog {
             }
         }
         let ended = child.stop()?;
-        Ok(Finished { ended, wall_us: micros_since(start), stopped: stopping.is_some() })
+        let own_cpu_us = own_cpu_us().saturating_sub(cpu_before);
+        Ok(Finished { ended, wall_us: micros_since(start), own_cpu_us, stopped: stopping.is_some() })
     }
+}
+
+/// CPU of this process so far, µs.
+fn own_cpu_us() -> u64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.tv_sec as u64 * 1_000_000 + used.tv_nsec as u64 / 1_000
 }
 
 fn read_in_thread(

@@ -18,6 +18,11 @@ pub(crate) use disk::is_mounted;
 pub use sample::HostSample;
 pub use traffic::DiskTraffic;
 
+/// A stable name of this machine, which does not tell its machine id.
+pub(crate) fn machine() -> String {
+    facts::identity(&facts::host_name())
+}
+
 /// Logical CPUs this process may use: the smaller of its affinity and its cgroup's quota.
 #[must_use]
 pub fn cores() -> u32 {

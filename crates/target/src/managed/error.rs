@@ -75,6 +75,16 @@ pub enum ManagedError {
          pgdyno target destroy {name}", folder.display()
     )]
     StandGone { name: String, folder: PathBuf },
+    /// What the files of a running server stand on went away.
+    #[error(
+        "what the server's files stand on, {}, was lost: {why}; look what became of its disk or filesystem, then the same \
+         command goes on", folder.display()
+    )]
+    StandLost {
+        folder: PathBuf,
+        /// What can be seen of it.
+        why: String,
+    },
     /// A filesystem that is made goes with pgdyno, a detached server stays.
     #[error("a server that stays can have no filesystem made for it; name a folder on one instead")]
     DetachedOnMade,

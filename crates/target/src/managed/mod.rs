@@ -307,9 +307,12 @@ impl Cluster {
         self.write_marker()?;
         let account = self.account.as_ref();
         let stand = self.stand.as_ref();
-        let locale =
-            create::init(&self.folder, stand, &self.installation, account, &self.watchdog, &self.stop)?;
-        self.marker.locale = locale.to_owned();
+        let made = create::init(&self.folder, stand, &self.installation, account, &self.watchdog, &self.stop);
+        if let (Err(_), Some(stand)) = (&made, stand) {
+            // Half a server on a disk that is full helps nobody; the next one begins anew.
+            let _ = stand.remove();
+        }
+        self.marker.locale = made?.to_owned();
         self.marker.complete = true;
         self.write_marker()
     }

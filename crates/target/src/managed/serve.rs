@@ -120,10 +120,12 @@ impl Cluster {
         disk_full_line(&self.log.since(self.log_start))
     }
 
-    /// The same as an error.
+    /// What ails its disk, as an error: what its files stand on was lost, or is full.
     #[must_use]
-    pub fn full(&self) -> Option<ManagedError> {
-        self.disk_full().map(|line| ManagedError::DiskFull { folder: self.disk_folder(), line })
+    pub fn ailing_disk(&self) -> Option<ManagedError> {
+        let full =
+            || self.disk_full().map(|line| ManagedError::DiskFull { folder: self.disk_folder(), line });
+        self.stand.as_ref().and_then(|stand| stand.lost()).or_else(full)
     }
 
     fn server_program(&self) -> Program {
@@ -215,11 +217,11 @@ impl Cluster {
     }
 
     fn not_started(&self, end: String) -> ManagedError {
-        let log = self.log.since(self.log_start);
-        match disk_full_line(&log) {
-            Some(line) => ManagedError::DiskFull { folder: self.disk_folder(), line },
-            None => ManagedError::Start { end, path: self.log.path().to_owned(), log: quote(&log) },
-        }
+        self.ailing_disk().unwrap_or_else(|| ManagedError::Start {
+            end,
+            path: self.log.path().to_owned(),
+            log: self.last_log_lines(),
+        })
     }
 
     fn died(&self, end: String) -> ManagedError {

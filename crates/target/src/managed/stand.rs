@@ -31,6 +31,19 @@ struct Whose {
     format: u32,
     home: PathBuf,
     server: String,
+    /// Which machine's: a disk may be shared. Earlier builds did not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
+}
+
+impl Whose {
+    fn is(&self, other: &Self) -> bool {
+        let one_machine = match (&self.machine, &other.machine) {
+            (Some(own), Some(other)) => own == other,
+            _ => true,
+        };
+        one_machine && self.format == other.format && self.home == other.home && self.server == other.server
+    }
 }
 
 /// Where some files of a server stand.
@@ -55,7 +68,12 @@ pub(super) struct For<'a> {
 
 impl For<'_> {
     fn whose(&self) -> Whose {
-        Whose { format: 1, home: self.home.folder().to_owned(), server: self.name.to_owned() }
+        Whose {
+            format: 1,
+            home: self.home.folder().to_owned(),
+            server: self.name.to_owned(),
+            machine: Some(crate::host::machine()),
+        }
     }
 
     fn own_folder(&self) -> PathBuf {
@@ -101,7 +119,7 @@ impl Stand {
         if !folder.is_dir() {
             return Err(ManagedError::StandGone { name: who.name.to_owned(), folder });
         }
-        if matches!(storage.on, Ground::Folder(_)) && read_whose(&folder) != Some(who.whose()) {
+        if matches!(storage.on, Ground::Folder(_)) && !is_ours(&folder, who) {
             return Err(ManagedError::NotOurs(folder));
         }
         let label =
@@ -135,6 +153,15 @@ impl Stand {
     /// What stands there takes.
     pub(super) fn used(&self) -> Result<Used, ManagedError> {
         Ok(used_by(&self.folder, self.mounted.as_deref())?)
+    }
+
+    /// Why it cannot be used any more, if that can be seen.
+    pub(super) fn lost(&self) -> Option<ManagedError> {
+        let why = match &self.mounted {
+            Some(mounted) => mounted.lost(),
+            None => (!self.folder.is_dir()).then(|| "it is not there any more".to_owned()),
+        };
+        why.map(|why| ManagedError::StandLost { folder: self.folder.clone(), why })
     }
 
     /// Unmounts and mounts what was made; answers whether anything was.
@@ -199,7 +226,7 @@ fn claim(folder: &Path, who: &For<'_>) -> Result<PathBuf, ManagedError> {
         |entry: io::Result<std::fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == HALF_MARKER);
     let is_empty = std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.all(half));
     if std::fs::symlink_metadata(&folder).is_ok() && !is_empty {
-        if read_whose(&folder) != Some(who.whose()) {
+        if !is_ours(&folder, who) {
             return Err(ManagedError::NotOurs(folder));
         }
         remove_folder(&folder).map_err(failed)?;
@@ -208,6 +235,10 @@ fn claim(folder: &Path, who: &For<'_>) -> Result<PathBuf, ManagedError> {
     let text = serde_json::to_string_pretty(&who.whose()).map_err(|error| failed(error.into()))?;
     replace(&folder.join(MARKER), text.as_bytes(), None).map_err(failed)?;
     Ok(folder)
+}
+
+fn is_ours(folder: &Path, who: &For<'_>) -> bool {
+    read_whose(folder).is_some_and(|whose| whose.is(&who.whose()))
 }
 
 fn read_whose(folder: &Path) -> Option<Whose> {
@@ -252,6 +283,10 @@ mod tests {
         assert!(folder.join("data").exists());
         claim(top.path(), &who(&home)).unwrap();
         assert!(!folder.join("data").exists() && folder.join(MARKER).exists());
+        // Another machine that has the same disk, and a home of the same path.
+        let whose = Whose { machine: Some("another".to_owned()), ..who(&home).whose() };
+        std::fs::write(folder.join(MARKER), serde_json::to_string(&whose).unwrap()).unwrap();
+        assert!(matches!(claim(top.path(), &who(&home)), Err(ManagedError::NotOurs(_))));
         std::fs::remove_file(folder.join(MARKER)).unwrap();
         claim(top.path(), &who(&home)).expect("an empty one is nobody's");
         std::fs::write(folder.join("theirs"), "").unwrap();

@@ -102,10 +102,16 @@ impl Cluster {
         self.stand.as_ref().map_or_else(|| self.folder.clone(), |stand| stand.folder().to_owned())
     }
 
-    /// What its files stand on, in words; `None` where all stand in its folder.
+    /// What its files stand on, and which where it is not all, in words: `xfs (its write-ahead log)`; `None` where all stand in
+    /// its folder.
     #[must_use]
-    pub fn storage_label(&self) -> Option<&str> {
-        self.stand.as_ref().map(Stand::label)
+    pub fn storage_label(&self) -> Option<String> {
+        let label = self.stand.as_ref().map(Stand::label)?;
+        Some(match self.storage_holds()? {
+            Holds::Data => label.to_owned(),
+            Holds::Tablespace => format!("{label} (its databases)"),
+            Holds::Wal => format!("{label} (its write-ahead log)"),
+        })
     }
 
     /// Which of its files those are.

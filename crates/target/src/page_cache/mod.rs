@@ -83,11 +83,11 @@ pub fn can_drop(folder: &Path) -> Result<(), PageCacheError> {
 }
 
 /// Writes a stopped server's files to the disk and drops them from the page cache; what of them is still there is looked at.
+/// Whether they can be dropped at all is asked before, with [`can_drop`].
 ///
 /// # Errors
 /// [`PageCacheError`]; what was dropped by then stays so.
 pub fn drop_files(data: &Path, stop: &Stop) -> Result<(Way, Resident), PageCacheError> {
-    can_drop(data)?;
     let files = files(data)?;
     drop_each(&files, stop)?;
     let way = if system::drop_machine() { Way::Machine } else { Way::Files };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::error::Unavailable;
 use super::label::label;
+use super::made::Made;
 use super::options::{Filesystem, Ground, Kind};
 use super::tools::Tools;
 use super::zfs::{self, By};
@@ -221,17 +222,33 @@ fn check_room(home: &Home, filesystem: &Filesystem) -> Result<(), Unavailable> {
     if filesystem.size_bytes.saturating_add(LEFT_FREE) <= free {
         return Ok(());
     }
-    let giga = |bytes: u64| bytes as f64 / 1e9;
     Err(Unavailable::new(
         filesystem.kind.name(),
         format!(
-            "its {:.1} GB do not fit into the {:.1} GB that are free under {}; ask for a smaller one, or set PGDYNO_HOME to a \
+            "its {} do not fit into the {} that are free under {}; ask for a smaller one, or set PGDYNO_HOME to a \
              folder on another disk",
-            giga(filesystem.size_bytes),
-            giga(free),
+            record::bytes(filesystem.size_bytes),
+            record::bytes(free),
             there.display()
         ),
     ))
+}
+
+/// That filesystems of a home which are mounted may grow beyond what its disk has left, in words; `None` where they may not.
+/// Their files take only what is written, so each of them may have fitted when it was made.
+#[must_use]
+pub fn overcommitted(home: &Home) -> Option<String> {
+    let free = Disk::of(home.folder())?.free_bytes;
+    let may_grow: u64 = Made::all(home).iter().map(Made::may_grow_bytes).sum();
+    (may_grow.saturating_add(LEFT_FREE) > free).then(|| {
+        format!(
+            "the filesystems that were made may grow by {} in all, and {} are free under {}: should they fill it, their servers \
+             see input/output errors; smaller ones: size = \"…\" in [storage.NAME]",
+            record::bytes(may_grow),
+            record::bytes(free),
+            home.folder().display()
+        )
+    })
 }
 
 #[cfg(test)]

@@ -81,10 +81,12 @@ fn remove_pool(
     // Others have their turn while a server still uses ours.
     loop {
         let _turn = turn()?;
-        if !zfs::is_there(made, pool, journal.kernel, tools) || zfs::destroy(pool, false, tools).is_ok() {
+        let there = zfs::is_there(made, pool, journal.kernel, tools);
+        if matches!(there, Ok(false)) || zfs::destroy(pool, false, tools).is_ok() {
             break;
         }
         if patience.is_over() {
+            there.map_err(words)?;
             let _ = tools.run("umount", &[PathBuf::from("--lazy"), made.mounted()], BOUND);
             match zfs::destroy(pool, true, tools) {
                 // Whoever still uses it keeps the pool, and nobody but its daemon can take that from him.

@@ -1,12 +1,17 @@
 //! The folder of one filesystem: its image, where it is mounted, what says what there is.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::home::Home;
 use crate::host::proc::is_alive;
 use crate::lock::Lock;
+
+/// Folders that this process made. In a container a pgdyno often has the pid of one that was killed.
+static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A folder `PID-N` below [`Home::storage`], called after the pgdyno whose it is. Its keeper holds the lock in it. What
 /// there is outside of it is found by it: a loop device by its image, a pool by its name and image.
@@ -26,6 +31,7 @@ impl Made {
             let folder = storage.join(format!("{}-{number}", std::process::id()));
             // One of a dead pgdyno that had our pid is somebody else's to remove.
             if std::fs::symlink_metadata(&folder).is_err() {
+                OURS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone());
                 return Self { folder };
             }
         }
@@ -59,7 +65,11 @@ impl Made {
 
     /// Whether its keeper is at work, or its owner lives.
     pub(super) fn is_in_use(&self) -> bool {
-        Lock::held_by(&self.folder).is_some() || self.owner().is_some_and(is_alive)
+        let lives = |owner: u32| match owner == std::process::id() {
+            true => OURS.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.folder),
+            false => is_alive(owner),
+        };
+        Lock::held_by(&self.folder).is_some() || self.owner().is_some_and(lives)
     }
 
     pub(super) fn home(&self) -> Home {
@@ -69,6 +79,12 @@ impl Made {
 
     pub(super) fn image(&self) -> PathBuf {
         self.folder.join("image")
+    }
+
+    /// By how much its image may still grow.
+    pub(super) fn may_grow_bytes(&self) -> u64 {
+        let image = std::fs::metadata(self.image());
+        image.map_or(0, |image| image.len().saturating_sub(image.blocks() * 512))
     }
 
     pub(super) fn mounted(&self) -> PathBuf {
@@ -94,7 +110,9 @@ pub(crate) const LINK: &str = "storage";
 
 /// Whether the filesystem that this folder is on, one of a home's, is in use or still being removed.
 pub(crate) fn is_in_use(folder: &Path) -> bool {
-    folder.ancestors().filter_map(Made::at).any(|made| made.is_in_use())
+    // Other folders may be called like that: `2024-06`.
+    let is_of_a_home = |made: &Made| made.folder.parent().is_some_and(|above| above.ends_with("storage"));
+    folder.ancestors().filter_map(Made::at).filter(is_of_a_home).any(|made| made.is_in_use())
 }
 
 #[cfg(test)]
@@ -108,6 +126,10 @@ mod tests {
         assert_eq!(made.owner(), Some(std::process::id()));
         assert!(made.is_in_use() && is_in_use(&made.mounted().join("main")));
         assert_eq!(made.home(), Home::at(Path::new("/home")));
+        // A home below a folder that is called like one, and the pid of the first process lives.
+        assert!(!is_in_use(Path::new("/data/1-06/home/storage/999999999-0/mounted/main")));
+        let of_an_earlier_one = Path::new("/home/storage").join(format!("{}-4294967295", std::process::id()));
+        assert!(!is_in_use(&of_an_earlier_one), "of a pgdyno that had our pid");
         for other in ["/x/zfs-fuse", "/x/1", "/x/1-", "/x/a-1", "/x/1-a", "/"] {
             assert_eq!(Made::at(Path::new(other)), None, "{other}");
         }

@@ -22,7 +22,7 @@ mod tools;
 mod used;
 mod zfs;
 
-pub use available::{Available, available, available_below};
+pub use available::{Available, available, available_below, overcommitted};
 pub use dead::remove_dead;
 pub use error::{StorageError, Unavailable};
 pub(crate) use keeper::storage_keeper_main;

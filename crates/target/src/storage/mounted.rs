@@ -89,11 +89,27 @@ impl Mounted {
     /// # Errors
     /// When somebody uses it, or a tool fails.
     pub fn again(&self) -> Result<(), StorageError> {
-        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = || keeper_failed(&self.made.folder, "it was killed");
-        let keeper = keeper.as_mut().ok_or_else(gone)?;
+        let keeper = held.as_mut().ok_or_else(gone)?;
         keeper.ask(AGAIN)?;
-        keeper.await_answer(&|_| Stop::of_process().ends_waits())
+        let done = keeper.await_answer(&|_| Stop::of_process().ends_waits());
+        if matches!(done, Err(StorageError::Stopped)) {
+            // Its answer would be taken for that to the next thing it is asked. It removes everything by itself.
+            *held = None;
+        }
+        done
+    }
+
+    /// Why it cannot be used any more, if that can be seen: nobody but we and the root of this machine can have done it.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        if let Err(error) = std::fs::metadata(self.folder()) {
+            return Some(format!("it is not there any more ({error})"));
+        }
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = keeper.as_mut().and_then(|keeper| keeper.process.try_wait().ok().flatten());
+        ended.map(|end| format!("its keeper ended ({end})"))
     }
 
     /// Removes it with all that is on it.

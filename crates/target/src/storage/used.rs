@@ -13,6 +13,7 @@ use super::options::Kind;
 use super::tools::Tools;
 use super::zfs;
 use crate::host::Disk;
+use crate::stop::Stop;
 
 /// How long it may take to write everything out and look at every extent.
 const BOUND: Duration = Duration::from_secs(600);
@@ -52,7 +53,8 @@ impl Mounted {
 /// What the files in a folder take; on ZFS that we made, all that stands there.
 pub(crate) fn used_by(folder: &Path, on: Option<&Mounted>) -> Result<Used, StorageError> {
     write_out(folder).map_err(StorageError::file(folder))?;
-    let tools = &Tools::new(&|| false);
+    let ends = || Stop::of_process().ends_waits();
+    let tools = &Tools::new(&ends);
     let is_btrfs = || Disk::of(folder).and_then(|disk| disk.filesystem).as_deref() == Some("btrfs");
     match on.map(|mounted| (mounted, mounted.kind())) {
         Some((mounted, Kind::Zfs { .. })) => of_pool(mounted, tools),
@@ -122,6 +124,10 @@ fn parse_compsize(told: &str) -> Option<Used> {
 }
 
 fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, StorageError> {
+    if mounted.made().servers().len() > 1 {
+        let reason = "several servers stand on one pool, which tells of all together";
+        return Err(Unavailable::new("what the files of one server take", reason).into());
+    }
     let gone = || StorageError::Kept("its pool is not known any more".to_owned());
     let pool = Journal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;
     // Not every ZFS has a command to write everything out; a property that changes waits until it is.

@@ -209,7 +209,8 @@ pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), Storage
 
 /// Stops the daemon once no pool is left in it: softly for as long as `patience`. The turn must be held.
 pub(super) fn stop_daemon(home: &Home, patience: Duration, tools: &Tools<'_>) -> Result<(), String> {
-    if daemons(home).is_empty() || (answers() && !pools(tools).unwrap_or_default().is_empty()) {
+    if daemons(home).is_empty() || (answers() && !pools(tools).map_err(|error| error.to_string())?.is_empty())
+    {
         return Ok(());
     }
     end_daemon(home, &[(Signal::TERM, patience), (Signal::KILL, KILLED)])
@@ -252,14 +253,19 @@ fn pools(tools: &Tools<'_>) -> Result<Vec<String>, StorageError> {
         .collect())
 }
 
-/// Whether this pool is there, and on our image.
-pub(super) fn is_there(made: &Made, pool: &str, kernel: bool, tools: &Tools<'_>) -> bool {
+/// Whether this pool is there, and on our image. What could not be asked is an error: nothing may be taken for gone that is not.
+pub(super) fn is_there(
+    made: &Made,
+    pool: &str,
+    kernel: bool,
+    tools: &Tools<'_>,
+) -> Result<bool, StorageError> {
     let reachable = if kernel { Path::new("/dev/zfs").exists() } else { answers() };
-    reachable
-        && pool.starts_with(POOL)
-        && tools
-            .run("zpool", &["status", pool], BOUND)
-            .is_ok_and(|status| status.contains(&made.image().display().to_string()))
+    if !reachable || !pool.starts_with(POOL) || !pools(tools)?.iter().any(|known| known == pool) {
+        return Ok(false);
+    }
+    let status = tools.run("zpool", &["status", pool], BOUND)?;
+    Ok(status.contains(&made.image().display().to_string()))
 }
 
 /// What the names of our pools begin with.

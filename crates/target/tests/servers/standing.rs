@@ -165,8 +165,14 @@ fn what_stands_in_a_folder_stays_there_until_it_is_destroyed() {
         if holds == Holds::Data {
             copy_of(&mut target);
         }
+        // Lost while the server runs: that is named, whatever the server says of it.
+        let (ours, away) = (place.folder().join("disk/pgdyno-main"), place.folder().join("away"));
+        std::fs::rename(&ours, &away).unwrap();
+        let lost = target.cluster().unwrap().ailing_disk().unwrap();
+        assert!(matches!(lost, ManagedError::StandLost { .. }), "{lost}");
+        std::fs::rename(&away, &ours).unwrap();
+        assert!(target.cluster().unwrap().ailing_disk().is_none());
         drop(target);
-        let ours = place.folder().join("disk/pgdyno-main");
         assert!(ours.is_dir() && stop_orphans(&place.home).is_empty());
         let mut target = open(&place, &storage).unwrap();
         target.use_database("pgdyno").unwrap();
@@ -180,7 +186,6 @@ fn what_stands_in_a_folder_stays_there_until_it_is_destroyed() {
         let elsewhere = open(&place, &ext4(holds)).unwrap_err().to_string();
         assert!(elsewhere.contains("ext4, made for it"), "{elsewhere}");
         // Its disk is not mounted: it is not made anew there.
-        let away = place.folder().join("away");
         std::fs::rename(&ours, &away).unwrap();
         let gone = open(&place, &storage).unwrap_err();
         assert!(matches!(gone, TargetError::Managed(ManagedError::StandGone { .. })), "{gone}");

@@ -38,6 +38,8 @@ pub struct ChildEnd {
     pub system_us: u64,
     /// Largest resident memory, bytes.
     pub max_rss_bytes: u64,
+    /// CPU that pgdyno itself used meanwhile, µs.
+    pub own_cpu_us: u64,
 }
 
 impl ChildEnd {

@@ -283,6 +283,8 @@ fn figures(end: &ChildEnd, log: &Told, extract_bytes: u64) -> BTreeMap<String, f
     let figures = [
         ("child_user_cpu_s", Some(seconds(end.user_us))),
         ("child_system_cpu_s", Some(seconds(end.system_us))),
+        // What measuring it cost.
+        ("pgdyno_cpu_s", Some(seconds(end.own_cpu_us))),
         ("child_max_rss_bytes", Some(end.max_rss_bytes as f64)),
         ("child_peak_memory_bytes", log.peak_memory_bytes.map(|bytes| bytes as f64)),
         ("child_reported_s", log.overall_s.map(|seconds| seconds as f64)),

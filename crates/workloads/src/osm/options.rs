@@ -109,6 +109,13 @@ impl Options {
         }
     }
 
+    /// Whether it makes tables of the names that another load makes. What a flex style makes nobody knows before it ran.
+    #[must_use]
+    pub fn writes_where(&self, other: &Self) -> bool {
+        let is_flex = |load: &Self| load.output.as_deref() == Some("flex");
+        self.prefix == other.prefix && ((!is_flex(self) && !is_flex(other)) || (self.slim && other.slim))
+    }
+
     /// The files that it reads, an extract first; a synthetic one is none of them.
     #[must_use]
     pub fn files(&self) -> Vec<&Path> {
