@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::pairs::{Sample, compare};
+use crate::pairs::{Sample, compare, spread};
 use crate::server::{DATABASE, Server, Way};
 use crate::{Args, Missing, What, child, page};
 
@@ -28,35 +28,46 @@ pub(crate) fn beside_osm2pgsql(options: &Args) -> anyhow::Result<()> {
         server.checkpoint()
     };
     println!("{}", page::LOAD_HEAD);
+    let mut shares = Vec::new();
     let compared = compare(
         options.pairs(What::Load),
         options.patience(),
         || {
             anew()?;
-            measured(options, &server, extract, &results)
+            let (sample, own_cpu_s) = measured(options, &server, extract, &results)?;
+            shares.push(own_cpu_s / sample.cost);
+            Ok(sample)
         },
         || {
             anew()?;
             by_hand(&server, extract)
         },
     )?;
-    println!("{}", page::load_row(&compared));
+    println!("{}", page::load_row(&compared, spread(shares)));
     Ok(())
 }
 
-/// By pgdyno: the time that it stores, and that of the whole command.
-fn measured(options: &Args, server: &Server, extract: &Path, results: &Path) -> anyhow::Result<Sample> {
+/// By pgdyno: the time that it stores, that of the whole command, and the CPU that it used itself while osm2pgsql ran.
+fn measured(
+    options: &Args,
+    server: &Server,
+    extract: &Path,
+    results: &Path,
+) -> anyhow::Result<(Sample, f64)> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let mut load =
         words(&["osm", "load", "--cache", CACHE_MB, "--replace", "--url", server.dsn()?, "--results"]);
     load.extend([results.into(), extract.into()]);
     let ran = child::run(&options.pgdyno, &load, &[], None)?;
-    let newest = "SELECT measured_s FROM run ORDER BY run_id DESC LIMIT 1";
+    let newest = "SELECT measured_s, value FROM run JOIN run_figure USING (run_id) WHERE name = 'pgdyno_cpu_s' \
+                  ORDER BY run_id DESC LIMIT 1";
     let mut asked = words(&["sql", newest, "--format", "csv", "--results"]);
     asked.push(results.into());
     let told = child::run(&options.pgdyno, &asked, &[], None)?.output;
-    let seconds = told.lines().nth(1).and_then(|line| line.trim().parse().ok());
-    Ok(Sample { cost: seconds.context("no load was stored")?, speed: ran.wall_s })
+    let stored = told.lines().nth(1).and_then(|line| line.trim().split_once(','));
+    let stored = stored.and_then(|(took, own)| Some((took.parse().ok()?, own.parse().ok()?)));
+    let (took_s, own_cpu_s) = stored.context("no load was stored")?;
+    Ok((Sample { cost: took_s, speed: ran.wall_s }, own_cpu_s))
 }
 
 /// By osm2pgsql, started as one does.

@@ -135,7 +135,7 @@ pub(crate) fn compare(
     })
 }
 
-fn spread(mut values: Vec<f64>) -> Spread {
+pub(crate) fn spread(mut values: Vec<f64>) -> Spread {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let median =

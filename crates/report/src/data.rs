@@ -229,6 +229,12 @@ impl ReportData {
         said(self.measured_runs(), kind).collect()
     }
 
+    /// Whether arms were found to answer as the base does, and none otherwise.
+    #[must_use]
+    pub fn has_same_answers(&self) -> bool {
+        !self.remarks(RunEvent::SAME_ANSWERS).is_empty()
+    }
+
     /// The same of a cell and arm, in words; `None` where there is nothing to be said.
     pub(crate) fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
         let runs =

@@ -24,6 +24,7 @@ mod ladder;
 mod next;
 pub mod numbers;
 pub mod pgbench;
+mod phases;
 pub mod repeat;
 mod scaling;
 mod scripts;

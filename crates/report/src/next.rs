@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use record::Run;
+use record::{Run, RunKind};
 use results::Course;
 use results::comparison::{Comparison, Figure, TakenApart};
 use serde::Serialize;
 use stats::{Estimate, Verdict};
 
 use crate::asked::Options;
+use crate::cells::CellFigures;
 use crate::data::ReportData;
 use crate::numbers;
 
@@ -201,9 +202,14 @@ fn what_else(data: &ReportData, open: &[Figure], margin: f64) -> Vec<String> {
     if clients > data.host.cores && data.target.kind == "managed" {
         helps.push(format!("fewer clients ({clients} and the server share {} CPUs)", data.host.cores));
     }
-    let shortest = runs.iter().map(|run| run.measured_s).fold(f64::INFINITY, f64::min);
+    // A job takes as long as it takes.
+    let lengths = || runs.iter().filter(|run| run.kind != RunKind::Job).map(|run| run.measured_s);
+    let shortest = lengths().fold(f64::INFINITY, f64::min);
     if shortest < SHORT_S {
         helps.push(format!("longer rounds (these runs measured {})", numbers::duration(shortest)));
+    }
+    if data.grid.iter().any(CellFigures::is_job) {
+        helps.push("a larger job: what disturbs it weighs less the longer it takes".to_owned());
     }
     let widest = open.iter().filter_map(|figure| widest(&figure.grid.estimate)).fold(0.0, f64::max);
     if widest > 100.0 * margin && widest < 50.0 {

@@ -5,13 +5,14 @@ pub use crate::answers::answers;
 pub use crate::differences::{differences, table_in_words as differences_in_words};
 pub use crate::explained::plans;
 pub use crate::ladder::{ladder, ladders_in_words};
+pub use crate::phases::{phases, phases_in_words};
 pub use crate::scaling::{LIMITS as SCALING_LIMITS, scaling, scalings_in_words};
 pub use crate::sections::crosstabs::crosstab;
 pub use crate::sections::limit::{limits, none as no_limits};
-pub use crate::sections::load::{phases, sizes};
+pub use crate::sections::load::sizes;
 pub use crate::sections::runs::runs;
 pub use crate::sections::verdicts::{below, compared, compared_in_words};
-pub use crate::sections::workloads::{cells, jobs, scripts};
+pub use crate::sections::workloads::{amounts, cells, jobs, jobs_in_words, scripts};
 pub use crate::worth::{settings, settings_in_words};
 
 use crate::compared::FROM_SLICES;

@@ -90,8 +90,13 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
     let from_whole = Experiment { base: Some(apart.whole.clone()), ..data.experiment.clone() };
     let Some(lacking) = Comparison::of(&from_whole, &data.runs, answer.metric) else { return Vec::new() };
     let whole = answer.arms.iter().find(|arm| arm.arm == apart.whole);
-    let parts: Vec<Option<&str>> =
-        whole.iter().flat_map(|arm| Part::workloads(arm)).map(|part| part.workload).collect();
+    // An offered rate sets the throughput of the others, whatever is set.
+    let parts: Vec<Option<&str>> = whole
+        .iter()
+        .flat_map(|arm| Part::workloads(arm))
+        .filter(|part| part.averaged > 0)
+        .map(|part| part.workload)
+        .collect();
     let grid = (parts.len() > 1).then_some(None);
     let of = |workload: Option<&str>| Worth {
         of: workload.unwrap_or("whole grid").to_owned(),

@@ -6,6 +6,7 @@ use results::{Store, Table};
 use super::{load, print, print_parts, print_scalings};
 use crate::exit::{Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption, Selection};
+use crate::print::talk;
 
 /// What `pgdyno table` prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -43,6 +44,33 @@ enum Kind {
     Experiments,
 }
 
+impl Kind {
+    /// What an experiment lacks of which this table is empty.
+    fn why_empty(self, data: &ReportData) -> Option<&'static str> {
+        match self {
+            Self::Plans => Some(
+                "no plans: nothing was explained (pgbench scripts and tiles of experiments are, after the first round's runs)",
+            ),
+            Self::Settings => Some("no settings: no arm was taken apart (compare.take_apart = \"ARM\")"),
+            Self::Answers if data.has_same_answers() => {
+                Some("no differences: all answers that were compared are the same")
+            }
+            Self::Answers => {
+                Some("no answers: they are compared where arms ask by other texts, or other data")
+            }
+            Self::Jobs | Self::Phases => Some("no jobs: nothing was loaded or prepared"),
+            Self::Sizes => Some("no sizes: no run recorded tables"),
+            Self::Differences => {
+                Some("no differences: nothing was counted besides, or there are no two arms")
+            }
+            Self::Ladder => Some("no ladder: nothing was asked at several rates or numbers of clients"),
+            Self::Scaling => Some("no scaling: it takes three numbers of clients at least"),
+            Self::Scripts => Some("no scripts: no workload has several"),
+            Self::Runs | Self::Cells | Self::Crosstab | Self::Limits | Self::Experiments => None,
+        }
+    }
+}
+
 /// `pgdyno table`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -67,6 +95,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let table = table(args.kind, &data);
     print(&table, format)?;
+    if let Some(why) = args.kind.why_empty(&data).filter(|_| table.rows.is_empty()) {
+        talk(why);
+    }
     let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts);
     let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
     if let (Some(below), Format::Text | Format::Md) = (below, format) {
@@ -77,9 +108,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn experiments(args: &Args) -> anyhow::Result<()> {
     let store = Store::open_read_only(&args.selection.results.path())?;
-    let list =
-        "SELECT experiment_id AS id, name, question, runs, base, substr(created_at, 1, 16) AS created_utc
-                FROM v_experiment ORDER BY experiment_id";
+    // What was set aside was measured again, and counts once.
+    let list = "SELECT experiment_id AS id, name, question,
+                       (SELECT count(*) FROM run r WHERE r.experiment_id = e.experiment_id AND r.set_aside IS NULL) AS runs,
+                       base, substr(created_at, 1, 16) AS created_utc
+                FROM v_experiment e ORDER BY experiment_id";
     print(&store.query(list)?, args.format.format)
 }
 
@@ -96,6 +129,8 @@ fn in_words(kind: Kind, data: &ReportData, format: Format) -> anyhow::Result<boo
         }
         Kind::Ladder => tables::ladders_in_words(data, false),
         Kind::Settings => tables::settings_in_words(data),
+        Kind::Jobs => tables::jobs_in_words(data),
+        Kind::Phases => tables::phases_in_words(data),
         _ => return Ok(false),
     };
     if !parts.is_empty() {

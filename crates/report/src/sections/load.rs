@@ -2,14 +2,15 @@
 
 use maud::{Markup, html};
 use record::{Phase, Relation, RelationKind, Run};
-use results::{Table, comparison};
+use results::Table;
 use serde::Serialize;
 
 use super::View;
 use crate::chart::Chart;
 use crate::chart::bars::Bars;
-use crate::data::{ReportData, levels};
-use crate::numbers::{self, real};
+use crate::data::ReportData;
+use crate::numbers;
+use crate::phases;
 use crate::sheet::{Cell, Sheet};
 
 #[derive(Debug, Serialize)]
@@ -154,7 +155,7 @@ fn phase_sheet(job: &Job) -> Sheet {
             (&phase.name).into(),
             (&phase.item).into(),
             numbers::milliseconds(phase.start_us).into(),
-            numbers::milliseconds(phase.duration_us).into(),
+            phases::took(phase).into(),
             phase.count.map_or(String::new(), numbers::count).into(),
             rate.unwrap_or_default().into(),
             phase.source.name().into(),
@@ -233,41 +234,6 @@ fn index_sizes(indexes: &[&Relation]) -> Sheet {
         sheet.row([(&index.name).into(), (&index.table).into(), numbers::bytes(index.bytes).into()]);
     }
     sheet
-}
-
-/// Phases of all jobs in milliseconds.
-#[must_use]
-pub fn phases(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
-        "job",
-        "cell",
-        "arm",
-        "round",
-        "phase",
-        "item",
-        "start_ms",
-        "duration_ms",
-        "count",
-        "source",
-    ]);
-    table.optional.extend(["cell", "arm", "round"].map(str::to_owned));
-    for job in data.jobs() {
-        for phase in &job.phases {
-            table.push(vec![
-                job.workload.clone().into(),
-                Some(levels(&comparison::Cell::of(job))).filter(|levels| !levels.is_empty()).into(),
-                job.arm.clone().into(),
-                job.is_measured().then_some(u64::from(job.round)).into(),
-                phase.name.clone().into(),
-                phase.item.clone().into(),
-                real(Some(phase.start_us as f64 / 1e3)),
-                real(Some(phase.duration_us as f64 / 1e3)),
-                phase.count.into(),
-                phase.source.name().into(),
-            ]);
-        }
-    }
-    table
 }
 
 /// Sizes of tables and indexes in bytes, with estimated rows; of each arm, where they may differ.

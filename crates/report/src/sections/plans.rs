@@ -211,7 +211,7 @@ fn said(own: &Explained) -> String {
     }
     text += &match own.measured_ms {
         Some(measured) => format!(
-            "; in the run {}, with the way to the client and what clients wait for each other.",
+            "; in the run of the first round {}, with the way to the client and what clients wait for each other.",
             ms(measured)
         ),
         None => ".".to_owned(),

@@ -120,7 +120,7 @@ fn measure(args: &Args, target: TargetSpec) -> Outcome {
     };
     let id = done.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();
     match (stored(done.stored), options.results) {
-        (Ok(()), Some(path)) => told_where(&path, "runs", id),
+        (Ok(()), Some(path)) => told_where(&path, &["runs"], id),
         (Ok(()), None) => {}
         (Err(not_stored), _) => {
             // One error ends the program; the other is told all the same.
@@ -164,10 +164,11 @@ fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
 }
 
 /// Tells where what was printed is kept, and how to see it.
-pub(super) fn told_where(results: &Path, table: &str, id: Option<ExperimentId>) {
+pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentId>) {
     let which = id.and_then(|id| Store::open_read_only(results).ok()?.called(id).ok());
     let which = which.map(|which| format!(" -e {which}")).unwrap_or_default();
-    talk(&format!("results: {} (try: pgdyno table {table}{which})", results.display()));
+    let tables: Vec<String> = tables.iter().map(|table| format!("pgdyno table {table}{which}")).collect();
+    talk(&format!("results: {} (try: {})", results.display(), tables.join(", ")));
 }
 
 /// Tells that what was printed is not in the results file.

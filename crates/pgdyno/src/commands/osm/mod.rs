@@ -13,7 +13,7 @@ use osm::synth::Scale;
 use super::bench::{phases, stored, told_where};
 use super::{print, signals};
 use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{Output, Programs};
+use crate::options::{Format, Output, Programs};
 use crate::progress::Screen;
 
 /// `pgdyno osm …`.
@@ -161,8 +161,13 @@ fn load(args: &Load) -> Outcome {
         bench::load_osm(&target, args.programs.pg_bin.clone(), &options, Some(&results), &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.output.format.format)?;
+    if matches!(args.output.format.format, Format::Text | Format::Md) {
+        let amounts = report::tables::amounts(&kept.run);
+        let amounts: Vec<String> = amounts.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
+        crate::print::data(&format!("\n{}\n", amounts.join(", ")))?;
+    }
     let id = kept.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();
     stored(kept.stored)?;
-    told_where(&results, "jobs", id);
+    told_where(&results, &["jobs", "sizes"], id);
     Ok(SAME_OR_BETTER)
 }

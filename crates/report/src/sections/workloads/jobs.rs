@@ -18,6 +18,13 @@ use crate::stages;
 /// Cells that stand next to each other; more stand below each other.
 const MOST_ACROSS: usize = 4;
 
+const TIMES: &str = "Time from start to end and its stages, which follow each other: means over rounds [95 %]; invalid runs left out";
+const AMOUNTS_ARE: &str =
+    "CPU time, largest memory, WAL, traffic with the disk, and sizes: means over rounds [95 %]";
+
+/// A figure of each cell, written out.
+type Line = (&'static str, Vec<String>);
+
 /// A job of the grid.
 #[derive(Debug, Serialize)]
 pub(super) struct Timed {
@@ -84,9 +91,10 @@ struct Amount {
     of: fn(&Run) -> Option<f64>,
 }
 
-const AMOUNTS: [Amount; 12] = [
+const AMOUNTS: [Amount; 13] = [
     Amount { name: "program's CPU", unit: Unit::Seconds, of: program_cpu_s },
     Amount { name: "server's CPU", unit: Unit::Seconds, of: |run| figure(run, "server_cpu_s") },
+    Amount { name: "pgdyno's own CPU", unit: Unit::Seconds, of: |run| figure(run, "pgdyno_cpu_s") },
     Amount { name: "program's memory", unit: Unit::Bytes, of: |run| figure(run, "child_max_rss_bytes") },
     Amount { name: "WAL", unit: Unit::Bytes, of: |run| figure(run, "wal_bytes") },
     Amount { name: "read from disk", unit: Unit::Bytes, of: |run| figure(run, "server_disk_read_bytes") },
@@ -151,6 +159,10 @@ impl Timed {
 
     /// Time and stages.
     fn sheet(&self) -> Sheet {
+        self.table(TIMES, &self.times())
+    }
+
+    fn times(&self) -> Vec<Line> {
         let stages = self.stages();
         let runs: Vec<String> = self.cells.iter().map(counted).collect();
         let took = self.cells.iter().map(|own| own.took_s.text(numbers::duration)).collect();
@@ -158,15 +170,11 @@ impl Timed {
             let each = self.cells.iter().map(|own| own.stage(name).text(numbers::duration));
             (name, each.collect())
         };
-        let figures = [("runs", runs), ("time", took)].into_iter().chain(stages.into_iter().map(stage));
-        self.table(
-            "Time from start to end and its stages, which follow each other: means over rounds [95 %]; invalid runs left out",
-            figures.collect(),
-        )
+        [("runs", runs), ("time", took)].into_iter().chain(stages.into_iter().map(stage)).collect()
     }
 
     /// What else it took, and left.
-    fn amounts(&self) -> Sheet {
+    fn amounts(&self) -> Vec<Line> {
         let mean =
             |own: &TimedCell, amount: &Amount| own.amounts.get(amount.name).copied().unwrap_or_default();
         let known = |amount: &&Amount| self.cells.iter().any(|own| mean(own, amount).mean.is_some());
@@ -174,28 +182,43 @@ impl Timed {
             let each = self.cells.iter().map(|own| mean(own, amount).text(amount.unit.writes()));
             (amount.name, each.collect())
         });
-        self.table(
-            "CPU time, largest memory, WAL, traffic with the disk, and sizes: means over rounds [95 %]",
-            figures.collect(),
-        )
+        figures.collect()
     }
 
-    /// Figures of the cells: down where there are few cells, else across.
-    fn table(&self, caption: &str, figures: Vec<(&str, Vec<String>)>) -> Sheet {
-        let labels: Vec<String> = self.cells.iter().map(|own| self.label(own)).collect();
-        if labels.len() <= MOST_ACROSS {
-            let mut sheet = Sheet::new(caption).text([""]).numbers(labels);
-            for (name, each) in figures {
-                sheet.row([name.to_owned()].into_iter().chain(each).map(Into::into));
-            }
-            return sheet;
-        }
-        let mut sheet = Sheet::new(caption).text(["cell"]).numbers(figures.iter().map(|(name, _)| *name));
-        for (at, label) in labels.into_iter().enumerate() {
-            let each = figures.iter().map(|(_, each)| each[at].clone());
-            sheet.row([label].into_iter().chain(each).map(Into::into));
+    fn table(&self, caption: &str, figures: &[Line]) -> Sheet {
+        let (head, rows) = self.laid_out(figures);
+        let (first, others) = head.split_first().expect("a column for names");
+        let mut sheet = Sheet::new(caption).text([first]).numbers(others);
+        for row in rows {
+            sheet.row(row.into_iter().map(Into::into));
         }
         sheet
+    }
+
+    /// Heads of columns, and rows: figures go down where there are few cells, else across.
+    fn laid_out(&self, figures: &[Line]) -> (Vec<String>, Vec<Vec<String>>) {
+        let labels: Vec<String> = self.cells.iter().map(|own| self.label(own)).collect();
+        let line = |name: &str, each: Vec<String>| std::iter::once(name.to_owned()).chain(each).collect();
+        if labels.len() <= MOST_ACROSS {
+            let rows = figures.iter().map(|(name, each)| line(name, each.clone())).collect();
+            return (line("", labels), rows);
+        }
+        let of_cell = |at: usize| figures.iter().map(|(_, each)| each[at].clone()).collect();
+        let rows = labels.iter().enumerate().map(|(at, label)| line(label, of_cell(at))).collect();
+        (line("cell", figures.iter().map(|(name, _)| (*name).to_owned()).collect()), rows)
+    }
+
+    /// For people: times, and what else.
+    fn in_words(&self) -> [(String, Table, Vec<String>); 2] {
+        [(TIMES, self.times()), (AMOUNTS_ARE, self.amounts())].map(|(caption, figures)| {
+            let (head, rows) = self.laid_out(&figures);
+            let head: Vec<&str> = head.iter().map(String::as_str).collect();
+            let mut table = Table::new(&head);
+            for row in rows {
+                table.push(row.into_iter().map(Into::into).collect());
+            }
+            (format!("{}: {caption}", self.workload), table, Vec::new())
+        })
     }
 
     /// What the time is made of.
@@ -269,7 +292,7 @@ impl Render for Timed {
         html! {
             (self.sheet())
             (self.phases())
-            (self.amounts())
+            (self.table(AMOUNTS_ARE, &self.amounts()))
         }
     }
 }
@@ -288,6 +311,22 @@ fn preparations(data: &ReportData) -> Vec<Timed> {
         Timed { workload: workload.to_owned(), cells: vec![cell] }
     };
     jobs.into_iter().map(timed).collect()
+}
+
+/// What a job took besides time, each with its unit: `program's CPU`, `4.92 s`.
+#[must_use]
+pub fn amounts(job: &Run) -> Vec<(&'static str, String)> {
+    // Those of all tables of the database.
+    let job = Run { relations: Vec::new(), ..job.clone() };
+    let known = |amount: &Amount| Some((amount.name, amount.unit.writes()((amount.of)(&job)?)));
+    AMOUNTS.iter().filter_map(known).collect()
+}
+
+/// Jobs for people: times and amounts of each, with their units.
+#[must_use]
+pub fn jobs_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)> {
+    let of_grid = data.workloads().into_iter().filter_map(|name| Timed::of(data, name));
+    preparations(data).into_iter().chain(of_grid).flat_map(|timed| timed.in_words()).collect()
 }
 
 /// Jobs of the grid, and those that prepared for it: time, its stages and what else they took, each as mean over rounds with its 95 % interval, a line for

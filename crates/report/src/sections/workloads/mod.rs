@@ -7,7 +7,7 @@ mod latency;
 mod scripts;
 mod time;
 
-pub use jobs::jobs;
+pub use jobs::{amounts, jobs, jobs_in_words};
 pub use scripts::scripts;
 
 use maud::{Markup, Render, html};

@@ -1,6 +1,8 @@
 //! What repeats an experiment: its file and the texts it used, as a folder that can be run; or the command line with its
 //! scripts.
 
+mod command;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Text, TextKind};
@@ -79,7 +81,7 @@ impl Kit {
         }
         if kit.experiment.is_none() {
             kit.options = Options::default();
-            kit.command = command_line(data, &places);
+            kit.command = command::of(data, &places);
         }
         Some(kit.in_command())
     }
@@ -273,75 +275,6 @@ fn extracts(data: &ReportData) -> Vec<String> {
         )
     };
     missing.filter(|(name, _)| name.contains(".osm") || name.ends_with(".pbf")).map(note).collect()
-}
-
-/// What `bench` or the drop-in was called with, as far as it makes the experiment.
-fn command_line(data: &ReportData, places: &Places) -> String {
-    let plan: Value = serde_json::from_str(&data.experiment.plan_json).unwrap_or_default();
-    let program = match data.experiment.name.as_str() {
-        "bench" => "pgdyno bench",
-        "pgbench" => "pgdyno pgbench",
-        // Its options are in the plan.
-        other => return format!("pgdyno {other} …"),
-    };
-    let mut words = vec![program.to_owned()];
-    let files: BTreeSet<&str> =
-        data.texts.iter().filter(|text| text.kind == TextKind::File).map(|text| text.name.as_str()).collect();
-    for script in plan["scripts"].as_array().into_iter().flatten() {
-        let (name, weight) = (script[0].as_str().unwrap_or_default(), script[2].as_u64().unwrap_or(1));
-        let weight = if weight == 1 { String::new() } else { format!("@{weight}") };
-        let builtin = name.strip_prefix("<builtin: ").and_then(|name| name.strip_suffix('>'));
-        match builtin {
-            Some(of) => words.extend(["-b".to_owned(), shell(&format!("{}{weight}", builtin_name(of)))]),
-            None if files.contains(name) => {
-                words.extend(["-f".to_owned(), shell(&format!("{}{weight}", places.of_name(name)))]);
-            }
-            None => words.extend(["-f".to_owned(), shell(&format!("{name}{weight}"))]),
-        }
-    }
-    let mut option = |name: &str, value: Option<String>| {
-        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), shell(&value)]));
-    };
-    let number = |value: &Value| value.as_f64().map(numbers::as_given);
-    let other_than = |value: &Value, usual: f64| number(value).filter(|_| value.as_f64() != Some(usual));
-    option("-c", number(&plan["clients"]));
-    option("-j", other_than(&plan["threads"], 1.0));
-    option("-T", number(&plan["until"]["elapsed_s"]));
-    option("-t", number(&plan["until"]["per_client"]));
-    option("--warmup", other_than(&plan["warmup_s"], 0.0));
-    option("-R", plan["rate"].as_str().map(str::to_owned).or_else(|| number(&plan["rate"])));
-    option("-L", plan["limit_s"].as_f64().map(|seconds| numbers::as_given(seconds * 1e3)));
-    let workload = &plan["workload"];
-    option("-M", workload["mode"].as_str().filter(|mode| *mode != "simple").map(str::to_owned));
-    option("-s", number(&workload["scale"]));
-    option("--max-tries", other_than(&workload["max_tries"], 1.0));
-    for (name, value) in workload["define"].as_object().into_iter().flatten() {
-        option("-D", Some(format!("{name}={}", value.as_str().unwrap_or_default())));
-    }
-    let set = |key: &str| workload[key] == Value::Bool(true);
-    let flags = [
-        ("reconnect", "-C"),
-        ("reconnect_lost", "--reconnect"),
-        ("continue_on_error", "--continue-on-error"),
-        ("may_be_empty", "--may-be-empty"),
-    ];
-    words.extend(flags.iter().filter(|(key, _)| set(key)).map(|(_, flag)| (*flag).to_owned()));
-    if workload["vacuum"] == Value::Bool(false) {
-        words.push("-n".to_owned());
-    }
-    words.push(format!("--random-seed={}", data.experiment.seed));
-    words.push(shell(&data.target.dsn_redacted));
-    words.join(" ")
-}
-
-/// The name that pgbench's description of a builtin script stands for.
-fn builtin_name(description: &str) -> &str {
-    match description {
-        "TPC-B (sort of)" => "tpcb-like",
-        "simple update" => "simple-update",
-        "select only" => "select-only",
-        other => other,
-    }
 }
 
 /// All of it as one text: for a terminal, or as Markdown.
