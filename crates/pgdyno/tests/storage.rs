@@ -72,7 +72,7 @@ fn each_run_on_a_storage_finds_no_other_server_at_work() {
     // A row for each server that runs.
     place.write(
         "alone.sql",
-        &format!(
+        format!(
             "SELECT path FROM (VALUES ('{one}'), ('{two}')) AS disk (path), pg_ls_dir(path) AS server,
              pg_ls_dir(path || '/' || server || '/data', true, false) AS file WHERE file = 'postmaster.pid';\n"
         ),
