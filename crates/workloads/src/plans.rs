@@ -7,7 +7,7 @@ use record::StatementPlan;
 pub struct Explained {
     /// In the order in which they were taken.
     pub plans: Vec<StatementPlan>,
-    /// What the server said of the one that took longest.
+    /// What the server said of the one that took longest, the first of several such.
     pub slowest: Option<Slowest>,
     /// Which statements or transactions are missing, and why; in words that can follow a colon.
     pub missing: Vec<String>,

@@ -61,6 +61,7 @@ pub(super) fn explain(
         prepared: BTreeSet::new(),
         script: String::new(),
         draw: 0,
+        transaction: Vec::new(),
         explained: Explained::default(),
     };
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
@@ -79,6 +80,8 @@ struct Explaining {
     prepared: BTreeSet<usize>,
     script: String,
     draw: u32,
+    /// Plans of the transaction at hand, with what the server said of each: they count when it has come to its end.
+    transaction: Vec<(StatementPlan, String)>,
     explained: Explained,
 }
 
@@ -95,14 +98,14 @@ impl Explaining {
         let first = self.explained.plans.len();
         for draw in 0..SAMPLE {
             self.draw = draw as u32;
-            let before = self.explained.plans.len();
             let done = Trial::new(program, scale, seed.wrapping_add(draw)).run(script, sql, self);
+            let plans = std::mem::take(&mut self.transaction);
             if let Err(error) = done {
                 // A script may have left a transaction open, or failed in one.
                 let _ = sql.execute("ROLLBACK");
-                self.forget(before);
                 return self.stopped(error, draw);
             }
+            plans.into_iter().for_each(|(plan, json)| self.explained.add(plan, json));
             let _ = sql.take_notices();
             let taken = self.explained.plans[first..].iter().map(all_ms).sum::<f64>();
             if taken > ENOUGH_MS && draw + 1 < SAMPLE {
@@ -120,13 +123,6 @@ impl Explaining {
         let _ = sql.execute("ROLLBACK");
         let _ = sql.take_notices();
         Ok(())
-    }
-
-    /// Leaves out the plans of a transaction that did not come to its end.
-    fn forget(&mut self, from: usize) {
-        let explained = &mut self.explained;
-        explained.plans.truncate(from);
-        explained.slowest = explained.slowest.take().filter(|slowest| slowest.plan < from);
     }
 
     /// What is missing because a transaction came to no end.
@@ -166,7 +162,8 @@ impl Explaining {
                     without = explained(UNTIMED)?;
                 }
                 let untimed_ms = execution_ms(&without);
-                self.explained.add(StatementPlan { script, line, draw: self.draw, untimed_ms, ..plan }, with);
+                let plan = StatementPlan { script, line, draw: self.draw, untimed_ms, ..plan };
+                self.transaction.push((plan, with));
             }
             Err(error) => self.explained.miss(format!("{}, line {line}: {error}", self.script)),
         }
@@ -289,8 +286,17 @@ mod tests {
     }
 
     fn explained(script: &str, mode: Mode, sql: &mut FakeSql) -> Explained {
-        let source = ScriptSource::Text { name: "my.sql".into(), text: script.into(), weight: 1 };
-        let program = Program::load(&Options { mode, ..Options::default() }, &[source]).unwrap();
+        all_explained(&[("my.sql", script)], mode, sql)
+    }
+
+    fn all_explained(scripts: &[(&str, &str)], mode: Mode, sql: &mut FakeSql) -> Explained {
+        let source = |(name, text): &(&str, &str)| ScriptSource::Text {
+            name: (*name).into(),
+            text: (*text).into(),
+            weight: 1,
+        };
+        let sources: Vec<ScriptSource> = scripts.iter().map(source).collect();
+        let program = Program::load(&Options { mode, ..Options::default() }, &sources).unwrap();
         explain(&program, sql, 1, 1).unwrap()
     }
 
@@ -359,6 +365,27 @@ mod tests {
         assert_eq!(joined, (0, "my.sql, line 1: several statements sent as one".to_owned()));
         let old = explained("SELECT 1;", Mode::Simple, &mut server("120020"));
         assert_eq!(old, Explained::not("plans are read from PostgreSQL 13 on"));
+    }
+
+    /// It was forgotten together with a transaction that did not end, and any later one took its place.
+    #[test]
+    fn the_slowest_plan_is_kept_when_a_slower_one_did_not_count() {
+        let mut sql = server("150002");
+        sql.refuse("SELECT 'never'", TIMED_OUT, "");
+        for (query, ms) in [("SELECT 'fast'", "3.0"), ("SELECT 'slow'", "9.0"), ("SELECT 'last'", "0.1")] {
+            sql.answer(query, &[&[&PLAN.replace("2.0", ms)]]);
+        }
+        let scripts = [
+            ("fast.sql", "SELECT 'fast';"),
+            ("slow.sql", "SELECT 'slow';\nSELECT 'never';"),
+            ("last.sql", "SELECT 'last';"),
+        ];
+        let found = all_explained(&scripts, Mode::Simple, &mut sql);
+        assert_eq!(found.missing, ["slow.sql: 0 transactions instead of 16: line 2 takes longer than 10 s"]);
+        assert_eq!(found.plans.len() as u64, 2 * SAMPLE);
+        let slowest = found.slowest.unwrap();
+        assert_eq!(found.plans[slowest.plan].script, "fast.sql");
+        assert!(slowest.json.contains("3.0"), "{}", slowest.json);
     }
 
     #[test]
