@@ -19,7 +19,8 @@ pub struct StatementPlan {
     pub planning_ms: f64,
     /// From the executor's start to its end, with a clock read at each node.
     pub execution_ms: f64,
-    /// The same without these clocks, right before; `None` where that was not taken.
+    /// The same without these clocks: where that is short the execution right after, else the one right before. `None` where
+    /// that was not taken.
     pub untimed_ms: Option<f64>,
     /// Making rows into what is sent, from PostgreSQL 17 on; `None` where it was not done at all.
     pub serialization_ms: Option<f64>,
@@ -48,7 +49,8 @@ pub struct PlanNode {
     pub part: Part,
     /// Its share of the time that passed, ms; that of several processes at once is their mean.
     pub own_ms: f64,
-    /// Rows that came out, over all loops.
+    /// Rows that came out, over all loops. A server before PostgreSQL 18 tells whole rows per loop: where there are several,
+    /// up to half a row of each loop is missing, or too much.
     pub rows: f64,
     /// How often it was carried out, by all processes together; 0: never.
     pub loops: f64,
