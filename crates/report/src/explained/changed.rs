@@ -1,5 +1,7 @@
 //! What arms' plans differ in: their nodes, without figures.
 
+use std::collections::BTreeSet;
+
 use super::Explained;
 use crate::data::{ReportData, cell_text};
 
@@ -21,38 +23,44 @@ pub(crate) fn change(base: &Explained, own: &Explained) -> Option<String> {
     })
 }
 
+/// What the base has in place of a script's sample; `None` where that was not explained. Scripts of arms may have other names:
+/// by their place among the scripts of their run.
+pub(crate) fn of_base<'e>(all: &'e [Explained], base: &str, own: &Explained) -> Option<&'e Explained> {
+    let place = own.place?;
+    let is_base = |other: &&Explained| other.arm.as_deref() == Some(base) && other.cell == own.cell;
+    all.iter().filter(is_base).find(|other| other.place == Some(place))
+}
+
 /// A line for each arm whose plans are others than the base's, of the first cell where they are.
 pub(crate) fn told(data: &ReportData) -> Vec<String> {
+    let Some(base) = data.base() else { return Vec::new() };
     let all = Explained::all(data);
-    let arms = data.arms();
-    let Some((base, others)) = arms.split_first() else { return Vec::new() };
-    let is_base = |own: &&Explained| own.arm.as_deref() == *base;
-    let line = |arm: &Option<&str>| {
-        let pairs = all.iter().filter(|own| own.arm.as_deref() == *arm).filter_map(|own| {
-            // Scripts of arms may have other names: by their place.
-            let nth = |of: &Explained| {
-                let same = |other: &&Explained| other.cell == of.cell && other.arm == of.arm;
-                all.iter().filter(same).position(|other| other == of)
-            };
-            let base =
-                all.iter().filter(is_base).find(|base| base.cell == own.cell && nth(base) == nth(own))?;
-            Some((base, own))
-        });
-        let pairs: Vec<(&Explained, &Explained)> = pairs.collect();
-        let differ = pairs.iter().filter(|(base, own)| change(base, own).is_some()).count();
-        let (base, own) = pairs.iter().find(|(base, own)| change(base, own).is_some())?;
-        let all_of_them =
-            if pairs.len() == 1 { String::new() } else { format!(" ({differ} of {} cells)", pairs.len()) };
-        let place = if pairs.len() == 1 { String::new() } else { format!(", {}", cell_text(&own.cell)) };
-        Some(format!(
-            "plans differ{all_of_them}{place}: {}: {}; {}: {}",
-            own.name(),
-            own.in_short(),
-            base.name(),
-            base.in_short()
-        ))
+    let others = data.arms().into_iter().flatten().filter(|arm| *arm != base);
+    others.filter_map(|arm| told_of(&all, base, arm)).collect()
+}
+
+/// The base's and an arm's sample of a script.
+type Pair<'e> = (&'e Explained, &'e Explained);
+
+fn told_of(all: &[Explained], base: &str, arm: &str) -> Option<String> {
+    let own = all.iter().filter(|own| own.arm.as_deref() == Some(arm));
+    let pairs: Vec<Pair<'_>> = own.filter_map(|own| Some((of_base(all, base, own)?, own))).collect();
+    let differ: Vec<Pair<'_>> =
+        pairs.iter().copied().filter(|(base, own)| change(base, own).is_some()).collect();
+    let (base, own) = differ.first()?;
+    let cells = |pairs: &[Pair<'_>]| pairs.iter().map(|(_, own)| &own.cell).collect::<BTreeSet<_>>().len();
+    let where_they_do = match (cells(&pairs), pairs.len()) {
+        (1, 1) => String::new(),
+        (1, scripts) => format!(" ({} of {scripts} scripts)", differ.len()),
+        (all, _) => format!(" ({} of {all} cells), {}", cells(&differ), cell_text(&own.cell)),
     };
-    others.iter().filter_map(line).collect()
+    Some(format!(
+        "plans differ{where_they_do}: {}: {}; {}: {}",
+        own.name(),
+        own.in_short(),
+        base.name(),
+        base.in_short()
+    ))
 }
 
 /// Those of `nodes` that are not among `others`, each as often as it is there once more.
@@ -82,7 +90,7 @@ mod tests {
     use record::Part;
 
     use super::*;
-    use crate::explained::tests::{data, run};
+    use crate::explained::tests::{data, run, script};
 
     #[test]
     fn other_nodes_are_named() {
@@ -95,6 +103,47 @@ mod tests {
         assert_eq!(told(&found), ["plans differ: b: 91 % index scans; a: 91 % sequential scans"]);
         let same = data(vec![run("a", 1, seq, &[2.0]), run("b", 1, seq, &[0.5])]);
         assert!(told(&same).is_empty());
+    }
+
+    /// A base's script was taken for another one where an arm's first had no plans, and scripts for cells.
+    #[test]
+    fn scripts_are_paired_by_their_place_in_the_run() {
+        let with_two = |arm: &str, first: &str, second: &str| {
+            let mut both = run(arm, 1, (Part::SeqScan, "Seq Scan", first), &[2.0]);
+            both.plans.extend(run(arm, 1, (Part::Index, "Index Scan", second), &[1.0]).plans);
+            both.plans[1].script = "b.sql".into();
+            both.scripts.push(script("b.sql"));
+            both
+        };
+        let base = with_two("a", "", "i");
+        let mut slow = with_two("b", "", "i");
+        slow.plans.remove(0);
+        assert!(told(&data(vec![base.clone(), slow.clone()])).is_empty());
+        slow.plans[0].nodes[1].index = "j".into();
+        let wanted = "plans differ: b, b.sql: 91 % index scans; a, b.sql: 91 % index scans";
+        assert_eq!(told(&data(vec![base.clone(), slow])), [wanted]);
+        let whole = with_two("b", "", "j");
+        let wanted = "plans differ (1 of 2 scripts): b, b.sql: 91 % index scans; a, b.sql: 91 % index scans";
+        assert_eq!(told(&data(vec![base.clone(), whole.clone()])), [wanted]);
+        let in_another_cell = |run: &record::Run| {
+            let mut run = run.clone();
+            run.factors.insert("clients".to_owned(), "8".to_owned());
+            run
+        };
+        let runs = vec![in_another_cell(&base), in_another_cell(&whole), base, whole];
+        let [line] = &told(&data(runs))[..] else { panic!("one arm") };
+        assert!(line.starts_with("plans differ (2 of 2 cells), w, 4 clients: b, b.sql: "), "{line}");
+    }
+
+    /// `compare --base` left them against the base that was planned.
+    #[test]
+    fn another_base_is_the_one_that_plans_are_told_against() {
+        let seq = (Part::SeqScan, "Seq Scan", "");
+        let index = (Part::Index, "Index Scan", "i");
+        let found = data(vec![run("a", 1, seq, &[2.0, 3.0]), run("b", 1, index, &[0.5, 0.5])]).against("b");
+        assert_eq!(told(&found), ["plans differ: a: 91 % sequential scans; b: 91 % index scans"]);
+        let arms: Vec<String> = Explained::all(&found).iter().map(Explained::name).collect();
+        assert_eq!(arms, ["b", "a"], "the base first");
     }
 
     #[test]

@@ -4,12 +4,12 @@ mod changed;
 
 use std::collections::BTreeMap;
 
-use record::{Part, Run, StatementPlan};
+use record::{Part, Run, StatementPlan, Target};
 use results::comparison::Cell;
 use results::{Table, Value};
 use serde::Serialize;
 
-pub(crate) use self::changed::{change, told};
+pub(crate) use self::changed::{change, of_base, told};
 use crate::data::{ReportData, levels};
 use crate::numbers::real;
 
@@ -19,6 +19,8 @@ pub(crate) struct Explained {
     pub(crate) cell: Cell,
     pub(crate) arm: Option<String>,
     pub(crate) script: String,
+    /// Its place among the scripts of the run, explained or not, from 0; `None` where the run does not name it.
+    pub(crate) place: Option<usize>,
     /// Whether the arm has other scripts too.
     pub(crate) is_one_of_several: bool,
     pub(crate) transactions: usize,
@@ -39,7 +41,10 @@ pub(crate) struct Explained {
     pub(crate) of_shape: usize,
     /// What the nodes are, as [`Explained::shape`] without its indents.
     pub(crate) nodes: Vec<String>,
+    /// The first of several such, as the one whose text is kept.
     pub(crate) slowest: StatementPlan,
+    /// How far rows per loop can be off, since the server rounds them.
+    pub(crate) rows_rounding: f64,
 }
 
 /// One part of it.
@@ -84,7 +89,8 @@ type Transaction<'a> = Vec<&'a StatementPlan>;
 impl Explained {
     /// All that there are, by cell, arm (the base first) and script.
     pub(crate) fn all(data: &ReportData) -> Vec<Self> {
-        let arms = data.arms();
+        let mut arms = data.arms();
+        arms.sort_by_key(|arm| *arm != data.base());
         let place = |run: &Run| arms.iter().position(|arm| run.arm.as_deref() == *arm);
         // A run that was measured once more takes the place of the former.
         let mut runs: BTreeMap<(Cell, usize), &Run> = BTreeMap::new();
@@ -93,10 +99,11 @@ impl Explained {
                 runs.insert((Cell::of(run), arm), run);
             }
         }
-        runs.into_iter().flat_map(|((cell, _), run)| Self::of_run(&cell, run)).collect()
+        let rounding = |run| rows_rounding(run, &data.target);
+        runs.into_iter().flat_map(|((cell, _), run)| Self::of_run(&cell, run, rounding(run))).collect()
     }
 
-    fn of_run(cell: &Cell, run: &Run) -> Vec<Self> {
+    fn of_run(cell: &Cell, run: &Run, rows_rounding: f64) -> Vec<Self> {
         let mut scripts: Vec<(&str, BTreeMap<u32, Transaction<'_>>)> = Vec::new();
         for plan in &run.plans {
             let known = scripts.iter().position(|(name, _)| *name == plan.script);
@@ -106,21 +113,15 @@ impl Explained {
             });
             scripts[at].1.entry(plan.draw).or_default().push(plan);
         }
-        let several = scripts.len() > 1;
         let one = |(script, draws): (&str, BTreeMap<u32, Transaction<'_>>)| {
             let transactions: Vec<Transaction<'_>> = draws.into_values().collect();
-            Self::of_script((cell, run), script, several, &transactions)
+            Self { rows_rounding, ..Self::of_script((cell, run), script, &transactions) }
         };
         scripts.into_iter().map(one).collect()
     }
 
     /// Of at least one transaction, each of at least one statement.
-    fn of_script(
-        (cell, run): (&Cell, &Run),
-        script: &str,
-        is_one_of_several: bool,
-        transactions: &[Transaction<'_>],
-    ) -> Self {
+    fn of_script((cell, run): (&Cell, &Run), script: &str, transactions: &[Transaction<'_>]) -> Self {
         let each = |of: &dyn Fn(&StatementPlan) -> f64| -> Vec<f64> {
             transactions.iter().map(|plans| plans.iter().map(|plan| of(plan)).sum()).collect()
         };
@@ -128,15 +129,19 @@ impl Explained {
         let total_ms = Spread::of(totals.clone());
         let untimed = |plan: &StatementPlan| plan.untimed_ms.map_or(f64::NAN, |ms| ms + plan.planning_ms);
         let mean = |of: &dyn Fn(&StatementPlan) -> f64| Spread::of(each(of)).mean;
-        let measured = run.scripts.iter().find(|own| own.name == script);
-        let slowest =
-            transactions.iter().flatten().max_by(|one, other| one.total_ms().total_cmp(&other.total_ms()));
+        let place = run.scripts.iter().position(|own| own.name == script);
+        let measured = place.map(|place| &run.scripts[place]);
+        let slowest = transactions.iter().flatten().reduce(|slowest, plan| {
+            let is_slower = plan.total_ms() > slowest.total_ms();
+            if is_slower { plan } else { slowest }
+        });
         let common = commonest(transactions);
         Self {
             cell: cell.clone(),
             arm: run.arm.clone(),
             script: script.to_owned(),
-            is_one_of_several,
+            place,
+            is_one_of_several: run.scripts.len() > 1,
             transactions: transactions.len(),
             total_ms,
             untimed_ms: Some(mean(&untimed)).filter(|ms| ms.is_finite()),
@@ -148,6 +153,7 @@ impl Explained {
             shape: shape(common),
             nodes: common.iter().flat_map(|plan| &plan.nodes).map(record::PlanNode::words).collect(),
             slowest: slowest.copied().cloned().unwrap_or_default(),
+            rows_rounding: 0.0,
         }
     }
 
@@ -171,6 +177,18 @@ impl Explained {
         let words =
             parts.iter().take(3).map(|own| format!("{:.0} % {}", own.share.median * 100.0, own.part.words()));
         words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Half of the last digit of rows per loop: whole ones before PostgreSQL 18, hundredths from then on.
+fn rows_rounding(run: &Run, target: &Target) -> f64 {
+    const HUNDREDTHS: u32 = 18;
+    let own = run.settings.iter().find(|setting| setting.name == "server_version");
+    let version = own.map_or(&target.server_version, |own| &own.value);
+    let major = version.split(|letter: char| !letter.is_ascii_digit()).next();
+    match major.and_then(|major| major.parse::<u32>().ok()) {
+        Some(HUNDREDTHS..) => 0.005,
+        _ => 0.5,
     }
 }
 
@@ -250,7 +268,7 @@ pub fn plans(data: &ReportData) -> Table {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use record::{PlanNode, RunKey, RunKind};
+    use record::{PlanNode, RunKey, RunKind, ScriptRecord, Setting};
 
     use super::*;
 
@@ -283,7 +301,19 @@ pub(crate) mod tests {
             }
         };
         let plans = (0..).zip(each_ms).map(plan).collect();
-        Run { plans, clients: 4, measured_s: 1.0, sequence: round, ..Run::new(RunKind::Client, key) }
+        let scripts = vec![script("a.sql")];
+        Run { plans, scripts, clients: 4, measured_s: 1.0, sequence: round, ..Run::new(RunKind::Client, key) }
+    }
+
+    pub(crate) fn script(name: &str) -> ScriptRecord {
+        ScriptRecord {
+            name: name.into(),
+            text_hash: String::new(),
+            weight: 1,
+            counts: BTreeMap::new(),
+            response: Default::default(),
+            service: Default::default(),
+        }
     }
 
     pub(crate) fn data(runs: Vec<Run>) -> ReportData {
@@ -324,6 +354,34 @@ pub(crate) mod tests {
             parts,
             ["planning", "seq_scan", "other", "outside", "total"].map(Value::from).iter().collect::<Vec<_>>()
         );
+    }
+
+    /// Another one of them could be kept as text.
+    #[test]
+    fn of_several_that_took_as_long_the_first_is_the_slowest() {
+        let scan = (Part::SeqScan, "Seq Scan", "");
+        let found = Explained::all(&data(vec![run("a", 1, scan, &[1.0, 3.0, 3.0])]));
+        assert_eq!(found[0].slowest.draw, 1);
+    }
+
+    #[test]
+    fn rows_per_loop_are_rounded_as_the_version_of_the_run_has_it() {
+        let scan = (Part::SeqScan, "Seq Scan", "");
+        let rounding = |version: Option<&str>| {
+            let mut run = run("a", 1, scan, &[1.0]);
+            run.settings.extend(version.map(|version| Setting {
+                name: "server_version".into(),
+                value: version.into(),
+                source: "default".into(),
+            }));
+            Explained::all(&data(vec![run]))[0].rows_rounding
+        };
+        // The target of all is 18.
+        for (version, wanted) in
+            [(None, 0.005), (Some("17.4 (Debian 17.4-1)"), 0.5), (Some("19devel"), 0.005), (Some("?"), 0.5)]
+        {
+            assert_eq!(rounding(version), wanted, "{version:?}");
+        }
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, Render, html};
-use record::{Part, RunEvent, StatementPlan};
+use record::{Part, PlanNode, RunEvent, StatementPlan};
 use serde::Serialize;
 
 use super::View;
 use crate::chart::Chart;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
 use crate::data::{ReportData, cell_text};
-use crate::explained::{Explained, Spread, change};
+use crate::explained::{Explained, Spread, change, of_base};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
 use crate::stages::REST;
@@ -37,6 +37,8 @@ struct PlansOfCell {
     label: String,
     /// The base first.
     arms: Vec<Explained>,
+    /// What each arm's plans have in place of the base's, a sentence each.
+    changes: Vec<String>,
 }
 
 impl View for Plans {
@@ -46,8 +48,14 @@ impl View for Plans {
         for own in Explained::all(data) {
             match cells.last_mut().filter(|last| last.arms[0].cell == own.cell) {
                 Some(last) => last.arms.push(own),
-                None => cells.push(PlansOfCell { label: cell_text(&own.cell), arms: vec![own] }),
+                None => {
+                    let (label, changes) = (cell_text(&own.cell), Vec::new());
+                    cells.push(PlansOfCell { label, arms: vec![own], changes });
+                }
             }
+        }
+        if let Some(base) = data.base() {
+            cells.iter_mut().for_each(|cell| cell.changes = changes(&cell.arms, base));
         }
         let plans = Self { cells, missing };
         (!plans.cells.is_empty() || !plans.missing.is_empty()).then_some(plans)
@@ -149,31 +157,10 @@ impl PlansOfCell {
         sheet
     }
 
-    /// What each arm's plans have in place of the base's.
-    fn changes(&self) -> Vec<String> {
-        let base = self.arms.first().map(|own| own.arm.clone());
-        let (bases, others): (Vec<&Explained>, Vec<&Explained>) =
-            self.arms.iter().partition(|own| Some(&own.arm) == base.as_ref());
-        let mut place = 0;
-        let mut last = None;
-        let mut told = Vec::new();
-        for own in others {
-            place = if last == Some(&own.arm) { place + 1 } else { 0 };
-            last = Some(&own.arm);
-            // Scripts of arms may have other names: by their place.
-            let Some(base) = bases.get(place) else { continue };
-            told.push(match change(base, own) {
-                Some(change) => format!("With {}: {change}.", own.name()),
-                None => format!("With {} the plans are those of {}.", own.name(), base.name()),
-            });
-        }
-        told
-    }
-
     fn draw(&self) -> Markup {
         html! {
             h3 { (self.label) }
-            @for change in self.changes() { p { (change) } }
+            @for change in &self.changes { p { (change) } }
             @for chart in self.charts() { (chart) }
             @for own in &self.arms {
                 p.remark { (said(own)) }
@@ -181,11 +168,24 @@ impl PlansOfCell {
             @for own in &self.arms {
                 details {
                     summary { "The slowest plan of " (own.name()) }
-                    (nodes(&own.slowest))
+                    (nodes(&own.slowest, own.rows_rounding))
                 }
             }
         }
     }
+}
+
+/// What each arm's plans have in place of the base's; nothing where the base was not explained.
+fn changes(arms: &[Explained], base: &str) -> Vec<String> {
+    let others = arms.iter().filter(|own| own.arm.as_deref() != Some(base));
+    let told = others.filter_map(|own| {
+        let base = of_base(arms, base, own)?;
+        Some(match change(base, own) {
+            Some(change) => format!("With {}: {change}.", own.name()),
+            None => format!("With {} the plans are those of {}.", own.name(), base.name()),
+        })
+    });
+    told.collect()
 }
 
 /// `1.2 [1.1, 1.4], 45 %`.
@@ -235,10 +235,28 @@ fn said(own: &Explained) -> String {
     text
 }
 
-/// A plan, node by node.
-fn nodes(plan: &StatementPlan) -> impl Render {
+/// Between the numbers of a range.
+const RANGE: &str = " to ";
+/// What is said of such.
+const ROUNDED_ROWS: &str =
+    "; rows as a range where the server rounds those of each loop (to whole ones before PostgreSQL 18)";
+
+/// Rows over all loops; between which numbers they are where rounding of each loop leaves that open.
+fn rows(node: &PlanNode, rounding: f64) -> String {
+    let off = if node.loops > 1.0 { node.loops * rounding } else { 0.0 };
+    let (least, most) = ((node.rows - off).max(0.0).ceil() as u64, (node.rows + off).floor() as u64);
+    match least < most {
+        true => format!("{}{RANGE}{}", numbers::count(least), numbers::count(most)),
+        false => numbers::count(node.rows.round() as u64),
+    }
+}
+
+/// A plan, node by node; rows of each loop are rounded so far.
+fn nodes(plan: &StatementPlan, rounding: f64) -> impl Render {
+    let rows: Vec<String> = plan.nodes.iter().map(|node| rows(node, rounding)).collect();
+    let ranges = if rows.iter().any(|rows| rows.contains(RANGE)) { ROUNDED_ROWS } else { "" };
     let caption = format!(
-        "{}, line {}, transaction {} of the sample: planning {} ms, execution {} ms; own figures of each node",
+        "{}, line {}, transaction {} of the sample: planning {} ms, execution {} ms; own figures of each node{ranges}",
         plan.script,
         plan.line,
         plan.draw + 1,
@@ -249,10 +267,10 @@ fn nodes(plan: &StatementPlan) -> impl Render {
         .text(["node"])
         .numbers(["ms", "rows", "loops", "blocks hit", "blocks read"])
         .text(["computes"]);
-    for node in &plan.nodes {
+    for (node, rows) in plan.nodes.iter().zip(rows) {
         let role = if node.role.is_empty() { String::new() } else { format!("{}: ", node.role) };
         let indent = "\u{a0}\u{a0}".repeat(node.depth as usize);
-        let counts = [node.rows, node.loops].map(|count| Cell::from(numbers::count(count.round() as u64)));
+        let counts = [rows, numbers::count(node.loops.round() as u64)].map(Cell::from);
         let blocks = [node.hit_blocks, node.read_blocks].map(|blocks| Cell::from(numbers::count(blocks)));
         let own_ms =
             Cell::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
@@ -299,6 +317,42 @@ mod tests {
         let charts = view.cells[0].charts();
         let shares: Vec<f64> = charts[1].stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
         assert!(shares.iter().all(|sum| (sum - 100.0).abs() < 1e-9), "{shares:?}");
+    }
+
+    /// Without the base's plans a third arm was told against the second, with no base named.
+    #[test]
+    fn nothing_is_said_where_the_base_was_not_explained() {
+        let mut found = both();
+        let scan = (Part::SeqScan, "Seq Scan", "");
+        let third = run("c", 1, scan, &[2.0]);
+        found.experiment.arms.push(record::Arm { name: "c".into(), ..found.experiment.arms[0].clone() });
+        found.runs.push(third);
+        let changes = |data: &ReportData| Plans::of(data).unwrap().cells[0].changes.clone();
+        let wanted =
+            ["With b: Index Scan using i on t instead of Seq Scan on t.", "With c the plans are those of a."];
+        assert_eq!(changes(&found), wanted);
+        found.runs.iter_mut().filter(|run| run.arm.as_deref() == Some("a")).for_each(|run| run.plans.clear());
+        assert!(changes(&found).is_empty());
+    }
+
+    /// 0.3 rows in each of 1,000 loops were told as 0.
+    #[test]
+    fn rows_that_a_server_rounds_in_each_loop_are_a_range() {
+        let of = |each: f64, loops: f64, rounding: f64| {
+            rows(&PlanNode { rows: each * loops, loops, ..PlanNode::default() }, rounding)
+        };
+        assert_eq!(of(0.0, 1000.0, 0.5), "0 to 500");
+        assert_eq!(of(3.0, 3.0, 0.5), "8 to 10");
+        assert_eq!(of(7.0, 1.0, 0.5), "7");
+        assert_eq!(of(0.0, 0.0, 0.5), "0");
+        assert_eq!((of(0.33, 3.0, 0.005).as_str(), of(0.3, 1000.0, 0.005).as_str()), ("1", "295 to 305"));
+        let mut old = both();
+        old.runs.iter_mut().flat_map(|run| &mut run.plans).for_each(|plan| plan.nodes[1].loops = 1000.0);
+        let page = |data: &ReportData| Plans::of(data).unwrap().draw().into_string();
+        assert!(page(&old).contains(">0 to 5<") && page(&old).contains(ROUNDED_ROWS));
+        old.target.server_version = "17.4 (Debian)".into();
+        assert!(page(&old).contains(">0 to 500<"));
+        assert!(!page(&both()).contains(ROUNDED_ROWS));
     }
 
     #[test]
