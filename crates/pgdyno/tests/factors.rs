@@ -293,11 +293,11 @@ fn how_far_answers_are_off_is_measured_for_each_script_and_column() {
     let lines: Vec<&str> = table.lines().collect();
     let [head, area, name] = lines[..] else { panic!("{table}") };
     assert!(
-        head.starts_with("workload,arm,script,transactions,differ,rows,base_rows,rows_differ,column,"),
+        head.starts_with("workload,cell,arm,script,transactions,differ,rows,base_rows,rows_differ,column,"),
         "{head}"
     );
-    assert_eq!(area, "exact / coarse,coarse,coarse.sql,16,16,16,16,0,area,16,25,25,0");
-    assert_eq!(name, "exact / coarse,coarse,coarse.sql,16,16,16,16,0,name,16,,,");
+    assert_eq!(area, "exact / coarse,,coarse,coarse.sql,16,16,16,16,0,area,16,25,25,0");
+    assert_eq!(name, "exact / coarse,,coarse,coarse.sql,16,16,16,16,0,name,16,,,");
     let in_sql = "select json_extract(detail, '$.columns[0].error.median') from event where kind = 'answer difference'";
     assert_eq!(place.sql(in_sql), "0.25");
     let compared = place.run(["compare", "--format", "json"]);

@@ -3,16 +3,22 @@
 use std::collections::BTreeSet;
 
 use record::{AnswerDifference, ColumnDifference, ColumnError, Run, RunEvent};
+use results::comparison::Cell;
 use results::{Table, Value};
 
-use crate::data::ReportData;
+use crate::data::{ReportData, levels};
+
+/// Factors that change how something is asked for, and never what: arms are asked for a sample once for all of their levels.
+const OF_THE_LOAD: [&str; 8] =
+    ["cache", "clients", "connection", "placement", "promise", "rate", "rate_per_client", "threads"];
 
 /// A line for each column whose values are others, of each script of each arm; one without a column where only rows are. Empty where
-/// all that was compared was the same.
+/// all that was compared was the same. `cell` has the levels that make another question, or other data, of it.
 #[must_use]
 pub fn answers(data: &ReportData) -> Table {
     let mut table = Table::new(&[
         "workload",
+        "cell",
         "arm",
         "script",
         "transactions",
@@ -26,21 +32,30 @@ pub fn answers(data: &ReportData) -> Table {
         "error_greatest_pct",
         "error_undefined",
     ]);
-    // Each run of an arm says it; an option of a workload may make another question of it.
-    let mut told: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
+    table.optional.push("cell".to_owned());
+    // Each run of an arm says it.
+    let mut told: BTreeSet<(Cell, &str, &str)> = BTreeSet::new();
     for run in data.measured_runs() {
         for event in run.events.iter().filter(|event| event.kind == RunEvent::ANSWER_DIFFERENCE) {
             let arm = run.arm.as_deref().unwrap_or_default();
             let Ok(found) = serde_json::from_str::<AnswerDifference>(&event.detail) else { continue };
-            if told.insert((&run.workload, arm, &event.detail)) {
-                push(&mut table, run, &found);
+            let cell = asked_in(run);
+            if told.insert((cell.clone(), arm, &event.detail)) {
+                push(&mut table, run, &cell, &found);
             }
         }
     }
     table
 }
 
-fn push(table: &mut Table, run: &Run, found: &AnswerDifference) {
+/// The cell of a run without what is the load's: for all workloads, or for its own (`WORKLOAD.rate`).
+fn asked_in(run: &Run) -> Cell {
+    let mut cell = Cell::of(run);
+    cell.factors.retain(|name, _| !OF_THE_LOAD.iter().any(|own| name.rsplit('.').next() == Some(own)));
+    cell
+}
+
+fn push(table: &mut Table, run: &Run, cell: &Cell, found: &AnswerDifference) {
     let columns: Vec<Option<&ColumnDifference>> = match found.columns.is_empty() {
         true => vec![None],
         false => found.columns.iter().map(Some).collect(),
@@ -50,6 +65,7 @@ fn push(table: &mut Table, run: &Run, found: &AnswerDifference) {
         let percent = |share: Option<f64>| share.map_or(Value::Null, |share| Value::Real(100.0 * share));
         table.push(vec![
             run.workload.clone().into(),
+            Some(levels(cell)).filter(|levels| !levels.is_empty()).into(),
             run.arm.clone().into(),
             found.script.clone().into(),
             found.transactions.into(),

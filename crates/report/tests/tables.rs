@@ -144,6 +144,35 @@ fn sizes_are_told_per_arm_where_runs_recorded_them() {
     assert!(row.contains(">n/a<"), "nothing in the base: {row}");
 }
 
+/// Rows of two questions stood there as two of one; those of numbers of clients, of which one is asked, stand once.
+#[test]
+fn answers_to_other_questions_have_their_cell() {
+    let made = data(&Shape::small());
+    let asked = |(limit, rows): (&str, u32)| {
+        let detail = format!(
+            r#"{{"script": null, "transactions": 16, "differ": 16, "rows": {rows}, "base_rows": 9, "rows_differ": 16, "columns": []}}"#
+        );
+        let event = RunEvent { time_us: 0, kind: RunEvent::ANSWER_DIFFERENCE.into(), detail };
+        let mut runs = made.runs.clone();
+        for run in &mut runs {
+            run.factors.insert("polygons.limit".into(), limit.into());
+            run.events.extend((run.arm.as_deref() == Some("gis")).then(|| event.clone()));
+        }
+        runs
+    };
+    let told = |questions: &[(&str, u32)]| {
+        let runs = questions.iter().copied().flat_map(asked).collect();
+        let found = ReportData::new(made.experiment.clone(), made.host.clone(), made.target.clone(), runs);
+        let table = tables::answers(&found);
+        let column = |name| column(&table, name).into_iter().cloned().collect::<Vec<Value>>();
+        column("cell").into_iter().zip(column("rows")).collect::<Vec<_>>()
+    };
+    let of = |limit: &str, rows: u32| (Value::from(format!("polygons.limit {limit}")), Value::from(rows));
+    assert_eq!(told(&[("10", 160), ("100", 1600)]), [of("10", 160), of("100", 1600)]);
+    // Alike, they are still of two questions.
+    assert_eq!(told(&[("10", 160), ("100", 160)]), [of("10", 160), of("100", 160)]);
+}
+
 /// `compare --format json` told neither: a program that reads it took other answers for a fair comparison.
 #[test]
 fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
