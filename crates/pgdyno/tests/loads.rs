@@ -318,6 +318,9 @@ fn synthetic_extracts_are_made_first_and_kept() {
     assert_eq!(kept, wanted.map(std::ffi::OsString::from));
     let bytes = "select count(distinct value) from run_figure join v_run using (run_id) where run_figure.name = 'extract_bytes' and v_run.workload = 'import'";
     assert_eq!(place.sql(bytes), "2");
+    place.run(["report", "-o", "grows.html"]).expect(0);
+    let page = std::fs::read_to_string(place.path().join("grows.html")).unwrap();
+    assert!(!page.contains("OpenStreetMap contributors"), "what was made up is nobody's");
 }
 
 /// A cut-out may refer to nodes that it does not have.

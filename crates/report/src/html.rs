@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::data::{ReportData, when};
 use crate::sections::answer::Answer;
-use crate::sections::{SECTIONS, Section, load, tiles};
+use crate::sections::{SECTIONS, Section, load};
 use crate::{tile, visible};
 
 pub(crate) const STYLE: &str = include_str!("style.css");
@@ -73,7 +73,7 @@ fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Markup)]) -> 
 
 /// Whether map data was measured: then its source must be named.
 pub(crate) fn shows_map_data(data: &ReportData) -> bool {
-    tiles::any(data) || load::has_map_data(data)
+    load::has_map_data(data)
 }
 
 /// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms, where they have servers of their own.

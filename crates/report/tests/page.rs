@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use record::{Reason, Run, RunEvent, Validity};
+use record::{Artifact, Reason, Relation, RelationKind, Run, RunEvent, RunKey, RunKind, Validity};
 use report::{ReportData, html};
 use stats::Histogram;
 
@@ -180,6 +180,60 @@ fn a_page_has_one_value_of_each_figure() {
         assert!(page.contains(&format!(" class=\"n strong\">{change}</td>")), "the crosstab: {change}");
         assert!(page.contains(&format!(" class=\"n\">{change} [")), "the verdict: {change}");
     }
+}
+
+/// Letters of names decided: a load by a style of one's own lacked the line, a synthetic extract had it.
+#[test]
+fn what_osm2pgsql_loaded_decides_whether_its_source_is_named() {
+    let load = |workload: &str, round, file: &str| {
+        let log = format!(
+            "2026-11-23 16:02:35  [0] Reading file: /data/{file}\n2026-11-23 16:02:36  [0] Mid: pgsql\n"
+        );
+        let version = ("version".to_owned(), "osm2pgsql 1.8.0".to_owned());
+        let key = RunKey { workload: workload.into(), factors: Default::default(), arm: None, round };
+        Run {
+            relations: vec![table("roads")],
+            events: vec![RunEvent { time_us: 0, kind: version.0, detail: version.1 }],
+            artifacts: vec![Artifact {
+                name: format!("log/{workload}"),
+                media_type: "text/plain".into(),
+                caption: String::new(),
+                bytes: log.into_bytes(),
+            }],
+            ..Run::new(RunKind::Job, key)
+        }
+    };
+    let (own, synthetic) = ("malta.osm.pbf", "synthetic-0.1-seed-7-v1.osm.pbf");
+    let tables_of_clients = |name: &str| {
+        let mut run = data(&Shape::small()).runs.remove(0);
+        run.relations = vec![table(name)];
+        run
+    };
+    let unknown = |mut run: Run| {
+        run.events.clear();
+        run
+    };
+    let on_unknown = tables_of_clients("planet_osm_line");
+    for (what, runs, named) in [
+        ("by a style of one's own", vec![load("import", 1, own)], true),
+        ("synthetic, prepared", vec![load("osm", 0, synthetic), on_unknown.clone()], false),
+        ("synthetic, measured", vec![load("osm import", 1, synthetic)], false),
+        ("both", vec![load("osm", 0, synthetic), load("osm b", 0, own)], true),
+        (
+            "measured beside tables that were there",
+            vec![load("import", 1, synthetic), on_unknown.clone()],
+            true,
+        ),
+        ("of an old build", vec![unknown(load("osm", 0, own))], true),
+        ("no map", vec![tables_of_clients("pgbench_accounts")], false),
+    ] {
+        let page = page_of(changed(&Shape::small(), |all| all.extend(runs.clone())));
+        assert_eq!(page.contains("© OpenStreetMap contributors"), named, "{what}");
+    }
+}
+
+fn table(name: &str) -> Relation {
+    Relation { name: name.into(), kind: RelationKind::Table, table: name.into(), bytes: 8192, rows: 1 }
 }
 
 #[test]
