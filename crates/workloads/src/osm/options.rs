@@ -316,17 +316,46 @@ fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     let long = name.starts_with("--");
     let is = |known: &&str| match known.len() {
-        // `-Sfile`: a short one with its value.
-        2 => name == *known || !long && name.starts_with(*known),
+        2 => !long && short_ones(word).any(|letter| known.ends_with(letter)),
         // osm2pgsql takes any beginning that stands for one alone.
         _ => long && name.len() > 2 && known.starts_with(name),
     };
     KNOWN.iter().find(|(names, _)| names.iter().any(is)).map(|(_, instead)| (word, *instead))
 }
 
+/// The short options that one word holds: `-Gs` is `-G -s`, `-ld other` is `-l -d other`, and `-Sfile` one with its value.
+fn short_ones(word: &str) -> impl Iterator<Item = char> {
+    const WITH_A_VALUE: &str = "bdpUHPiECSeoOzrF";
+    let mut over = !word.starts_with('-');
+    word.chars().skip(1).take_while(move |letter| {
+        let is_one = !over;
+        over |= WITH_A_VALUE.contains(*letter);
+        is_one
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_options_in_one_word_are_each_looked_at() {
+        let of = |args: &str| Options { args: args.to_owned(), ..Options::new("a.osm.pbf") }.validate();
+        for fine in ["-lG", "-E4326", "-lE 4326", "-b -10.5,35,5,40", "-K -zname:", "-e 10-12", "-lzdash"] {
+            of(fine).unwrap_or_else(|error| panic!("{fine}: {error}"));
+        }
+        let cases = [
+            ("-ld other", "cannot have -ld: the target says where it goes"),
+            ("-lGdother", "cannot have -lGdother: the target says where it goes"),
+            ("-dother", "cannot have -dother: the target says where it goes"),
+            ("-Gs", "cannot have -Gs: write slim = true"),
+            ("-la", "cannot have -la: a load begins with --create; --append is not measured"),
+            ("-vKFx", "cannot have -vKFx: write flat_nodes = \"…\""),
+        ];
+        for (args, wanted) in cases {
+            assert_eq!(of(args).unwrap_err().to_string(), format!("osm.args: {wanted}"));
+        }
+    }
 
     #[test]
     fn further_options_are_none_of_those_that_have_a_key() {
