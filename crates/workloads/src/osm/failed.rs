@@ -52,7 +52,7 @@ fn line_of_style(said: &str, style: &Path) -> Option<String> {
         .or_else(|| line_with_type(said, &text))?;
     let lines: Vec<&str> = text.lines().collect();
     // The end of a file is a line behind its last one.
-    let number = number.clamp(1, lines.len());
+    let number = number.min(lines.len());
     let line: String = lines.get(number.checked_sub(1)?)?.trim().chars().take(120).collect();
     Some(format!(" (line {number} of {name}: {line})"))
 }
@@ -111,6 +111,17 @@ mod tests {
         let other = "ERROR: Connecting to database failed.";
         assert_eq!(said(other, "s.style", style), format!("osm2pgsql failed: {other}"));
         assert_eq!(said(other, "s.style", ""), format!("osm2pgsql failed: {other}"));
+    }
+
+    /// It has no last line.
+    #[test]
+    fn an_empty_style_has_no_line_to_show() {
+        let error = "ERROR: Error loading lua config: /a/b/s.lua:1: unexpected symbol near <eof>.";
+        assert_eq!(said(error, "s.lua", ""), format!("osm2pgsql failed: {error}"));
+        assert_eq!(
+            said("ERROR: style file line 0", "s.style", "a\n"),
+            "osm2pgsql failed: ERROR: style file line 0"
+        );
     }
 
     #[test]
