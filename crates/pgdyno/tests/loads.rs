@@ -3,9 +3,10 @@
 mod support;
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use support::{Place, Server, Watched, extract, signal};
+use support::{Finished, Place, Server, Watched, extract, finish, programs, signal};
 
 /// A style of output flex that makes these tables.
 fn style(place: &Place, tables: &[&str]) -> String {
@@ -26,7 +27,7 @@ fn style(place: &Place, tables: &[&str]) -> String {
 /// Ordinary tables outside pgdyno's own schema.
 fn tables(server: &Server) -> String {
     server.psql(
-        "select coalesce(string_agg(c.relname, ' ' order by 1), '') from pg_class c where relkind = 'r' \
+        "select coalesce(string_agg(c.relname, ' ' order by c.relname), '') from pg_class c where relkind = 'r' \
          and relnamespace = 'public'::regnamespace and relname <> 'spatial_ref_sys'",
     )
 }
@@ -182,6 +183,164 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     support::finish(load(&["--prefix", "second"])).expect(0);
     assert!(!tables(&server).contains("first_"), "{}", tables(&server));
     assert!(tables(&server).contains("second_polygon"));
+}
+
+/// A program in osm2pgsql's place that says it is of this version, and does this. There are `sql`, and `made TABLE` for what is said
+/// and done of a table with a row.
+fn stand_in(place: &Place, version: &str, body: &str) -> String {
+    let text = format!(
+        r#"#!/bin/sh
+if [ "$1" = --version ]; then echo 'osm2pgsql version {version}'; exit; fi
+while [ $# -gt 1 ]; do
+  case "$1" in -H) h=$2;; -P) p=$2;; -U) u=$2;; -d) d=$2;; --prefix) prefix=$2;; --flat-nodes) nodes=$2;; esac
+  shift
+done
+say() {{ echo "2026-01-01 10:00:00  [0] $1" >&2; }}
+sql() {{ {}/psql -XAtq -v ON_ERROR_STOP=1 -h "$h" -p "$p" -U "$u" -d "$d" -c "$1" || exit 1; }}
+made() {{ say "Setting up table '$1'"; sql "drop table if exists $1; create table $1 as select 1 as osm_id"; }}
+until_there() {{ until [ -e "{folder}/$1" ]; do sleep 0.02; done; }}
+cd "{folder}"
+{body}
+"#,
+        programs().display(),
+        folder = place.path().display(),
+    );
+    let name = format!("stand-in-{}", std::fs::read_dir(place.path()).unwrap().count());
+    let path = place.write(&name, text);
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+/// `osm load` of a small extract.
+fn small_load(place: &Place, server: &Server, more: &[&str]) -> Command {
+    let url = server.url();
+    let args = ["osm", "load", "--scale", "0.008", "-d", &url, "--cache", "50"];
+    place.command(args.into_iter().chain(more.iter().copied()))
+}
+
+/// An experiment with measured loads of it.
+fn measured(place: &Place, server: &Server, more: &str) -> Finished {
+    let text = format!(
+        "question = \"?\"\n[target]\nurl = \"{}\"\n[workload.import]\nosm = {{ scale = 0.008, cache_mb = 50, {more} }}\n\
+         [measure]\nrounds = 2\n",
+        server.url()
+    );
+    let file = place.write("measured.toml", text);
+    place.run(["run", file.to_str().unwrap(), "--again"])
+}
+
+#[track_caller]
+fn went_well(done: &Finished) {
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+}
+
+/// A style says what it makes only when osm2pgsql runs: by then the table was noted for the measured load.
+#[test]
+fn a_measured_load_that_is_refused_leaves_prepared_tables_alone() {
+    let (place, server) = with_postgis();
+    let own_style = style(&place, &["roads"]);
+    let prepared = ["-O", "flex", "-S", &own_style, "--prefix", "kept"];
+    finish(small_load(&place, &server, &prepared)).expect(0);
+    let rows = "select count(*) > 0 from roads";
+    assert_eq!(server.psql(rows), "t");
+    for more in ["prefix = \"other\"", "prefix = \"kept\", slim = false"] {
+        let refused = measured(&place, &server, &format!("output = \"flex\", style = \"style.lua\", {more}"));
+        refused.expect(68).says(&[
+            "public.roads",
+            "a preparation or `osm load` made",
+            "nothing was changed there",
+        ]);
+        assert_eq!(server.psql(rows), "t");
+        assert_eq!(tables(&server), "kept_nodes kept_rels kept_ways roads");
+        assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
+    }
+    // The next one finds nothing to clear away either, and what is loaded anew is still what was prepared.
+    finish(small_load(&place, &server, &prepared)).expect(0);
+    assert_eq!(server.psql(rows), "t");
+    assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
+}
+
+/// From 1.9 on osm2pgsql has a table for all loads, which each empties; 2.x makes it before it speaks of it.
+#[test]
+fn what_osm2pgsql_keeps_for_all_loads_is_in_the_way_of_none() {
+    let (place, server) = with_postgis();
+    let table = r#""public"."osm2pgsql_properties""#;
+    let told = |name: &str| format!("say \"Storing properties to table '{}'.\"", name.replace('"', "\\\""));
+    let begins =
+        "made ${prefix}_point\nsql \"insert into osm2pgsql_properties values ('prefix', '$prefix')\"";
+    let make = "create table if not exists osm2pgsql_properties (property text primary key, value text)";
+    let old = |name| {
+        format!("{}\nsleep 0.2\nsql '{make}'\nsql 'truncate osm2pgsql_properties'\n{begins}", told(name))
+    };
+    let new =
+        format!("sql '{make}'\nsql 'truncate osm2pgsql_properties'\nsleep 0.2\n{}\n{begins}", told(table));
+    let bodies = [("1.9.0", old("\"public\".osm2pgsql_properties")), ("1.9.2", old(table)), ("2.1.0", new)];
+    for (version, body) in bodies {
+        let program = stand_in(&place, version, &body);
+        let options = format!("prefix = \"timed\", program = \"{program}\"");
+        went_well(&measured(&place, &server, &options));
+        assert_eq!(
+            tables(&server),
+            "",
+            "{version}: a second run found nothing in its way, and nothing is left"
+        );
+        finish(small_load(&place, &server, &["--program", &program, "--prefix", "kept"])).expect(0);
+        went_well(&measured(&place, &server, &options));
+        assert_eq!(tables(&server), "kept_point osm2pgsql_properties", "{version}");
+        finish(small_load(&place, &server, &["--program", &program, "--prefix", "kept"])).expect(0);
+        // What somebody's own osm2pgsql keeps there would be lost; another prefix would not help.
+        server.psql("drop schema pgdyno cascade; drop table kept_point; update osm2pgsql_properties set value = 'mine'");
+        measured(&place, &server, &options).expect(68).says(&[
+            "osm2pgsql_properties",
+            "another database",
+            "--replace",
+        ]);
+        assert_eq!(server.psql("select value from osm2pgsql_properties"), "mine");
+        assert_eq!(tables(&server), "osm2pgsql_properties");
+        server.psql("drop table osm2pgsql_properties; drop schema pgdyno cascade");
+    }
+}
+
+/// Before osm2pgsql connects, and after it ended, none of its sessions tells that a load is at work.
+#[test]
+fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
+    let (place, server) = with_postgis();
+    let plain = stand_in(&place, "1.8.0", "made ${prefix}_point");
+    let waits = "touch began\nuntil_there connect\nmade ${prefix}_point\ntouch made\nuntil_there end";
+    let waits = stand_in(&place, "1.8.0", waits);
+    let is_there = |name: &str| place.path().join(name).exists().then_some(());
+    let other = || went_well(&measured(&place, &server, &format!("program = \"{plain}\", prefix = \"b\"")));
+    other();
+    let running = Watched::start(small_load(&place, &server, &["--program", &waits, "--prefix", "a"]));
+    wait_for(|| is_there("began"));
+    let noted = "select count(*) from pgdyno.loaded where relation like '\"a\\_%'";
+    assert_eq!(server.psql(noted), "7");
+    other();
+    assert_eq!(server.psql(noted), "7");
+    place.write("connect", "");
+    wait_for(|| is_there("made"));
+    other();
+    assert_eq!(tables(&server), "a_point");
+    place.write("end", "");
+    let (status, said) = running.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert_eq!(tables(&server), "a_point");
+    assert_eq!(server.psql("select count(*) from pgdyno.loaded where complete and not measured"), "1");
+}
+
+#[test]
+fn what_a_killed_load_left_is_in_no_measured_loads_way() {
+    let (place, server) = with_postgis();
+    let plain = stand_in(&place, "1.8.0", "made ${prefix}_point");
+    let waits = stand_in(&place, "1.8.0", "made ${prefix}_point\nuntil_there never");
+    let running = Watched::start(small_load(&place, &server, &["--program", &waits]));
+    wait_for(|| (tables(&server) == "planet_osm_point").then_some(()));
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(15));
+    assert_eq!(tables(&server), "planet_osm_point");
+    went_well(&measured(&place, &server, &format!("program = \"{plain}\"")));
+    assert_eq!(tables(&server), "");
 }
 
 /// The pid of an osm2pgsql that works for this place's pgdyno.

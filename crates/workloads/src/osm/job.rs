@@ -43,6 +43,8 @@ struct Begun {
     bytes: u64,
     /// Tables that it must leave alone.
     others: Vec<others::Other>,
+    /// What was there when it began.
+    before: BTreeSet<String>,
     /// What it is called on the server.
     called: String,
 }
@@ -131,8 +133,9 @@ impl Load {
         }
         make_schemas(site.sql, &options.schemas)?;
         let others = self.look(site.sql)?;
+        let before = made::present(site.sql)?;
         let called = self.call(site.sql)?;
-        Ok(Begun { program, extract, bytes: self.input_bytes(site.extracts), others, called })
+        Ok(Begun { program, extract, bytes: self.input_bytes(site.extracts), others, before, called })
     }
 
     /// Runs osm2pgsql and listens to what it says, noting each table as it is made; gives the tables, too.
@@ -152,7 +155,7 @@ impl Load {
         };
         let mut tables: BTreeSet<String> =
             self.options.tables().iter().map(|table| format!("\"{table}\"")).collect();
-        self.note(site.sql, &tables, &begun.called)?;
+        self.note(site.sql, &tables, begun)?;
         let mut parser = LogParser::new();
         let JobSite { sql, runtime, programs, .. } = site;
         let mut not_noted = None;
@@ -162,7 +165,7 @@ impl Load {
                 let Some(table) = table_made(line) else { return };
                 heard.set_up(runtime.now_us());
                 if tables.insert(table.clone()) {
-                    let noted = self.note(*sql, &BTreeSet::from([table]), &begun.called);
+                    let noted = self.note(*sql, &BTreeSet::from([table]), begun);
                     not_noted = not_noted.take().or(noted.err());
                 }
             })
@@ -190,8 +193,8 @@ impl Load {
         Ok(called)
     }
 
-    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, called: &str) -> Result<(), WorkloadError> {
-        made::note(sql, tables, (called, self.measured))
+    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, begun: &Begun) -> Result<(), WorkloadError> {
+        made::note(sql, tables, &begun.before, (&begun.called, self.measured))
     }
 }
 
@@ -254,7 +257,7 @@ impl Job for Load {
         let why = (!end.success()).then(why);
         if why.is_none() {
             not_noted.map_or(Ok(()), Err)?;
-            made::complete(site.sql, &begun.called)?;
+            made::complete(site.sql, (&begun.called, self.measured))?;
         }
         let is_empty = why.is_none() && !self.options.makes_rows(site.sql, &tables)?;
         Ok(JobReport {

@@ -1,9 +1,9 @@
 //! What loads of ours made, kept in the database so that it goes where they go: only that is ever removed.
 //!
-//! A table is noted before it is made, with the one that has its name then. What is noted and not complete is what a load left
-//! that failed or was killed: it is removed, unless it is still the former one.
+//! A table is noted when it is made, with the one of its name that was there before the load. What is noted and not complete is
+//! what a load left that failed or was killed: it is removed, unless it is still the former one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::{Sql, long, quote_literal};
 
@@ -15,6 +15,22 @@ const REGISTRY: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT 
 
 /// Whether the table of that name is still the one that was there when it was noted.
 const AS_BEFORE: &str = "to_regclass(relation)::oid IS NOT DISTINCT FROM former";
+
+/// Whether a load is at work still. Sessions of osm2pgsql have its name, but it has none before it connects and after it ended;
+/// the connection that noted the tables is there all the time. Its process and the time are in the name: a process of that
+/// number that began later is another one. What is left of an earlier load over this very connection is at work no more.
+const AT_WORK: &str = "SELECT FROM pg_catalog.pg_stat_activity a WHERE a.application_name = l.load \
+     OR a.pid <> pg_catalog.pg_backend_pid() AND a.pid::text = substring(l.load FROM '^pgdyno load ([0-9]+)-') \
+     AND (a.backend_start IS NULL \
+       OR extract(epoch FROM a.backend_start) * 1000000 <= substring(l.load FROM '-([0-9]+)$')::numeric)";
+
+/// What osm2pgsql keeps once for all loads of a schema, and empties when one begins.
+const OF_ALL_LOADS: &str = "osm2pgsql_properties";
+
+/// Whether a table, as SQL has its name, is the one that osm2pgsql keeps for all loads.
+pub(super) fn is_of_all_loads(table: &str) -> bool {
+    table.rsplit('.').next().is_some_and(|bare| bare.trim_matches('"') == OF_ALL_LOADS)
+}
 
 /// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +44,19 @@ pub(super) enum Which<'a> {
 /// Makes the list, if it is not there, and clears away what killed loads left.
 pub(super) fn open(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
     execute(sql, REGISTRY)?;
-    let alive = "SELECT FROM pg_catalog.pg_stat_activity a WHERE a.application_name = l.load";
-    let dead =
-        format!("SELECT DISTINCT l.load FROM pgdyno.loaded l WHERE NOT l.complete AND NOT EXISTS ({alive})");
+    let dead = format!(
+        "SELECT DISTINCT l.load FROM pgdyno.loaded l WHERE NOT l.complete AND NOT EXISTS ({AT_WORK})"
+    );
     for load in names(sql, &dead)? {
         remove(sql, Which::Of(&load))?;
     }
     Ok(())
+}
+
+/// What is there now, by number.
+pub(super) fn present(sql: &mut dyn Sql) -> Result<BTreeSet<String>, WorkloadError> {
+    let all = "SELECT oid FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')";
+    Ok(names(sql, all)?.into_iter().collect())
 }
 
 /// Whether there is a list.
@@ -61,37 +83,50 @@ pub(super) fn adopt(sql: &mut dyn Sql, tables: &[String]) -> Result<(), Workload
     )
 }
 
-/// Notes tables, as SQL has their names, that a load makes next.
+/// Notes tables, as SQL has their names, that a load makes; `before` is what was [`present`] when it began: osm2pgsql says what it
+/// makes, and goes on. Whether one that is there already is replaced is not known yet: it stays what it was.
 pub(super) fn note(
     sql: &mut dyn Sql,
     tables: &BTreeSet<String>,
+    before: &BTreeSet<String>,
     (load, measured): (&str, bool),
 ) -> Result<(), WorkloadError> {
     if tables.is_empty() {
         return Ok(());
     }
-    let tables: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
+    let list: Vec<String> = tables.iter().map(|table| quote_literal(table)).collect();
+    let ask = format!("SELECT t, to_regclass(t)::oid FROM unnest(ARRAY[{}]::text[]) t", list.join(", "));
+    let found = sql.rows(&ask).map_err(WorkloadError::sql(DOING))?;
+    let pair = |row: Vec<Option<String>>| <[_; 2]>::try_from(row).ok().and_then(|[t, oid]| t.zip(oid));
+    let there: BTreeMap<String, String> = found.into_iter().filter_map(pair).collect();
+    let with_former = |table: &String| {
+        let former = there.get(table).filter(|oid| before.contains(*oid));
+        format!("({}, {}::oid)", quote_literal(table), former.map_or("NULL", String::as_str))
+    };
+    let rows: Vec<String> = tables.iter().map(with_former).collect();
     execute(
         sql,
         &format!(
-            "INSERT INTO pgdyno.loaded SELECT t, {measured}, {}, false, to_regclass(t)::oid, false \
-             FROM unnest(ARRAY[{}]::text[]) t ON CONFLICT (relation) DO UPDATE SET measured = EXCLUDED.measured, \
-             load = EXCLUDED.load, complete = false, former = EXCLUDED.former, former_loaded = true",
+            "INSERT INTO pgdyno.loaded SELECT t, {measured}, {}, false, former, false FROM (VALUES {}) v (t, former) \
+             ON CONFLICT (relation) DO UPDATE SET load = EXCLUDED.load, complete = false, \
+             former = EXCLUDED.former, former_loaded = EXCLUDED.former IS NOT NULL",
             quote_literal(load),
-            tables.join(", ")
+            rows.join(", ")
         ),
     )
 }
 
-/// A load came to its end: what it noted and did not make is forgotten.
-pub(super) fn complete(sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
+/// A load came to its end: what it noted and did not make is forgotten. What was only emptied is of both loads, and measured
+/// only if both are.
+pub(super) fn complete(sql: &mut dyn Sql, (load, measured): (&str, bool)) -> Result<(), WorkloadError> {
     let load = quote_literal(load);
     execute(
         sql,
         &format!(
             "DELETE FROM pgdyno.loaded WHERE load = {load} AND (to_regclass(relation) IS NULL \
                OR {AS_BEFORE} AND NOT former_loaded); \
-             UPDATE pgdyno.loaded SET complete = true WHERE load = {load}"
+             UPDATE pgdyno.loaded SET complete = true, measured = {measured} AND (measured OR NOT ({AS_BEFORE})) \
+             WHERE load = {load}"
         ),
     )
 }
@@ -117,7 +152,11 @@ pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>,
     let tables = names(sql, &format!("SELECT relation FROM pgdyno.loaded WHERE {condition} ORDER BY 1"))?;
     for table in &tables {
         let name = quote_literal(table);
-        let beside = |suffix: &str| format!("{}{suffix}\"", table.trim_end_matches('"'));
+        // That of all loads is written without quotes by 1.9.
+        let beside = |suffix: &str| match table.strip_suffix('"') {
+            Some(open) => format!("{open}{suffix}\""),
+            None => format!("{table}{suffix}"),
+        };
         // At once or not at all; what somebody else built on it is not taken away with it.
         long(sql)
             .execute(&format!(

@@ -7,6 +7,7 @@ use osm::synth::{Scale, Synthetic, USUAL_SEED};
 use protocol::postgres::sql::{Sql, quote_literal};
 use serde::{Deserialize, Serialize};
 
+use super::made::is_of_all_loads;
 use crate::error::WorkloadError;
 use crate::jobs::file_name;
 
@@ -192,8 +193,7 @@ impl Options {
         tables: &BTreeSet<String>,
     ) -> Result<bool, WorkloadError> {
         let aside = MIDDLE.map(|name| format!("\"{}_{name}\"", self.prefix));
-        let of_output =
-            |table: &&String| !aside.contains(table) && !table.ends_with("osm2pgsql_properties\"");
+        let of_output = |table: &&String| !aside.contains(table) && !is_of_all_loads(table);
         for table in tables.iter().filter(of_output) {
             let asked = format!("SELECT to_regclass({})", quote_literal(table));
             let doing = || format!("looking for rows in {table}");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use protocol::postgres::sql::{Sql, quote_literal};
 
-use super::made::is_there;
+use super::made::{is_of_all_loads, is_there};
 use crate::error::WorkloadError;
 use crate::jobs::{Connection, Runtime};
 
@@ -36,12 +36,13 @@ pub(super) struct Other {
 
 /// The tables that a load could drop, but for those that it may replace: `measured` ones are of no use to anybody, and
 /// what was loaded without being measured may be loaded anew, but for what `earlier` jobs of the same preparation made.
+/// What osm2pgsql keeps for all loads every load empties.
 pub(super) fn others(
     sql: &mut dyn Sql,
     measured: bool,
     earlier: &[String],
 ) -> Result<Vec<Other>, WorkloadError> {
-    let own = if measured { "l.measured" } else { "true" };
+    let own = if measured { "(l.measured OR c.relname = 'osm2pgsql_properties')" } else { "true" };
     // Their records name their tables; there is a list of those once a job is done.
     let earlier: Vec<String> = earlier.iter().map(|job| quote_literal(job)).collect();
     let beside = match earlier.is_empty() {
@@ -92,6 +93,11 @@ fn would_replace(found: &[&Other]) -> WorkloadError {
     let names: Vec<&str> = found.iter().map(|other| other.name.as_str()).collect();
     let loaded = found.iter().all(|other| other.loaded);
     let (what, hint) = match loaded {
+        // Another prefix is of no help.
+        _ if found.iter().any(|other| is_of_all_loads(&other.name)) => (
+            "where it keeps what all its loads in this database have in common; pgdyno did not make it",
+            "load into another database, or allow it: replace = true (--replace)",
+        ),
         _ if found.iter().any(|other| other.beside) => (
             "which another load of this preparation made",
             "give one of them another prefix (or other names, or another schema, in its style)",

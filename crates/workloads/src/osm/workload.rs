@@ -53,7 +53,12 @@ impl Workload for Loads {
 
     /// Nothing that is not its own may be replaced; better known before the first load than in it.
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
-        self.load.look(site.sql()?).map(drop)
+        let sql = site.sql()?;
+        // What a killed load left is nothing that was prepared.
+        if made::is_there(sql)? {
+            made::open(sql)?;
+        }
+        self.load.look(sql).map(drop)
     }
 
     fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
