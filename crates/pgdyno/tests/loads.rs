@@ -328,6 +328,47 @@ fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
     assert_eq!(server.psql("select count(*) from pgdyno.loaded where complete and not measured"), "1");
 }
 
+/// It was not there before, so it is nobody's but the load's.
+#[test]
+fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_one_that_is_done_anew() {
+    let (place, server) = with_postgis();
+    let file = place.path().join("nodes.bin");
+    let name = file.to_str().unwrap();
+    let load = |more: &[&str]| small_load(&place, &server, &[&["-F", name][..], more].concat());
+    let fails = stand_in(&place, "1.8.0", "echo locations > $nodes\nsay 'ERROR: no space'\nexit 1");
+    for _ in 0..2 {
+        finish(load(&["--program", &fails])).expect(71).says(&["no space"]);
+        assert!(!file.exists());
+    }
+    let waits = stand_in(&place, "1.8.0", "echo locations >> $nodes\ntouch wrote\nuntil_there never");
+    let running = Watched::start(load(&["--program", &waits]));
+    let wrote = || std::fs::remove_file(place.path().join("wrote")).ok();
+    wait_for(wrote);
+    signal(running.child.id(), "INT");
+    let (status, said) = running.end();
+    assert!(!status.success() && !file.exists(), "{said}");
+    // Killed, nothing of it can remove the file: the next load knows it, of whatever prefix.
+    let running = Watched::start(load(&["--program", &waits]));
+    wait_for(wrote);
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(15));
+    assert!(file.exists());
+    finish(load(&["--prefix", "one"])).expect(0);
+    let made = std::fs::metadata(&file).unwrap().len();
+    assert!(made > 1000, "{made} bytes");
+    // The same load makes its own anew; another one leaves it alone, and nobody touches what somebody put there.
+    finish(load(&["--prefix", "one"])).expect(0);
+    finish(load(&["--prefix", "two"])).expect(65).says(&["nodes.bin is there already", "replace"]);
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), made);
+    std::fs::remove_file(&file).unwrap();
+    place.write("nodes.bin", "mine");
+    finish(load(&["--prefix", "one"])).expect(65).says(&["nodes.bin is there already"]);
+    let replaced = finish(load(&["--prefix", "one", "--replace", "--program", &fails])).expect(71);
+    replaced.says(&["no space"]);
+    assert!(file.exists(), "it was there before");
+}
+
 #[test]
 fn what_a_killed_load_left_is_in_no_measured_loads_way() {
     let (place, server) = with_postgis();

@@ -13,6 +13,7 @@ use protocol::postgres::sql::{Sql, quote_identifier};
 use super::command::Command;
 use super::failed;
 use super::made::{self, Which};
+use super::nodes::{self, NodesFile};
 use super::options::Options;
 use super::others::{self, Heard};
 use super::program::{Osm2pgsql, find_version};
@@ -116,17 +117,19 @@ impl Load {
         if let Some(told) = self.missing(&extract).filter(|_| !self.measured) {
             (site.remark)(told);
         }
-        if let Some(file) = self.flat_nodes_of_others() {
-            let problem = format!(
-                "{} is there already; name another file, remove it, or write replace = true",
-                file.display()
-            );
-            return Err(WorkloadError::option("osm.flat_nodes", problem));
-        }
         let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
         let program = find_version(program, site.programs)?;
         program.can(options)?;
         made::open(site.sql)?;
+        if let Some(file) = self.nodes_file().filter(|_| !options.replace)
+            && file.is_of_others(site.sql)?
+        {
+            let problem = format!(
+                "{} is there already; name another file, remove it, or write replace = true",
+                file.path.display()
+            );
+            return Err(WorkloadError::option("osm.flat_nodes", problem));
+        }
         // Earlier builds knew one load only.
         if self.name == FIRST {
             made::adopt(site.sql, &options.tables())?;
@@ -177,10 +180,9 @@ impl Load {
         Ok((End { end, log, not_noted }, tables))
     }
 
-    /// The file of node locations, where one with something in it is there that this load did not make.
-    fn flat_nodes_of_others(&self) -> Option<&Path> {
-        let file = self.options.flat_nodes.as_deref().filter(|_| !self.options.replace)?;
-        std::fs::metadata(file).is_ok_and(|found| found.len() > 0).then_some(file)
+    fn nodes_file(&self) -> Option<NodesFile<'_>> {
+        let path = self.options.flat_nodes.as_deref()?;
+        Some(NodesFile { path, prefix: &self.options.prefix })
     }
 
     /// A name that no other load has, for its connections.
@@ -245,10 +247,13 @@ impl Job for Load {
     /// Loads the extract; osm2pgsql's own last error line is quoted.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
         let begun = self.begin(site)?;
+        let file = self.nodes_file();
+        let is_own = file.map_or(Ok(false), |file| file.begin(site.sql, &begun.called))?;
         let listened = self.listened(site, &begun);
-        // Nobody needs it after a load that is timed, and the next one makes it anew.
-        if let Some(file) = self.options.flat_nodes.as_ref().filter(|_| self.measured) {
-            let _ = std::fs::remove_file(file);
+        let is_done = listened.as_ref().is_ok_and(|(end, _)| end.end.success());
+        // Nobody needs it after a load that is timed, and the next one makes it anew. One that was there before is no load's to remove.
+        if let Some(file) = file.filter(|_| self.measured || is_own && !is_done) {
+            file.remove();
         }
         let (end, tables) = listened?;
         let End { end, log, not_noted } = end;
@@ -258,6 +263,7 @@ impl Job for Load {
         if why.is_none() {
             not_noted.map_or(Ok(()), Err)?;
             made::complete(site.sql, (&begun.called, self.measured))?;
+            file.filter(|_| !self.measured).map_or(Ok(()), |file| file.complete(site.sql, &begun.called))?;
         }
         let is_empty = why.is_none() && !self.options.makes_rows(site.sql, &tables)?;
         Ok(JobReport {
@@ -276,8 +282,9 @@ impl Job for Load {
     /// What a load made that came to no good end.
     fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
         let Some(called) = self.called.take() else { return Ok(Vec::new()) };
-        made::remove(sql, Which::Of(&called)).map(drop)?;
-        Ok(Vec::new())
+        let removed = made::remove(sql, Which::Of(&called)).map(drop);
+        nodes::remove(sql, &called)?;
+        removed.map(|()| Vec::new())
     }
 }
 

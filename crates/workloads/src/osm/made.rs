@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::{Sql, long, quote_literal};
 
+use super::nodes;
 use crate::error::WorkloadError;
 
 const REGISTRY: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.loaded \
@@ -44,11 +45,14 @@ pub(super) enum Which<'a> {
 /// Makes the list, if it is not there, and clears away what killed loads left.
 pub(super) fn open(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
     execute(sql, REGISTRY)?;
+    execute(sql, nodes::REGISTRY)?;
     let dead = format!(
-        "SELECT DISTINCT l.load FROM pgdyno.loaded l WHERE NOT l.complete AND NOT EXISTS ({AT_WORK})"
+        "SELECT l.load FROM (SELECT load FROM pgdyno.loaded WHERE NOT complete \
+           UNION SELECT load FROM pgdyno.loaded_file WHERE NOT complete) l WHERE NOT EXISTS ({AT_WORK})"
     );
     for load in names(sql, &dead)? {
         remove(sql, Which::Of(&load))?;
+        nodes::remove(sql, &load)?;
     }
     Ok(())
 }

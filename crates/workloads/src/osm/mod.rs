@@ -4,6 +4,7 @@ mod command;
 mod failed;
 mod job;
 mod made;
+mod nodes;
 mod options;
 mod others;
 mod program;

@@ -1,0 +1,157 @@
+//! The file of node locations (`flat_nodes`). Which one a load made is kept in the database as its tables are: only that is
+//! removed when it fails or is killed, and only that is made anew when the same is loaded again.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use protocol::postgres::sql::{Sql, quote_literal};
+
+use crate::error::WorkloadError;
+
+/// By its place, and by what tells it from another file that has its place by now, or on another machine.
+pub(super) const REGISTRY: &str = "CREATE TABLE IF NOT EXISTS pgdyno.loaded_file \
+     (path text PRIMARY KEY, known_by text NOT NULL, prefix text NOT NULL, load text NOT NULL, complete boolean NOT NULL)";
+
+/// The file that a load keeps node locations in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NodesFile<'a> {
+    pub(super) path: &'a Path,
+    /// Of the tables that it belongs to.
+    pub(super) prefix: &'a str,
+}
+
+impl NodesFile<'_> {
+    /// Whether there is one with something in it that no load of this prefix made.
+    pub(super) fn is_of_others(&self, sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
+        Ok(self.has_something() && !self.is_own(sql)?)
+    }
+
+    /// Before osm2pgsql begins: what an earlier load made is removed, else locations that this one does not have would stay in
+    /// it. Gives whether the file is this load's alone; else it was there, and may be replaced.
+    pub(super) fn begin(&self, sql: &mut dyn Sql, load: &str) -> Result<bool, WorkloadError> {
+        if self.has_something() {
+            if !self.is_own(sql)? {
+                return Ok(false);
+            }
+            self.remove();
+        }
+        // Empty, so that it can be noted; where it cannot be made osm2pgsql says why.
+        let _ = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(self.path);
+        self.note(sql, load, false)?;
+        Ok(true)
+    }
+
+    /// The load came to its end, and this belongs to what it made.
+    pub(super) fn complete(&self, sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
+        self.note(sql, load, true)
+    }
+
+    /// Removes it; what is no file (a device) stays.
+    pub(super) fn remove(&self) {
+        // One that is a link stays one.
+        let place = std::fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
+        if std::fs::metadata(&place).is_ok_and(|found| found.is_file()) {
+            let _ = std::fs::remove_file(place);
+        }
+    }
+
+    fn has_something(&self) -> bool {
+        std::fs::metadata(self.path).is_ok_and(|found| found.len() > 0)
+    }
+
+    fn is_own(&self, sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
+        let Some(known_by) = known_by(self.path) else { return Ok(false) };
+        let ask = format!(
+            "SELECT count(*) FROM pgdyno.loaded_file WHERE path = {} AND known_by = {} AND prefix = {}",
+            place(self.path),
+            quote_literal(&known_by),
+            quote_literal(self.prefix)
+        );
+        let found = sql.scalar(&ask).map_err(WorkloadError::sql(DOING))?;
+        Ok(found.is_some_and(|count| count != "0"))
+    }
+
+    /// Notes it, or that it is gone (`--drop`).
+    fn note(&self, sql: &mut dyn Sql, load: &str, complete: bool) -> Result<(), WorkloadError> {
+        let path = place(self.path);
+        let forget = format!("DELETE FROM pgdyno.loaded_file WHERE path = {path}");
+        let note = known_by(self.path).map(|known_by| {
+            let [known_by, prefix, load] = [&known_by, self.prefix, load].map(quote_literal);
+            format!(
+                "; INSERT INTO pgdyno.loaded_file VALUES ({path}, {known_by}, {prefix}, {load}, {complete})"
+            )
+        });
+        sql.execute(&(forget + &note.unwrap_or_default())).map_err(WorkloadError::sql(DOING))
+    }
+}
+
+/// Removes what a load left that came to no good end, and that is still the same file.
+pub(super) fn remove(sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
+    let own = format!("FROM pgdyno.loaded_file WHERE NOT complete AND load = {}", quote_literal(load));
+    let left =
+        sql.rows(&format!("SELECT path, known_by, prefix {own}")).map_err(WorkloadError::sql(DOING))?;
+    for row in left {
+        let [Some(path), Some(noted), Some(prefix)] = row.as_slice() else { continue };
+        let file = NodesFile { path: Path::new(path), prefix };
+        if known_by(file.path).as_ref() == Some(noted) {
+            file.remove();
+        }
+    }
+    sql.execute(&format!("DELETE {own}")).map_err(WorkloadError::sql(DOING))
+}
+
+const DOING: &str = "looking whose a file of node locations is";
+
+/// What tells a file from all others: its number, which another one may have later, and when it was made. `None` where there is
+/// no file, or its filesystem does not keep that.
+fn known_by(path: &Path) -> Option<String> {
+    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let made = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{}-{}", found.ino(), made.as_nanos()))
+}
+
+fn place(path: &Path) -> String {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    quote_literal(&whole.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sql::FakeSql;
+
+    #[test]
+    fn only_files_are_removed_and_links_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("nodes"), folder.path().join("link"));
+        std::fs::write(&path, "x").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let of = |path| NodesFile { path, prefix: "p" };
+        of(folder.path()).remove();
+        of(&link).remove();
+        assert!(!path.exists() && link.is_symlink());
+        of(&link).remove();
+        assert!(link.is_symlink());
+    }
+
+    #[test]
+    fn a_file_that_has_the_place_of_one_that_was_made_is_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("nodes");
+        let file = NodesFile { path: &path, prefix: "p" };
+        let mut sql = FakeSql::new();
+        assert!(file.begin(&mut sql, "load").unwrap() && path.exists());
+        let noted = sql.asked.pop().unwrap();
+        let known = known_by(&path).unwrap();
+        assert!(noted.contains(&known) && noted.contains("false)"), "{noted}");
+        std::fs::remove_file(&path).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(&path, "of somebody").unwrap();
+        assert_ne!(known_by(&path).unwrap(), known);
+        sql.answer("SELECT path, known_by", &[&[path.to_str().unwrap(), &known, "p"]]);
+        remove(&mut sql, "load").unwrap();
+        assert!(path.exists(), "it is not the load's");
+        assert!(file.is_of_others(&mut sql).unwrap());
+    }
+}
