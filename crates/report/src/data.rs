@@ -103,7 +103,8 @@ impl ReportData {
         let groups = two_groups(&runs);
         let differences = differences(&experiment, &runs);
         let again = measured_again(&runs);
-        let (texts, notes, grid, beside) = Default::default();
+        let (texts, grid, beside) = Default::default();
+        let notes = other_files(&experiment).into_iter().collect();
         let course = Course::default();
         let mut data = Self {
             stored: None,
@@ -312,6 +313,19 @@ pub(crate) fn cell_label(cell: &Cell, factors: &[String]) -> String {
     let clients = factors.iter().filter(named).filter(|name| *name == "clients");
     let words = others.chain(clients).map(|name| level_in_words(name, &cell.factors[name].0));
     words.collect::<Vec<_>>().join(", ")
+}
+
+/// What is to be said where the arms are storages that hold different files: an arm's storage is told with what it holds.
+fn other_files(experiment: &Experiment) -> Option<String> {
+    let held = |arm: &record::Arm| {
+        let storage = arm.settings.get("storage")?;
+        Some(["(its databases)", "(its write-ahead log)"].map(|part| storage.ends_with(part)))
+    };
+    let held: BTreeSet<_> = experiment.arms.iter().filter_map(held).collect();
+    let differ = experiment.compare_factor.as_deref() == Some("storage") && held.len() > 1;
+    differ.then(|| {
+        "the arms have different files on their storages, and so differ in more than the storage".to_owned()
+    })
 }
 
 /// A cell in words with all its factors, e.g. `polygons, zoom 14, 4 clients`.

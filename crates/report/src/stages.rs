@@ -1,6 +1,6 @@
 //! The time of a load in stages that follow each other: its phases overlap, and some stand within others.
 
-use record::{Phase, Run};
+use record::{Phase, PhaseSource, Run};
 
 /// What is read, in this order, by the names of its phases, and what each is called here.
 const READ: [(&str, &str); 5] = [
@@ -10,44 +10,66 @@ const READ: [(&str, &str); 5] = [
     ("flush", "end of copying"),
     ("pending ways", "pending ways"),
 ];
+/// Kinds of objects among them.
+const OBJECTS: [&str; 3] = ["node", "way", "relation"];
 /// Tables are clustered, indexed and analyzed side by side.
 pub(crate) const TABLES: &str = "cluster, index, analyze";
 /// Starting, connecting, making tables, and what no phase tells of.
 pub(crate) const REST: &str = "rest";
 
+/// Reading of all kinds together, where they are told in whole seconds that say nothing of a short load.
+const READING: &str = "reading";
+/// From this much reading on whole seconds will do, seconds.
+const LONG_S: f64 = 30.0;
+
 /// All stages there can be, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
-    READ.iter().map(|(_, name)| *name).chain([TABLES, REST])
+    std::iter::once(READING).chain(READ.iter().map(|(_, name)| *name)).chain([TABLES, REST])
 }
 
-/// Seconds of each stage of a job, in order; they add up to all of its time. Empty where no phase of it is known.
+/// Seconds of each stage of a load, in order; they add up to all of its time. Empty where no phase of reading is known: it is
+/// another job.
 pub(crate) fn of(run: &Run) -> Vec<(&'static str, f64)> {
-    if run.phases.is_empty() {
+    let seconds = |us: u64| us as f64 / 1e6;
+    let is_read = |phase: &&Phase| phase.name == "read" || READ.iter().any(|(name, _)| *name == phase.name);
+    if !run.phases.iter().any(|phase| is_read(&phase)) {
         return Vec::new();
     }
-    let seconds = |us: u64| us as f64 / 1e6;
-    let read = READ.iter().map(|(phase, name)| {
-        let named = run.phases.iter().filter(|own| own.name == *phase);
-        (*name, seconds(named.map(|own| own.duration_us).sum::<u64>()))
-    });
-    let mut stages: Vec<(&'static str, f64)> = read.filter(|(_, seconds)| *seconds > 0.0).collect();
     let end = |phase: &Phase| phase.start_us.saturating_add(phase.duration_us);
-    let is_read = |phase: &&Phase| phase.name == "read" || READ.iter().any(|(name, _)| *name == phase.name);
-    let read_until = run.phases.iter().filter(is_read).map(end).max().unwrap_or(0);
     let of_tables = || run.phases.iter().filter(|phase| !is_read(phase));
+    let named = |name: &'static str| run.phases.iter().filter(move |phase| phase.name == name);
+    let took = |name: &'static str| seconds(named(name).map(|phase| phase.duration_us).sum::<u64>());
+    let in_whole_seconds = || {
+        let mut kinds = OBJECTS.into_iter().flat_map(named);
+        took("read") < LONG_S && kinds.any(|phase| phase.source == PhaseSource::Reported)
+    };
+    let one = named("read").next().is_some() && in_whole_seconds();
+    let mut stages: Vec<(&'static str, f64)> = Vec::new();
+    if one {
+        stages.push((READING, took("read")));
+    }
+    let read = READ.iter().filter(|(phase, _)| !one || !OBJECTS.contains(phase));
+    stages.extend(read.map(|(phase, name)| (*name, took(phase))));
+    let read_until = run.phases.iter().filter(is_read).map(end).max().unwrap_or(0);
     if let (Some(start), Some(until)) =
         (of_tables().map(|phase| phase.start_us).min(), of_tables().map(end).max())
     {
         stages.push((TABLES, seconds(until.saturating_sub(start.max(read_until)))));
     }
-    let known: f64 = stages.iter().map(|(_, seconds)| seconds).sum();
-    stages.push((REST, (run.measured_s - known).max(0.0)));
+    // Whole seconds may add up to more than there were.
+    let mut left = run.measured_s;
+    for (_, stage) in &mut stages {
+        *stage = stage.min(left);
+        left -= *stage;
+    }
+    stages.retain(|(name, stage)| *stage > 0.0 || *name == TABLES);
+    stages.push((REST, left));
     stages
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{PhaseSource, RunKey, RunKind};
+    use record::{RunKey, RunKind};
 
     use super::*;
 
@@ -72,5 +94,53 @@ mod tests {
         ];
         let wanted = [("nodes", 2.0), ("ways", 2.5), ("relations", 0.5), (TABLES, 4.0), (REST, 1.0)];
         assert_eq!(of(&run), wanted);
+    }
+
+    fn load(measured_s: f64, phases: Vec<Phase>) -> Run {
+        let key = RunKey { workload: "load".into(), factors: [].into(), arm: None, round: 1 };
+        Run { measured_s, phases, ..Run::new(RunKind::Job, key) }
+    }
+
+    fn told(name: &str, start_us: u64, duration_us: u64) -> Phase {
+        Phase { source: PhaseSource::Reported, ..phase(name, start_us, duration_us) }
+    }
+
+    /// Ways took 0 or 1 s by turns, and the stages more than the load.
+    #[test]
+    fn whole_seconds_of_a_short_load_are_one_stage() {
+        let short = load(
+            1.78,
+            vec![
+                told("node", 0, 0),
+                told("way", 0, 1_000_000),
+                phase("read", 20_000, 930_000),
+                told("relation", 950_000, 0),
+                phase("flush", 950_000, 420_000),
+                phase("cluster", 1_370_000, 350_000),
+            ],
+        );
+        let stages = of(&short);
+        let names: Vec<&str> = stages.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, [READING, "end of copying", TABLES, REST]);
+        assert!((stages.iter().map(|(_, seconds)| seconds).sum::<f64>() - 1.78).abs() < 1e-9, "{stages:?}");
+        // Of an hour they say enough, and never more than it had.
+        let seconds = |s: u64| s * 1_000_000;
+        let planet = vec![
+            told("read", 0, seconds(70)),
+            told("node", 0, seconds(27)),
+            told("way", seconds(27), seconds(39)),
+            told("relation", seconds(66), seconds(4)),
+            told("index", seconds(70), seconds(31)),
+        ];
+        let wanted = [("nodes", 27.0), ("ways", 39.0), ("relations", 4.0), (TABLES, 30.0), (REST, 0.0)];
+        assert_eq!(of(&load(100.0, planet)), wanted);
+    }
+
+    /// `pgbench -i` was all "cluster, index, analyze".
+    #[test]
+    fn another_job_has_no_stages_of_a_load() {
+        assert!(
+            of(&load(1.0, vec![phase("generate", 0, 500_000), phase("vacuum", 500_000, 500_000)])).is_empty()
+        );
     }
 }

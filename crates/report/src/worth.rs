@@ -84,9 +84,17 @@ impl Change {
 
 /// Of each workload, then of the whole grid where that is more; empty where nothing is taken apart.
 pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
-    let (Some(answer), Some(apart)) = (data.answer(), TakenApart::of(&data.experiment)) else {
+    let (Some(answer), Some(mut apart)) = (data.answer(), TakenApart::of(&data.experiment)) else {
         return Vec::new();
     };
+    let server: Vec<_> = data
+        .grid_runs()
+        .filter(|run| run.arm == data.experiment.base)
+        .flat_map(|run| &run.settings)
+        .collect();
+    for own in apart.settings.iter_mut().filter(|own| own.base.is_none()) {
+        own.base = server.iter().find(|known| known.name == own.name).map(|known| known.value.clone());
+    }
     let from_whole = Experiment { base: Some(apart.whole.clone()), ..data.experiment.clone() };
     let Some(lacking) = Comparison::of(&from_whole, &data.runs, answer.metric) else { return Vec::new() };
     let whole = answer.arms.iter().find(|arm| arm.arm == apart.whole);

@@ -277,7 +277,11 @@ fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> R
         ))?;
     }
     let [name, print, record] = [name, print, &json(record)].map(quote_literal);
-    sql.execute(&format!("INSERT INTO pgdyno.prepared VALUES ({name}, {print}, {record})"))
+    // Another pgdyno may have done the same job meanwhile.
+    sql.execute(&format!(
+        "INSERT INTO pgdyno.prepared VALUES ({name}, {print}, {record}) \
+         ON CONFLICT (job) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, record = EXCLUDED.record"
+    ))
 }
 
 /// Sizes of the user's tables; our own records are none of them.

@@ -26,6 +26,7 @@ impl RunChild for Programs {
         let name = order.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut program = Program::new(&order.program).args(order.args.iter().cloned());
         program.env.clone_from(&order.env);
+        program.unwanted = order.unwanted;
         let mut pass_on = |line: Line| {
             let output = match line.stream {
                 Stream::Stdout => Output::Stdout,

@@ -129,7 +129,7 @@ impl Plan {
         let jobs = self.runs.iter().filter(|run| run.is_job()).count();
         if jobs > 0 {
             lines.push(format!(
-                "{} of jobs, each done once to its end: how long that takes earlier ones tell, or the first of them",
+                "{} of jobs, each done once to its end: how long they take is known from earlier ones, or after the first",
                 crate::words::count(jobs, "run")
             ));
         }

@@ -12,7 +12,9 @@ const MOST: usize = 4;
 /// instead of Seq Scan on t`. `None` where they are the same.
 pub(crate) fn change(base: &Explained, own: &Explained) -> Option<String> {
     if base.shape == own.shape {
-        return None;
+        return (base.functions != own.functions).then(|| {
+            format!("the same nodes, which compute {} instead of {}", computed(own), computed(base))
+        });
     }
     let (added, gone) = (without(&own.nodes, &base.nodes), without(&base.nodes, &own.nodes));
     Some(match (added.is_empty(), gone.is_empty()) {
@@ -21,6 +23,14 @@ pub(crate) fn change(base: &Explained, own: &Explained) -> Option<String> {
         (true, false) => format!("no {}", named(gone)),
         (false, false) => format!("{} instead of {}", named(added), named(gone)),
     })
+}
+
+/// `st_buffer, st_intersects`; `nothing`.
+fn computed(own: &Explained) -> String {
+    match own.functions.is_empty() {
+        true => "nothing".to_owned(),
+        false => own.functions.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// What the base has in place of a script's sample; `None` where that was not explained. Scripts of arms may have other names:
@@ -54,6 +64,14 @@ fn told_of(all: &[Explained], base: &str, arm: &str) -> Option<String> {
         (1, scripts) => format!(" ({} of {scripts} scripts)", differ.len()),
         (all, _) => format!(" ({} of {all} cells), {}", cells(&differ), cell_text(&own.cell)),
     };
+    if base.shape == own.shape {
+        let (own_functions, base_functions) = (computed(own), computed(base));
+        return Some(format!(
+            "plans differ{where_they_do} in what their nodes compute: {}: {own_functions}; {}: {base_functions}",
+            own.name(),
+            base.name()
+        ));
+    }
     Some(format!(
         "plans differ{where_they_do}: {}: {}; {}: {}",
         own.name(),
@@ -103,6 +121,15 @@ mod tests {
         assert_eq!(told(&found), ["plans differ: b: 91 % index scans; a: 91 % sequential scans"]);
         let same = data(vec![run("a", 1, seq, &[2.0]), run("b", 1, seq, &[0.5])]);
         assert!(told(&same).is_empty());
+        // A factor of 48 was "the same plans": what made it stood in the nodes' conditions.
+        let mut buffer = run("b", 1, seq, &[0.5]);
+        buffer.plans[0].nodes[1].functions = vec!["st_intersects".into(), "st_buffer".into()];
+        let found = data(vec![run("a", 1, seq, &[2.0]), buffer]);
+        let wanted = "plans differ in what their nodes compute: b: st_buffer, st_intersects; a: nothing";
+        assert_eq!(told(&found), [wanted]);
+        let all = Explained::all(&found);
+        let words = "the same nodes, which compute st_buffer, st_intersects instead of nothing";
+        assert_eq!(change(&all[0], &all[1]).unwrap(), words);
     }
 
     /// A base's script was taken for another one where an arm's first had no plans, and scripts for cells.

@@ -2,7 +2,7 @@
 
 mod changed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Part, Run, StatementPlan, Target};
 use results::comparison::Cell;
@@ -41,6 +41,8 @@ pub(crate) struct Explained {
     pub(crate) of_shape: usize,
     /// What the nodes are, as [`Explained::shape`] without its indents.
     pub(crate) nodes: Vec<String>,
+    /// What those nodes compute, each function once.
+    pub(crate) functions: BTreeSet<String>,
     /// The first of several such, as the one whose text is kept.
     pub(crate) slowest: StatementPlan,
     /// How far rows per loop can be off, since the server rounds them.
@@ -152,6 +154,11 @@ impl Explained {
             of_shape: transactions.iter().filter(|plans| shape(plans) == shape(common)).count(),
             shape: shape(common),
             nodes: common.iter().flat_map(|plan| &plan.nodes).map(record::PlanNode::words).collect(),
+            functions: common
+                .iter()
+                .flat_map(|plan| &plan.nodes)
+                .flat_map(|node| node.functions.iter().cloned())
+                .collect(),
             slowest: slowest.copied().cloned().unwrap_or_default(),
             rows_rounding: 0.0,
         }

@@ -37,6 +37,8 @@ pub struct Program {
     pub stop: StopWay,
     /// Folders of its own that are of no use after it: its watchdog removes them when pgdyno is gone.
     pub leaves: Vec<PathBuf>,
+    /// Lines that hold this are nobody's: they are left where they are read, and wake nobody up.
+    pub unwanted: Option<&'static str>,
 }
 
 impl Program {
@@ -53,6 +55,7 @@ impl Program {
             account: None,
             stop: StopWay::Terminate,
             leaves: Vec::new(),
+            unwanted: None,
         }
     }
 

@@ -49,8 +49,9 @@ impl Watchdog {
         let (start, cpu_before) = (Instant::now(), own_cpu_us());
         let mut child = self.spawn(program, false, Stdio::piped(), Stdio::piped())?;
         let (sender, lines) = mpsc::channel();
-        read_in_thread(child.process.stdout.take(), Stream::Stdout, start, &sender);
-        read_in_thread(child.process.stderr.take(), Stream::Stderr, start, &sender);
+        let to = (&sender, program.unwanted);
+        read_in_thread(child.process.stdout.take(), Stream::Stdout, start, to);
+        read_in_thread(child.process.stderr.take(), Stream::Stderr, start, to);
         drop(sender);
         let mut stopping: Option<Parting> = None;
         // The lines end when the program and its watchdog have closed their ends.
@@ -85,13 +86,15 @@ fn read_in_thread(
     source: Option<impl Read + Send + 'static>,
     stream: Stream,
     start: Instant,
-    sender: &Sender<Line>,
+    (sender, unwanted): (&Sender<Line>, Option<&'static str>),
 ) {
     if let Some(source) = source {
         let sender = sender.clone();
         std::thread::spawn(move || {
             read_lines(source, stream, start, |line| {
-                let _ = sender.send(line);
+                if !unwanted.is_some_and(|part| line.text.contains(part)) {
+                    let _ = sender.send(line);
+                }
             });
         });
     }

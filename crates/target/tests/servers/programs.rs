@@ -28,6 +28,18 @@ fn lines_are_stamped_and_costs_counted() {
     at("four");
 }
 
+/// Each of thousands woke the caller up, a hundredth of a load's time in all.
+#[test]
+fn lines_that_nobody_wants_are_not_handed_on() {
+    let mut lines = Vec::new();
+    let program = Program {
+        unwanted: Some(") EXECUTE "),
+        ..shell("echo 'SQL: (C1) EXECUTE x'; echo 'SQL: (C1) ANALYZE x'")
+    };
+    watchdog().run(&program, &|| false, &mut |line| lines.push(line.text)).unwrap();
+    assert_eq!(lines, ["SQL: (C1) ANALYZE x"]);
+}
+
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let error = watchdog().run(&Program::new("/no/such/program"), &|| false, &mut |_| ()).unwrap_err();

@@ -12,6 +12,8 @@ pub struct ChildOrder {
     pub args: Vec<OsString>,
     /// Added to the environment of this child only; may hold a password.
     pub env: Vec<(OsString, OsString)>,
+    /// Lines that hold this are not handed on: there are many of them, and each would cost its share of a CPU that is measured.
+    pub unwanted: Option<&'static str>,
 }
 
 /// Where a line came from.

@@ -14,6 +14,9 @@ use crate::jobs::ChildOrder;
 /// relation) would be long.
 const SQL_LOG_UP_TO: u64 = 256 << 20;
 
+/// Of the log of statements: a line for each time that a prepared statement is executed, which is for each relation.
+const EXECUTED: &str = ") EXECUTE ";
+
 /// All that the command line of a load depends on.
 pub(super) struct Command<'a> {
     pub(super) options: &'a Options,
@@ -65,7 +68,8 @@ impl Command<'_> {
         let password = self.database.password.iter();
         let password = password.map(|password| ("PGPASSWORD".into(), password.into()));
         let called = ("PGAPPNAME".into(), self.called.into());
-        ChildOrder { program: self.program.program.clone(), args, env: password.chain([called]).collect() }
+        let env = password.chain([called]).collect();
+        ChildOrder { program: self.program.program.clone(), args, env, unwanted: Some(EXECUTED) }
     }
 
     /// Node locations take 8 bytes each in memory; a node takes about as much of an extract.

@@ -55,7 +55,12 @@ impl Osm2pgsql {
 /// # Errors
 /// When it cannot be started or says nothing that looks like a version.
 pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql, WorkloadError> {
-    let order = ChildOrder { program: program.to_owned(), args: vec!["--version".into()], env: Vec::new() };
+    let order = ChildOrder {
+        program: program.to_owned(),
+        args: vec!["--version".into()],
+        env: Vec::new(),
+        unwanted: None,
+    };
     let mut version = None;
     const HINT: &str = "install osm2pgsql, or name it with osm.program (--program)";
     run.run(&order, &mut |_, _, line| {

@@ -74,10 +74,27 @@ pub(crate) struct Answer {
 enum Instead {
     OnlyJobs,
     NoValidRun,
-    OneJob { took_s: f64 },
-    OneRun { tps: Option<f64>, p50_ns: Option<f64>, p99_ns: Option<f64>, started_only: bool },
-    NoPairYet { runs: usize },
-    NothingToCompare { runs: usize },
+    OneJob {
+        took_s: f64,
+    },
+    OneRun {
+        tps: Option<f64>,
+        p50_ns: Option<f64>,
+        p99_ns: Option<f64>,
+        started_only: bool,
+    },
+    NoPairYet {
+        runs: usize,
+    },
+    /// Jobs alone: least and most.
+    Jobs {
+        runs: usize,
+        least_s: f64,
+        most_s: f64,
+    },
+    NothingToCompare {
+        runs: usize,
+    },
 }
 
 /// How a cell and arm was in time.
@@ -183,6 +200,11 @@ impl Instead {
                 started_only: record::Arrivals::of(run).is_some_and(|arrivals| arrivals.started_only),
             },
             _ if data.compares() => Self::NoPairYet { runs },
+            jobs if jobs.iter().all(|run| run.took_s().is_some()) => {
+                let took = || jobs.iter().map(|run| run.measured_s);
+                let (least_s, most_s) = (took().fold(f64::INFINITY, f64::min), took().fold(0.0, f64::max));
+                Self::Jobs { runs, least_s, most_s }
+            }
             _ => Self::NothingToCompare { runs },
         }
     }

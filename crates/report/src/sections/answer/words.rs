@@ -218,6 +218,12 @@ impl Instead {
             Self::NoPairYet { runs } => {
                 format!("{} so far, but no pair of arms to compare yet.", numbers::counted(*runs, "run"))
             }
+            Self::Jobs { runs, least_s, most_s } => format!(
+                "{} of jobs took {} to {}; nothing is compared. Means with their intervals, and what else they took: pgdyno table jobs",
+                numbers::counted(*runs, "run"),
+                numbers::duration(*least_s),
+                numbers::duration(*most_s),
+            ),
             Self::NothingToCompare { runs } => {
                 format!("{}; nothing is compared.", numbers::counted(*runs, "run"))
             }
