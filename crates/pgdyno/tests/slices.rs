@@ -106,7 +106,7 @@ fn what_cannot_be_cut_says_why() {
     let done = place.run(["run", &file]);
     assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
     assert!(
-        done.stdout.contains("No slices: ask: half of the transactions take longer than 6"),
+        done.stdout.contains("No slices: ask: in the warm-up half of the transactions took longer than 6"),
         "{}",
         done.stdout
     );

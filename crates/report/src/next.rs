@@ -40,6 +40,8 @@ pub(crate) struct Next {
     /// To be typed as it is.
     pub(crate) command: String,
     why: Why,
+    /// Whether an arm is taken apart, of whose single settings it says nothing.
+    taken_apart: bool,
 }
 
 /// How far the number of rounds can be relied on.
@@ -79,7 +81,8 @@ impl Next {
             }
             Some(_) => Why::WouldDecide,
         };
-        Some(Self { of, rounds, more_s, command: command(data, rounds), why })
+        let taken_apart = TakenApart::of(&data.experiment).is_some();
+        Some(Self { of, rounds, more_s, command: command(data, rounds), why, taken_apart })
     }
 
     /// Whether this line of the answer is what it is about: that of a workload, or of the whole grid.
@@ -93,7 +96,8 @@ impl Next {
     /// In words, to stand before the command.
     pub(crate) fn words(&self) -> String {
         let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of.join(", ")) };
-        of + &self.step()
+        let apart = if self.taken_apart { "all settings together: " } else { "" };
+        format!("{of}{apart}{}", self.step())
     }
 
     fn step(&self) -> String {
@@ -272,6 +276,7 @@ mod tests {
             more_s: 12_000.0,
             command: "pgdyno run a.toml".into(),
             why,
+            taken_apart: false,
         };
         assert_eq!(
             next(Why::WouldDecide).words(),

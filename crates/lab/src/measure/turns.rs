@@ -197,13 +197,19 @@ impl Cut {
             return if turns.strict { Err(short) } else { uncut(short.to_string()) };
         }
         if MEDIANS * median > LONGEST {
-            return uncut(format!("half of the transactions take longer than {}", words(median)));
+            return uncut(format!(
+                "in the warm-up half of the transactions took longer than {}",
+                words(median)
+            ));
         }
         let least = turns.length.unwrap_or_else(|| usual_length(warm).max(USUAL));
         let (quads, each) = filling(turns.duration, least);
         let (slowest, of) = slowest(warm, each.div_duration_f64(turns.warmup));
         if slowest > LONGEST {
-            return uncut(format!("one in {of} transactions takes longer than {}", words(slowest)));
+            return uncut(format!(
+                "in the warm-up one in {of} transactions took longer than {}",
+                words(slowest)
+            ));
         }
         Ok(Self::Slices { quads, each, drain: each.max(DRAINS * slowest) })
     }
@@ -292,9 +298,9 @@ mod tests {
             Ok(Cut::Uncut { why }) => why,
             other => panic!("{other:?}"),
         };
-        assert!(why(&[51.0]).contains("half of the transactions take longer than 51 ms"), "{}", why(&[51.0]));
+        assert!(why(&[51.0]).contains("half of the transactions took longer than 51 ms"), "{}", why(&[51.0]));
         let rare: Vec<f64> = (0..100).map(|k| if k < 2 { 1500.0 } else { 1.0 }).collect();
-        assert!(why(&rare).contains("one in 100 transactions takes longer than 1.5 s"), "{}", why(&rare));
+        assert!(why(&rare).contains("one in 100 transactions took longer than 1.5 s"), "{}", why(&rare));
         assert!(why(&[]).contains("no transaction ended"));
     }
 
@@ -308,7 +314,7 @@ mod tests {
         assert!(matches!(rare(400.0), Cut::Slices { drain, .. } if drain > Duration::from_millis(1190)));
         let long = rare(1400.0);
         assert!(
-            matches!(&long, Cut::Uncut { why } if why == "one in 2000 transactions takes longer than 1.4 s"),
+            matches!(&long, Cut::Uncut { why } if why == "in the warm-up one in 2000 transactions took longer than 1.4 s"),
             "{long:?}"
         );
     }
