@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::bail;
 
+use crate::child::Ran;
 use crate::pairs::{Sample, compare, spread};
 use crate::server::{DATABASE, Server, Way};
 use crate::{Args, Missing, What, child, page};
@@ -28,50 +29,63 @@ pub(crate) fn beside_osm2pgsql(options: &Args) -> anyhow::Result<()> {
         server.checkpoint()
     };
     println!("{}", page::LOAD_HEAD);
-    let mut shares = Vec::new();
+    let (mut shares, mut cpu, mut cpu_by_hand) = (Vec::new(), Vec::new(), Vec::new());
     let compared = compare(
         options.pairs(What::Load),
         options.patience(),
         || {
             anew()?;
-            let (sample, own_cpu_s) = measured(options, &server, extract, &results)?;
-            shares.push(own_cpu_s / sample.cost);
+            let (sample, used) = measured(options, &server, extract, &results)?;
+            shares.push(used.own_s / sample.cost);
+            cpu.push(used.program_s);
             Ok(sample)
         },
         || {
             anew()?;
-            by_hand(&server, extract)
+            let ran = by_hand(&server, extract)?;
+            cpu_by_hand.push(ran.cpu_s());
+            Ok(Sample { cost: ran.wall_s, speed: ran.wall_s })
         },
     )?;
-    println!("{}", page::load_row(&compared, spread(shares)));
+    let ratios = cpu.iter().zip(&cpu_by_hand).map(|(ours, theirs)| ours / theirs).collect();
+    println!("{}", page::load_row(&compared, spread(shares), spread(ratios)));
     Ok(())
 }
 
-/// By pgdyno: the time that it stores, that of the whole command, and the CPU that it used itself while osm2pgsql ran.
+/// CPU while osm2pgsql ran, s.
+struct Used {
+    /// By pgdyno itself.
+    own_s: f64,
+    /// By osm2pgsql.
+    program_s: f64,
+}
+
+/// By pgdyno: the time that it stores, that of the whole command, and what CPU was used meanwhile.
 fn measured(
     options: &Args,
     server: &Server,
     extract: &Path,
     results: &Path,
-) -> anyhow::Result<(Sample, f64)> {
+) -> anyhow::Result<(Sample, Used)> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let mut load =
         words(&["osm", "load", "--cache", CACHE_MB, "--replace", "--url", server.dsn()?, "--results"]);
     load.extend([results.into(), extract.into()]);
     let ran = child::run(&options.pgdyno, &load, &[], None)?;
-    let newest = "SELECT measured_s, value FROM run JOIN run_figure USING (run_id) WHERE name = 'pgdyno_cpu_s' \
-                  ORDER BY run_id DESC LIMIT 1";
+    let newest = "SELECT measured_s, sum(value) FILTER (WHERE name = 'pgdyno_cpu_s'), \
+                         sum(value) FILTER (WHERE name IN ('child_user_cpu_s', 'child_system_cpu_s')) \
+                  FROM run JOIN run_figure USING (run_id) GROUP BY run_id ORDER BY run_id DESC LIMIT 1";
     let mut asked = words(&["sql", newest, "--format", "csv", "--results"]);
     asked.push(results.into());
     let told = child::run(&options.pgdyno, &asked, &[], None)?.output;
-    let stored = told.lines().nth(1).and_then(|line| line.trim().split_once(','));
-    let stored = stored.and_then(|(took, own)| Some((took.parse().ok()?, own.parse().ok()?)));
-    let (took_s, own_cpu_s) = stored.context("no load was stored")?;
-    Ok((Sample { cost: took_s, speed: ran.wall_s }, own_cpu_s))
+    let stored = told.lines().nth(1).unwrap_or_default().split(',');
+    let stored: Vec<f64> = stored.filter_map(|figure| figure.trim().parse().ok()).collect();
+    let [took_s, own_s, program_s] = stored[..] else { bail!("no load was stored") };
+    Ok((Sample { cost: took_s, speed: ran.wall_s }, Used { own_s, program_s }))
 }
 
 /// By osm2pgsql, started as one does.
-fn by_hand(server: &Server, extract: &Path) -> anyhow::Result<Sample> {
+fn by_hand(server: &Server, extract: &Path) -> anyhow::Result<Ran> {
     let processes = std::thread::available_parallelism().map_or(1, usize::from).min(8).to_string();
     let folder = server.socket_folder().display().to_string();
     let port = server.port().to_string();
@@ -93,6 +107,5 @@ fn by_hand(server: &Server, extract: &Path) -> anyhow::Result<Sample> {
     ];
     let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();
     words.push(extract.into());
-    let ran = child::run(Path::new("osm2pgsql"), &words, &[], None)?;
-    Ok(Sample { cost: ran.wall_s, speed: ran.wall_s })
+    child::run(Path::new("osm2pgsql"), &words, &[], None)
 }

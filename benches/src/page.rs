@@ -120,16 +120,17 @@ pub(crate) fn init_row(name: &str, compared: &Compared) -> String {
 
 /// Heads of the columns of [`load_row`].
 pub(crate) const LOAD_HEAD: &str = "\
-| time of osm2pgsql: measured by pgdyno | by hand | ratio (range) | **pgdyno's own CPU meanwhile** (range) | the whole command of pgdyno | CPU pressure, steal |
-| ---: | ---: | --- | --- | ---: | ---: |";
+| time of osm2pgsql: measured by pgdyno | by hand | ratio (range) | osm2pgsql's CPU, ratio (range) | **pgdyno's own CPU meanwhile** (range) | the whole command of pgdyno | CPU pressure, steal |
+| ---: | ---: | --- | --- | --- | ---: | ---: |";
 
 /// One row: the load's own time, the CPU that measuring it used, as a share of that time, and the time of all around it.
-pub(crate) fn load_row(compared: &Compared, own: Spread) -> String {
+pub(crate) fn load_row(compared: &Compared, own: Spread, cpu: Spread) -> String {
     let Compared { ours, theirs, cost: (median, least, greatest), .. } = compared;
     format!(
-        "| {:.3} s | {:.3} s | {median:.3} ({least:.3}-{greatest:.3}) | **{:.2} %** ({:.2}-{:.2}) | {:.3} s | {} |",
+        "| {:.3} s | {:.3} s | {median:.3} ({least:.3}-{greatest:.3}) | {} | **{:.2} %** ({:.2}-{:.2}) | {:.3} s | {} |",
         ours.cost,
         theirs.cost,
+        ratio(cpu),
         100.0 * own.0,
         100.0 * own.1,
         100.0 * own.2,

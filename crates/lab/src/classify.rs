@@ -182,7 +182,7 @@ impl Classified for ManagedError {
             Self::StandGone { .. } => Class::Missing,
             Self::Storage(error) => error.class(),
             Self::InUse { .. } => Class::Refused,
-            Self::DiskFull { .. } | Self::StandLost { .. } => Class::Io,
+            Self::DiskFull { .. } | Self::StorageFull { .. } | Self::StandLost { .. } => Class::Io,
             Self::Init { .. } | Self::Start { .. } | Self::WouldNotStop(_) | Self::NotClean(_) => {
                 Class::Child
             }

@@ -585,3 +585,27 @@ fn synthetic_extracts_are_the_same_from_a_seed_and_can_be_loaded() {
     place.run(["osm", "synth", "-o", "nowhere/c.osm.pbf"]).expect(74).says(&["nowhere/c.osm.pbf"]);
     assert!(!place.path().join("c.osm.pbf").exists());
 }
+
+/// The style of an OSM workload was not kept, nor said that the extract is not.
+#[test]
+fn a_measured_load_is_exported_with_its_style() {
+    let (place, server) = with_postgis();
+    let extract = extract();
+    style(&place, &["roads"]);
+    let file = place.write(
+        "own.toml",
+        format!(
+            "question = \"?\"\n[target]\nurl = \"{}\"\n[workload.import]\nosm = {{ extract = \"{}\", output = \"flex\", \
+             style = \"style.lua\", slim = false }}\n[measure]\nrounds = 1\n",
+            server.url(),
+            extract.display()
+        ),
+    );
+    place.run(["run", file.to_str().unwrap()]).expect(0);
+    let exported = place.run(["export", "experiment", "own", "kit"]).expect(0);
+    let told = format!("{}{}", exported.stdout, exported.stderr);
+    let name = extract.file_name().unwrap().to_str().unwrap();
+    assert!(told.contains(name) && told.contains("SHA-256"), "{told}");
+    let style = std::fs::read_to_string(place.path().join("kit/style.lua")).unwrap();
+    assert_eq!(style, std::fs::read_to_string(place.path().join("style.lua")).unwrap());
+}

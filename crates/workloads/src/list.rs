@@ -196,6 +196,15 @@ impl Preparation {
             }
             let style = load.style.as_mut();
             files.extend(style.map(|path| PreparedFrom { key: key("style"), path, check: must_be_readable }));
+            // Looked at when the load begins.
+            let nodes = load.flat_nodes.as_mut().map(|path| ("flat_nodes", path));
+            let program =
+                load.program.as_mut().filter(|path| osm::is_a_path(path)).map(|path| ("program", path));
+            files.extend(nodes.into_iter().chain(program).map(|(name, path)| PreparedFrom {
+                key: key(name),
+                path,
+                check: |_| Ok(()),
+            }));
         }
         files.extend(self.sql.iter_mut().enumerate().map(|(index, path)| PreparedFrom {
             key: vec!["sql".to_owned(), format!("[{index}]")],

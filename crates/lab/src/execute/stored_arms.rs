@@ -6,6 +6,7 @@ use target::Stop;
 use target::change::Change;
 use target::child::Watchdog;
 use target::pooler::Installed;
+use target::storage::Storage;
 
 use crate::error::{Class, LabError};
 use crate::experiment::shown_value;
@@ -57,7 +58,9 @@ fn arm(
         settings.extend(options.settings.clone());
     }
     let target = at.and_then(|at| targets.get(&at).cloned());
-    Ok(record::Arm { settings, unsafe_settings: Vec::new(), target, name })
+    let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
+    let unsafe_settings = storage.map(Storage::weakens).unwrap_or_default();
+    Ok(record::Arm { settings, unsafe_settings, target, name })
 }
 
 /// Version of the one that is installed.

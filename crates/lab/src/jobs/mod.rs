@@ -4,6 +4,7 @@
 mod alone;
 mod extracts;
 mod failed;
+mod files;
 mod fill_in;
 mod initialize;
 mod prepare;
@@ -12,6 +13,7 @@ mod run;
 
 pub(crate) use alone::alone;
 pub(crate) use extracts::{input_bytes, make as make_extract};
+pub(crate) use files::Files;
 pub(crate) use fill_in::fill_in;
 pub use initialize::initialize;
 pub(crate) use prepare::{Done as Prepared, prepare};

@@ -30,6 +30,7 @@ use workloads::jobs::Inputs;
 pub use cost::Estimate;
 pub(crate) use cost::RESTART_S;
 pub use difference::diff;
+pub(crate) use inputs::fingerprint;
 pub use scheme::Scheme;
 pub use sides::{Copies, Standing};
 pub use slicing::Slicing;

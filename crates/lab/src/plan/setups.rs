@@ -100,6 +100,12 @@ impl Content {
         let mut setup = self.setup(cell, Some(arm))?;
         let asked = self.workloads.get(&setup.workload).map(|planned| planned.effect(&setup.options));
         setup.arm.iter_mut().for_each(|arm| arm.name = None);
+        // Whatever a storage is called.
+        if let Server::Target(At { storage: Some(level), .. }) = &mut setup.server
+            && let Some(storage) = self.named.storages.get(level)
+        {
+            *level = format!("{storage:?}");
+        }
         for own in setup.changes.iter_mut().flat_map(BTreeMap::values_mut) {
             // A check looks, and does nothing.
             (own.level, own.change.check) = Default::default();

@@ -497,10 +497,20 @@ fn arms_that_are_the_same_are_seen() {
             text: changing("check = \"SELECT 2 > 1\""),
             same: Some(["without", "with"]),
         },
+        Case { what: "storages", text: stored("path = \"/b\""), same: None },
+        Case { what: "storages that are the same", text: stored("path = \"/a\""), same: Some(["x", "y"]) },
     ];
     for Case { what, text, same } in cases {
         assert_eq!(plan(&text).equal_arms(), same.map(|pair| pair.map(str::to_owned)), "{what}");
     }
+}
+
+/// Two storages, of which the second is this.
+fn stored(second: &str) -> String {
+    format!(
+        "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n[storage.x]\n\
+         path = \"/a\"\n[storage.y]\n{second}\n[factors]\nstorage = [\"x\", \"y\"]\n[compare]\nfactor = \"storage\"\nbase = \"x\"\n"
+    )
 }
 
 /// A factor of one's own with two levels, of which the second is this.

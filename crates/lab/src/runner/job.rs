@@ -59,8 +59,11 @@ impl Runner<'_> {
         self.concluding.insert((setup.asked(), setup.at()));
         let Self { stages, workloads, progress, .. } = &mut *self;
         let stage = stages.get_mut(&setup.at()).ok_or_else(super::not_opened)?;
-        let job = workloads.get(&setup.asked()).and_then(|ready| ready.workload.job());
-        let job = job.ok_or_else(super::not_opened)?;
+        let ready = workloads.get(&setup.asked());
+        let (job, files) = ready
+            .and_then(|ready| Some((ready.workload.job()?, &ready.files)))
+            .ok_or_else(super::not_opened)?;
+        files.are_unchanged()?;
         jobs::make_extract(job, &mut **progress, stop)?;
         let _placed = stage.place(&setup.placement)?;
         let server = stage.target.postmaster();
@@ -77,6 +80,8 @@ impl Runner<'_> {
         progress.step(Step::Collect, "counters, sizes and verdict");
         // First: what is asked from now on is none of the job's.
         let (host, disk) = (HostSample::take(server), DiskTraffic::take(server));
+        // One that was changed meanwhile was read in part as it was.
+        files.are_unchanged()?;
         let control = stage.control()?;
         record.figures.extend(Counters::take(control)?.since(&before.counters));
         record.figures.extend(host.figures_since(&before.host));

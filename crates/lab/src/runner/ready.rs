@@ -5,6 +5,7 @@ use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, Work};
 
 use crate::error::{Class, LabError};
 use crate::event::{Progress, Step, Tell};
+use crate::jobs::Files;
 use crate::stage::Stage;
 
 /// One workload, ready to be run.
@@ -15,14 +16,16 @@ pub(crate) struct Ready {
     pub(crate) guarded: Guarded,
     /// Kept with the workload's first run.
     pub(crate) artifacts: Vec<Artifact>,
+    /// What a job reads.
+    pub(crate) files: Files,
 }
 
 impl Ready {
     /// One of which nothing need be known.
     pub(crate) fn as_it_is(workload: impl ClientWorkload + 'static) -> Self {
         let workload = Work::Clients(Box::new(workload));
-        let (prepared, guarded, artifacts) = Default::default();
-        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts }
+        let (prepared, guarded, artifacts, files) = Default::default();
+        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, files }
     }
 
     /// One that was checked, chose what it will ask (or takes what was chosen already), and proved that it does something.
@@ -68,7 +71,8 @@ impl Ready {
                 bytes: prepared.json.clone().into_bytes(),
             });
         }
-        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts })
+        let files = workload.job().map(Files::of).transpose()?.unwrap_or_default();
+        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, files })
     }
 }
 

@@ -58,7 +58,9 @@ impl Kind {
             Self::Answers => {
                 Some("no answers: they are compared where arms ask by other texts, or other data")
             }
-            Self::Jobs | Self::Phases => Some("no jobs: nothing was loaded or prepared"),
+            Self::Jobs | Self::Phases => {
+                Some("no jobs: nothing was loaded or prepared now (what was there already took no time)")
+            }
             Self::Sizes => Some("no sizes: no run recorded tables"),
             Self::Differences => {
                 Some("no differences: nothing was counted besides, or there are no two arms")

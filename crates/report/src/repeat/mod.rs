@@ -259,22 +259,38 @@ fn kept_before(data: &ReportData) -> bool {
     })
 }
 
-/// Data that the preparation reads are not in the results.
+/// Data that preparation and loads read are not in the results.
 fn extracts(data: &ReportData) -> Vec<String> {
     let plan: Value = serde_json::from_str(&data.experiment.plan_json).unwrap_or_default();
     let kept: BTreeSet<&str> = data.texts.iter().map(|text| text.hash.as_str()).collect();
-    let inputs =
-        plan.pointer("/content/prepare/inputs").and_then(Value::as_object).cloned().unwrap_or_default();
-    let osm = plan.pointer("/content/prepare/osm").is_some_and(|osm| !osm.is_null());
-    let missing =
-        inputs.iter().filter(|(_, hash)| osm && hash.as_str().is_some_and(|hash| !kept.contains(hash)));
-    let note = |(name, hash): (&String, &Value)| {
-        let hash = hash.as_str().unwrap_or_default();
+    let mut inputs: BTreeMap<String, String> = BTreeMap::new();
+    let mut add = |files: Option<&Value>| {
+        let files = files.and_then(Value::as_object).into_iter().flatten();
+        inputs.extend(files.filter_map(|(name, hash)| Some((name.clone(), hash.as_str()?.to_owned()))));
+    };
+    if plan.pointer("/content/prepare/osm").is_some_and(|osm| !osm.is_null()) {
+        add(plan.pointer("/content/prepare/inputs"));
+    }
+    for workload in plan.pointer("/content/workloads").and_then(Value::as_object).into_iter().flatten() {
+        if workload.1.pointer("/spec/osm").is_some() {
+            add(workload.1.get("scripts"));
+            workload
+                .1
+                .get("levels")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .for_each(|(_, files)| add(Some(files)));
+        }
+    }
+    // What a load is called has a hash of its options.
+    inputs.retain(|name, hash| !name.starts_with("osm2pgsql ") && !kept.contains(hash.as_str()));
+    let note = |(name, hash): (&String, &String)| {
         format!(
             "The data {name} (SHA-256 {hash}) is not in the results: name it where the experiment file asks for it."
         )
     };
-    missing.filter(|(name, _)| name.contains(".osm") || name.ends_with(".pbf")).map(note).collect()
+    inputs.iter().filter(|(name, _)| name.contains(".osm") || name.ends_with(".pbf")).map(note).collect()
 }
 
 /// All of it as one text: for a terminal, or as Markdown.

@@ -69,6 +69,9 @@ type Sqlite<T> = Result<T, rusqlite::Error>;
 /// `hist.start_us` of a histogram over the whole run.
 const WHOLE_RUN: i64 = -1;
 
+/// How long a file may be without a table while another program makes it.
+const BEING_MADE: Duration = Duration::from_secs(1);
+
 /// How long a statement waits for another program's lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -123,8 +126,16 @@ impl Store {
             Ok(found) => refuse_other_than_file(path, &found)?,
         }
         // Reading a file in WAL mode needs its companions, which a reader may have to make.
-        let (store, found) = Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)
-            .or_else(|error| Self::open_unwritable(path).unwrap_or(Err(error)))?;
+        let (store, mut found) =
+            Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)
+                .or_else(|error| Self::open_unwritable(path).unwrap_or(Err(error)))?;
+        let start = Instant::now();
+        // Another program may be making it: it is there before its first table is.
+        while found == 0 && start.elapsed() < BEING_MADE {
+            migrate::refuse_foreign(&store.connection, path)?;
+            std::thread::sleep(Duration::from_millis(10));
+            found = migrate::version(&store.connection, path)?;
+        }
         match found {
             migrate::NEWEST => {}
             found if found > migrate::NEWEST => {

@@ -454,3 +454,18 @@ fn an_experiment_of_an_earlier_identity_goes_on_under_the_present_one() {
     store.adopt(&before.hash, "now").unwrap();
     assert_eq!(store.newest_with_hash(&before.hash).unwrap(), Some(other));
 }
+
+/// Of two commands that began a results file at once, one told that it was none.
+#[test]
+fn a_file_that_is_being_made_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.sqlite");
+    std::fs::write(&path, "").unwrap();
+    let making = path.clone();
+    let maker = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        Store::create_or_open(&making).map(drop)
+    });
+    Store::open_read_only(&path).expect("it was made meanwhile");
+    maker.join().unwrap().unwrap();
+}

@@ -120,7 +120,7 @@ impl Cluster {
         let first = error.text.lines().next().map(str::to_owned);
         let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));
         match line.or_else(|| if error.sqlstate.is_none() { self.disk_full() } else { None }) {
-            Some(line) => ManagedError::DiskFull { folder: self.disk_folder(), line },
+            Some(line) => self.is_full(line),
             None => ManagedError::Sql { doing, error },
         }
     }

@@ -99,6 +99,17 @@ pub enum ManagedError {
         /// What the server or the system said.
         line: String,
     },
+    /// What its files stand on is full.
+    #[error(
+        "what the server's files stand on, {}, is full: {line}; ask for a larger one (size = \"…\" in [storage.NAME]), or make room \
+         there", folder.display()
+    )]
+    StorageFull {
+        /// The server's folder on it.
+        folder: PathBuf,
+        /// What the server or the system said.
+        line: String,
+    },
     /// initdb failed.
     #[error("initdb failed in {}:\n{output}", folder.display())]
     Init {

@@ -312,6 +312,10 @@ impl Cluster {
             // Half a server on a disk that is full helps nobody; the next one begins anew.
             let _ = stand.remove();
         }
+        let made = made.map_err(|error| match error {
+            ManagedError::DiskFull { line, .. } => self.is_full(line),
+            other => other,
+        });
         self.marker.locale = made?.to_owned();
         self.marker.complete = true;
         self.write_marker()

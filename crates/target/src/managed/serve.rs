@@ -123,9 +123,17 @@ impl Cluster {
     /// What ails its disk, as an error: what its files stand on was lost, or is full.
     #[must_use]
     pub fn ailing_disk(&self) -> Option<ManagedError> {
-        let full =
-            || self.disk_full().map(|line| ManagedError::DiskFull { folder: self.disk_folder(), line });
+        let full = || self.disk_full().map(|line| self.is_full(line));
         self.stand.as_ref().and_then(|stand| stand.lost()).or_else(full)
+    }
+
+    /// What is full, when the server or the system says so.
+    pub(super) fn is_full(&self, line: String) -> ManagedError {
+        let folder = self.disk_folder();
+        match self.stand {
+            Some(_) => ManagedError::StorageFull { folder, line },
+            None => ManagedError::DiskFull { folder, line },
+        }
     }
 
     fn server_program(&self) -> Program {

@@ -16,6 +16,7 @@ use super::options::{Filesystem, Ground, Kind};
 use super::order::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Order, REMOVE};
 use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
 use crate::home::Home;
+use crate::host::Disk;
 use crate::lock::Lock;
 use crate::stop::Stop;
 
@@ -23,6 +24,8 @@ use crate::stop::Stop;
 const BOUND: Duration = Duration::from_secs(900);
 /// How long its last steps are waited for once the user wants to stop; then it does them without us, within 10 s.
 const PARTING: Duration = Duration::from_secs(3);
+/// A disk with less than this free is full, bytes.
+const LITTLE: u64 = 1 << 20;
 /// Between two looks at the wish to stop.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -106,6 +109,9 @@ impl Mounted {
     pub fn lost(&self) -> Option<String> {
         if let Err(error) = std::fs::metadata(self.folder()) {
             return Some(format!("it is not there any more ({error})"));
+        }
+        if Disk::of(&self.made.folder).is_some_and(|disk| disk.free_bytes < LITTLE) {
+            return Some("the disk that its file is on is full, so that writing to it failed".to_owned());
         }
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = keeper.as_mut().and_then(|keeper| keeper.process.try_wait().ok().flatten());

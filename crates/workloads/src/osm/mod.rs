@@ -13,5 +13,6 @@ mod workload;
 
 pub use job::Load;
 pub use options::Options;
+pub(crate) use options::is_a_path;
 pub(crate) use options::prefix_taken;
 pub use workload::Loads;

@@ -61,9 +61,15 @@ pub struct Options {
     /// Whether tables may be replaced that were there before and are not of an earlier load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
-    /// The osm2pgsql program; by default the one on the PATH.
+    /// The osm2pgsql program: a name that is looked for on the PATH, or a path, relative to the experiment file; by default
+    /// `osm2pgsql`.
     #[serde(default)]
     pub program: Option<PathBuf>,
+}
+
+/// Whether a program is named by its place, and not to be looked for.
+pub(crate) fn is_a_path(program: &Path) -> bool {
+    program.components().count() > 1
 }
 
 fn default_prefix() -> String {
@@ -106,6 +112,10 @@ impl Options {
             extract: if self.has_extract() { from(&self.extract) } else { PathBuf::new() },
             style: self.style.as_ref().map(from),
             flat_nodes: self.flat_nodes.as_ref().map(from),
+            program: self
+                .program
+                .as_ref()
+                .map(|path| if is_a_path(path) { from(path) } else { path.clone() }),
             ..self.clone()
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::Artifact;
+use record::{Artifact, TextKind};
 
 use super::job::Load;
 use super::made::{self, Which};
@@ -11,13 +11,15 @@ use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::jobs::{Job, file_name};
 use crate::place::Site;
-use crate::workload::{Guarded, JobWorkload, Prepared, ScriptInfo, Workload};
+use crate::workload::{Asked, Guarded, JobWorkload, Prepared, ScriptInfo, Workload};
 
 /// Loads of an extract, one in each run.
 #[derive(Debug)]
 pub struct Loads {
     options: Options,
     load: Load,
+    /// Its style, as it is called where it was asked for.
+    style: Option<Asked>,
 }
 
 impl Loads {
@@ -27,15 +29,18 @@ impl Loads {
     /// When options are out of range, or the extract is no extract.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
-        let options = options.in_folder(folder);
+        let (written, options) = (options, options.in_folder(folder));
         if options.has_extract() {
             osm::extract::check(&options.extract)?;
         }
-        if let Some(path) = &options.style {
-            crate::jobs::must_be_readable(path)
-                .map_err(|problem| WorkloadError::File { path: path.clone(), problem })?;
+        let mut style = None;
+        if let (Some(path), Some(name)) = (&options.style, &written.style) {
+            let wrong = |problem| WorkloadError::File { path: path.clone(), problem };
+            crate::jobs::must_be_readable(path).map_err(wrong)?;
+            let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+            style = Some(Asked { name: name.display().to_string(), kind: TextKind::File, text });
         }
-        Ok(Self { load: Load::new(options.clone(), true), options })
+        Ok(Self { load: Load::new(options.clone(), true), options, style })
     }
 }
 
@@ -45,6 +50,10 @@ impl Workload for Loads {
         let options = serde_json::to_string(&portable).expect("options are plain data");
         let name = format!("osm2pgsql {}", file_name(&portable.extract));
         vec![ScriptInfo { name, text_hash: sha256_hex(options.as_bytes()), weight: 1 }]
+    }
+
+    fn texts(&self) -> Vec<Asked> {
+        self.style.iter().cloned().collect()
     }
 
     fn writes(&self) -> bool {

@@ -1,0 +1,57 @@
+//! The files that a measured job reads: what was in them when it was looked at first must be in them for all of its runs.
+
+use std::path::PathBuf;
+
+use workloads::jobs::Job;
+
+use crate::error::{Class, LabError};
+use crate::plan::fingerprint;
+
+/// Files with the hashes of their contents.
+#[derive(Debug, Default)]
+pub(crate) struct Files(Vec<(PathBuf, String)>);
+
+impl Files {
+    /// Those of a job, as they are now.
+    pub(crate) fn of(job: &dyn Job) -> Result<Self, LabError> {
+        let files = job.files().into_iter();
+        files.map(|(_, path)| Ok((path.to_owned(), fingerprint(path)?))).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether each is still what it was.
+    ///
+    /// # Errors
+    /// Which one is not: runs before and after would be compared as if they had done the same.
+    pub(crate) fn are_unchanged(&self) -> Result<(), LabError> {
+        for (path, hash) in &self.0 {
+            if fingerprint(path)? != *hash {
+                return Err(LabError::failed(
+                    Class::BadInput,
+                    format!("{} was changed while its loads are measured", path.display()),
+                    "put back what it was, and the same command goes on; what it is now is another experiment",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An extract was replaced and a style edited in mid-experiment, and all runs stayed valid.
+    #[test]
+    fn a_file_that_was_changed_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("style.lua");
+        std::fs::write(&path, "-- one").unwrap();
+        let files = Files(vec![(path.clone(), fingerprint(&path).unwrap())]);
+        files.are_unchanged().unwrap();
+        std::fs::write(&path, "-- two").unwrap();
+        let told = files.are_unchanged().unwrap_err();
+        assert!(told.to_string().contains("style.lua was changed"), "{told}");
+        std::fs::remove_file(&path).unwrap();
+        files.are_unchanged().unwrap_err();
+    }
+}
