@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use record::{Experiment, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 use results::comparison::{
-    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
+    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, TakenApart, differences,
+    two_groups,
 };
 use results::limits::Limits;
 use results::{Course, ExperimentId, Store, StoreError, StoredExperiment};
@@ -104,7 +105,7 @@ impl ReportData {
         let differences = differences(&experiment, &runs);
         let again = measured_again(&runs);
         let (texts, grid, beside) = Default::default();
-        let notes = other_files(&experiment).into_iter().collect();
+        let notes = other_files(&experiment).into_iter().chain(many_arms(&experiment, &runs)).collect();
         let course = Course::default();
         let mut data = Self {
             stored: None,
@@ -315,16 +316,36 @@ pub(crate) fn cell_label(cell: &Cell, factors: &[String]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What is to be said where the arms are storages that hold different files: an arm's storage is told with what it holds.
+/// What is to be said where the arms are storages that hold different files: an arm's storage is told with what it holds; of one
+/// that could not be had only its name is.
 fn other_files(experiment: &Experiment) -> Option<String> {
     let held = |arm: &record::Arm| {
-        let storage = arm.settings.get("storage")?;
+        let storage = arm.settings.get("storage").filter(|storage| **storage != arm.name)?;
         Some(["(its databases)", "(its write-ahead log)"].map(|part| storage.ends_with(part)))
     };
     let held: BTreeSet<_> = experiment.arms.iter().filter_map(held).collect();
     let differ = experiment.compare_factor.as_deref() == Some("storage") && held.len() > 1;
     differ.then(|| {
         "the arms have different files on their storages, and so differ in more than the storage".to_owned()
+    })
+}
+
+/// From so many arms on it is said how often one of them looks other than the base by chance.
+const MANY_ARMS: usize = 5;
+
+/// What many verdicts against one base mean together: each is right in 95 of 100 cases by itself.
+fn many_arms(experiment: &Experiment, runs: &[Run]) -> Option<String> {
+    let apart = TakenApart::of(experiment);
+    let is_part = |arm: &str| apart.as_ref().is_some_and(|apart| apart.is_part(arm));
+    let measured = |arm: &&record::Arm| runs.iter().any(|run| run.arm.as_ref() == Some(&arm.name));
+    let others = experiment.arms.iter().filter(|arm| Some(&arm.name) != experiment.base.as_ref());
+    let arms = others.filter(|arm| !is_part(&arm.name)).filter(measured).count();
+    let by_chance = 100.0 * (1.0 - 0.95_f64.powi(i32::try_from(arms).unwrap_or(i32::MAX)));
+    (arms >= MANY_ARMS && experiment.base.is_some()).then(|| {
+        format!(
+            "{arms} arms are compared with one base, each by itself: were all of them alike, one at least would be called faster or \
+             slower in {by_chance:.0} % of such experiments"
+        )
     })
 }
 
@@ -373,4 +394,46 @@ pub(crate) fn when(stored: &str) -> String {
     stored
         .parse::<jiff::Timestamp>()
         .map_or_else(|_| stored.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use record::RunKey;
+    use serde_json::json;
+
+    use super::*;
+
+    fn experiment(factor: &str, arms: &[(&str, &str)]) -> Experiment {
+        let arm = |(name, storage): &(&str, &str)| json!({"name": name, "settings": {"storage": storage}, "unsafe_settings": []});
+        let arms: Vec<_> = arms.iter().map(arm).collect();
+        let experiment = json!({
+            "hash": "", "name": "", "question": "", "file_text": "", "plan_json": "{}", "seed": 1, "order_scheme": "pairs",
+            "rounds": 2, "compare_factor": factor, "base": "a", "arms": arms, "margin": 0.03, "created_at": "",
+        });
+        serde_json::from_value(experiment).expect("an experiment")
+    }
+
+    /// An arm that could not be had has no storage to tell of, and made all others differ.
+    #[test]
+    fn storages_with_other_files_are_told() {
+        let databases = [("a", "ext4 (its databases)"), ("b", "xfs (its databases)"), ("c", "c")];
+        assert_eq!(other_files(&experiment("storage", &databases)), None);
+        let log = [("a", "ext4"), ("b", "ext4 (its write-ahead log)")];
+        assert!(other_files(&experiment("storage", &log)).is_some());
+        assert_eq!(other_files(&experiment("settings", &log)), None);
+    }
+
+    #[test]
+    fn many_verdicts_against_one_base_are_some_by_chance() {
+        let names = ["a", "b", "c", "d", "e", "f", "g"];
+        let arms = names.map(|name| (name, name));
+        let run = |name: &str| {
+            let key = RunKey { workload: "w".into(), factors: [].into(), arm: Some(name.into()), round: 1 };
+            Run::new(RunKind::Client, key)
+        };
+        let runs: Vec<Run> = names[..6].iter().map(|name| run(name)).collect();
+        let told = many_arms(&experiment("storage", &arms), &runs).unwrap();
+        assert!(told.starts_with("5 arms are compared") && told.contains("in 23 %"), "{told}");
+        assert_eq!(many_arms(&experiment("storage", &arms), &runs[..5]), None);
+    }
 }

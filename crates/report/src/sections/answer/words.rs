@@ -34,7 +34,13 @@ impl Answer {
     /// nothing is compared.
     pub(super) fn arms(&self) -> impl Iterator<Item = (&Comparison, &ArmComparison, Said)> {
         let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));
-        let is_told = |arm: &ArmComparison| !self.apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
+        // What could not be run is told as that.
+        let not_run = move |arm: &ArmComparison| {
+            let named = |what: &str| what.strip_suffix(&*arm.arm).is_some_and(|before| before.ends_with(' '));
+            arm.cells.is_empty() && self.not_run.iter().any(|own| named(&own.what))
+        };
+        let is_part = move |arm: &ArmComparison| self.apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
+        let is_told = move |arm: &ArmComparison| !is_part(arm) && !not_run(arm);
         let arms = arms.zip(&self.scheduled).filter(move |((_, arm), _)| is_told(arm));
         arms.map(|((of, arm), scheduled)| (of, arm, self.said(of, arm, *scheduled)))
     }
