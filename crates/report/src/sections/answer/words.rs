@@ -39,7 +39,8 @@ impl Answer {
             let named = |what: &str| what.strip_suffix(&*arm.arm).is_some_and(|before| before.ends_with(' '));
             arm.cells.is_empty() && self.not_run.iter().any(|own| named(&own.what))
         };
-        let is_part = move |arm: &ArmComparison| self.apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
+        let is_part =
+            move |arm: &ArmComparison| self.apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
         let is_told = move |arm: &ArmComparison| !is_part(arm) && !not_run(arm);
         let arms = arms.zip(&self.scheduled).filter(move |((_, arm), _)| is_told(arm));
         arms.map(|((of, arm), scheduled)| (of, arm, self.said(of, arm, *scheduled)))
