@@ -8,7 +8,7 @@ use crate::data::{ReportData, cell_text, levels};
 use crate::numbers::{self, real};
 
 /// Cells whose figures stand beside each other; more stand below each other.
-const MOST_ACROSS: usize = 4;
+pub(crate) const MOST_ACROSS: usize = 4;
 
 /// How long a phase took, in milliseconds. A program that tells whole seconds tells none of a phase that is shorter.
 pub(crate) fn took(phase: &Phase) -> String {

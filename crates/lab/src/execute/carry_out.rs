@@ -265,10 +265,12 @@ impl<'a> Experiment<'a> {
         for (position, next) in block.runs.iter().enumerate() {
             self.tell_started(course, block, position);
             let start = Instant::now();
-            if position > 0 && self.plan.content.varies_storage() {
+            // The block took its places for the first of them.
+            let moves = position > 0 && self.plan.content.varies_storage();
+            if moves {
                 self.take_places(&next.run, &next.setup)?;
             }
-            if self.runner.switch_to(&next.setup)? || (position > 0 && self.plan.content.varies_storage()) {
+            if self.runner.switch_to(&next.setup)? || moves {
                 self.pace.switched(start.elapsed());
             }
             let start = Instant::now();

@@ -12,11 +12,9 @@ use crate::cells::CellFigures;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
 use crate::data::{ReportData, cell_label, levels, varying};
 use crate::numbers::{self, real};
+use crate::phases::MOST_ACROSS;
 use crate::sheet::Sheet;
 use crate::stages;
-
-/// Cells that stand next to each other; more stand below each other.
-const MOST_ACROSS: usize = 4;
 
 const TIMES: &str = "Time from start to end and its stages, which follow each other: means over rounds [95 %]; invalid runs left out";
 const AMOUNTS_ARE: &str =
