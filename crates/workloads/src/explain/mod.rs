@@ -1,11 +1,14 @@
 //! What `EXPLAIN (ANALYZE, FORMAT JSON)` says of PostgreSQL 13 to 18, split by node: each one's own time, and what it does.
 //!
 //! A node's time includes those below it, is told per loop, and is that of all processes of a parallel query; what a node
-//! was busy with by itself is therefore reckoned (`own`). Pure: who explains what, and when, is the workloads' business.
+//! was busy with by itself is therefore reckoned (`own`). How a server is asked, and for how long, is here too ([`Session`],
+//! [`Budget`]); what is explained, and when, is the workloads' business.
 
+mod budget;
 mod functions;
 mod kinds;
 mod own;
+mod session;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -14,6 +17,10 @@ use record::{PlanNode, StatementPlan};
 use serde_json::Value;
 
 use self::tree::Tree;
+
+pub(crate) use self::budget::READ_ONLY;
+pub use self::budget::{Budget, refused};
+pub use self::session::{Session, Unexplained};
 
 /// Why something is no explanation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,36 +1,22 @@
 //! A sample of transactions with each query explained, as the clients send it: pasted, or prepared with its parameters.
 //!
 //! The same transactions as those whose answers are compared, in a connection that is used for nothing else and cannot
-//! write. Each query is explained three times: without a clock at each node, which warms up what the session and the processor
-//! keep, then with one, which counts, then without once more: the difference tells what the clocks cost.
+//! write.
 
 use std::collections::BTreeSet;
 
-use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
+use protocol::postgres::sql::{ResultSet, Sql, SqlError, quote_literal};
 use record::StatementPlan;
 use script::{Capture, Script, Statement, Variables};
 
-use super::guard::READ_ONLY;
 use super::options::Mode;
 use super::prepare::Program;
 use super::trial::{AsWritten, Asking, Trial, pasted};
 use crate::answers::SAMPLE;
 use crate::error::WorkloadError;
-use crate::explain::read;
+use crate::explain::{Budget, Session, Unexplained, refused};
 use crate::plans::Explained;
 
-/// Longest that a single execution may take.
-const LONGEST_MS: u32 = 10_000;
-/// When a script has taken so long, no further transaction of it is explained.
-const ENOUGH_MS: f64 = 10_000.0;
-/// SQLSTATE of what took longer than it may.
-const TIMED_OUT: &str = "57014";
-/// From here on the first execution is as good as a third: what it has to warm up is no matter.
-const LONG_MS: f64 = 300.0;
-/// The first version whose explanations are understood, as the server numbers it, and the first that tells what making rows
-/// into text takes.
-const OLDEST: u32 = 130_000;
-const SERIALIZES: u32 = 170_000;
 /// So often a prepared statement is planned for its parameters before the server weighs one plan for all.
 const CUSTOM_PLANS: usize = 5;
 
@@ -44,20 +30,14 @@ pub(super) fn explain(
     scale: u64,
     seed: u64,
 ) -> Result<Explained, WorkloadError> {
-    let asked = WorkloadError::sql("preparing to explain");
-    let version = sql.scalar("SHOW server_version_num").map_err(asked)?;
-    let version: u32 = version.and_then(|text| text.parse().ok()).unwrap_or_default();
-    if version < OLDEST {
-        return Ok(Explained::not("plans are read from PostgreSQL 13 on"));
-    }
-    let guarded = format!(
-        "SET default_transaction_read_only = on; SELECT pg_catalog.set_config('statement_timeout', '{LONGEST_MS}', false) \
-         WHERE (SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout') NOT BETWEEN 1 AND {LONGEST_MS}"
-    );
-    sql.execute(&guarded).map_err(WorkloadError::sql("preparing to explain"))?;
+    let session = match Session::open(sql) {
+        Ok(session) => session,
+        Err(Unexplained::Server(error)) => return Err(WorkloadError::sql("preparing to explain")(error)),
+        Err(why) => return Ok(Explained::not(why.to_string())),
+    };
     let mut explaining = Explaining {
         mode: program.options.mode,
-        serializes: version >= SERIALIZES,
+        session,
         prepared: BTreeSet::new(),
         script: String::new(),
         draw: 0,
@@ -75,7 +55,7 @@ pub(super) fn explain(
 /// What is explained so far, and of what.
 struct Explaining {
     mode: Mode,
-    serializes: bool,
+    session: Session,
     /// Numbers of the statements that this session has prepared.
     prepared: BTreeSet<usize>,
     script: String,
@@ -95,7 +75,7 @@ impl Explaining {
         (scale, seed): (u64, u64),
     ) -> Result<(), WorkloadError> {
         self.script.clone_from(&script.name);
-        let first = self.explained.plans.len();
+        let mut budget = Budget::default();
         for draw in 0..SAMPLE {
             self.draw = draw as u32;
             let done = Trial::new(program, scale, seed.wrapping_add(draw)).run(script, sql, self);
@@ -105,16 +85,12 @@ impl Explaining {
                 let _ = sql.execute("ROLLBACK");
                 return self.stopped(error, draw);
             }
-            plans.into_iter().for_each(|(plan, json)| self.explained.add(plan, json));
+            for (plan, json) in plans {
+                budget.spend(&plan);
+                self.explained.add(plan, json);
+            }
             let _ = sql.take_notices();
-            let taken = self.explained.plans[first..].iter().map(all_ms).sum::<f64>();
-            if taken > ENOUGH_MS && draw + 1 < SAMPLE {
-                let done = record::count(draw + 1, "transaction");
-                let why = format!(
-                    "{}: {done} instead of {SAMPLE}: explained, they took {:.0} s",
-                    script.name,
-                    taken / 1e3
-                );
+            if let Some(why) = budget.used_up(&script.name, draw + 1) {
                 self.explained.miss(why);
                 break;
             }
@@ -130,42 +106,20 @@ impl Explaining {
         let WorkloadError::FirstExecution { file, line, problem, sqlstate: Some(state), .. } = error else {
             return Err(error);
         };
-        let why = match state.as_str() {
-            READ_ONLY => format!("{file} writes"),
-            TIMED_OUT => {
-                let done = record::count(draw, "transaction");
-                format!(
-                    "{file}: {done} instead of {SAMPLE}: line {line} takes longer than {} s",
-                    LONGEST_MS / 1000
-                )
-            }
-            _ => format!("{file}, line {line}, cannot be explained: {problem}"),
-        };
+        let why = refused(&file, line, &state, &problem, draw);
         self.explained.miss(why);
         Ok(())
     }
 
     /// A query, explained.
     fn query(&mut self, sql: &mut dyn Sql, query: &str, line: usize) -> Result<(), SqlError> {
-        let mut explained = |clocks: &str| {
-            let serialize = if self.serializes { ", SERIALIZE" } else { "" };
-            let options = format!("ANALYZE, VERBOSE, BUFFERS, FORMAT JSON{serialize}{clocks}");
-            let rows = long(sql).rows(&format!("EXPLAIN ({options}) {query}"))?;
-            Ok::<_, SqlError>(rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"))
-        };
-        const UNTIMED: &str = ", TIMING OFF";
-        let (mut without, with) = (explained(UNTIMED)?, explained("")?);
-        match read(&with) {
-            Ok(plan) => {
+        match self.session.explain(sql, query) {
+            Ok((plan, json)) => {
                 let (script, line) = (self.script.clone(), u32::try_from(line).unwrap_or(u32::MAX));
-                if plan.execution_ms < LONG_MS {
-                    without = explained(UNTIMED)?;
-                }
-                let untimed_ms = execution_ms(&without);
-                let plan = StatementPlan { script, line, draw: self.draw, untimed_ms, ..plan };
-                self.transaction.push((plan, with));
+                self.transaction.push((StatementPlan { script, line, draw: self.draw, ..plan }, json));
             }
-            Err(error) => self.explained.miss(format!("{}, line {line}: {error}", self.script)),
+            Err(Unexplained::Server(error)) => return Err(error),
+            Err(why) => self.explained.miss(format!("{}, line {line}: {why}", self.script)),
         }
         Ok(())
     }
@@ -243,18 +197,6 @@ fn parameters(statement: &Statement, variables: &Variables) -> Vec<String> {
     parameters.collect()
 }
 
-/// About the time of all executions of a statement.
-fn all_ms(plan: &StatementPlan) -> f64 {
-    let untimed = if plan.execution_ms < LONG_MS { 2.0 } else { 1.0 };
-    (1.0 + untimed) * plan.planning_ms + plan.execution_ms + untimed * plan.untimed_ms.unwrap_or(0.0)
-}
-
-/// Of an explanation without the time of nodes.
-fn execution_ms(json: &str) -> Option<f64> {
-    let said: serde_json::Value = serde_json::from_str(json).ok()?;
-    said.get(0)?.get("Execution Time")?.as_f64()
-}
-
 fn is_query(text: &[u8]) -> bool {
     ["SELECT", "WITH", "VALUES", "TABLE"].iter().any(|word| first_word(text).eq_ignore_ascii_case(word))
 }
@@ -273,6 +215,7 @@ fn first_word(text: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::READ_ONLY;
     use crate::pgbench::{Options, ScriptSource};
     use crate::testing::sql::FakeSql;
 
@@ -354,7 +297,7 @@ mod tests {
         let written = missing("SELECT 1;\nUPDATE t SET a = 1;", "UPDATE", READ_ONLY, "");
         assert_eq!(written.slowest, None);
         assert_eq!(of(written), (0, "my.sql, line 2: no query; my.sql writes".to_owned()));
-        let slow = of(missing("SELECT 1;", "TIMING OFF", TIMED_OUT, ""));
+        let slow = of(missing("SELECT 1;", "TIMING OFF", "57014", ""));
         assert_eq!(
             slow,
             (0, "my.sql: 0 transactions instead of 16: line 1 takes longer than 10 s".to_owned())
@@ -371,7 +314,7 @@ mod tests {
     #[test]
     fn the_slowest_plan_is_kept_when_a_slower_one_did_not_count() {
         let mut sql = server("150002");
-        sql.refuse("SELECT 'never'", TIMED_OUT, "");
+        sql.refuse("SELECT 'never'", "57014", "");
         for (query, ms) in [("SELECT 'fast'", "3.0"), ("SELECT 'slow'", "9.0"), ("SELECT 'last'", "0.1")] {
             sql.answer(query, &[&[&PLAN.replace("2.0", ms)]]);
         }

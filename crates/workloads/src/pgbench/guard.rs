@@ -5,6 +5,7 @@ use super::prepare::Program;
 use super::trial::{AsWritten, Trial};
 use crate::answers::{SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
+use crate::explain::READ_ONLY;
 use crate::workload::Guarded;
 use protocol::postgres::sql::Sql;
 
@@ -65,9 +66,6 @@ pub(super) fn sample(
         other => other.map(Sampled::Answers),
     }
 }
-
-/// SQLSTATE of what would write in a transaction that may not.
-pub(super) const READ_ONLY: &str = "25006";
 
 fn answers(
     program: &Program,
