@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
+use ::tile::mvt::{Feature, Kind, Layer};
 use serde::Serialize;
-
-use super::decode::{Feature, Kind, Layer};
 
 /// Width and height of the picture in its own units: half pixels of a 512 px tile.
 pub(super) const GRID: i32 = 1024;

@@ -1,10 +1,11 @@
 //! Vector tiles as pictures: SVG of bounded size, simplified to what can be seen.
 //!
-//! Decoding is our own: a tile of a server under test may be broken, and must neither fail a report nor cost it more than
-//! its size; what is wrong with it stands in place of the picture.
+//! A tile of a server under test may be broken, and must neither fail a report nor cost it more than its size; what is wrong
+//! with it stands in place of the picture.
 
-mod decode;
 mod draw;
+
+use ::tile::mvt;
 
 use maud::{Markup, Render, html};
 use record::Artifact;
@@ -12,8 +13,7 @@ use serde::Serialize;
 
 use crate::numbers;
 
-/// Media type of Mapbox vector tiles.
-pub const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
+pub use mvt::MEDIA_TYPE;
 
 /// What must stand with every picture of OpenStreetMap data.
 pub(crate) const ATTRIBUTION: &str = "© OpenStreetMap contributors";
@@ -37,7 +37,7 @@ struct Picture {
 
 impl Sample {
     pub(crate) fn of(artifact: &Artifact) -> Self {
-        let picture = |layers: Vec<decode::Layer>| Picture {
+        let picture = |layers: Vec<mvt::Layer>| Picture {
             features: layers.iter().map(|layer| layer.features.len()).sum(),
             paths: draw::draw(&layers),
         };
@@ -45,7 +45,7 @@ impl Sample {
             place: place(&artifact.name),
             bytes: artifact.bytes.len() as u64,
             caption: artifact.caption.clone(),
-            picture: decode::decode(&artifact.bytes).map(picture).map_err(|broken| broken.to_string()),
+            picture: mvt::decode(&artifact.bytes).map(picture).map_err(|broken| broken.to_string()),
         }
     }
 }

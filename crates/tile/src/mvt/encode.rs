@@ -1,0 +1,110 @@
+//! Tiles for tests: as small as they can be, nothing shared between features.
+
+use super::{Kind, Value};
+
+/// A feature to write.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Made {
+    pub(crate) id: Option<u64>,
+    pub(crate) kind: Kind,
+    pub(crate) parts: Vec<Vec<(i32, i32)>>,
+    pub(crate) tags: Vec<(String, Value)>,
+}
+
+impl Made {
+    pub(crate) fn new(kind: Kind, parts: Vec<Vec<(i32, i32)>>) -> Self {
+        Self { id: None, kind, parts, tags: Vec::new() }
+    }
+}
+
+/// A tile of these layers: name, extent, features.
+pub(crate) fn encode(layers: &[(&str, u32, &[Made])]) -> Vec<u8> {
+    let mut tile = Vec::new();
+    for (name, extent, features) in layers {
+        bytes(&mut tile, 3, &layer(name, *extent, features));
+    }
+    tile
+}
+
+fn layer(name: &str, extent: u32, features: &[Made]) -> Vec<u8> {
+    let (mut layer, mut tail, mut tag) = (Vec::new(), Vec::new(), 0);
+    bytes(&mut layer, 1, name.as_bytes());
+    for feature in features {
+        let mut tags = Vec::new();
+        for (key, value) in &feature.tags {
+            (0..2).for_each(|_| varint(&mut tags, tag));
+            tag += 1;
+            bytes(&mut tail, 3, key.as_bytes());
+            bytes(&mut tail, 4, &written(value));
+        }
+        let mut message = Vec::new();
+        if let Some(id) = feature.id {
+            number(&mut message, 1, id);
+        }
+        bytes(&mut message, 2, &tags);
+        number(&mut message, 3, feature.kind as u64 + 1);
+        bytes(&mut message, 4, &geometry(feature));
+        bytes(&mut layer, 2, &message);
+    }
+    layer.extend(tail);
+    number(&mut layer, 5, extent.into());
+    number(&mut layer, 15, 2);
+    layer
+}
+
+fn geometry(feature: &Made) -> Vec<u8> {
+    let (mut commands, mut at) = (Vec::new(), (0, 0));
+    let mut point = |commands: &mut Vec<u8>, (x, y): (i32, i32)| {
+        for step in [x - at.0, y - at.1] {
+            varint(commands, u64::from(((step << 1) ^ (step >> 31)) as u32));
+        }
+        at = (x, y);
+    };
+    for part in &feature.parts {
+        varint(&mut commands, 1 << 3 | 1);
+        point(&mut commands, part[0]);
+        if part.len() > 1 {
+            varint(&mut commands, (part.len() as u64 - 1) << 3 | 2);
+            part[1..].iter().for_each(|&to| point(&mut commands, to));
+        }
+        if feature.kind == Kind::Polygon {
+            varint(&mut commands, 1 << 3 | 7);
+        }
+    }
+    commands
+}
+
+fn written(value: &Value) -> Vec<u8> {
+    let mut message = Vec::new();
+    match value {
+        Value::Text(text) => bytes(&mut message, 1, text.as_bytes()),
+        Value::Real(real) => {
+            message.push(3 << 3 | 1);
+            message.extend(real.to_le_bytes());
+        }
+        Value::Whole(whole) if *whole < 0 => number(&mut message, 4, *whole as i64 as u64),
+        Value::Whole(whole) => number(&mut message, 5, *whole as u64),
+        Value::Truth(truth) => number(&mut message, 7, u64::from(*truth)),
+        Value::Unknown => {}
+    }
+    message
+}
+
+fn varint(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+fn number(to: &mut Vec<u8>, field: u64, value: u64) {
+    varint(to, field << 3);
+    varint(to, value);
+}
+
+fn bytes(to: &mut Vec<u8>, field: u64, content: &[u8]) {
+    varint(to, field << 3 | 2);
+    varint(to, content.len() as u64);
+    to.extend(content);
+}

@@ -1,0 +1,37 @@
+//! Mapbox vector tiles (specification 2.1): read, measured and compared.
+//!
+//! Reads in one pass, takes memory in proportion to the tile's bytes only, and never panics: a tile of a server under test
+//! is foreign data. (Tests hold it against the `mvt-reader` crate, whose memory can grow with the square.) Unpacking gzip
+//! is the caller's.
+
+mod attributes;
+mod decode;
+#[cfg(test)]
+mod encode;
+mod guise;
+mod measure;
+mod wire;
+
+pub use attributes::Value;
+pub use decode::{Feature, Kind, Layer, decode, decode_with_attributes};
+pub use measure::{Measured, MeasuredLayer, measure};
+
+/// Media type of Mapbox vector tiles.
+pub const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
+
+/// Why bytes are not a tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    #[error("the tile ends in the middle of a field")]
+    Truncated,
+    #[error("not a vector tile (unknown wire type {0})")]
+    WireType(u8),
+    #[error("unknown drawing command {0}")]
+    Command(u32),
+    #[error("compressed (this begins like {0}), not a plain vector tile")]
+    Compressed(&'static str),
+    #[error("not a vector tile: this begins like {0}")]
+    Other(&'static str),
+    #[error("not a vector tile: no layer in it")]
+    NoLayer,
+}
