@@ -5,6 +5,7 @@
 //! is the caller's.
 
 mod attributes;
+mod compare;
 mod decode;
 #[cfg(test)]
 mod encode;
@@ -13,6 +14,9 @@ mod measure;
 mod wire;
 
 pub use attributes::Value;
+pub use compare::{
+    Difference, Incomparable, LayerDifference, TOLERANCE_PX, TileDifference, compare, compare_within,
+};
 pub use decode::{Feature, Kind, Layer, decode, decode_with_attributes};
 pub use measure::{Measured, MeasuredLayer, measure};
 

@@ -1,0 +1,133 @@
+//! Which of these is which of those, whatever their order.
+
+use std::collections::HashMap;
+
+use super::distance::{Work, within};
+use super::shape::Shape;
+
+/// A feature, or a part of one.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) shape: Shape,
+    /// A hash of the attributes.
+    pub(super) attributes: u64,
+    /// Number of the feature on its side.
+    pub(super) feature: usize,
+}
+
+/// Two that are one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) own: usize,
+    pub(super) base: usize,
+    pub(super) distance: f64,
+}
+
+/// Items of one shape that have no partner yet.
+struct Group<'a> {
+    shape: &'a Shape,
+    members: Vec<usize>,
+}
+
+/// Pairs of items no farther apart than the tolerance: first what is the same, then what is nearest.
+pub(super) fn pairs(own: &[Item], base: &[Item], tolerance: f64, work: &mut Work) -> Vec<Pair> {
+    let mut found = Vec::new();
+    let (mut ours, _) = groups(own);
+    let (mut theirs, places) = groups(base);
+    for group in &mut ours {
+        if let Some(&place) = places.get(group.shape) {
+            draw(&mut group.members, &mut theirs[place].members, own, base, 0.0, &mut found);
+        }
+    }
+    ours.retain(|group| !group.members.is_empty());
+    theirs.retain(|group| !group.members.is_empty());
+    for (distance, our, their) in candidates(&ours, &theirs, tolerance, work) {
+        let (ours, theirs) = (&mut ours[our].members, &mut theirs[their].members);
+        if !ours.is_empty() && !theirs.is_empty() {
+            if work.spend(ours.len() + theirs.len()).is_none() {
+                break;
+            }
+            draw(ours, theirs, own, base, distance, &mut found);
+        }
+    }
+    found
+}
+
+/// Items by their shape, in the order of the first of each; and where each shape is.
+fn groups(items: &[Item]) -> (Vec<Group<'_>>, HashMap<&Shape, usize>) {
+    let (mut groups, mut places) = (Vec::<Group<'_>>::new(), HashMap::new());
+    for (number, Item { shape, .. }) in items.iter().enumerate() {
+        let place = *places.entry(shape).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Group { shape, members: Vec::new() });
+        }
+        groups[place].members.push(number);
+    }
+    (groups, places)
+}
+
+/// Pairs the members of two groups, until one is empty: first those with the same attributes.
+fn draw(
+    ours: &mut Vec<usize>,
+    theirs: &mut Vec<usize>,
+    own: &[Item],
+    base: &[Item],
+    distance: f64,
+    found: &mut Vec<Pair>,
+) {
+    let mut alike: HashMap<u64, Vec<usize>> = HashMap::new();
+    theirs.iter().rev().for_each(|&number| alike.entry(base[number].attributes).or_default().push(number));
+    ours.retain(|&our| {
+        let their = alike.get_mut(&own[our].attributes).and_then(Vec::pop);
+        let paired = their.map(|their| found.push(Pair { own: our, base: their, distance }));
+        paired.is_none()
+    });
+    *theirs = alike.into_values().flatten().collect();
+    theirs.sort_unstable();
+    let others = ours.len().min(theirs.len());
+    let both = ours.drain(..others).zip(theirs.drain(..others));
+    found.extend(both.map(|(own, base)| Pair { own, base, distance }));
+}
+
+/// Groups that may be one with their distance, the nearest first.
+fn candidates(
+    ours: &[Group<'_>],
+    theirs: &[Group<'_>],
+    tolerance: f64,
+    work: &mut Work,
+) -> Vec<(f64, usize, usize)> {
+    // What is no farther apart than the tolerance has edges that are no farther apart: so has its north-western corner.
+    let size = tolerance.max(1.0 / 16.0);
+    let cell = |shape: &Shape| [shape.edges[0], shape.edges[1]].map(|edge| (edge / size).floor() as i64);
+    let mut cells: HashMap<[i64; 2], Vec<usize>> = HashMap::new();
+    for (number, group) in theirs.iter().enumerate() {
+        cells.entry(cell(group.shape)).or_default().push(number);
+    }
+    let mut found = Vec::new();
+    for (our, group) in ours.iter().enumerate() {
+        let [x, y] = cell(group.shape);
+        for near in (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| [x + dx, y + dy])) {
+            let Some(those) = cells.get(&near) else { continue };
+            if work.spend(those.len()).is_none() {
+                return sorted(found);
+            }
+            let like = those.iter().filter(|&&their| alike(group.shape, theirs[their].shape, tolerance));
+            for &their in like {
+                if let Some(distance) = within(group.shape, theirs[their].shape, tolerance, work) {
+                    found.push((distance, our, their));
+                }
+            }
+        }
+    }
+    sorted(found)
+}
+
+fn sorted(mut found: Vec<(f64, usize, usize)>) -> Vec<(f64, usize, usize)> {
+    found.sort_by(|one, other| one.0.total_cmp(&other.0).then((one.1, one.2).cmp(&(other.1, other.2))));
+    found
+}
+
+fn alike(one: &Shape, other: &Shape, tolerance: f64) -> bool {
+    let near = |(one, other): (f64, f64)| (one - other).abs() <= tolerance + 1e-9;
+    one.kind == other.kind && one.edges.into_iter().zip(other.edges).all(near)
+}

@@ -1,0 +1,197 @@
+//! Tiles against changed ones.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::super::encode::{Made, encode};
+use super::super::{Kind, Value};
+use super::*;
+
+const MALTA: &[u8] = include_bytes!("../../../../report/tests/data/malta-14-8851-6439.mvt");
+
+type Parts = Vec<Vec<(i32, i32)>>;
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Kind::Point), Just(Kind::Line), Just(Kind::Polygon)]
+}
+
+/// Features with a few corners around places that lie apart: eight pixels of 16 units from one to the next at least.
+fn features() -> impl Strategy<Value = Vec<Made>> {
+    let corners = proptest::collection::vec((0..32, 0..32), 3..8);
+    let feature = (kinds(), proptest::collection::vec(corners, 1..4), any::<u8>());
+    proptest::collection::vec(feature, 2..20).prop_map(|features| {
+        let placed = |(number, (kind, parts, tag)): (usize, (Kind, Parts, u8))| {
+            let place = |part: usize| (number as i32 * 160, part as i32 * 160);
+            let parts = parts.into_iter().enumerate().map(|(number, part)| {
+                let (east, south) = place(number);
+                let points = part.into_iter().map(move |(x, y)| (x + east, y + south));
+                if kind == Kind::Point { points.take(1).collect() } else { points.collect() }
+            });
+            let tags = vec![("tag".to_owned(), Value::Whole(tag.into()))];
+            Made { id: Some(number as u64), tags, ..Made::new(kind, parts.collect()) }
+        };
+        features.into_iter().enumerate().map(placed).collect()
+    })
+}
+
+fn tile(features: &[Made]) -> Vec<u8> {
+    encode(&[("layer", 4096, features)])
+}
+
+fn moved(features: &[Made], units: i32) -> Vec<Made> {
+    let part = |part: &Vec<(i32, i32)>| part.iter().map(|&(x, y)| (x + units, y)).collect();
+    let feature = |made: &Made| Made { parts: made.parts.iter().map(part).collect(), ..made.clone() };
+    features.iter().map(feature).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_tile_is_itself_in_any_order_and_with_other_ids(features in features(), by in 1..20_usize, turn in 0..8_usize) {
+        let mut other = features.clone();
+        other.rotate_left(by % features.len());
+        for made in &mut other {
+            made.id = None;
+            made.parts.reverse();
+            if made.kind == Kind::Polygon {
+                made.parts.iter_mut().for_each(|ring| {
+                    let turn = turn % ring.len();
+                    ring.rotate_left(turn);
+                });
+            }
+        }
+        let found = compare(&tile(&features), &tile(&other)).unwrap();
+        prop_assert!(found.is_the_same_map() && !found.total.gave_up, "{found:?}");
+        prop_assert_eq!((found.total.matched, found.total.attributes_differ), (features.len() as u64, 0));
+        prop_assert!(found.total.farthest_px <= 1.0 / 256.0, "{found:?}");
+    }
+
+    #[test]
+    fn half_a_pixel_is_no_difference_but_two_are(features in features()) {
+        let points: Vec<Made> = features.iter().map(|made| Made { kind: Kind::Point, ..made.clone() }).collect();
+        let near = compare(&tile(&points), &tile(&moved(&points, 8))).unwrap();
+        prop_assert!(near.is_the_same_map() && near.total.farthest_px <= 0.51, "{near:?}");
+        let near = compare(&tile(&features), &tile(&moved(&features, 8))).unwrap();
+        prop_assert!(near.is_the_same_map() && near.total.farthest_px <= 0.51, "{near:?}");
+        let far = compare(&tile(&features[..1]), &tile(&moved(&features[..1], 32))).unwrap();
+        prop_assert_eq!((far.total.only_here, far.total.only_there), (1, 1));
+        let wide = compare_within(&tile(&features), &tile(&moved(&features, 32)), 3.0).unwrap();
+        prop_assert!(wide.is_the_same_map());
+    }
+
+    #[test]
+    fn what_is_missing_is_found(features in features(), at in 0..20_usize) {
+        let mut fewer = features.clone();
+        fewer.remove(at % features.len());
+        let found = compare(&tile(&features), &tile(&fewer)).unwrap().total;
+        prop_assert_eq!((found.only_here, found.only_there, found.matched), (1, 0, fewer.len() as u64));
+        let found = compare(&tile(&fewer), &tile(&features)).unwrap().total;
+        prop_assert_eq!((found.only_here, found.only_there), (0, 1));
+    }
+
+    #[test]
+    fn multi_features_may_be_split(features in features()) {
+        let single = |made: &Made| -> Vec<Made> {
+            made.parts.iter().map(|part| Made { parts: vec![part.clone()], ..made.clone() }).collect()
+        };
+        let split: Vec<Made> = features.iter().flat_map(single).collect();
+        let found = compare(&tile(&features), &tile(&split)).unwrap();
+        prop_assert!(found.is_the_same_map(), "{found:?}");
+        prop_assert_eq!(found.total.attributes_differ, 0);
+        prop_assert_eq!(found.total.matched + found.total.by_parts_here, features.len() as u64);
+    }
+
+    #[test]
+    fn a_changed_tile_never_panics(at in 0..MALTA.len(), byte: u8) {
+        let mut bytes = MALTA[..20_000].to_vec();
+        bytes[at % 20_000] = byte;
+        let _ = compare(&bytes, &bytes);
+    }
+}
+
+#[test]
+fn a_shift_of_half_a_pixel_is_half_a_pixel() {
+    let square = [Made::new(Kind::Polygon, vec![vec![(0, 0), (800, 0), (800, 800), (0, 800)]])];
+    let found = compare(&tile(&square), &tile(&moved(&square, 8))).unwrap().total;
+    assert!((found.farthest_px - 0.5).abs() < 1.0 / 256.0 + 1e-9, "{found:?}");
+}
+
+#[test]
+fn extents_and_names_may_differ_and_attributes_are_counted() {
+    let made = |scale: i32, value: Value| Made {
+        tags: vec![("height".into(), value)],
+        ..Made::new(Kind::Line, vec![vec![(0, 0), (16 * scale, 8 * scale)]])
+    };
+    let one = encode(&[("roads", 4096, &[made(8, Value::Whole(5))])]);
+    let other = encode(&[("default", 512, &[made(1, Value::Real(5.0))])]);
+    let found = compare(&one, &other).unwrap();
+    assert_eq!((found.total.matched, found.total.attributes_differ, found.identical), (1, 0, false));
+    assert_eq!(found.layers[0].there.as_deref(), Some("default"));
+    let other = encode(&[("default", 512, &[made(1, Value::Real(5.5))])]);
+    assert_eq!(compare(&one, &other).unwrap().total.attributes_differ, 1);
+    // Of several layers the names tell.
+    let two = encode(&[("roads", 512, &[made(1, Value::Whole(5))]), ("paths", 512, &[])]);
+    let found = compare(&two, &other).unwrap();
+    assert_eq!(found.layers.len(), 3);
+    assert_eq!((found.total.only_here, found.total.only_there), (1, 1));
+}
+
+#[test]
+fn kinds_are_kept_apart() {
+    let ring = vec![vec![(0, 0), (99, 0), (99, 99), (0, 0)]];
+    let found =
+        compare(&tile(&[Made::new(Kind::Line, ring.clone())]), &tile(&[Made::new(Kind::Polygon, ring)]))
+            .unwrap();
+    assert!(!found.is_the_same_map());
+}
+
+#[test]
+fn broken_tiles_are_told_by_their_side() {
+    let error = compare(MALTA, b"<html>").unwrap_err();
+    assert_eq!(error.to_string(), "the base's tile: not a vector tile: this begins like HTML");
+    assert!(matches!(compare(b"{}", MALTA), Err(Incomparable::Own(Broken::Other("JSON")))));
+}
+
+/// All of a large tile moved a little, so that nothing is the same; and one line of very many vertices, each farther off
+/// than the one before.
+#[test]
+fn large_tiles_are_compared_soon() {
+    let many: Vec<Made> = (0..10_000)
+        .map(|number: i32| {
+            let (x, y) = (number % 100 * 40, number / 100 * 40);
+            let ring = (0..20_i32).map(|corner| (x + corner * 2, y + (corner * 7) % 31)).collect();
+            Made::new(Kind::Polygon, vec![ring])
+        })
+        .collect();
+    let line = |stretch: i32| {
+        let point = |number: i32| (number / 40 + number * stretch / 200_000, number % 40 * 100);
+        vec![Made::new(Kind::Line, vec![(0..200_000).map(point).collect()])]
+    };
+    for (one, other) in [(many.clone(), moved(&many, 5)), (line(0), line(14))] {
+        let (one, other) = (tile(&one), tile(&other));
+        let start = Instant::now();
+        let found = compare(&one, &other).unwrap();
+        let took = start.elapsed();
+        assert!(found.is_the_same_map() && !found.total.gave_up, "{:?}", found.total);
+        // Without optimisation and beside others; optimised it is a tenth.
+        assert!(took < Duration::from_secs(20), "{took:?}");
+    }
+}
+
+#[test]
+fn work_has_a_bound_which_is_told() {
+    // Two thousand lines in one place, all alike in their edges and none alike inside.
+    let hedge = |odd: i32| -> Vec<Made> {
+        (0..2000)
+            .map(|number: i32| {
+                let point = |step: i32| {
+                    (step * 20, if step % 50 == 0 { 0 } else { (step * (number + 2) + odd) % 4000 })
+                };
+                Made::new(Kind::Line, vec![(0..200).map(point).chain([(4000, 0), (0, 4000)]).collect()])
+            })
+            .collect()
+    };
+    let found = compare(&tile(&hedge(0)), &tile(&hedge(333))).unwrap().total;
+    assert_eq!(found.here, found.matched + found.by_parts_here + found.only_here);
+    assert!(found.gave_up && found.only_here > 0, "{found:?}");
+}
