@@ -4,6 +4,7 @@
 //! under test, somebody's log): nothing panics, and memory stays in proportion to what was given.
 
 mod grid;
+pub mod list;
 pub mod mvt;
 
 pub use grid::{HALF_WORLD_M, MOST_ZOOM, PIXELS, Tile, TileError, area_m2, side_m, viewport};

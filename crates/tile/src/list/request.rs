@@ -1,0 +1,195 @@
+//! The request that a line of a log tells: of the common and the combined format, of JSON, or of any text with a path in it.
+
+use serde_json::Value;
+
+use super::path::{Named, named};
+
+/// What a line tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) named: Named,
+    /// Where it can be told.
+    pub(super) method: Option<String>,
+    pub(super) status: Option<u16>,
+}
+
+const NOTHING: Request = Request { named: Named::Nothing, method: None, status: None };
+
+const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
+
+/// Keys of JSON logs (nginx as usual, Apache, Caddy, Traefik, Envoy, Google Cloud), in lower case without `_` and `-`.
+const PATHS: [&str; 9] = [
+    "requesturi",
+    "uri",
+    "request",
+    "requestpath",
+    "requesturl",
+    "path",
+    "url",
+    "originalurl",
+    "xenvoyoriginalpath",
+];
+const METHOD: [&str; 5] = ["method", "requestmethod", "httpmethod", "verb", "reqmethod"];
+const STATUS: [&str; 7] =
+    ["status", "statuscode", "responsestatus", "responsecode", "downstreamstatus", "httpstatus", "code"];
+
+/// Reads a line.
+pub(super) fn request(line: &str) -> Request {
+    if line.starts_with('{') {
+        if let Ok(value) = serde_json::from_str::<Value>(line) {
+            return of_json(&value);
+        }
+    }
+    of_text(line)
+}
+
+/// The request in quotes with its status behind it, else the first word that has a tile.
+fn of_text(line: &str) -> Request {
+    let mut pieces = line.split('"');
+    pieces.next();
+    while let Some(quoted) = pieces.next() {
+        let mut words = quoted.split_whitespace();
+        if let (Some(method), Some(path)) = (words.next(), words.next())
+            && METHODS.contains(&method)
+        {
+            let status = pieces.next().and_then(|behind| status(behind.split_whitespace().next()?));
+            return Request { named: named(path), method: Some(method.to_owned()), status };
+        }
+    }
+    words(line)
+}
+
+fn words(line: &str) -> Request {
+    let edge = |c: char| "\"'`<>()[],;".contains(c);
+    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(edge)).collect();
+    best(words.iter().enumerate().map(|(place, word)| {
+        let method = place.checked_sub(1).map(|before| words[before]).filter(|word| METHODS.contains(word));
+        let behind = words[place + 1..].iter().find(|word| !word.starts_with("HTTP/"));
+        // A number behind a path is a status only where a method is before it.
+        let status = method.and_then(|_| status(behind?));
+        Request { named: named(word), method: method.map(str::to_owned), status }
+    }))
+}
+
+/// The first that has a tile; else one that is off the map.
+fn best(requests: impl Iterator<Item = Request>) -> Request {
+    let mut best = NOTHING;
+    for request in requests {
+        match request.named {
+            Named::Tile(_) => return request,
+            Named::OffMap => best = request,
+            Named::Nothing => {}
+        }
+    }
+    best
+}
+
+fn status(word: &str) -> Option<u16> {
+    word.parse().ok().filter(|status| (100..600).contains(status))
+}
+
+fn of_json(value: &Value) -> Request {
+    let (mut texts, mut found) = (Vec::new(), NOTHING);
+    gather("", value, &mut texts, &mut found);
+    // What is called a path before any other text.
+    texts.sort_by_key(|(rank, _)| *rank);
+    let request = best(texts.iter().map(|(_, text)| of_text(text)));
+    Request {
+        named: request.named,
+        method: request.method.or(found.method),
+        status: request.status.or(found.status),
+    }
+}
+
+/// All texts of a value, with how likely each is the path; method and status by their keys.
+fn gather<'a>(key: &str, value: &'a Value, texts: &mut Vec<(usize, &'a str)>, found: &mut Request) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let key: String = key.chars().filter(|c| !"_-".contains(*c)).collect();
+                gather(&key.to_ascii_lowercase(), value, texts, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| gather(key, value, texts, found)),
+        Value::Number(number) if STATUS.contains(&key) => found.status = status(&number.to_string()),
+        Value::String(text) if STATUS.contains(&key) => found.status = status(text),
+        Value::String(text) if METHOD.contains(&key) => found.method = Some(text.clone()),
+        // The page that a map is on may have numbers in its address, too.
+        Value::String(text) if !key.contains("refer") => {
+            let rank = PATHS.iter().position(|path| *path == key).unwrap_or(PATHS.len());
+            texts.push((rank, text));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tile;
+
+    const TILE: Named = Named::Tile(Tile { z: 14, x: 8851, y: 6439 });
+
+    #[test]
+    fn requests_are_read_from_many_logs() {
+        let get = Some("GET");
+        let cases = [
+            (
+                r#"::1 - - [23/Nov/2026:10:00:00 +0000] "GET /t/14/8851/6439.pbf?k=1 HTTP/1.1" 200 512 "http://a/1/1/1" "x""#,
+                TILE,
+                get,
+                Some(200),
+            ),
+            (
+                r#"a.example 10.0.0.1 - bob [x] "POST /t/14/8851/6439 HTTP/2.0" 404 0"#,
+                TILE,
+                Some("POST"),
+                Some(404),
+            ),
+            (r#"10.0.0.1 - - [x] "-" 400 0 "-" "-""#, Named::Nothing, None, None),
+            (r#"INFO: 127.0.0.1:5 - "GET /14/8851/6439 HTTP/1.1" 204 No Content"#, TILE, get, Some(204)),
+            ("GET /14/8851/6439.pbf 304 1.2 ms - -", TILE, get, Some(304)),
+            ("2026/11/23 [info] fetched https://a.example/14/8851/6439.mvt, 200 bytes", TILE, None, None),
+            (
+                r#"{"method":"GET","uri":"/v3/14/8851/6439.pbf","status":200,"referer":"https://a/1/0/1"}"#,
+                TILE,
+                get,
+                Some(200),
+            ),
+            (
+                r#"{"request":"GET /14/8851/6439 HTTP/1.1","status":"304","http_referer":"/1/0/1"}"#,
+                TILE,
+                get,
+                Some(304),
+            ),
+            (
+                r#"{"level":"info","request":{"method":"HEAD","uri":"/14/8851/6439"},"status":502}"#,
+                TILE,
+                Some("HEAD"),
+                Some(502),
+            ),
+            (
+                r#"{"RequestMethod":"GET","RequestPath":"/14/8851/6439.png","DownstreamStatus":206}"#,
+                TILE,
+                get,
+                Some(206),
+            ),
+            (r#"{"log":"::1 - - [x] \"GET /14/8851/6439 HTTP/1.1\" 200 1"}"#, TILE, get, Some(200)),
+            ("{broken /14/8851/6439", TILE, None, None),
+            ("/2/4/0 then /14/8851/6439", TILE, None, None),
+            ("/2/4/0", Named::OffMap, None, None),
+        ];
+        for (line, named, method, status) in cases {
+            let wanted = Request { named, method: method.map(str::to_owned), status };
+            assert_eq!(request(line), wanted, "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_read(line: String) {
+            let _ = request(&line);
+            let _ = request(&format!("{{{line}"));
+        }
+    }
+}
