@@ -64,5 +64,6 @@ fn plan(seconds: u64) -> Plan {
         seed: 1,
         scripts: 1,
         statements: 0,
+        items: 0,
     }
 }

@@ -129,6 +129,7 @@ pub(crate) fn plan(load: Load, length: Duration) -> Plan {
         seed: 1,
         scripts: 1,
         statements: 0,
+        items: 0,
     }
 }
 

@@ -257,6 +257,8 @@ pub(crate) struct Notes {
     pub(crate) restarted: Option<Time>,
     /// For statement latencies.
     pub(crate) statements: Vec<StatementNote>,
+    /// For figures of single items.
+    pub(crate) items: Vec<ItemNote>,
     /// The abort that the step carries out.
     pub(crate) abort: Option<Abort>,
     /// For the user.
@@ -278,12 +280,21 @@ pub(crate) struct StatementNote {
     pub(crate) end: StatementEnd,
 }
 
+/// An item that was asked for and came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ItemNote {
+    pub(crate) item: u32,
+    pub(crate) elapsed: Time,
+    pub(crate) bytes: u64,
+}
+
 impl Notes {
     /// Whether the client left anything here.
     #[inline]
     pub(crate) fn any(&self) -> bool {
         self.restarted.is_some()
             || !self.statements.is_empty()
+            || !self.items.is_empty()
             || !self.messages.is_empty()
             || self.close.is_some()
             || self.ended.is_some()
@@ -308,6 +319,12 @@ impl Io<'_> {
     #[inline]
     pub fn statement(&mut self, statement: usize, end: StatementEnd) {
         self.notes.statements.push(StatementNote { statement, end });
+    }
+
+    /// Records that an item (below [`crate::Plan::items`]) came, so many ns after it was asked for.
+    #[inline]
+    pub fn item(&mut self, item: u32, elapsed: Time, bytes: u64) {
+        self.notes.items.push(ItemNote { item, elapsed, bytes });
     }
 
     /// Says why this client gives up; answer [`Step::Done`] after it, or [`Step::Ended`] if the open transaction

@@ -22,7 +22,7 @@ pub use client::{
     Returned, StatementEnd, Step, TcpOptions, Time, Tls,
 };
 pub use error::EngineError;
-pub use measured::{Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch};
+pub use measured::{ItemFigures, Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch};
 pub use observer::{Entry, EntryEnd, Message, Observer};
 pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};
 pub use run::{LOAD_THREAD, Run, run};

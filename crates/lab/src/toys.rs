@@ -27,7 +27,7 @@ struct Pauses;
 
 impl Workload for Pauses {
     fn scripts(&self) -> Vec<ScriptInfo> {
-        vec![ScriptInfo { name: "pause".into(), text_hash: String::new(), weight: 1 }]
+        vec![ScriptInfo { name: "pause".into(), text_hash: String::new(), weight: 1, part: None }]
     }
 
     fn may_be_empty(&self) -> bool {
@@ -216,6 +216,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
                 probes: Probes::default(),
                 host_lag_us: None,
                 scripts: &scripts,
+                items: &[],
                 may_be_empty: true,
             };
             judge_and_record(&mut run, &setup, &mut measured.expect("measured"), &judged);

@@ -129,6 +129,7 @@ mod tests {
             name: "lookup.sql".into(),
             text_hash: String::new(),
             weight: 1,
+            part: None,
             counts: run.counts.clone(),
             response: times.clone(),
             service: times,

@@ -8,6 +8,7 @@ use stats::Histogram;
 use crate::experiment::Setting;
 use crate::explained::StatementPlan;
 use crate::job::{Phase, Relation};
+use crate::map::{MapPart, TileFigures, TileSample};
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::slice::Slice;
@@ -71,6 +72,10 @@ pub struct Run {
     pub plans: Vec<StatementPlan>,
     /// Sizes of relations after the run (jobs: after loading).
     pub relations: Vec<Relation>,
+    /// Single tiles that were asked for in the measured part. Written with the run, and not read with it: there are many.
+    pub tiles: Vec<TileFigures>,
+    /// What tiles of a sample hold, by script.
+    pub tile_samples: Vec<TileSample>,
     /// Files kept with it (sample tiles, plans, logs).
     pub artifacts: Vec<Artifact>,
     /// Things that happened, in order.
@@ -153,6 +158,8 @@ impl Run {
             phases: Vec::new(),
             plans: Vec::new(),
             relations: Vec::new(),
+            tiles: Vec::new(),
+            tile_samples: Vec::new(),
             artifacts: Vec::new(),
             events: Vec::new(),
             samples: Vec::new(),
@@ -204,6 +211,8 @@ pub struct ScriptRecord {
     /// Hash of its text, hex.
     pub text_hash: String,
     pub weight: u32,
+    /// Which part of a map it asks for; `None` of what asks for no map.
+    pub part: Option<MapPart>,
     /// Counters as in [`Run::counts`].
     pub counts: BTreeMap<String, u64>,
     /// From intended start to end.

@@ -249,6 +249,7 @@ mod tests {
                 name: "w.sql".into(),
                 text_hash: String::new(),
                 weight: 1,
+                part: None,
                 counts: Default::default(),
                 response: Default::default(),
                 service: Default::default(),

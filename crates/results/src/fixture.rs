@@ -23,6 +23,7 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
         name: "one.sql".into(),
         text_hash: "ab".into(),
         weight: 1,
+        part: None,
         counts: counts.clone(),
         service: response.clone(),
         response: response.clone(),

@@ -38,6 +38,6 @@ pub use list::{Alone, Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
 pub use plans::{Explained, Slowest};
 pub use workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, JobWorkload, Prepared, ScriptInfo, StatementInfo, Work,
-    Workload,
+    Asked, Carried, ClientWorkload, Clients, Guarded, JobWorkload, Prepared, ScriptInfo, StatementInfo,
+    TileItem, Work, Workload,
 };

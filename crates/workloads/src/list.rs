@@ -102,9 +102,9 @@ impl Spec {
     #[must_use]
     pub fn data_files(&self) -> Vec<&Path> {
         match self {
-            Self::Tiles(tiles::Options { picker: tiles::Picker::Trace(path), .. }) => vec![path],
+            Self::Tiles(options) => options.files(),
             Self::Osm(options) => options.files(),
-            Self::Pgbench(_) | Self::Tiles(_) | Self::Redis(_) => Vec::new(),
+            Self::Pgbench(_) | Self::Redis(_) => Vec::new(),
         }
     }
 

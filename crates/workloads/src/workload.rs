@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use engine::{Client, Gaps};
-use record::{Artifact, TextKind};
+use record::{Artifact, MapPart, TextKind, TileSample};
 
 use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::jobs::Job;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
+use crate::tiles::Tile;
 
 /// One script, layer or command, as counted in `Outcome::script`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,16 @@ pub struct ScriptInfo {
     pub text_hash: String,
     /// Relative frequency; with one script it means nothing.
     pub weight: u32,
+    /// Which part of a map it asks for, where it does.
+    pub part: Option<MapPart>,
+}
+
+/// A tile whose figures are kept by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TileItem {
+    /// Index into [`Workload::scripts`].
+    pub script: u16,
+    pub tile: Tile,
 }
 
 /// A text that a workload asks by.
@@ -61,6 +72,8 @@ pub struct Guarded {
     pub bytes: u64,
     /// Facts by name with unit last, e.g. `probe_tiles`, `empty_tiles_pct`, `tile_bytes_mean`.
     pub figures: BTreeMap<String, f64>,
+    /// What tiles hold, by script.
+    pub samples: Vec<TileSample>,
     /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when only its
     /// runs can tell.
     pub empty: Option<String>,
@@ -198,6 +211,11 @@ pub trait Workload: Send {
 pub trait ClientWorkload: Workload {
     /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
     fn statements(&self) -> Vec<StatementInfo> {
+        Vec::new()
+    }
+
+    /// Tiles whose figures its clients report one by one, in the order of `Io::item`; called after `prepare`.
+    fn items(&self) -> Vec<TileItem> {
         Vec::new()
     }
 

@@ -52,6 +52,37 @@ pub struct StatementFigures {
     pub retries: u64,
 }
 
+/// What was asked for one by one, over the run: a tile, for example.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ItemFigures {
+    /// How often it came.
+    pub requests: u64,
+    /// Time from asking for it until it came, over all requests, ns.
+    pub total_ns: Time,
+    /// Longest of these, ns.
+    pub max_ns: Time,
+    /// Payload received, over all requests.
+    pub bytes: u64,
+}
+
+impl ItemFigures {
+    #[inline]
+    pub(crate) fn count(&mut self, elapsed: Time, bytes: u64) {
+        self.requests += 1;
+        self.total_ns += elapsed;
+        self.max_ns = self.max_ns.max(elapsed);
+        self.bytes += bytes;
+    }
+
+    /// Adds another part's figures.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.total_ns += other.total_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.bytes += other.bytes;
+    }
+}
+
 /// One second of load, over all threads.
 ///
 /// What happened is counted in the second it happened in. The seconds of the measured part and after it add up
@@ -128,6 +159,8 @@ pub struct Measured {
     pub scripts: Vec<ScriptFigures>,
     /// Per statement; empty when not wanted.
     pub statements: Vec<StatementFigures>,
+    /// Per item; empty where clients report none.
+    pub items: Vec<ItemFigures>,
     /// Connections made in the measured part after the clients' first ones, for each transaction or after a loss.
     pub reconnections: u64,
     /// Sum of the time from the wish to reconnect until the client could go on, ns.

@@ -2,7 +2,7 @@
 
 use stats::{Histogram, SparseHistogram};
 
-use super::{Measured, OwnCost, StatementFigures};
+use super::{ItemFigures, Measured, OwnCost, StatementFigures};
 use crate::client::{Abandoned, Abort, StatementEnd, Time};
 use crate::driver::Cpu;
 
@@ -10,6 +10,7 @@ use crate::driver::Cpu;
 #[derive(Debug, Default)]
 pub(crate) struct ThreadFigures {
     pub(crate) statements: Vec<StatementTally>,
+    pub(crate) items: Vec<ItemFigures>,
     pub(crate) reconnections: u64,
     pub(crate) reconnecting: Time,
     pub(crate) connections_lost: u64,
@@ -23,9 +24,9 @@ pub(crate) struct ThreadFigures {
 }
 
 impl ThreadFigures {
-    pub(crate) fn new(statements: usize) -> Self {
+    pub(crate) fn new(statements: usize, items: usize) -> Self {
         let statements = std::iter::repeat_with(StatementTally::default).take(statements).collect();
-        Self { statements, ..Self::default() }
+        Self { statements, items: vec![ItemFigures::default(); items], ..Self::default() }
     }
 
     /// Puts the figures of all threads into the run's.
@@ -36,6 +37,13 @@ impl ThreadFigures {
                 StatementTally::sum(threads.iter().filter_map(|thread| thread.statements.get(statement)))
             })
             .collect();
+        let items = threads.iter().map(|thread| thread.items.len()).max().unwrap_or_default();
+        measured.items = vec![ItemFigures::default(); items];
+        for thread in threads {
+            for (sum, part) in measured.items.iter_mut().zip(&thread.items) {
+                sum.add(part);
+            }
+        }
         let mut aborts: Vec<&(Time, Abort)> = threads.iter().flat_map(|thread| &thread.aborts).collect();
         aborts.sort_by_key(|(at, abort)| (*at, abort.client));
         measured.aborts = aborts.into_iter().map(|(_, abort)| abort.clone()).collect();
@@ -119,7 +127,7 @@ mod tests {
     #[test]
     fn every_command_took_220_kb_on_every_thread() {
         const COMMANDS: usize = 100;
-        let mut figures = ThreadFigures::new(COMMANDS);
+        let mut figures = ThreadFigures::new(COMMANDS, 0);
         let bytes = |figures: &ThreadFigures| -> usize {
             figures.statements.iter().map(|statement| statement.latency.heap_bytes()).sum()
         };

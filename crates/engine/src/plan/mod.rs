@@ -139,6 +139,8 @@ pub struct Plan {
     pub scripts: usize,
     /// Number of statements clients may report; 0 when statement latencies are not wanted.
     pub statements: usize,
+    /// Number of items (such as tiles) whose figures clients report one by one; each takes 32 bytes a thread.
+    pub items: usize,
 }
 
 impl Plan {

@@ -8,7 +8,7 @@ mod outbox;
 use std::sync::mpsc::{Receiver, Sender};
 
 pub(crate) use self::outbox::Outbox;
-use crate::client::{Failure, Outcome, StatementNote, Time};
+use crate::client::{Failure, ItemNote, Outcome, StatementNote, Time};
 use crate::control::Report;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
 use crate::observer::{Entry, EntryEnd};
@@ -79,7 +79,7 @@ impl Recorder {
             second_end: Time::MAX,
             reports,
             recycled,
-            figures: ThreadFigures::new(plan.statements),
+            figures: ThreadFigures::new(plan.statements, plan.items),
             succeeded: 0,
         }
     }
@@ -223,6 +223,17 @@ impl Recorder {
         }
         if let Some(figures) = self.figures.statements.get_mut(note.statement) {
             figures.count(note.end);
+        }
+    }
+
+    /// An item came.
+    #[inline]
+    pub(crate) fn item(&mut self, note: ItemNote, now: Time) {
+        if !self.measures(now) {
+            return;
+        }
+        if let Some(figures) = self.figures.items.get_mut(note.item as usize) {
+            figures.count(note.elapsed, note.bytes);
         }
     }
 

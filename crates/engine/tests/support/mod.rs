@@ -228,6 +228,7 @@ pub fn plan() -> Plan {
         seed: 1,
         scripts: 1,
         statements: 0,
+        items: 0,
     }
 }
 

@@ -85,6 +85,7 @@ impl Recorder {
             probes: Probes::default(),
             host_lag_us,
             scripts: &scripts,
+            items: &[],
             may_be_empty: true,
         };
         judge_and_record(&mut run, setup, &mut measured, &judged);

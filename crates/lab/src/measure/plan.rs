@@ -41,6 +41,7 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
         connect_timeout: nanoseconds(counting.connect),
         seed: setup.seed,
         scripts: workload.scripts().len(),
+        items: workload.items().len(),
         statements: if setup.statements { workload.statements().len() } else { 0 },
     }
 }

@@ -325,6 +325,7 @@ impl<'a> Runner<'a> {
             probes,
             host_lag_us: self.host_lag_us,
             scripts: &ready.scripts,
+            items: &ready.items,
             may_be_empty: ready.workload.may_be_empty(),
         };
         judge_and_record(record, setup, measured, &judged);
@@ -467,6 +468,7 @@ impl<'a> Runner<'a> {
         let ready = self.workloads.get_mut(&setup.asked()).ok_or_else(missing)?;
         record.artifacts = std::mem::take(&mut ready.artifacts);
         record.figures.extend(ready.guarded.figures.clone());
+        record.tile_samples.clone_from(&ready.guarded.samples);
         if !ready.prepared.hash.is_empty() {
             record.events.push(event("prepared", ready.prepared.hash.clone()));
         }

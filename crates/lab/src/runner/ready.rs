@@ -1,7 +1,7 @@
 //! A workload, opened, checked and guarded.
 
 use record::Artifact;
-use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, Work};
+use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
 use crate::error::{Class, LabError};
 use crate::event::{Progress, Step, Tell};
@@ -12,6 +12,8 @@ use crate::stage::Stage;
 pub(crate) struct Ready {
     pub(crate) workload: Work,
     pub(crate) scripts: Vec<ScriptInfo>,
+    /// Tiles whose figures are kept by themselves.
+    pub(crate) items: Vec<TileItem>,
     pub(crate) prepared: Prepared,
     pub(crate) guarded: Guarded,
     /// Kept with the workload's first run.
@@ -25,7 +27,7 @@ impl Ready {
     pub(crate) fn as_it_is(workload: impl ClientWorkload + 'static) -> Self {
         let workload = Work::Clients(Box::new(workload));
         let (prepared, guarded, artifacts, files) = Default::default();
-        Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, files }
+        Self { scripts: workload.scripts(), items: Vec::new(), workload, prepared, guarded, artifacts, files }
     }
 
     /// One that was checked, chose what it will ask (or takes what was chosen already), and proved that it does something.
@@ -72,7 +74,8 @@ impl Ready {
             });
         }
         let files = workload.job().map(Files::of).transpose()?.unwrap_or_default();
-        Ok(Self { scripts: workload.scripts(), workload, prepared, guarded, artifacts, files })
+        let items = workload.clients().map(ClientWorkload::items).unwrap_or_default();
+        Ok(Self { scripts: workload.scripts(), items, workload, prepared, guarded, artifacts, files })
     }
 }
 

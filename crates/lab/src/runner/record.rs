@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use record::{
     AskedLimit, CLIENTS_LIMIT, Counts, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, Reason, Run, RunEvent,
-    RunKind, ScriptRecord,
+    RunKind, ScriptRecord, TileFigures,
 };
-use workloads::ScriptInfo;
+use workloads::{ScriptInfo, TileItem};
 
 use super::happened::events;
 use crate::measure::Measured;
@@ -53,6 +53,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) host_lag_us: Option<f64>,
     /// What was counted apart.
     pub(crate) scripts: &'a [ScriptInfo],
+    /// Tiles whose figures were kept by themselves, in the order of `measured.items`.
+    pub(crate) items: &'a [TileItem],
     /// Whether it was said that nothing may come back.
     pub(crate) may_be_empty: bool,
 }
@@ -95,14 +97,31 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
             name: info.name.clone(),
             text_hash: info.text_hash.clone(),
             weight: info.weight,
+            part: info.part.clone(),
             counts: figures.counts.named(),
             response: figures.response.clone(),
             service: figures.service.clone(),
         })
         .collect();
+    run.tiles = judged.items.iter().zip(&measured.engine.items).filter_map(tile_figures).collect();
     if let Some(asked) = &setup.sought {
         run.figures.extend(search_figures(asked, run, &measured.engine));
     }
+}
+
+/// Of a tile that was asked for.
+fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<TileFigures> {
+    let requests = figures.requests;
+    (requests > 0).then(|| TileFigures {
+        script: item.script.into(),
+        z: item.tile.z,
+        x: item.tile.x,
+        y: item.tile.y,
+        requests,
+        mean_us: figures.total_ns as f64 / requests as f64 / 1e3,
+        max_us: figures.max_ns as f64 / 1e3,
+        bytes: figures.bytes as f64 / requests as f64,
+    })
 }
 
 /// What a run of a search says: a trial of its rate, another one of where to look. Nothing where it cannot count, because

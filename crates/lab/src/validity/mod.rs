@@ -430,7 +430,8 @@ pub(crate) mod tests {
 
     #[test]
     fn an_empty_script_among_several_is_named() {
-        let script = |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1 };
+        let script =
+            |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1, part: None };
         let scripts = [script("full.sql"), script("empty.sql")];
         let figures = |counts| ScriptFigures { counts, ..ScriptFigures::default() };
         let full = Counts { queries: 1000, rows: 1000, ..good() };

@@ -317,6 +317,7 @@ pub(crate) mod tests {
             name: name.into(),
             text_hash: String::new(),
             weight: 1,
+            part: None,
             counts: BTreeMap::new(),
             response: Default::default(),
             service: Default::default(),

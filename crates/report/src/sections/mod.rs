@@ -87,6 +87,7 @@ mod tests {
                 name: "tpcb.sql".into(),
                 text_hash: String::new(),
                 weight: 1,
+                part: None,
                 counts: Default::default(),
                 response: Default::default(),
                 service: Default::default(),

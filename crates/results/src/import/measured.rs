@@ -37,6 +37,7 @@ fn script(name: String, weight: u32, counts: &Counts) -> ScriptRecord {
         name,
         text_hash: String::new(),
         weight,
+        part: None,
         counts: named(counts),
         response: Histogram::new(),
         service: Histogram::new(),

@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("../schema/0004.sql"),
     include_str!("../schema/0005.sql"),
     include_str!("../schema/0006.sql"),
+    include_str!("../schema/0007.sql"),
 ];
 
 /// Newest schema version this build knows.

@@ -11,6 +11,7 @@ mod rows;
 mod run;
 mod text;
 mod texts;
+mod tiles;
 mod write;
 
 use std::ffi::OsStr;
@@ -23,6 +24,7 @@ use rusqlite::{Connection, OpenFlags};
 pub use alone::Alone;
 pub use course::{Course, looked_at};
 pub use import::{Collection, Imported, Known, StoredRun};
+pub use tiles::StoredTile;
 
 use record::{Experiment, Host, Run, Target};
 

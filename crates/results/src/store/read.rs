@@ -186,6 +186,7 @@ impl Store {
             self.fill(&mut run, run_id)?;
             self.fill_scripts(&mut run, run_id)?;
             self.fill_plans(&mut run, run_id)?;
+            self.fill_tile_samples(&mut run, run_id)?;
             runs.push(run);
         }
         Ok(runs)
@@ -225,7 +226,7 @@ impl Store {
     }
 
     fn fill_scripts(&self, run: &mut Run, id: i64) -> Result<(), StoreError> {
-        let scripts = "SELECT script_id, name, text_hash, weight, counts FROM script WHERE run_id = ?1 ORDER BY position";
+        let scripts = "SELECT script_id, name, text_hash, weight, counts, layer, zoom, cached FROM script WHERE run_id = ?1 ORDER BY position";
         let series = "SELECT start_us, length_us, ok, late, failed, skipped FROM series WHERE script_id = ?1 ORDER BY start_us";
         for (position, (id, mut script)) in (0..).zip(self.rows(scripts, [id], rows::script)?) {
             script.response = self.histogram(id, "response")?;

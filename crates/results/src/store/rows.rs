@@ -1,7 +1,7 @@
 //! Rows of the results file as the records they were.
 
 use record::{
-    Artifact, Doubt, Experiment, Host, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
+    Artifact, Doubt, Experiment, Host, MapPart, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
     SeriesPoint, Setting, Slice, Target,
 };
 use rusqlite::Row;
@@ -159,10 +159,17 @@ pub(super) fn script(row: &Row<'_>) -> Sqlite<(i64, ScriptRecord)> {
         text_hash: row.get(2)?,
         weight: row.get(3)?,
         counts: json(row, 4)?,
+        part: map_part(row)?,
         response: Histogram::new(),
         service: Histogram::new(),
     };
     Ok((row.get(0)?, script))
+}
+
+/// Which part of a map a script asks for.
+fn map_part(row: &Row<'_>) -> Sqlite<Option<MapPart>> {
+    let Some(layer) = row.get(5)? else { return Ok(None) };
+    Ok(Some(MapPart { layer, zoom: row.get(6)?, cached: row.get(7)? }))
 }
 
 /// One step of the series of the script at this position.

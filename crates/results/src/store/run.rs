@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use stats::Encoded;
 
 use super::text::{json, word};
-use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, plans};
+use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, plans, tiles};
 use crate::spool::Spool;
 
 /// Writes a run, and gives its number.
@@ -26,6 +26,7 @@ pub(super) fn insert(
     insert_series(transaction, &scripts, run)?;
     insert_slices(transaction, id, run)?;
     plans::insert(transaction, id, &run.plans)?;
+    tiles::insert(transaction, id, run)?;
     insert_seconds(transaction, &scripts, seconds)?;
     Ok(id)
 }
@@ -170,8 +171,19 @@ fn insert_script(
     measured_s: f64,
 ) -> Sqlite<i64> {
     transaction.execute(
-        "INSERT INTO script (run_id, position, name, text_hash, weight, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![run, position as i64, script.name, script.text_hash, script.weight, json(&script.counts)],
+        "INSERT INTO script (run_id, position, name, text_hash, weight, counts, layer, zoom, cached)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            run,
+            position as i64,
+            script.name,
+            script.text_hash,
+            script.weight,
+            json(&script.counts),
+            script.part.as_ref().map(|part| &part.layer),
+            script.part.as_ref().and_then(|part| part.zoom),
+            script.part.as_ref().and_then(|part| part.cached),
+        ],
     )?;
     let id = transaction.last_insert_rowid();
     let length_us = (measured_s * 1e6) as i64;

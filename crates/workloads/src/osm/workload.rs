@@ -49,7 +49,7 @@ impl Workload for Loads {
         let portable = self.options.portable();
         let options = serde_json::to_string(&portable).expect("options are plain data");
         let name = format!("osm2pgsql {}", file_name(&portable.extract));
-        vec![ScriptInfo { name, text_hash: sha256_hex(options.as_bytes()), weight: 1 }]
+        vec![ScriptInfo { name, text_hash: sha256_hex(options.as_bytes()), weight: 1, part: None }]
     }
 
     fn texts(&self) -> Vec<Asked> {

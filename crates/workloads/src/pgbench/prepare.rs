@@ -154,6 +154,7 @@ impl Program {
                 name: script.name.clone(),
                 text_hash: hash.clone(),
                 weight: *weight,
+                part: None,
             })
             .collect()
     }

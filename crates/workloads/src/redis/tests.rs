@@ -51,6 +51,7 @@ fn run(command: Command, reply: &str, piece: usize) -> (Measured, Vec<u8>) {
         seed: 1,
         scripts: 1,
         statements: 0,
+        items: 0,
     };
     let mut server = Same { reply: reply.as_bytes().to_vec(), piece, received: Vec::new() };
     let measured = simulate(&plan, clients, &mut server, &mut (), &Stop::new()).unwrap();

@@ -40,7 +40,7 @@ impl Redis {
 impl Workload for Redis {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let text_hash = sha256_hex(self.text().as_bytes());
-        vec![ScriptInfo { name: self.options.command.name().to_owned(), text_hash, weight: 1 }]
+        vec![ScriptInfo { name: self.options.command.name().to_owned(), text_hash, weight: 1, part: None }]
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {

@@ -28,6 +28,7 @@ pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
         seed: 1,
         scripts,
         statements: 64,
+        items: 0,
     }
 }
 

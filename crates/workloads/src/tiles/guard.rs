@@ -1,94 +1,93 @@
 //! Proves that tiles hold something: an empty query shows a splendid rate.
 
-use super::check::Layer;
-use super::grid::Tile;
-use super::prepare::{Picked, spread};
-use super::query::{Style, literal};
+use std::collections::BTreeMap;
+
+use protocol::postgres::sql::Sql;
+use record::TileSample;
+use tile::{Tile, mvt};
+
+use super::layer::{Layer, Style};
+use super::taste::{self, Taste};
+use crate::answers::SAMPLE;
 use crate::error::WorkloadError;
 use crate::workload::Guarded;
-use protocol::postgres::sql::{Sql, long};
-
-/// Tiles probed for each layer and zoom.
-const PROBES: usize = 6;
 
 /// Tiles looked at when the first ones are all empty, before the layer is called empty.
 const PATIENCE: usize = 500;
 
-/// Makes a sample of the picked tiles; where all of it is empty, goes on until one holds something.
+/// One layer at one zoom, as it is counted.
+pub(super) struct Part<'a> {
+    pub(super) script: u32,
+    pub(super) layer: &'a Layer,
+    /// Different tiles of the list, spread over it.
+    pub(super) tiles: Vec<Tile>,
+}
+
+/// Makes a sample of the picked tiles; where all of a layer is empty, goes on until one holds something.
 pub(super) fn probe(
     sql: &mut dyn Sql,
-    layers: &[(Layer, Picked)],
+    parts: &[Part<'_>],
     style: Style,
+    all: &BTreeMap<&str, Vec<Tile>>,
 ) -> Result<Guarded, WorkloadError> {
     let mut guarded = Guarded::default();
-    let mut sample = Sample::default();
-    for (layer, picked) in layers {
-        let mut one = Sample::default();
-        for tile in spread(picked, PROBES) {
-            one.add(length(sql, layer, tile, style)?);
+    let mut held: BTreeMap<&str, TileSample> = BTreeMap::new();
+    for part in parts {
+        let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
+        let mut sample = TileSample { script: part.script, ..TileSample::default() };
+        for taste in taste::fetch(sql, part.layer, style, tiles)? {
+            is_a_tile(part.layer, &taste)?;
+            sample.add(&taste.held(part.script));
         }
-        let mut more = picked.zooms.iter().flatten().take(PATIENCE);
-        while one.bytes == 0
-            && let Some(tile) = more.next()
-        {
-            one.add(length(sql, layer, *tile, style)?);
+        held.entry(&part.layer.shown).or_default().add(&sample);
+        guarded.samples.push(sample);
+    }
+    for part in parts {
+        let shown = part.layer.shown.as_str();
+        let Some(sample) = held.get_mut(shown).filter(|sample| sample.bytes == 0) else { continue };
+        let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(PATIENCE)]);
+        for tile in tiles {
+            let bytes = taste::one(sql, part.layer, style, *tile)?;
+            sample.add(&Taste { tile: *tile, bytes }.held(part.script));
+            if sample.bytes > 0 {
+                break;
+            }
         }
-        if one.bytes == 0 {
-            let what = format!("all {} probed tiles of {} are empty", one.tiles, layer.shown);
+        if sample.bytes == 0 {
+            let what = format!("all {} probed tiles of {shown} are empty", sample.tiles);
             guarded.empty.get_or_insert(what);
         }
-        sample.join(&one);
     }
-    if sample.empty > 0 && guarded.empty.is_none() {
-        guarded.notes.push(format!("{} of {} probed tiles are empty", sample.empty, sample.tiles));
+    let mut sum = TileSample::default();
+    held.values().for_each(|sample| sum.add(sample));
+    if sum.empty > 0 && guarded.empty.is_none() {
+        guarded.notes.push(format!("{} of {} probed tiles are empty", sum.empty, sum.tiles));
     }
-    guarded.rows = sample.tiles - sample.empty;
-    guarded.bytes = sample.bytes;
-    guarded.figures.extend(sample.figures().map(|(name, value)| (name.to_owned(), value)));
+    guarded.rows = sum.tiles - sum.empty;
+    guarded.bytes = sum.bytes;
+    guarded.figures = figures(&sum);
     Ok(guarded)
 }
 
-/// Bytes of a tile.
-pub(super) fn length(
-    sql: &mut dyn Sql,
-    layer: &Layer,
-    tile: Tile,
-    style: Style,
-) -> Result<u64, WorkloadError> {
-    let query = format!("SELECT octet_length(({}))", literal(layer, tile, style));
-    let length = long(sql)
-        .scalar(&query)
-        .map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
-    Ok(length.and_then(|length| length.parse().ok()).unwrap_or(0))
+/// Something that is not empty must be a vector tile.
+fn is_a_tile(layer: &Layer, taste: &Taste) -> Result<(), WorkloadError> {
+    match mvt::measure(&taste.bytes) {
+        Ok(_) => Ok(()),
+        Err(broken) => Err(WorkloadError::Missing {
+            what: format!("what {} gives for {} is no vector tile: {broken}", layer.shown, taste.tile),
+            hint: "select what ST_AsMVT gives".to_owned(),
+        }),
+    }
 }
 
-/// Tiles that were probed.
-#[derive(Debug, Default)]
-struct Sample {
-    tiles: u64,
-    empty: u64,
-    bytes: u64,
-}
-
-impl Sample {
-    fn add(&mut self, bytes: u64) {
-        self.tiles += 1;
-        self.empty += u64::from(bytes == 0);
-        self.bytes += bytes;
-    }
-
-    fn join(&mut self, other: &Self) {
-        self.tiles += other.tiles;
-        self.empty += other.empty;
-        self.bytes += other.bytes;
-    }
-
-    fn figures(&self) -> [(&'static str, f64); 3] {
-        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        [
-            ("probe_tiles", self.tiles as f64),
-            ("empty_tiles_pct", 100.0 * share(self.empty, self.tiles)),
-            ("tile_bytes_mean", share(self.bytes, self.tiles - self.empty)),
-        ]
-    }
+fn figures(sample: &TileSample) -> BTreeMap<String, f64> {
+    let full = TileSample { tiles: sample.tiles - sample.empty, ..*sample };
+    let mut figures = BTreeMap::from([
+        ("probe_tiles".to_owned(), sample.tiles as f64),
+        ("empty_tiles_pct".to_owned(), 100.0 * sample.empty_share()),
+        ("tile_bytes_mean".to_owned(), full.per_tile(sample.bytes)),
+    ]);
+    let features = sample.features_out.map(|features| full.per_tile(features));
+    figures.extend(features.map(|features| ("tile_features_mean".to_owned(), features)));
+    figures
 }

@@ -1,20 +1,27 @@
 //! Map tiles: Mapbox vector tiles made by PostGIS, picked as a map's users would.
 //!
-//! Each table is a layer, counted as a script of its own; a transaction is one tile. Its rows are 1 when the tile holds
-//! something and 0 when it is empty, its bytes are the tile's length: `rows / ok` is the share of tiles that are not empty.
+//! Each layer (a table, a function, a query of the user's own) at each zoom is counted as a script of its own; a transaction
+//! is one tile, or all tiles of a view. Its rows are its tiles that are not empty, its bytes their length.
 
-mod check;
+mod atlas;
 mod client;
-mod grid;
+mod explain;
 mod guard;
+mod layer;
 mod options;
-mod prepare;
-mod query;
+mod pick;
+mod picker;
 mod samples;
+mod source;
+mod taste;
 #[cfg(test)]
 mod tests;
 mod workload;
+mod zooms;
 
-pub use grid::Tile;
-pub use options::{Options, Picker, Variant};
+pub use options::{Options, Variant};
+pub use picker::{Picker, Sessions};
+pub use source::Source;
+pub use tile::Tile;
 pub use workload::Tiles;
+pub use zooms::Zooms;

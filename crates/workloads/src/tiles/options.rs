@@ -1,9 +1,12 @@
 //! What a user may write about tiles.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::picker::Picker;
+use super::source::Source;
+use super::zooms::Zooms;
 use crate::error::WorkloadError;
 use crate::jobs::file_name;
 use crate::words::unknown_word;
@@ -16,33 +19,38 @@ pub struct Options {
     pub table: Option<String>,
     /// Several tables instead: each is a layer, counted as a script of its own.
     pub tables: Vec<String>,
-    /// Lowest and highest zoom; all between are asked for equally often. 0..=22.
-    #[serde(deserialize_with = "two")]
-    pub zooms: [u8; 2],
+    /// A function `f(z integer, x integer, y integer)` that returns tiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// An SQL file that returns a tile; `:z`, `:x`, `:y`, `:envelope`, `:xmin`, `:ymin`, `:xmax`, `:ymax` stand for what is
+    /// asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<PathBuf>,
+    /// Several of these instead, each a layer: a table, `function()` or `file.sql`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<String>,
+    /// All layers are in one tile, made by one statement.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub together: bool,
+    /// Which zooms are asked for, and how often. 0..=22.
+    pub zooms: Zooms,
     /// How tiles are chosen.
     pub picker: Picker,
+    /// The table whose features tiles are chosen by, where layers are no tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pick_from: Option<String>,
+    /// West, south, east and north of what tiles are chosen from, degrees; else the bounds of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<[f64; 4]>,
     /// How many tiles are chosen for each table and zoom; clients draw among them. 1..=100,000.
     pub tiles_per_zoom: u32,
     /// Polygons smaller than this on the map are left out, in square pixels (of 256 per tile side); 0 keeps all.
     pub min_pixels: f64,
-    /// Which query.
+    /// Which query makes tiles of tables.
     pub variant: Variant,
     /// A layer may hold nothing at all: its runs are valid nevertheless.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
-}
-
-impl Options {
-    /// Whether tiles are chosen from the same tables and zooms in the same way.
-    pub(crate) fn chooses_like(&self, other: &Self) -> bool {
-        let rule = |options: &Self| Self {
-            min_pixels: 0.0,
-            variant: Variant::Modern,
-            may_be_empty: false,
-            ..options.clone()
-        };
-        rule(self) == rule(other)
-    }
 }
 
 impl Default for Options {
@@ -50,8 +58,14 @@ impl Default for Options {
         Self {
             table: None,
             tables: Vec::new(),
-            zooms: [12, 16],
+            function: None,
+            query: None,
+            layers: Vec::new(),
+            together: false,
+            zooms: Zooms::Range([12, 16]),
             picker: Picker::Data,
+            pick_from: None,
+            bounds: None,
             tiles_per_zoom: 200,
             min_pixels: 4.0,
             variant: Variant::Modern,
@@ -60,61 +74,7 @@ impl Default for Options {
     }
 }
 
-/// Exactly two numbers: a list of three would be taken by its first two.
-fn two<'de, D: Deserializer<'de>>(source: D) -> Result<[u8; 2], D::Error> {
-    let zooms = Vec::<u8>::deserialize(source)?;
-    let count = zooms.len();
-    zooms.try_into().map_err(|_| serde::de::Error::invalid_length(count, &"an array of length 2"))
-}
-
-/// How tiles are chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Picker {
-    /// The tile of a random feature: crowded places are asked for more often, no tile is empty.
-    #[default]
-    Data,
-    /// Any tile within the data's bounds, as likely as another; many are empty.
-    Uniform,
-    /// A list of `z/x/y` lines, asked for in random order with its repetitions.
-    Trace(PathBuf),
-}
-
-impl Picker {
-    /// Words for it; `trace` is written `{ trace = "file" }`.
-    pub const NAMES: [&'static str; 3] = ["data", "uniform", "trace"];
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TraceTable {
-    trace: PathBuf,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "\"data\", \"uniform\" or { trace = \"file\" }")]
-enum PickerForm {
-    Word(String),
-    Table(TraceTable),
-}
-
-impl<'de> Deserialize<'de> for Picker {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        match PickerForm::deserialize(source)? {
-            PickerForm::Table(table) => Ok(Self::Trace(table.trace)),
-            PickerForm::Word(word) => match word.as_str() {
-                "data" => Ok(Self::Data),
-                "uniform" => Ok(Self::Uniform),
-                "trace" => {
-                    Err(serde::de::Error::custom("picker trace needs a file: { trace = \"tiles.txt\" }"))
-                }
-                other => Err(serde::de::Error::custom(unknown_word("picker", other, &Self::NAMES))),
-            },
-        }
-    }
-}
-
-/// Which query makes the tiles.
+/// Which query makes the tiles of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
@@ -123,11 +83,13 @@ pub enum Variant {
     Modern,
     /// The same without the size filter: what an unstyled table costs.
     Unfiltered,
+    /// The query of a study of 2021, word for word but for the table and the box: random boxes instead of tiles.
+    Historic,
 }
 
 impl Variant {
     /// All, as written.
-    pub const NAMES: [&'static str; 2] = ["modern", "unfiltered"];
+    pub const NAMES: [&'static str; 3] = ["modern", "unfiltered", "historic"];
 }
 
 impl<'de> Deserialize<'de> for Variant {
@@ -135,19 +97,69 @@ impl<'de> Deserialize<'de> for Variant {
         match String::deserialize(source)?.as_str() {
             "modern" => Ok(Self::Modern),
             "unfiltered" => Ok(Self::Unfiltered),
+            "historic" => Ok(Self::Historic),
             other => Err(serde::de::Error::custom(unknown_word("variant", other, &Self::NAMES))),
         }
     }
 }
 
 impl Options {
+    /// What each layer is made of, whichever way it was given.
+    #[must_use]
+    pub fn sources(&self) -> Vec<Source> {
+        let tables = self.table.iter().chain(&self.tables).map(|table| Source::Table(table.clone()));
+        let functions = self.function.iter().map(|function| Source::function(function));
+        let queries = self.query.iter().map(|path| Source::Query(path.clone()));
+        let listed = self.layers.iter().map(|layer| Source::of(layer));
+        tables.chain(functions).chain(queries).chain(listed).collect()
+    }
+
+    /// The files it reads: queries, and the list of tiles.
+    #[must_use]
+    pub fn files(&self) -> Vec<&Path> {
+        let listed = self.layers.iter().map(Path::new).filter(|path| Source::is_file(path));
+        let trace = match &self.picker {
+            Picker::Trace(path) => Some(path.as_path()),
+            Picker::Data | Picker::Uniform | Picker::Sessions(_) => None,
+        };
+        self.query.iter().map(PathBuf::as_path).chain(listed).chain(trace).collect()
+    }
+
+    /// Whether tiles are chosen by the same rule: what a layer is made of does not matter where it says what they are
+    /// chosen from.
+    pub(crate) fn chooses_like(&self, other: &Self) -> bool {
+        let rule = |options: &Self| Self {
+            table: None,
+            tables: Vec::new(),
+            function: None,
+            query: None,
+            layers: Vec::new(),
+            min_pixels: 0.0,
+            variant: Variant::Modern,
+            may_be_empty: false,
+            ..options.clone()
+        };
+        let lists = |options: &Self| if options.together { 1 } else { options.sources().len() };
+        let historic = |options: &Self| options.variant == Variant::Historic;
+        rule(self) == rule(other) && lists(self) == lists(other) && historic(self) == historic(other)
+    }
+
     /// The same without the places of its files.
     pub(crate) fn portable(&self) -> Self {
         let picker = match &self.picker {
             Picker::Trace(path) => Picker::Trace(file_name(path).into()),
             other => other.clone(),
         };
-        Self { picker, ..self.clone() }
+        let layer = |layer: &String| match Source::is_file(Path::new(layer)) {
+            true => file_name(Path::new(layer)),
+            false => layer.clone(),
+        };
+        Self {
+            picker,
+            query: self.query.as_deref().map(|path| file_name(path).into()),
+            layers: self.layers.iter().map(layer).collect(),
+            ..self.clone()
+        }
     }
 
     /// Checks ranges and words.
@@ -156,14 +168,29 @@ impl Options {
     /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("tiles.{key}"), problem));
-        match (&self.table, self.tables.as_slice()) {
-            (None, []) => return wrong("table", "is missing; try table = \"planet_osm_polygon\"".into()),
-            (Some(_), [_, ..]) => return wrong("tables", "give table or tables, not both".into()),
-            _ => {}
+        let given = [
+            ("table", self.table.is_some()),
+            ("tables", !self.tables.is_empty()),
+            ("function", self.function.is_some()),
+            ("query", self.query.is_some()),
+            ("layers", !self.layers.is_empty()),
+        ];
+        let given: Vec<&str> = given.into_iter().filter_map(|(key, given)| given.then_some(key)).collect();
+        match given[..] {
+            [] => return wrong("table", "is missing; try table = \"planet_osm_polygon\"".into()),
+            [_] => {}
+            [first, second, ..] => {
+                return wrong(
+                    second,
+                    format!("give {first} or {second}, not both; several layers go into layers"),
+                );
+            }
         }
-        let [low, high] = self.zooms;
-        if low > high || high > 22 {
-            return wrong("zooms", format!("[{low}, {high}] is no range within 0..22, lowest first"));
+        if let Some(problem) = self.sources().iter().find_map(Source::problem) {
+            return wrong(given[0], problem);
+        }
+        if let Some(problem) = self.zooms.problem() {
+            return wrong("zooms", problem);
         }
         if !(1..=100_000).contains(&self.tiles_per_zoom) {
             return wrong("tiles_per_zoom", format!("{} is not within 1..100000", self.tiles_per_zoom));
@@ -171,12 +198,44 @@ impl Options {
         if !(0.0..=65_536.0).contains(&self.min_pixels) {
             return wrong("min_pixels", format!("{} is not within 0..65536", self.min_pixels));
         }
-        Ok(())
+        if let Some(problem) = self.bounds.and_then(bounds_problem) {
+            return wrong("bounds", problem);
+        }
+        if let Picker::Sessions(sessions) = &self.picker
+            && let Some((key, problem)) = sessions.problem()
+        {
+            return wrong(key, problem);
+        }
+        self.validate_historic()
     }
 
-    /// The tables, whichever way they were given.
-    #[must_use]
-    pub fn table_names(&self) -> Vec<&str> {
-        self.table.iter().chain(&self.tables).map(String::as_str).collect()
+    /// Random boxes have no zoom and no list.
+    fn validate_historic(&self) -> Result<(), WorkloadError> {
+        if self.variant != Variant::Historic {
+            return Ok(());
+        }
+        let only_tables = self.sources().iter().all(|source| matches!(source, Source::Table(_)));
+        let problem = if !only_tables {
+            "historic asks tables only"
+        } else if self.together {
+            "historic makes tiles of one table; leave together out"
+        } else if self.picker != Picker::default() {
+            "historic draws its boxes in the query; leave picker out"
+        } else {
+            return Ok(());
+        };
+        Err(WorkloadError::option("tiles.variant".to_owned(), problem))
     }
+}
+
+/// West, south, east, north.
+fn bounds_problem(bounds: [f64; 4]) -> Option<String> {
+    let [west, south, east, north] = bounds;
+    let within = (-180.0..=180.0).contains(&west)
+        && (-180.0..=180.0).contains(&east)
+        && (-90.0..=90.0).contains(&south)
+        && (-90.0..=90.0).contains(&north);
+    (!within || west >= east || south >= north).then(|| {
+        format!("{bounds:?} is no [west, south, east, north] in degrees; try [14.1, 35.7, 14.6, 36.1]")
+    })
 }

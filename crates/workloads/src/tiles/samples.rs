@@ -1,19 +1,22 @@
 //! Sample tiles, kept for the report's pictures.
 
-use super::check::Layer;
-use super::grid::Tile;
-use super::prepare::Picked;
-use super::query::{Style, literal};
-use crate::error::WorkloadError;
-use protocol::postgres::sql::{Sql, long};
+use std::collections::BTreeSet;
+
+use protocol::postgres::sql::Sql;
 use record::Artifact;
+use tile::Tile;
+
+use super::layer::{Layer, Style};
+use super::pick::Picked;
+use super::taste;
+use crate::error::WorkloadError;
 
 /// Pictures wanted.
 const SAMPLES: usize = 4;
 /// Tiles looked at for each of them; the fullest is taken.
 const CANDIDATES: usize = 8;
 
-/// Four tiles from the lowest zoom to the highest, each with all layers.
+/// Four tiles from the lowest zoom to the highest, each with all layers; of random boxes, some of each table.
 pub(super) fn samples(
     sql: &mut dyn Sql,
     layers: &[(Layer, Picked)],
@@ -24,21 +27,20 @@ pub(super) fn samples(
     for candidates in candidates(picked) {
         let mut best: Option<(Tile, Vec<u8>)> = None;
         for tile in candidates {
-            let bytes = make(sql, layers, tile, style)?;
+            let bytes = whole(sql, layers, tile, style)?;
             if best.as_ref().is_none_or(|(_, fullest)| bytes.len() > fullest.len()) {
                 best = Some((tile, bytes));
             }
         }
         artifacts.extend(best.filter(|(_, bytes)| !bytes.is_empty()).map(|best| artifact(layers, best)));
     }
+    artifacts.extend(boxes(sql, layers, style)?);
     Ok(artifacts)
 }
 
 /// For each sample some different tiles of one zoom, zooms spread from low to high.
 fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
-    let mut tiles: Vec<Tile> = picked.zooms.iter().flatten().copied().collect();
-    tiles.sort_unstable();
-    tiles.dedup();
+    let tiles: Vec<Tile> = picked.tiles().collect::<BTreeSet<_>>().into_iter().collect();
     let mut zooms: Vec<u8> = tiles.iter().map(|tile| tile.z).collect();
     zooms.dedup();
     let last = zooms.len().saturating_sub(1);
@@ -60,7 +62,7 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
 }
 
 /// A tile with all layers; layers of a vector tile are joined by joining their bytes.
-fn make(
+fn whole(
     sql: &mut dyn Sql,
     layers: &[(Layer, Picked)],
     tile: Tile,
@@ -68,18 +70,9 @@ fn make(
 ) -> Result<Vec<u8>, WorkloadError> {
     let mut bytes = Vec::new();
     for (layer, _) in layers {
-        let query = format!("SELECT encode(({}), 'hex')", literal(layer, tile, style));
-        let hex = long(sql)
-            .scalar(&query)
-            .map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
-        bytes.extend(from_hex(&hex.unwrap_or_default()));
+        bytes.extend(taste::one(sql, layer, style, tile)?);
     }
     Ok(bytes)
-}
-
-fn from_hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
-    digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
 }
 
 fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artifact {
@@ -87,10 +80,41 @@ fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artif
     let size = bytes.len();
     Artifact {
         name: format!("tile/{tile}"),
-        media_type: "application/vnd.mapbox-vector-tile".to_owned(),
+        media_type: MEDIA_TYPE.to_owned(),
         caption: format!("{} at {tile}, {size} bytes", tables.join(", ")),
         bytes,
     }
+}
+
+const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
+
+/// Of each table asked by random boxes the fullest of some: each is drawn by the server anew.
+fn boxes(
+    sql: &mut dyn Sql,
+    layers: &[(Layer, Picked)],
+    style: Style,
+) -> Result<Vec<Artifact>, WorkloadError> {
+    let anywhere = Tile { z: 0, x: 0, y: 0 };
+    let mut artifacts = Vec::new();
+    for (layer, _) in layers.iter().filter(|(layer, _)| layer.is_historic()) {
+        let mut fullest = Vec::new();
+        for _ in 0..CANDIDATES {
+            let bytes = taste::one(sql, layer, style, anywhere)?;
+            if bytes.len() > fullest.len() {
+                fullest = bytes;
+            }
+        }
+        let caption = format!("{}, a random box, {} bytes", layer.shown, fullest.len());
+        let name = format!("box/{}", layer.shown);
+        let media_type = MEDIA_TYPE.to_owned();
+        artifacts.extend((!fullest.is_empty()).then_some(Artifact {
+            name,
+            media_type,
+            caption,
+            bytes: fullest,
+        }));
+    }
+    Ok(artifacts)
 }
 
 #[cfg(test)]
@@ -107,15 +131,9 @@ mod tests {
             (Vec::new(), &[]),
         ];
         for (zooms, wanted) in cases {
-            let picked = Picked { table: "t".into(), zooms };
+            let picked = Picked { table: "t".into(), zooms, sessions: Vec::new() };
             let found: Vec<u8> = candidates(&picked).iter().map(|tiles| tiles[0].z).collect();
             assert_eq!(found, wanted);
         }
-    }
-
-    #[test]
-    fn hex_is_read() {
-        assert_eq!(from_hex("1a00ff"), [0x1a, 0, 0xff]);
-        assert_eq!(from_hex(""), [0_u8; 0]);
     }
 }

@@ -1,36 +1,45 @@
 //! The workload as `lab` sees it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use record::{Artifact, TextKind};
+use record::{Artifact, MapPart, TextKind};
 use script::Streams;
+use tile::Tile;
 
-use super::check::{Layer, layers};
-use super::client::{Atlas, AtlasLayer, TileClient};
-use super::grid::Tile;
-use super::guard::{length, probe};
-use super::options::{Options, Picker};
-use super::prepare::{Picked, pick, read_trace, spread};
-use super::query::{Style, prepared};
+use super::atlas::{Atlas, zooms_in};
+use super::client::TileClient;
+use super::explain::explain;
+use super::guard::{Part, probe};
+use super::layer::{Layer, QueryFile, Style, layers};
+use super::options::{Options, Variant};
+use super::pick::{Picked, Trace, pick, read};
+use super::picker::Picker;
 use super::samples::samples;
+use super::source::Source;
+use super::taste;
 use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
-use crate::workload::{Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Workload};
+use crate::plans::Explained;
+use crate::workload::{
+    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload,
+};
 
 /// Map tiles.
 #[derive(Debug)]
 pub struct Tiles {
     options: Options,
     style: Style,
-    trace: Vec<Tile>,
-    /// The list of tiles as it was read.
-    trace_text: String,
+    trace: Trace,
+    /// Queries among the sources, in their order.
+    queries: Vec<QueryFile>,
+    /// What is counted apart.
+    parts: Vec<MapPart>,
     /// Found by `check`.
     layers: Vec<Layer>,
     /// Chosen by `prepare`, as many as `layers`.
@@ -38,48 +47,56 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// A workload with these options; a list of tiles is read here, a relative one from `folder`.
+    /// A workload with these options; queries and a list of tiles are read here, relative ones from `folder`.
     ///
     /// # Errors
-    /// When options are out of range or the list cannot be read.
+    /// When options are out of range, or a file cannot be read or is of no use.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
-        let (trace, trace_text) = match &options.picker {
-            Picker::Trace(path) => read_trace(&folder.join(path))?,
-            Picker::Data | Picker::Uniform => Default::default(),
+        let trace = match &options.picker {
+            Picker::Trace(path) => read(&folder.join(path))?,
+            Picker::Data | Picker::Uniform | Picker::Sessions(_) => Trace::default(),
         };
+        let queries = options.sources().into_iter().filter_map(|source| match source {
+            Source::Query(path) => Some(QueryFile::read(&folder.join(path))),
+            Source::Table(_) | Source::Function(_) => None,
+        });
+        let queries = queries.collect::<Result<_, _>>()?;
         let style = Style { variant: options.variant, min_pixels: options.min_pixels };
-        Ok(Self {
-            options: options.clone(),
-            style,
-            trace,
-            trace_text,
-            layers: Vec::new(),
-            picked: Vec::new(),
-        })
+        let parts = parts(options, &trace);
+        let (layers, picked) = Default::default();
+        Ok(Self { options: options.clone(), style, trace, queries, parts, layers, picked })
     }
 
     fn atlas(&self) -> Atlas {
-        let layers = self.picked.iter().enumerate();
-        Atlas {
-            layers: layers.map(|(number, (layer, picked))| self.atlas_layer(number, layer, picked)).collect(),
-        }
+        let weights: BTreeMap<u8, f64> = self.options.zooms.weighted().into_iter().collect();
+        Atlas::of(&self.picked, &self.parts, &weights, self.style)
     }
 
-    /// One statement for each zoom: the size filter differs.
-    fn atlas_layer(&self, number: usize, layer: &Layer, picked: &Picked) -> AtlasLayer {
-        let mut used: Vec<u8> = picked.zooms.iter().flatten().map(|tile| tile.z).collect();
-        used.sort_unstable();
-        used.dedup();
-        let statement = |z: &u8| (format!("layer{number}_z{z}"), prepared(layer, *z, self.style));
-        let with_statement = |tile: &Tile| {
-            let place = used.binary_search(&tile.z).unwrap_or_default();
-            (*tile, place as u16)
-        };
-        AtlasLayer {
-            statements: used.iter().map(statement).collect(),
-            zooms: picked.zooms.iter().map(|tiles| tiles.iter().map(with_statement).collect()).collect(),
+    /// Each layer at each zoom, with different tiles of its list.
+    fn probes(&self) -> Vec<Part<'_>> {
+        let mut probes = Vec::new();
+        let joined = joined(&self.options);
+        let is_session = matches!(self.options.picker, Picker::Sessions(_));
+        for (layer, picked) in &self.picked {
+            let counted_as = if is_session { &joined } else { &layer.shown };
+            let script = |zoom| {
+                let found = self.parts.iter().position(|part| part.layer == *counted_as && part.zoom == zoom);
+                found.unwrap_or_default() as u32
+            };
+            if layer.is_historic() {
+                // The same, for each box is drawn anew.
+                let tiles = vec![Tile { z: 0, x: 0, y: 0 }; SAMPLE as usize];
+                probes.push(Part { script: script(None), layer, tiles });
+                continue;
+            }
+            let spread = picked.spread(SAMPLE as usize);
+            for z in zooms_in(&spread) {
+                let tiles = spread.iter().filter(|tile| tile.z == z).copied().collect();
+                probes.push(Part { script: script(Some(z)), layer, tiles });
+            }
         }
+        probes
     }
 
     fn not_prepared() -> WorkloadError {
@@ -88,33 +105,87 @@ impl Tiles {
             hint: "prepare the workload first".to_owned(),
         }
     }
+
+    fn is_picked(&self) -> Result<(), WorkloadError> {
+        if self.picked.is_empty() { Err(Self::not_prepared()) } else { Ok(()) }
+    }
+}
+
+/// What is counted apart: each layer at each zoom; of views all layers together.
+fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
+    let zooms: Vec<Option<u8>> = match &options.picker {
+        _ if options.variant == Variant::Historic => vec![None],
+        Picker::Trace(_) => zooms_in(&trace.tiles).into_iter().map(Some).collect(),
+        Picker::Sessions(_) => {
+            let [low, high] = options.zooms.ends();
+            (low..=high).map(Some).collect()
+        }
+        Picker::Data | Picker::Uniform => {
+            options.zooms.weighted().into_iter().map(|(z, _)| Some(z)).collect()
+        }
+    };
+    let layers = match options.picker {
+        Picker::Sessions(_) => vec![joined(options)],
+        _ if options.together => vec![joined(options)],
+        _ => options.sources().iter().map(Source::shown).collect(),
+    };
+    let parts = layers.iter().flat_map(|layer| {
+        zooms.iter().map(|zoom| MapPart { layer: layer.clone(), zoom: *zoom, cached: None })
+    });
+    parts.collect()
+}
+
+/// All layers: `a + b` in one tile, `a, b` each in its own.
+fn joined(options: &Options) -> String {
+    let names: Vec<String> = options.sources().iter().map(Source::shown).collect();
+    names.join(if options.together { " + " } else { ", " })
+}
+
+/// As a script is named: `roads, z14`.
+fn called(part: &MapPart) -> String {
+    part.zoom.map_or_else(|| part.layer.clone(), |zoom| format!("{}, z{zoom}", part.layer))
 }
 
 impl Workload for Tiles {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let Options { zooms, variant, min_pixels, .. } = &self.options;
-        let tables = self.options.table_names().into_iter();
-        tables
-            .map(|table| {
-                let text = format!("{table} {zooms:?} {variant:?} {min_pixels}");
-                ScriptInfo { name: table.to_owned(), text_hash: sha256_hex(text.as_bytes()), weight: 1 }
-            })
-            .collect()
+        let queries: String = self.queries.iter().map(|query| query.text.as_str()).collect();
+        let script = |part: &MapPart| {
+            let text = format!("{} {zooms:?} {variant:?} {min_pixels} {queries}", called(part));
+            ScriptInfo {
+                name: called(part),
+                text_hash: sha256_hex(text.as_bytes()),
+                weight: 1,
+                part: Some(part.clone()),
+            }
+        };
+        self.parts.iter().map(script).collect()
     }
 
-    /// The query of each layer and zoom, and the list of tiles, where there is one.
+    /// The query of each layer and zoom, what was read from files, and the list of tiles, where there is one.
     fn texts(&self) -> Vec<Asked> {
         let mut texts = Vec::new();
         if let Picker::Trace(path) = &self.options.picker {
-            let text = self.trace_text.clone().into_bytes();
+            let text = self.trace.text.clone().into_bytes();
             texts.push(Asked { name: path.display().to_string(), kind: TextKind::File, text });
         }
+        let sources = self.options.sources();
+        let files = sources.iter().filter(|source| matches!(source, Source::Query(_)));
+        texts.extend(files.zip(&self.queries).map(|(source, query)| Asked {
+            name: source.shown(),
+            kind: TextKind::Query,
+            text: query.text.clone().into_bytes(),
+        }));
         for (layer, picked) in &self.picked {
-            let zooms: BTreeSet<u8> = picked.zooms.iter().flatten().map(|tile| tile.z).collect();
+            let tiles: BTreeSet<Tile> = picked.tiles().collect();
+            let zooms = if layer.is_historic() { BTreeSet::from([0]) } else { zooms_in(&tiles) };
             texts.extend(zooms.into_iter().map(|z| Asked {
-                name: format!("{}, zoom {z}", layer.shown),
+                name: match layer.is_historic() {
+                    true => format!("{}, random boxes", layer.shown),
+                    false => format!("{}, zoom {z}", layer.shown),
+                },
                 kind: TextKind::Query,
-                text: prepared(layer, z, self.style).into_bytes(),
+                text: layer.prepared(z, self.style).into_bytes(),
             }));
         }
         texts
@@ -129,7 +200,7 @@ impl Workload for Tiles {
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
-        self.layers = layers(site.sql()?, &self.options.table_names())?;
+        self.layers = layers(site.sql()?, &self.options, &self.queries)?;
         Ok(())
     }
 
@@ -145,15 +216,7 @@ impl Workload for Tiles {
         }
         let picked: Vec<&Picked> = self.picked.iter().map(|(_, picked)| picked).collect();
         let json = serde_json::json!({ "seed": seed, "layers": picked }).to_string();
-        let count: usize = picked.iter().flat_map(|picked| &picked.zooms).map(Vec::len).sum();
-        let [low, high] = self.options.zooms;
-        let tables = self.options.table_names().join(", ");
-        let zooms = match self.options.picker {
-            Picker::Trace(_) => "from a trace".to_owned(),
-            Picker::Data | Picker::Uniform => format!("z{low}-z{high}"),
-        };
-        let summary = format!("{} of {tables}, {zooms}", record::count(count as u64, "tile"));
-        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
+        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.summary(&picked) })
     }
 
     fn adopt(&mut self, chosen: &Prepared) -> Result<(), WorkloadError> {
@@ -161,11 +224,19 @@ impl Workload for Tiles {
         struct Chosen {
             layers: Vec<Picked>,
         }
-        let unreadable = |error: serde_json::Error| WorkloadError::Missing {
-            what: format!("the tiles that were chosen cannot be read: {error}"),
+        let unreadable = |problem: String| WorkloadError::Missing {
+            what: format!("the tiles that were chosen cannot be read: {problem}"),
             hint: "add --again to begin the experiment anew".to_owned(),
         };
-        let chosen: Chosen = serde_json::from_str(&chosen.json).map_err(unreadable)?;
+        let chosen: Chosen =
+            serde_json::from_str(&chosen.json).map_err(|error| unreadable(error.to_string()))?;
+        if chosen.layers.len() != self.layers.len() {
+            return Err(unreadable(format!(
+                "{} lists for {}",
+                chosen.layers.len(),
+                record::count(self.layers.len() as u64, "layer")
+            )));
+        }
         self.picked = self.layers.iter().cloned().zip(chosen.layers).collect();
         Ok(())
     }
@@ -175,33 +246,54 @@ impl Workload for Tiles {
     }
 
     fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+        if self.picked.iter().any(|(layer, _)| layer.is_historic()) {
+            return Ok(Sampled::NotTaken("the query draws other boxes each time".to_owned()));
+        }
         let sql = site.sql()?;
         let mut sampled = Vec::new();
-        for (layer, picked) in &self.picked {
+        for Part { layer, tiles, .. } in self.probes() {
             let mut answers = Vec::new();
-            for tile in spread(picked, SAMPLE as usize) {
+            let tastes = taste::fetch(sql, layer, self.style, &tiles)?;
+            let zoom = tiles.first().map_or(0, |tile| tile.z);
+            for taste in tastes {
                 let mut answer = Answer::default();
-                let length = length(sql, layer, tile, self.style)?;
+                let length = taste.bytes.len() as u64;
                 // The bytes of a tile may stand in another order.
                 let first = answer.open([("tile_bytes", NUMBER)]);
                 answer.add(first, [Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));
                 (answer.rows, answer.bytes) = (u64::from(length > 0), length);
                 answers.push(answer);
             }
-            sampled.push(ScriptAnswers { script: layer.name.clone(), answers });
+            let zoom = Some(zoom);
+            let part = MapPart { layer: layer.shown.clone(), zoom, cached: None };
+            sampled.push(ScriptAnswers { script: called(&part), answers });
         }
         Ok(Sampled::Answers(sampled))
     }
 
     fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
-        if self.picked.is_empty() {
-            return Err(Self::not_prepared());
-        }
-        let mut guarded = probe(site.sql()?, &self.picked, self.style)?;
+        self.is_picked()?;
+        let all: BTreeMap<&str, Vec<Tile>> = self
+            .picked
+            .iter()
+            .map(|(layer, picked)| (layer.shown.as_str(), picked.tiles().collect()))
+            .collect();
+        let mut guarded = probe(site.sql()?, &self.probes(), self.style, &all)?;
         if self.options.may_be_empty {
             guarded.notes.extend(guarded.empty.take());
         }
+        guarded.notes.extend(self.layers.iter().flat_map(|layer| layer.remarks.clone()));
+        guarded.notes.extend(self.trace.remarks.clone());
         Ok(guarded)
+    }
+
+    fn explain(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Explained, WorkloadError> {
+        self.is_picked()?;
+        let named = self.probes().into_iter().map(|part| {
+            let script = self.parts.get(part.script as usize).map(called).unwrap_or_default();
+            (part, script)
+        });
+        explain(site.sql()?, &named.collect::<Vec<_>>(), self.style)
     }
 
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
@@ -209,59 +301,51 @@ impl Workload for Tiles {
     }
 }
 
-impl ClientWorkload for Tiles {
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
-        if self.picked.is_empty() {
-            return Err(Self::not_prepared());
+impl Tiles {
+    /// `400 tiles of planet_osm_polygon, z12-z16`.
+    fn summary(&self, picked: &[&Picked]) -> String {
+        let names: Vec<String> = self.layers.iter().map(|layer| layer.shown.clone()).collect();
+        let names = names.join(", ");
+        let count = picked.iter().map(|picked| picked.tiles().count() as u64).sum();
+        let tiles = record::count(count, "tile");
+        match &self.options.picker {
+            _ if self.options.variant == Variant::Historic => {
+                format!("random boxes of {names}, drawn by the query itself")
+            }
+            Picker::Trace(_) => format!("{tiles} of {names}, from a trace"),
+            Picker::Sessions(_) => {
+                let sessions = picked.first().map_or(0, |picked| picked.sessions.len() as u64);
+                format!(
+                    "{tiles} of {names}, {} in {}",
+                    self.options.zooms,
+                    record::count(sessions, "session")
+                )
+            }
+            Picker::Data | Picker::Uniform => format!("{tiles} of {names}, {}", self.options.zooms),
         }
-        let connect = &places.postgres()?.place;
-        let atlas = Arc::new(self.atlas());
-        let streams = Streams::new(wanted.seed, wanted.count.max(1), 1, true);
-        let members = streams.clients.into_iter().enumerate();
-        Ok(members
-            .map(|(number, random)| {
-                let link = PgLink::new(connect, 0);
-                Box::new(TileClient::new(Arc::clone(&atlas), number, link, random)) as Box<dyn Client>
-            })
-            .collect())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl ClientWorkload for Tiles {
+    fn items(&self) -> Vec<TileItem> {
+        self.atlas().items
+    }
 
-    /// The list stays as it was written, comments too; a query is told once for each zoom that is asked for.
-    #[test]
-    fn texts_are_the_list_and_the_query_of_each_zoom() {
-        let folder = tempfile::tempdir().unwrap();
-        let list = "# mine\n14/8851/6439\n13/4425/3219\n14/8852/6439\n";
-        std::fs::write(folder.path().join("list.txt"), list).unwrap();
-        let options = Options {
-            table: Some("roads".into()),
-            picker: Picker::Trace("list.txt".into()),
-            ..Options::default()
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        self.is_picked()?;
+        let connect = &places.postgres()?.place;
+        let atlas = Arc::new(self.atlas());
+        let streams = Streams::new(wanted.seed, wanted.count.max(1), 1, true);
+        let links = match &self.options.picker {
+            Picker::Sessions(sessions) => usize::from(sessions.links),
+            Picker::Data | Picker::Uniform | Picker::Trace(_) => 1,
         };
-        let mut tiles = Tiles::open(&options, folder.path()).unwrap();
-        let layer = Layer {
-            shown: "roads".into(),
-            table: "\"public\".\"roads\"".into(),
-            name: "roads".into(),
-            geometry: "\"way\"".into(),
-            attributes: Vec::new(),
-            has_area: false,
-            identity: "1".into(),
-        };
-        let zooms = vec![tiles.trace.clone()];
-        tiles.picked.push((layer, Picked { table: "roads".into(), zooms }));
-        let told: Vec<_> = tiles.texts().into_iter().map(|asked| (asked.name, asked.kind)).collect();
-        let wanted = [
-            ("list.txt", TextKind::File),
-            ("roads, zoom 13", TextKind::Query),
-            ("roads, zoom 14", TextKind::Query),
-        ];
-        assert_eq!(told, wanted.map(|(name, kind)| (name.to_owned(), kind)));
-        assert_eq!(tiles.texts()[0].text, list.as_bytes());
-        assert!(tiles.texts()[1].text.starts_with(b"SELECT ST_AsMVT"));
+        let members = streams.clients.into_iter().enumerate();
+        Ok(members
+            .map(|(number, random)| {
+                let links = (0..links).map(|link| PgLink::new(connect, link));
+                Box::new(TileClient::new(Arc::clone(&atlas), number, links, random)) as Box<dyn Client>
+            })
+            .collect())
     }
 }

@@ -264,6 +264,9 @@ impl<C: Clock> Serving<'_, C> {
         for note in notes.statements.drain(..) {
             thread.recorder.statement(note, thread.turn.now);
         }
+        for note in notes.items.drain(..) {
+            thread.recorder.item(note, thread.turn.now);
+        }
         for (level, text) in notes.messages.drain(..) {
             thread.recorder.outbox.say(Said::Message(Message { client: seat.number, level, text }));
         }

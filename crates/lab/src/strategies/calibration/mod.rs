@@ -254,6 +254,7 @@ pub(crate) mod tests {
                 name: "s".into(),
                 text_hash: String::new(),
                 weight: 1,
+                part: None,
                 counts: [].into(),
                 response: stats::Histogram::new(),
                 service: stats::Histogram::new(),

@@ -154,6 +154,7 @@ fn script(row: &Row) -> Result<ScriptRecord, String> {
         name: short(&row.script),
         text_hash: String::new(),
         weight: row.weight.unwrap_or(1),
+        part: None,
         counts: row.counts().named(),
         response,
         service,

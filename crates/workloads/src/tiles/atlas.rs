@@ -1,0 +1,186 @@
+//! What clients are given of all that was chosen: statements, and tiles in the groups that they draw from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::MapPart;
+use script::Random;
+use tile::Tile;
+
+use super::layer::{Layer, Style};
+use super::pick::Picked;
+use crate::workload::TileItem;
+
+/// Weights are whole parts of this.
+const WHOLE: u64 = 1 << 32;
+
+/// A tile of the list, and how it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pick {
+    pub(super) tile: Tile,
+    /// Place of its statement in [`Atlas::statements`].
+    pub(super) statement: u16,
+    /// As in `Workload::scripts`.
+    pub(super) script: u16,
+    /// As in `ClientWorkload::items`; none of what is no tile.
+    pub(super) item: Option<u32>,
+}
+
+/// A group of transactions that are drawn alike: those of a layer's zoom.
+#[derive(Debug, PartialEq, Eq)]
+struct Group {
+    /// Up to which number of [`WHOLE`] it is drawn.
+    below: u64,
+    picks: Vec<Pick>,
+}
+
+/// Statements and tiles; shared by all clients.
+#[derive(Debug, Default)]
+pub(super) struct Atlas {
+    /// Name and text of each.
+    pub(super) statements: Vec<(String, String)>,
+    /// For each layer, drawn equally often, its groups.
+    layers: Vec<Vec<Group>>,
+    /// Sessions of views, in place of layers.
+    sessions: Vec<Vec<Vec<Pick>>>,
+    pub(super) items: Vec<TileItem>,
+}
+
+/// Where a client is in its session.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Visit {
+    session: usize,
+    /// The view that comes next.
+    view: usize,
+}
+
+impl Atlas {
+    /// The tiles of the next transaction.
+    #[inline]
+    pub(super) fn next(&self, random: &mut Random, visit: &mut Visit) -> &[Pick] {
+        if !self.sessions.is_empty() {
+            return self.next_view(random, visit);
+        }
+        let groups = &self.layers[random.up_to(self.layers.len() as u64 - 1) as usize];
+        let group = if groups.len() == 1 {
+            &groups[0]
+        } else {
+            let number = random.up_to(WHOLE - 1);
+            &groups[groups.partition_point(|group| group.below <= number).min(groups.len() - 1)]
+        };
+        let at = random.up_to(group.picks.len() as u64 - 1) as usize;
+        &group.picks[at..=at]
+    }
+
+    fn next_view(&self, random: &mut Random, visit: &mut Visit) -> &[Pick] {
+        if visit.view == 0 || visit.view >= self.sessions[visit.session].len() {
+            *visit = Visit { session: random.up_to(self.sessions.len() as u64 - 1) as usize, view: 0 };
+        }
+        let view = &self.sessions[visit.session][visit.view];
+        visit.view += 1;
+        view
+    }
+
+    /// The one of these layers and what was picked for them.
+    ///
+    /// `scripts` are all parts that are counted, in their order.
+    pub(super) fn of(
+        layers: &[(Layer, Picked)],
+        scripts: &[MapPart],
+        weights: &BTreeMap<u8, f64>,
+        style: Style,
+    ) -> Self {
+        let mut maker = Maker { scripts, style, atlas: Self::default(), items: BTreeMap::new() };
+        if layers.iter().any(|(_, picked)| !picked.sessions.is_empty()) {
+            maker.sessions(layers);
+        } else {
+            for (layer, picked) in layers {
+                let groups = maker.groups(layer, picked, weights);
+                maker.atlas.layers.push(groups);
+            }
+        }
+        maker.atlas
+    }
+}
+
+/// Makes an atlas.
+struct Maker<'a> {
+    scripts: &'a [MapPart],
+    style: Style,
+    atlas: Atlas,
+    items: BTreeMap<(u16, Tile), u32>,
+}
+
+impl Maker<'_> {
+    fn groups(&mut self, layer: &Layer, picked: &Picked, weights: &BTreeMap<u8, f64>) -> Vec<Group> {
+        if layer.is_historic() {
+            // Any tile is as good as another: the query draws its own box.
+            let tile = Tile { z: 0, x: 0, y: 0 };
+            let statement = self.statement(layer, 0);
+            let script = self.script(&layer.shown, None);
+            return vec![Group { below: WHOLE, picks: vec![Pick { tile, statement, script, item: None }] }];
+        }
+        let weight = |tiles: &Vec<Tile>| match tiles.first() {
+            // A trace is one list of all zooms.
+            Some(first) if tiles.iter().all(|tile| tile.z == first.z) => {
+                weights.get(&first.z).copied().unwrap_or(1.0)
+            }
+            _ => 1.0,
+        };
+        let sum: f64 = picked.zooms.iter().map(weight).sum();
+        let mut below = 0.0;
+        let mut groups = Vec::new();
+        for tiles in &picked.zooms {
+            below += weight(tiles) / sum;
+            let picks = tiles.iter().map(|tile| self.pick(layer, &layer.shown, *tile)).collect();
+            groups.push(Group { below: (below * WHOLE as f64) as u64, picks });
+        }
+        groups
+    }
+
+    /// A view asks for its tiles of all layers.
+    fn sessions(&mut self, layers: &[(Layer, Picked)]) {
+        let all: Vec<&str> = layers.iter().map(|(layer, _)| layer.shown.as_str()).collect();
+        let all = all.join(", ");
+        let Some((_, first)) = layers.first() else { return };
+        for session in &first.sessions {
+            let mut views = Vec::new();
+            for view in session {
+                let tiles = view.iter().flat_map(|tile| layers.iter().map(move |(layer, _)| (layer, *tile)));
+                views.push(tiles.map(|(layer, tile)| self.pick(layer, &all, tile)).collect());
+            }
+            self.atlas.sessions.push(views);
+        }
+    }
+
+    fn pick(&mut self, layer: &Layer, counted_as: &str, tile: Tile) -> Pick {
+        let script = self.script(counted_as, Some(tile.z));
+        let next = self.items.len() as u32;
+        let item = *self.items.entry((script, tile)).or_insert(next);
+        if item == next {
+            self.atlas.items.push(TileItem { script, tile });
+        }
+        Pick { tile, statement: self.statement(layer, tile.z), script, item: Some(item) }
+    }
+
+    fn script(&self, layer: &str, zoom: Option<u8>) -> u16 {
+        let place = self.scripts.iter().position(|part| part.layer == layer && part.zoom == zoom);
+        place.unwrap_or_default() as u16
+    }
+
+    /// One for each text: the size filter differs from zoom to zoom, a query of the user's own does not.
+    fn statement(&mut self, layer: &Layer, z: u8) -> u16 {
+        let text = layer.prepared(z, self.style);
+        let known = self.atlas.statements.iter().position(|(_, known)| *known == text);
+        let place = known.unwrap_or_else(|| {
+            let name = format!("tile{}_z{z}", self.atlas.statements.len());
+            self.atlas.statements.push((name, text));
+            self.atlas.statements.len() - 1
+        });
+        place as u16
+    }
+}
+
+/// Zooms in a list, from the lowest.
+pub(super) fn zooms_in<'t>(tiles: impl IntoIterator<Item = &'t Tile>) -> BTreeSet<u8> {
+    tiles.into_iter().map(|tile| tile.z).collect()
+}

@@ -1,0 +1,81 @@
+//! A sample of tiles with the query of each explained, as the clients send it: prepared, with its parameters.
+
+use protocol::postgres::sql::{Sql, quote_identifier};
+use tile::Tile;
+
+use super::guard::Part;
+use super::layer::Style;
+use crate::answers::SAMPLE;
+use crate::error::WorkloadError;
+use crate::explain::{Budget, Session, Unexplained};
+use crate::plans::Explained;
+
+/// So often a prepared statement is planned for its parameters before the server weighs one plan for all.
+const CUSTOM_PLANS: usize = 5;
+
+/// Explains tiles of each layer and zoom. The connection is of no use afterwards.
+///
+/// # Errors
+/// When the connection fails; what the server refuses is told in place of the plans.
+pub(super) fn explain(
+    sql: &mut dyn Sql,
+    parts: &[(Part<'_>, String)],
+    style: Style,
+) -> Result<Explained, WorkloadError> {
+    let mut session = match Session::open(sql) {
+        Ok(session) => session,
+        Err(Unexplained::Server(error)) => return Err(WorkloadError::sql("preparing to explain")(error)),
+        Err(why) => return Ok(Explained::not(why.to_string())),
+    };
+    let mut explained = Explained::default();
+    for (number, (part, script)) in parts.iter().enumerate() {
+        let name = format!("pgdyno_tile_{number}");
+        let Some(first) = part.tiles.first() else { continue };
+        let text = part.layer.prepared(first.z, style);
+        let prepare = format!("PREPARE {} (integer, integer, integer) AS {text}", quote_identifier(&name));
+        if let Err(error) = sql.execute(&prepare) {
+            explained.miss(format!("{script}: {error}"));
+            continue;
+        }
+        sample(sql, &mut session, &mut explained, (script, &name), &part.tiles)?;
+    }
+    Ok(explained)
+}
+
+/// Tiles of one layer and zoom, until they take too long.
+fn sample(
+    sql: &mut dyn Sql,
+    session: &mut Session,
+    explained: &mut Explained,
+    (script, name): (&str, &str),
+    tiles: &[Tile],
+) -> Result<(), WorkloadError> {
+    let mut budget = Budget::default();
+    let execute =
+        |tile: &Tile| format!("EXECUTE {}({}, {}, {})", quote_identifier(name), tile.z, tile.x, tile.y);
+    // Past the switch to a plan for all parameters, as clients are when their run counts.
+    for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
+        if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute(tile))) {
+            explained.miss(format!("{script}: {error}"));
+            return Ok(());
+        }
+    }
+    for (draw, tile) in (0..).zip(tiles.iter().take(SAMPLE as usize)) {
+        match session.explain(sql, &execute(tile)) {
+            Ok((mut plan, json)) => {
+                (plan.script, plan.line, plan.draw) = (script.to_owned(), 1, draw);
+                budget.spend(&plan);
+                explained.add(plan, json);
+            }
+            Err(Unexplained::Server(error)) if error.sqlstate.is_none() => {
+                return Err(WorkloadError::sql(format!("explaining tile {tile} of {script}"))(error));
+            }
+            Err(why) => explained.miss(format!("{script}, tile {tile}: {why}")),
+        }
+        if let Some(why) = budget.used_up(script, u64::from(draw) + 1) {
+            explained.miss(why);
+            break;
+        }
+    }
+    Ok(())
+}

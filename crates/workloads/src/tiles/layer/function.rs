@@ -1,0 +1,140 @@
+//! A layer made by a function of zoom, column and row, as tile servers call them.
+
+use protocol::nearest;
+use protocol::postgres::sql::{Sql, SqlError, quote_identifier, quote_literal};
+
+use super::ground::texts;
+use super::{Layer, Made};
+use crate::error::WorkloadError;
+
+/// Types that zoom, column and row may have.
+const NUMBERS: [&str; 4] = ["integer", "bigint", "smallint", "numeric"];
+
+/// The function of this name.
+pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadError> {
+    let shown = format!("{name}()");
+    let doing = format!("looking at function {shown}");
+    let asked = |error: SqlError| WorkloadError::Sql { doing: doing.clone(), error };
+    // Without quotes names are folded, and looked for on the search path: the server knows how.
+    let parts = sql
+        .rows(&format!(
+            "SELECT n.nspname, p.proname, p.oid::regprocedure::text, \
+             array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, k) ORDER BY k), ','), \
+             p.pronargdefaults, p.prokind, format_type(p.prorettype, NULL), p.proretset, \
+             coalesce((SELECT format_type(o.t, NULL) FROM unnest(p.proallargtypes, p.proargmodes) WITH ORDINALITY AS o (t, m, k) \
+                       WHERE o.m IN ('o', 't', 'b') ORDER BY o.k LIMIT 1), '') \
+             FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+             WHERE (n.nspname, p.proname) IN (SELECT coalesce(i[array_length(i, 1) - 1], n.nspname), i[array_length(i, 1)] \
+                                              FROM parse_ident({}) AS i) \
+             AND (cardinality(parse_ident({})) > 1 OR pg_function_is_visible(p.oid)) ORDER BY p.pronargs, p.oid",
+            quote_literal(name),
+            quote_literal(name)
+        ))
+        .map_err(asked)?;
+    let found: Vec<Found> = parts.iter().filter_map(|row| Found::of(row)).collect();
+    if found.is_empty() {
+        return Err(WorkloadError::Missing {
+            what: format!("function {shown} does not exist in this database"),
+            hint: hint_for(sql, name).map_err(asked)?,
+        });
+    }
+    let Some(fitting) = found.iter().find(|function| function.arguments().is_some()) else {
+        let known: Vec<&str> = found.iter().map(|function| function.signature.as_str()).collect();
+        return Err(WorkloadError::Missing {
+            what: format!("{} cannot be asked for a tile", known.join(", ")),
+            hint: "a tile function takes zoom, column and row as integers, and a json of its options at most"
+                .to_owned(),
+        });
+    };
+    if let Some(returned) = fitting.wrong_type() {
+        return Err(WorkloadError::Missing {
+            what: format!("{} returns {returned}, and a tile is bytea", fitting.signature),
+            hint: "let it return what ST_AsMVT gives".to_owned(),
+        });
+    }
+    let statement = super::text::read(&fitting.call())
+        .map_err(|problem| WorkloadError::Script(format!("{shown}: {problem}")))?;
+    Ok(Layer { shown, made: Made::Statement(statement), grounds: Vec::new(), remarks: Vec::new() })
+}
+
+/// A function as the catalog has it.
+struct Found {
+    schema: String,
+    name: String,
+    signature: String,
+    arguments: Vec<String>,
+    defaults: usize,
+    kind: String,
+    returned: String,
+    is_set: bool,
+    /// Type of its first output column, where it has any.
+    first_column: String,
+}
+
+impl Found {
+    fn of(row: &Vec<Option<String>>) -> Option<Self> {
+        let [schema, name, signature, arguments, defaults, kind, returned, set, first_column] =
+            texts(Some(row))?;
+        Some(Self {
+            schema,
+            name,
+            signature,
+            arguments: arguments.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+            defaults: defaults.parse().unwrap_or(0),
+            kind,
+            returned,
+            is_set: set == "t",
+            first_column,
+        })
+    }
+
+    /// What it is called with; `None` where it is no tile function.
+    fn arguments(&self) -> Option<String> {
+        let numbers = self.arguments.get(..3)?;
+        if self.kind != "f" || !numbers.iter().all(|of_type| NUMBERS.contains(&of_type.as_str())) {
+            return None;
+        }
+        let places = [":z", ":x", ":y"];
+        let cast = numbers.iter().zip(places).map(|(of_type, place)| format!("{place}::{of_type}"));
+        let mut given: Vec<String> = cast.collect();
+        let rest = &self.arguments[3..];
+        match rest {
+            _ if rest.len() <= self.defaults => {}
+            [options] if options == "json" || options == "jsonb" => given.push(format!("'{{}}'::{options}")),
+            _ => return None,
+        }
+        Some(given.join(", "))
+    }
+
+    /// What comes first in its rows.
+    fn gives(&self) -> &str {
+        if self.first_column.is_empty() { &self.returned } else { &self.first_column }
+    }
+
+    fn wrong_type(&self) -> Option<&str> {
+        (self.gives() != "bytea").then(|| self.gives())
+    }
+
+    /// One value; of a row the first column.
+    fn call(&self) -> String {
+        let function = format!("{}.{}", quote_identifier(&self.schema), quote_identifier(&self.name));
+        let arguments = self.arguments().unwrap_or_default();
+        if self.first_column.is_empty() && !self.is_set {
+            format!("SELECT {function}({arguments})")
+        } else {
+            format!("SELECT answer.tile FROM {function}({arguments}) AS answer (tile)")
+        }
+    }
+}
+
+fn hint_for(sql: &mut dyn Sql, name: &str) -> Result<String, SqlError> {
+    let functions = sql.rows(
+        "SELECT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+         WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND p.pronargs >= 3 AND p.prorettype = 'bytea'::regtype",
+    )?;
+    let names: Vec<String> = functions.into_iter().filter_map(|mut row| row.pop()?).collect();
+    Ok(match nearest(name, names.iter().map(String::as_str)) {
+        Some(right) => format!("did you mean {right}()?"),
+        None => "make it in prepare.sql, or name its schema".to_owned(),
+    })
+}

@@ -1,0 +1,188 @@
+//! Is there PostGIS, is there the table, and where are its geometries?
+
+use protocol::nearest;
+use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
+
+use crate::error::WorkloadError;
+
+/// SRID of the web map.
+pub(super) const WEB_MERCATOR: i64 = 3857;
+
+/// A table with features.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::tiles) struct Ground {
+    /// As the user gave it.
+    pub(in crate::tiles) shown: String,
+    /// Quoted, with its schema.
+    pub(in crate::tiles) table: String,
+    /// Its name alone.
+    pub(super) name: String,
+    /// Geometry column, quoted.
+    pub(in crate::tiles) geometry: String,
+    /// SRID of the geometry.
+    pub(in crate::tiles) srid: i64,
+    /// Kind of its geometries as the column says it: `POLYGON`, `GEOMETRY`.
+    pub(super) kind: String,
+    /// Its columns, as they are named.
+    pub(super) columns: Vec<String>,
+    /// What identifies a feature; an SQL expression of type bigint, the table being `t`.
+    pub(in crate::tiles) identity: String,
+    /// Rows that the planner supposes.
+    pub(in crate::tiles) rows: f64,
+    /// Whether an index can find features by place.
+    pub(super) is_indexed: bool,
+}
+
+impl Ground {
+    /// The geometry of table `t` in the map's projection.
+    pub(in crate::tiles) fn on_the_map(&self, geometry: &str) -> String {
+        if self.srid == WEB_MERCATOR {
+            geometry.to_owned()
+        } else {
+            format!("ST_Transform({geometry}, {WEB_MERCATOR})")
+        }
+    }
+
+    /// An envelope of the map in the table's projection.
+    pub(super) fn envelope(&self, envelope: &str) -> String {
+        if self.srid == WEB_MERCATOR {
+            envelope.to_owned()
+        } else {
+            format!("ST_Transform({envelope}, {})", self.srid)
+        }
+    }
+
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|known| known == column)
+    }
+}
+
+/// Whether the database has PostGIS that knows of tiles.
+pub(super) fn postgis(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
+    let version = sql
+        .scalar("SELECT extversion FROM pg_extension WHERE extname = 'postgis'")
+        .map_err(WorkloadError::sql("looking for PostGIS"))?;
+    match version {
+        Some(version) if major(&version) >= 3 => Ok(()),
+        Some(version) => Err(WorkloadError::Missing {
+            what: format!("PostGIS {version} has no ST_TileEnvelope"),
+            hint: "tiles need PostGIS 3.0 or later".to_owned(),
+        }),
+        None => Err(WorkloadError::Missing {
+            what: "PostGIS is not installed in this database".to_owned(),
+            hint: "run CREATE EXTENSION postgis there, or name it in target.managed = { extensions = [\"postgis\"] }"
+                .to_owned(),
+        }),
+    }
+}
+
+fn major(version: &str) -> u32 {
+    version.split('.').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The table of this name.
+pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadError> {
+    let doing = format!("looking at table {shown}");
+    let asked = |error: SqlError| WorkloadError::Sql { doing: doing.clone(), error };
+    let found = sql
+        .rows(&format!(
+            "SELECT n.nspname, c.relname, c.oid, c.reltuples FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE c.oid = to_regclass({})",
+            quote_literal(shown)
+        ))
+        .map_err(asked)?;
+    let Some([schema, name, oid, rows]) = texts(found.first()) else {
+        return Err(WorkloadError::Missing {
+            what: format!("table {shown} does not exist in this database"),
+            hint: hint_for(sql, shown).map_err(asked)?,
+        });
+    };
+    let table = format!("{}.{}", quote_identifier(&schema), quote_identifier(&name));
+    let (geometry, srid, kind) = geometry_column(sql, shown, [&schema, &name, &table], &doing)?;
+    let columns = sql
+        .rows(&format!(
+            "SELECT attname FROM pg_attribute WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped"
+        ))
+        .map_err(asked)?;
+    let columns: Vec<String> = columns.into_iter().filter_map(|mut row| row.pop()?).collect();
+    let quoted = quote_identifier(&geometry);
+    let identity = if columns.iter().any(|column| column == "osm_id") {
+        "t.osm_id::bigint".to_owned()
+    } else {
+        format!("hashtextextended(ST_AsEWKT(t.{quoted}), 0)")
+    };
+    let indexed = sql
+        .scalar(&format!(
+            "SELECT count(*) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam \
+             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] \
+             WHERE i.indrelid = {oid} AND i.indisvalid AND m.amname IN ('gist', 'spgist', 'brin') AND a.attname = {}",
+            quote_literal(&geometry)
+        ))
+        .map_err(asked)?;
+    Ok(Ground {
+        shown: shown.to_owned(),
+        table,
+        name,
+        geometry: quoted,
+        srid,
+        kind,
+        columns,
+        identity,
+        rows: rows.parse().unwrap_or(0.0),
+        is_indexed: indexed.as_deref() != Some("0"),
+    })
+}
+
+/// What to try when there is no such table.
+fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, SqlError> {
+    let tables = sql.rows("SELECT DISTINCT f_table_name FROM geometry_columns")?;
+    let tables: Vec<String> = tables.into_iter().filter_map(|mut row| row.pop()?).collect();
+    Ok(match nearest(shown, tables.iter().map(String::as_str)) {
+        Some(right) => format!("did you mean {right}?"),
+        None => "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table".to_owned(),
+    })
+}
+
+/// The first geometry column, its SRID and kind: one in the map's projection before others.
+fn geometry_column(
+    sql: &mut dyn Sql,
+    shown: &str,
+    [schema, name, table]: [&str; 3],
+    doing: &str,
+) -> Result<(String, i64, String), WorkloadError> {
+    let asked = |error: SqlError| WorkloadError::Sql { doing: doing.to_owned(), error };
+    let rows = sql
+        .rows(&format!(
+            "SELECT f_geometry_column, srid, type FROM geometry_columns \
+             WHERE f_table_schema = {} AND f_table_name = {} ORDER BY srid <> {WEB_MERCATOR}, 1",
+            quote_literal(schema),
+            quote_literal(name)
+        ))
+        .map_err(asked)?;
+    let [column, srid, kind] = texts(rows.first()).ok_or_else(|| WorkloadError::Missing {
+        what: format!("table {shown} has no geometry column"),
+        hint: "tiles are made of a column of type geometry; cast one of type geography in a view".to_owned(),
+    })?;
+    let srid = match srid.parse().unwrap_or(0) {
+        0 => srid_of_first_row(sql, table, &column).map_err(asked)?,
+        known => known,
+    };
+    if srid == 0 {
+        return Err(WorkloadError::WrongSrid { table: shown.to_owned(), column, srid });
+    }
+    Ok((column, srid, kind))
+}
+
+/// A column may not say its SRID; its values do.
+fn srid_of_first_row(sql: &mut dyn Sql, table: &str, column: &str) -> Result<i64, SqlError> {
+    let column = quote_identifier(column);
+    let srid = long(sql)
+        .scalar(&format!("SELECT ST_SRID({column}) FROM {table} WHERE {column} IS NOT NULL LIMIT 1"))?;
+    Ok(srid.and_then(|srid| srid.parse().ok()).unwrap_or(0))
+}
+
+/// The values of a row of so many columns, none of them NULL.
+pub(super) fn texts<const N: usize>(row: Option<&Vec<Option<String>>>) -> Option<[String; N]> {
+    let values: Option<Vec<String>> = row?.iter().cloned().collect();
+    values?.try_into().ok()
+}

@@ -1,0 +1,73 @@
+//! The query of the study "Database Benchmarking - PostGIS Tileserver" (Dustin Wilson, 25 September 2021, figure 1.1.2), word for
+//! word but for the table, its geometry column and the box. It is kept to repeat the study, not as a way to make tiles: its boxes
+//! are no tiles of a grid, its tile space is in degrees, most small polygons vanish, and it carries no attributes.
+
+use protocol::postgres::sql::{Sql, long};
+
+use super::ground::{Ground, texts};
+use crate::error::WorkloadError;
+
+const QUERY: &str = include_str!("historic.sql");
+
+/// What the user is told of it.
+pub(super) const SOURCE: &str = "historic: random boxes by the query of \"Database Benchmarking - PostGIS Tileserver\" \
+     (Dustin Wilson, 2021), which are no tiles of a map's grid";
+
+/// The query for a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Historic {
+    pub(super) statement: String,
+}
+
+impl Historic {
+    /// Boxes within `bounds` (west, south, east, north, degrees), else within those of the table.
+    pub(super) fn of(
+        sql: &mut dyn Sql,
+        ground: &Ground,
+        bounds: Option<[f64; 4]>,
+    ) -> Result<Self, WorkloadError> {
+        let Ground { table, geometry, shown, .. } = ground;
+        let bounds = match bounds {
+            Some(bounds) => bounds.map(degrees),
+            None => {
+                let rows = long(sql)
+                    .rows(&format!(
+                        "SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (\
+                         SELECT ST_Transform(ST_SetSRID(ST_Extent({geometry}), {}), 4326) AS e FROM {table}) AS extent",
+                        ground.srid
+                    ))
+                    .map_err(WorkloadError::sql(format!("reading the bounds of {shown}")))?;
+                let found: [String; 4] = texts(rows.first()).ok_or_else(|| WorkloadError::Missing {
+                    what: format!("table {shown} holds no feature"),
+                    hint: "load data first".to_owned(),
+                })?;
+                found.map(|text| text.parse().map_or(text, degrees))
+            }
+        };
+        let names = ["west", "south", "east", "north"];
+        let boxed = names
+            .iter()
+            .zip(&bounds)
+            .fold(QUERY.to_owned(), |text, (name, degrees)| text.replace(&format!("{{{name}}}"), degrees));
+        let statement = boxed.replace("{table}", &plain(table)).replace("{geometry}", &plain(geometry));
+        Ok(Self { statement: statement.trim_end().trim_end_matches(';').to_owned() })
+    }
+}
+
+/// A quoted name without the quotes that it does not need.
+fn plain(quoted: &str) -> String {
+    let needs_none = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    let parts: Option<Vec<&str>> = quoted
+        .split('.')
+        .map(|part| part.strip_prefix('"')?.strip_suffix('"').filter(|name| needs_none(name)))
+        .collect();
+    parts.map_or_else(|| quoted.to_owned(), |parts| parts.join("."))
+}
+
+/// Eight decimals, as the study wrote them.
+fn degrees(value: f64) -> String {
+    format!("{value:.8}")
+}

@@ -1,0 +1,201 @@
+//! Layers of tiles: what they are made of, and the statement that makes them.
+
+mod function;
+mod ground;
+mod historic;
+mod query;
+mod table;
+mod text;
+
+use std::path::Path;
+
+use protocol::postgres::sql::Sql;
+
+pub(super) use self::ground::Ground;
+use self::historic::Historic;
+use self::table::Table;
+use self::text::Statement;
+use super::options::{Options, Variant};
+use super::source::Source;
+use crate::error::WorkloadError;
+use tile::Tile;
+
+/// How tiles of tables are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Style {
+    pub(super) variant: Variant,
+    /// Square pixels.
+    pub(super) min_pixels: f64,
+}
+
+/// What is asked for as one tile.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Layer {
+    /// As the user named it; several that are asked for together are joined by ` + `.
+    pub(super) shown: String,
+    made: Made,
+    /// Whose features it may be chosen by; those of the base of all layers that are asked for together.
+    pub(super) grounds: Vec<Ground>,
+    /// What the user should know of it.
+    pub(super) remarks: Vec<String>,
+}
+
+/// By what a tile is made.
+#[derive(Debug, Clone, PartialEq)]
+enum Made {
+    Table(Table),
+    Statement(Statement),
+    Historic(Historic),
+    Together(Vec<Layer>),
+}
+
+/// A query that was read from its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct QueryFile {
+    /// As it was written.
+    pub(super) text: String,
+    statement: Statement,
+}
+
+impl QueryFile {
+    /// Reads it.
+    pub(super) fn read(path: &Path) -> Result<Self, WorkloadError> {
+        let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
+        let text =
+            std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        let statement = text::read(&text).map_err(wrong)?;
+        Ok(Self { text, statement })
+    }
+}
+
+/// Checks PostGIS and every source; `files` are the queries among them, in their order.
+pub(super) fn layers(
+    sql: &mut dyn Sql,
+    options: &Options,
+    files: &[QueryFile],
+) -> Result<Vec<Layer>, WorkloadError> {
+    ground::postgis(sql)?;
+    let named = match &options.pick_from {
+        Some(table) => vec![ground::ground(sql, table)?],
+        None => Vec::new(),
+    };
+    let mut files = files.iter();
+    let mut layers = Vec::new();
+    for source in options.sources() {
+        let mut layer = match &source {
+            Source::Table(name) => table_layer(sql, name, options)?,
+            Source::Function(name) => function::layer(sql, name)?,
+            Source::Query(_) => {
+                let file = files.next().ok_or_else(|| WorkloadError::Missing {
+                    what: format!("{} was not read", source.shown()),
+                    hint: "this is a mistake of pgdyno".to_owned(),
+                })?;
+                query::layer(sql, &source.shown(), &file.statement)?
+            }
+        };
+        if !named.is_empty() {
+            layer.grounds.clone_from(&named);
+        }
+        layers.push(layer);
+    }
+    Ok(if options.together { vec![together(layers)] } else { layers })
+}
+
+fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer, WorkloadError> {
+    let ground = ground::ground(sql, name)?;
+    if options.variant == Variant::Historic {
+        let historic = Historic::of(sql, &ground, options.bounds)?;
+        let remarks = vec![historic::SOURCE.to_owned()];
+        return Ok(Layer {
+            shown: name.to_owned(),
+            made: Made::Historic(historic),
+            grounds: vec![ground],
+            remarks,
+        });
+    }
+    let table = Table::of(sql, &ground)?;
+    let remarks = table.remarks();
+    Ok(Layer { shown: name.to_owned(), made: Made::Table(table), grounds: vec![ground], remarks })
+}
+
+fn together(layers: Vec<Layer>) -> Layer {
+    let shown: Vec<&str> = layers.iter().map(|layer| layer.shown.as_str()).collect();
+    let mut grounds: Vec<Ground> = Vec::new();
+    for ground in layers.iter().flat_map(|layer| &layer.grounds) {
+        if !grounds.contains(ground) {
+            grounds.push(ground.clone());
+        }
+    }
+    Layer {
+        shown: shown.join(" + "),
+        remarks: layers.iter().flat_map(|layer| layer.remarks.clone()).collect(),
+        grounds,
+        made: Made::Together(layers),
+    }
+}
+
+/// What asks for a tile: parameters of a statement, or their values.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    Parameters,
+    Tile(Tile),
+}
+
+impl Asked {
+    fn envelope(self) -> String {
+        match self {
+            Self::Parameters => "ST_TileEnvelope($1, $2, $3)".to_owned(),
+            Self::Tile(Tile { z, x, y }) => format!("ST_TileEnvelope({z}, {x}, {y})"),
+        }
+    }
+
+    fn values(self) -> [String; 3] {
+        match self {
+            Self::Parameters => ["$1", "$2", "$3"].map(str::to_owned),
+            Self::Tile(Tile { z, x, y }) => [z.to_string(), x.to_string(), y.to_string()],
+        }
+    }
+}
+
+impl Layer {
+    /// The statement at a zoom, with `$1`, `$2`, `$3` for zoom, column and row.
+    pub(super) fn prepared(&self, z: u8, style: Style) -> String {
+        self.statement(z, style, Asked::Parameters)
+    }
+
+    /// The same for one tile.
+    pub(super) fn literal(&self, tile: Tile, style: Style) -> String {
+        self.statement(tile.z, style, Asked::Tile(tile))
+    }
+
+    /// Random boxes: there is nothing to be chosen.
+    pub(super) fn is_historic(&self) -> bool {
+        matches!(self.made, Made::Historic(_))
+    }
+
+    fn statement(&self, z: u8, style: Style, asked: Asked) -> String {
+        match &self.made {
+            Made::Table(table) => table.statement(z, style, &asked.envelope()),
+            Made::Statement(statement) => statement.with(&asked.values()),
+            Made::Historic(historic) => historic.statement.clone(),
+            Made::Together(layers) => {
+                let one = |layer: &Layer| format!("coalesce(({}), '')", layer.statement(z, style, asked));
+                format!("SELECT {}", layers.iter().map(one).collect::<Vec<_>>().join(" || "))
+            }
+        }
+    }
+
+    /// Leaves out of the features of a ground what a tile of this zoom would not show; see [`Table::size_filter`].
+    pub(super) fn size_filter(&self, ground: &Ground, z: u8, style: Style) -> String {
+        match &self.made {
+            Made::Table(table) if table.is_of(ground) => table.size_filter(z, style),
+            Made::Together(layers) => {
+                let of = layers
+                    .iter()
+                    .find(|layer| matches!(&layer.made, Made::Table(table) if table.is_of(ground)));
+                of.map(|layer| layer.size_filter(ground, z, style)).unwrap_or_default()
+            }
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A layer made by a query of the user's own.
+
+use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
+
+use super::ground::ground;
+use super::text::Statement;
+use super::{Asked, Layer, Made};
+use crate::error::WorkloadError;
+use tile::Tile;
+
+/// OID of bytea.
+const BYTEA: u32 = 17;
+/// The tile that a query is planned for to see what it reads: any will do.
+const ANY: Tile = Tile { z: 14, x: 8851, y: 6439 };
+
+/// What the query returns must be a tile; the tables it reads are what tiles may be chosen by.
+pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Result<Layer, WorkloadError> {
+    let text = statement.with(&Asked::Tile(ANY).values());
+    let answer = long(sql).query(&format!("SELECT * FROM ({text}) AS answer LIMIT 0"));
+    let answer = answer.map_err(WorkloadError::sql(format!("looking at query {shown}")))?;
+    let first = answer.first();
+    let columns = first.map_or(&[][..], |answer| &answer.columns[..]);
+    match first.and_then(|answer| answer.types.first().copied()) {
+        Some(BYTEA) => {}
+        // A connection that does not tell types leaves it to the first tile.
+        None if !columns.is_empty() => {}
+        of_type => return Err(no_tile(sql, shown, columns, of_type)),
+    }
+    let grounds = match tables(sql, &text) {
+        Ok(tables) => tables.iter().filter_map(|table| ground(sql, table).ok()).collect(),
+        // It can be chosen otherwise, and where it cannot the picker says so.
+        Err(_) => Vec::new(),
+    };
+    let wrapped = if columns.len() > 1 { super::text::first_column(statement) } else { statement.clone() };
+    Ok(Layer { shown: shown.to_owned(), made: Made::Statement(wrapped), grounds, remarks: Vec::new() })
+}
+
+fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u32>) -> WorkloadError {
+    let named =
+        of_type.and_then(|oid| sql.scalar(&format!("SELECT format_type({oid}, NULL)")).ok().flatten());
+    let what = match (columns.first(), named) {
+        (Some(column), Some(of_type)) => format!("the first column of {shown}, {column}, is {of_type}"),
+        (Some(column), None) => format!("the first column of {shown}, {column}, is no bytea"),
+        (None, _) => format!("{shown} returns no column"),
+    };
+    WorkloadError::Missing {
+        what: format!("{what}, and a tile is bytea"),
+        hint: "select what ST_AsMVT gives".to_owned(),
+    }
+}
+
+/// Tables with geometries that the plan reads, in its order, as they can be named.
+fn tables(sql: &mut dyn Sql, text: &str) -> Result<Vec<String>, SqlError> {
+    let plan = sql.rows(&format!("EXPLAIN (FORMAT JSON, VERBOSE) {text}"))?;
+    let plan: String = plan.into_iter().flatten().flatten().collect();
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap_or_default();
+    let mut found = Vec::new();
+    relations(&plan, &mut found);
+    let mut with_geometry = Vec::new();
+    for (schema, table) in found {
+        let known = sql.scalar(&format!(
+            "SELECT count(*) FROM geometry_columns WHERE f_table_schema = {} AND f_table_name = {}",
+            quote_literal(&schema),
+            quote_literal(&table)
+        ))?;
+        if known.as_deref() != Some("0") {
+            with_geometry.push(format!("{}.{}", quote_identifier(&schema), quote_identifier(&table)));
+        }
+    }
+    Ok(with_geometry)
+}
+
+fn relations(plan: &serde_json::Value, found: &mut Vec<(String, String)>) {
+    match plan {
+        serde_json::Value::Array(list) => list.iter().for_each(|value| relations(value, found)),
+        serde_json::Value::Object(node) => {
+            let text = |name| node.get(name).and_then(serde_json::Value::as_str);
+            if let (Some(schema), Some(table)) = (text("Schema"), text("Relation Name")) {
+                let named = (schema.to_owned(), table.to_owned());
+                if !found.contains(&named) {
+                    found.push(named);
+                }
+            }
+            node.values().for_each(|value| relations(value, found));
+        }
+        _ => {}
+    }
+}

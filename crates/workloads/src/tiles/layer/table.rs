@@ -1,0 +1,162 @@
+//! A layer made of a table, by a query as renderers and tile servers have it.
+
+use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
+
+use super::super::options::Variant;
+use super::Style;
+use super::ground::{Ground, WEB_MERCATOR};
+use crate::error::WorkloadError;
+use tile::area_m2;
+
+/// Columns worth a place in a tile, where the table has them.
+const ATTRIBUTES: [&str; 9] =
+    ["osm_id", "name", "highway", "building", "landuse", "natural", "amenity", "place", "shop"];
+
+/// Rows that are looked at to know of what kinds geometries are.
+const LOOKED_AT: u32 = 1000;
+
+/// A table, and how tiles are made of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Table {
+    ground: Ground,
+    /// Name of the layer in the tile.
+    name: String,
+    /// Attribute columns, quoted.
+    attributes: Vec<String>,
+    /// What is left out by `way_area`.
+    areas: Areas,
+    /// Kinds of geometries found, where there are several: `3 of 1000 are points`.
+    mixed: Option<String>,
+}
+
+/// Whether small features can be left out by `way_area`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Areas {
+    /// It has none, or they are lines and points.
+    None,
+    /// All that counts has an area.
+    All,
+    /// Some features are no polygons: these are kept, whatever their size.
+    Some,
+}
+
+impl Table {
+    pub(super) fn of(sql: &mut dyn Sql, ground: &Ground) -> Result<Self, WorkloadError> {
+        let looking = |error: SqlError| WorkloadError::Sql {
+            doing: format!("looking at table {}", ground.shown),
+            error,
+        };
+        let kinds = kinds(sql, ground).map_err(looking)?;
+        let of_polygons = kinds.iter().filter(|(kind, _)| kind == "2").map(|(_, count)| count).sum::<u64>();
+        let all = kinds.iter().map(|(_, count)| count).sum::<u64>();
+        let has_area = ground.has("way_area") && mostly_areas(sql, &ground.table).map_err(looking)?;
+        let areas = match (has_area, of_polygons == all) {
+            (false, _) => Areas::None,
+            (true, true) => Areas::All,
+            (true, false) => Areas::Some,
+        };
+        let unquoted = ATTRIBUTES
+            .iter()
+            .filter(|column| ground.has(column) && quote_identifier(column) != ground.geometry);
+        Ok(Self {
+            name: ground.name.strip_prefix("planet_osm_").unwrap_or(&ground.name).to_owned(),
+            attributes: unquoted.map(|column| quote_identifier(column)).collect(),
+            areas,
+            mixed: (kinds.len() > 1).then(|| mixed(&kinds, all)),
+            ground: ground.clone(),
+        })
+    }
+
+    /// What the user should know.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let Ground { shown, srid, geometry, is_indexed, .. } = &self.ground;
+        let transformed = (*srid != WEB_MERCATOR).then(|| {
+            format!("{shown} is in SRID {srid}: each geometry is transformed to {WEB_MERCATOR} for each tile")
+        });
+        let index = (!is_indexed).then(|| {
+            format!("{shown} has no spatial index on {geometry}: each tile reads the whole table; try CREATE INDEX ON {shown} USING gist ({geometry})")
+        });
+        let mixed = self.mixed.as_ref().map(|mixed| {
+            let filter = match self.areas {
+                Areas::Some => "; what is no polygon is kept whatever its size",
+                Areas::None | Areas::All => "",
+            };
+            format!("{shown} mixes geometries ({mixed}): one layer of a tile then holds all of them{filter}")
+        });
+        [transformed, index, mixed].into_iter().flatten().collect()
+    }
+
+    pub(super) fn is_of(&self, ground: &Ground) -> bool {
+        self.ground == *ground
+    }
+
+    /// There is no `WHERE geom IS NOT NULL` around `ST_AsMVTGeom`: the planner would call it twice for each feature, and
+    /// `ST_AsMVT` passes NULLs over by itself.
+    pub(super) fn statement(&self, z: u8, style: Style, envelope: &str) -> String {
+        let Ground { table, geometry, .. } = &self.ground;
+        let attributes: String = self.attributes.iter().map(|column| format!(", t.{column}")).collect();
+        let filter = self.size_filter(z, style);
+        let on_the_map = self.ground.on_the_map(&format!("t.{geometry}"));
+        let there = self.ground.envelope(envelope);
+        format!(
+            "SELECT ST_AsMVT(tile, {}, 4096, 'geom') FROM (\
+             SELECT ST_AsMVTGeom({on_the_map}, {envelope}) AS geom{attributes} \
+             FROM {table} AS t WHERE t.{geometry} && {there}{filter}) AS tile",
+            quote_literal(&self.name)
+        )
+    }
+
+    /// What real styles do: polygons that would be a dot are left out. Empty where there is nothing to filter by.
+    pub(super) fn size_filter(&self, z: u8, style: Style) -> String {
+        let filters = style.variant == Variant::Modern && style.min_pixels > 0.0;
+        let large = format!("t.way_area >= {}", area_m2(z, style.min_pixels));
+        match self.areas {
+            Areas::All if filters => format!(" AND {large}"),
+            Areas::Some if filters => {
+                format!(" AND ({large} OR ST_Dimension(t.{}) < 2)", self.ground.geometry)
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// Dimension of geometries (0 points, 1 lines, 2 polygons; 3 for collections), with how many of the first rows have it.
+fn kinds(sql: &mut dyn Sql, ground: &Ground) -> Result<Vec<(String, u64)>, SqlError> {
+    let Ground { table, geometry, kind, .. } = ground;
+    // A column of one kind needs no look.
+    if !kind.is_empty() && !kind.starts_with("GEOMETRY") {
+        let dimension = match kind {
+            kind if kind.contains("POINT") => "0",
+            kind if kind.contains("LINE") => "1",
+            _ => "2",
+        };
+        return Ok(vec![(dimension.to_owned(), 1)]);
+    }
+    let rows = long(sql).rows(&format!(
+        "SELECT kind, count(*) FROM (SELECT CASE WHEN GeometryType(g) LIKE 'GEOMETRYCOLLECTION%' THEN 3 ELSE ST_Dimension(g) END AS kind \
+         FROM (SELECT {geometry} AS g FROM {table} WHERE {geometry} IS NOT NULL LIMIT {LOOKED_AT}) AS first) AS kinds GROUP BY 1 ORDER BY 1"
+    ))?;
+    let kind = |row: &Vec<Option<String>>| Some((row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?));
+    Ok(rows.iter().filter_map(kind).collect())
+}
+
+fn mixed(kinds: &[(String, u64)], all: u64) -> String {
+    let words = kinds.iter().map(|(kind, count)| {
+        let name = match kind.as_str() {
+            "0" => "points",
+            "1" => "lines",
+            "2" => "polygons",
+            _ => "collections",
+        };
+        format!("{count} {name}")
+    });
+    format!("{} among its first {all}", words.collect::<Vec<_>>().join(", "))
+}
+
+/// Lines have the column `way_area` too, and NULL in it: a filter by it would leave nothing.
+fn mostly_areas(sql: &mut dyn Sql, table: &str) -> Result<bool, SqlError> {
+    let share = long(sql).scalar(&format!(
+        "SELECT count(way_area) * 2 > count(*) FROM (SELECT way_area FROM {table} LIMIT {LOOKED_AT}) AS sample"
+    ))?;
+    Ok(share.as_deref() == Some("t"))
+}

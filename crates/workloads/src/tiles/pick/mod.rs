@@ -1,0 +1,100 @@
+//! Chooses the tiles that will be asked for: once, as plain data, the same for every arm.
+
+mod area;
+mod data;
+mod sessions;
+mod trace;
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use self::trace::{Trace, read};
+use super::layer::{Layer, Style};
+use super::options::Options;
+use super::picker::Picker;
+use crate::error::WorkloadError;
+use protocol::postgres::sql::Sql;
+use tile::Tile;
+
+/// The tiles chosen for one layer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Picked {
+    pub(super) table: String,
+    /// For each zoom its tiles, with repetitions; zooms without any are left out. A trace is one list of all zooms.
+    pub(super) zooms: Vec<Vec<Tile>>,
+    /// For each session its views, each with its tiles that were in no view before; in place of `zooms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) sessions: Vec<Vec<Vec<Tile>>>,
+}
+
+impl Picked {
+    /// All its tiles, with repetitions.
+    pub(super) fn tiles(&self) -> impl Iterator<Item = Tile> + '_ {
+        self.zooms.iter().flatten().chain(self.sessions.iter().flatten().flatten()).copied()
+    }
+
+    /// Different tiles of each zoom, spread over its list, the same each time.
+    pub(super) fn spread(&self, per_zoom: usize) -> Vec<Tile> {
+        let mut by_zoom: std::collections::BTreeMap<u8, Vec<Tile>> = std::collections::BTreeMap::new();
+        for tile in self.tiles() {
+            by_zoom.entry(tile.z).or_default().push(tile);
+        }
+        let mut chosen = Vec::new();
+        for mut tiles in by_zoom.into_values() {
+            let mut seen = std::collections::HashSet::new();
+            tiles.retain(|tile| seen.insert(*tile));
+            let step = (tiles.len() / per_zoom.max(1)).max(1);
+            chosen.extend(tiles.into_iter().step_by(step).take(per_zoom));
+        }
+        chosen
+    }
+}
+
+/// Chooses the tiles of a layer.
+pub(super) fn pick(
+    sql: &mut dyn Sql,
+    layer: &Layer,
+    options: &Options,
+    trace: &Trace,
+    seed: u64,
+) -> Result<Picked, WorkloadError> {
+    let style = Style { variant: options.variant, min_pixels: options.min_pixels };
+    let mut picked = Picked { table: layer.shown.clone(), zooms: Vec::new(), sessions: Vec::new() };
+    if layer.is_historic() {
+        return Ok(picked);
+    }
+    match &options.picker {
+        Picker::Data => picked.zooms = data::by_data(sql, layer, options, style, seed)?,
+        Picker::Uniform => picked.zooms = area::by_area(sql, layer, options, seed)?,
+        Picker::Trace(_) => picked.zooms = vec![trace.tiles.clone()],
+        Picker::Sessions(sessions) => {
+            picked.sessions = sessions::made_up(sql, layer, options, *sessions, style, seed)?;
+        }
+    }
+    picked.zooms.retain(|tiles| !tiles.is_empty());
+    if picked.tiles().next().is_none() {
+        return Err(WorkloadError::Missing {
+            what: format!("{} holds no feature to pick tiles by", places(layer)),
+            hint: "load data first, or try min_pixels = 0, or other bounds".to_owned(),
+        });
+    }
+    Ok(picked)
+}
+
+/// What its tiles are chosen from, in words.
+fn places(layer: &Layer) -> String {
+    let names: Vec<&str> = layer.grounds.iter().map(|ground| ground.shown.as_str()).collect();
+    match names[..] {
+        [] => layer.shown.clone(),
+        [one] => format!("table {one}"),
+        _ => format!("none of the tables {}", names.join(", ")),
+    }
+}
+
+/// Nothing is known of where its features are.
+fn no_ground(layer: &Layer) -> WorkloadError {
+    WorkloadError::Missing {
+        what: format!("{} does not say where its features are", layer.shown),
+        hint: "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds"
+            .to_owned(),
+    }
+}
