@@ -1,6 +1,7 @@
-//! 32,000-byte values of Redis at 50 clients, beside redis-benchmark.
+//! Redis beside redis-benchmark: GET and SET, large and small values, one command at a time and pipelines.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -10,29 +11,68 @@ use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};
 use crate::{Args, Missing, What, daemon, page, redis_load};
 
-const CLIENTS: &str = "50";
-const VALUE: &str = "32000";
+const CLIENTS: u32 = 50;
+/// Keys of both.
+const KEYS: &str = "1000";
+/// Requests of redis-benchmark: about as long as ours takes. It counts requests of a pipeline one by one, and so do we.
+const BYTES: f64 = 6e9;
 
-/// GET and SET of both: client CPU per request, requests per second.
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    command: &'static str,
+    bytes: u32,
+    pipeline: u32,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { command, bytes, pipeline } = self;
+        let at_once = if *pipeline > 1 { format!(", {pipeline} at once") } else { String::new() };
+        write!(formatter, "{command}, {bytes} bytes{at_once}")
+    }
+}
+
+impl Row {
+    fn all() -> impl Iterator<Item = Self> {
+        let of = |command| [(32_000, 1), (32_000, 16), (3, 1), (3, 16)].map(|of| (command, of));
+        let all = [of("GET"), of("SET")].into_iter().flatten();
+        all.map(|(command, (bytes, pipeline))| Self { command, bytes, pipeline })
+    }
+
+    /// Requests of redis-benchmark for about two seconds.
+    fn requests(self) -> f64 {
+        match (self.bytes, self.pipeline) {
+            (3, 1) => 200_000.0,
+            (3, _) => 1_500_000.0,
+            _ => (BYTES / f64::from(self.bytes)).min(100_000.0),
+        }
+    }
+}
+
+/// All rows of both: client CPU per request, requests per second.
 pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
-    let title = format!("Redis, 32,000-byte values, {CLIENTS} clients");
+    let title = format!("Redis, {CLIENTS} clients, per request");
     println!("{}", page::title(options, What::Redis, &title, ""));
     let server = Redis::start()?;
-    println!("{}", page::COST_HEAD.replace("pgbench", "redis-benchmark"));
-    for command in ["GET", "SET"] {
+    println!("{}", page::COST_HEAD.replace("pgbench", "redis-benchmark").replace("tps", "requests/s"));
+    for row in Row::all() {
+        // Its keys have other names, and a GET of a key that is not there is quick.
+        server.load("fill", row, 0)?;
+        theirs(&server, Row { command: "SET", ..row })?;
         let compared = compare(
-            options.pairs(crate::What::Redis),
+            options.pairs(What::Redis),
             options.patience(),
-            || ours(options, &server, command),
-            || theirs(&server, command),
+            || ours(options, &server, row),
+            || theirs(&server, row),
         )?;
-        println!("{}", page::cost_row(command, 50, &compared));
+        println!("{}", page::cost_row(&row.to_string(), CLIENTS, &compared));
     }
     Ok(())
 }
 
-fn ours(options: &Args, server: &Redis, command: &str) -> anyhow::Result<Sample> {
-    let ran = server.load(command, options.seconds)?;
+fn ours(options: &Args, server: &Redis, row: Row) -> anyhow::Result<Sample> {
+    let ran = server.load(row.command, row, options.seconds)?;
     let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
         bail!("the load printed: {}", ran.output);
@@ -40,17 +80,32 @@ fn ours(options: &Args, server: &Redis, command: &str) -> anyhow::Result<Sample>
     Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
 }
 
-fn theirs(server: &Redis, command: &str) -> anyhow::Result<Sample> {
-    let requests = 200_000.0;
+fn theirs(server: &Redis, row: Row) -> anyhow::Result<Sample> {
     let socket = server.socket.display().to_string();
-    let count = requests.to_string();
-    let arguments =
-        ["-s", &socket, "-t", command, "-d", VALUE, "-c", CLIENTS, "-n", &count, "-r", "1000", "--csv"];
+    let [count, clients, bytes, pipeline] =
+        [row.requests() as u64, CLIENTS.into(), row.bytes.into(), row.pipeline.into()].map(|n| n.to_string());
+    let arguments = [
+        "-s",
+        &socket,
+        "-t",
+        row.command,
+        "-d",
+        &bytes,
+        "-c",
+        &clients,
+        "-n",
+        &count,
+        "-r",
+        KEYS,
+        "-P",
+        &pipeline,
+        "--csv",
+    ];
     let ran = child::run(Path::new("redis-benchmark"), &arguments.map(OsString::from), &[], None)?;
     let line = ran.output.lines().last().unwrap_or_default();
     let speed = line.split(',').nth(1).and_then(|word| word.trim_matches('"').parse().ok());
     let speed = speed.with_context(|| format!("redis-benchmark printed:\n{}", ran.output))?;
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+    Ok(Sample { cost: ran.cpu_s() * 1e6 / row.requests(), speed })
 }
 
 /// A private Redis; it goes with this value.
@@ -69,16 +124,14 @@ impl Redis {
             .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
             .arg(&socket);
         let child = daemon::start(&order, &socket, &folder.path().join("redis.log"))?;
-        let server = Self { socket, _child: child, _folder: folder };
-        server.load("fill", 0)?;
-        // Its keys have other names, and a GET of a key that is not there is quick.
-        theirs(&server, "SET")?;
-        Ok(server)
+        Ok(Self { socket, _child: child, _folder: folder })
     }
 
-    fn load(&self, what: &str, seconds: u32) -> anyhow::Result<Ran> {
+    fn load(&self, what: &str, row: Row, seconds: u32) -> anyhow::Result<Ran> {
         let socket = self.socket.display().to_string();
-        let words = [redis_load::WORD, what, &socket, CLIENTS, VALUE, &seconds.to_string()];
+        let [clients, bytes, pipeline, seconds] =
+            [CLIENTS, row.bytes, row.pipeline, seconds].map(|number| number.to_string());
+        let words = [redis_load::WORD, what, &socket, &clients, &bytes, &pipeline, &seconds];
         child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)
     }
 }

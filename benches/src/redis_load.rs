@@ -8,21 +8,23 @@ use engine::{DriverChoice, Load, Plan, Stop, Time, Until};
 use protocol::Address;
 use protocol::redis::ControlError;
 use target::redis::RedisControl;
-use workloads::redis::{Command, Options, Redis};
+use workloads::redis::{Command, Options, Redis, Sizes};
 use workloads::{ClientWorkload, Clients, Places, RedisServer, Site, Workload};
 
 /// The word.
 pub(crate) const WORD: &str = "redis-load";
 
-/// Fills the keys, or puts the load on: `fill|GET|SET SOCKET CLIENTS BYTES SECONDS`. Prints requests and requests per
-/// second.
+/// Fills the keys, or puts the load on: `fill|GET|SET SOCKET CLIENTS BYTES PIPELINE SECONDS`. Prints requests and
+/// requests per second.
 pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
     let number = |index: usize| -> anyhow::Result<u64> { Ok(word(index)?.parse()?) };
-    let (what, clients, seconds) = (word(0)?, number(2)? as usize, number(4)?);
+    let (what, clients, seconds) = (word(0)?, number(2)? as usize, number(5)?);
     let command = if what == "SET" { Command::Set } else { Command::Get };
     let address = Address::Unix(Path::new(word(1)?).to_owned());
-    let mut workload = Redis::open(&Options { command, value_bytes: number(3)?, keys: 1000 })?;
+    let pipeline = u32::try_from(number(4)?)?;
+    let value_bytes = Sizes::all(number(3)?);
+    let mut workload = Redis::open(&Options { value_bytes, keys: 1000, pipeline, ..Options::new(command) })?;
     if what == "fill" {
         workload.prepare(&mut Site { sql: None, redis: Some(&Server(address)) }, 1)?;
         return Ok(());
@@ -30,7 +32,7 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let wanted = Clients { count: clients, threads: 1, seed: 1, statements: false };
     let load = workload.clients(&Places::from(address), wanted)?;
     let measured = engine::run(&plan(seconds), load, &mut (), &Stop::new())?;
-    let done = measured.totals().processed();
+    let done = measured.totals().processed() * u64::from(pipeline);
     println!("{done} {}", done as f64 * 1e9 / measured.elapsed as f64);
     Ok(())
 }

@@ -70,6 +70,7 @@ fn reasons(rates: &[f64], steal_pct: Option<f64>, after_ms: f64) -> Vec<Reason> 
         changed: None,
         scripts: &[],
         may_be_empty: false,
+        hit_pct: None,
         cold_pct: None,
     };
     judge(&evidence).1.into_iter().map(|doubt| doubt.reason).collect()

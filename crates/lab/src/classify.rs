@@ -393,7 +393,7 @@ impl Classified for WorkloadError {
         match self {
             Self::Sql { error, .. } => error.class(),
             Self::Missing { .. } | Self::NoServer { .. } => Class::Missing,
-            Self::WrongSrid { .. } => Class::Guard,
+            Self::WrongSrid { .. } | Self::RedisFull { .. } => Class::Guard,
             Self::Program { .. } => Class::Child,
             Self::Redis { .. } => Class::Unreachable,
             _ => Class::BadInput,

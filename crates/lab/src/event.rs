@@ -181,6 +181,12 @@ pub enum LabEvent {
         /// Whether it took turns with other arms, so that response times are from slices.
         #[serde(default)]
         sliced: bool,
+        /// Commands per second, where a transaction is a pipeline of several.
+        #[serde(default)]
+        commands_per_s: Option<f64>,
+        /// Share of what was looked for in a cache and found there, percent, where it may be missing.
+        #[serde(default)]
+        hit_pct: Option<f64>,
         /// What became of its arrivals; open load only.
         arrivals: Option<Box<Arrivals>>,
         /// How its promise was kept; only where there is one.
@@ -288,6 +294,8 @@ impl LabEvent {
             latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
             latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
             sliced: run.is_sliced(),
+            commands_per_s: run.commands_per_s(),
+            hit_pct: run.hit_pct(),
             arrivals: Arrivals::of(run).map(Box::new),
             promise: Promise::of(run),
             trial: trial(run),

@@ -142,6 +142,8 @@ impl Progress for Screen {
                 took_s,
                 latency_p99_ms,
                 sliced,
+                commands_per_s,
+                hit_pct,
                 arrivals,
                 promise,
                 trial,
@@ -153,11 +155,12 @@ impl Progress for Screen {
                 let doubts: Vec<_> =
                     doubts.iter().map(|doubt| in_words(doubt, arrivals.as_deref())).collect();
                 let figures = format!(
-                    "{}{}",
+                    "{}{}{}",
                     match took_s {
                         Some(seconds) => format!("{what}: {}", numbers::duration(seconds)),
                         None => figures(&what, tps, latency_p99_ms, sliced),
                     },
+                    of_commands(commands_per_s, hit_pct),
                     match trial {
                         Some((kept, bad_pct)) => trial_words(kept, bad_pct),
                         None => in_time(arrivals.as_deref(), promise.as_ref()),
@@ -209,6 +212,13 @@ fn figures(what: &str, tps: f64, p99_ms: Option<f64>, sliced: bool) -> String {
     format!("{what}: {} tps{latency}", numbers::tps(tps))
 }
 
+/// `, 82,080 commands/s, 93.1 % hits`: where a transaction is a pipeline, and where what is looked for may be missing.
+fn of_commands(commands_per_s: Option<f64>, hit_pct: Option<f64>) -> String {
+    let commands = commands_per_s.map(|per_s| format!(", {} commands/s", numbers::tps(per_s)));
+    let hits = hit_pct.map(|pct| format!(", {} hits", numbers::percent(pct / 100.0)));
+    commands.into_iter().chain(hits).collect()
+}
+
 /// A doubt with its figures, where they do not stand in the same line already.
 fn in_words(doubt: &Doubt, arrivals: Option<&Arrivals>) -> String {
     match doubt.reason {
@@ -254,6 +264,12 @@ mod tests {
         assert_eq!(figures("tiles", 4.66, Some(272.63), false), "tiles: 4.660 tps, p99 273 ms");
         assert_eq!(figures("tiles", 5.41, None, true), "tiles: 5.410 tps");
         assert_eq!(figures("reads", 32_149.3, Some(0.331), true), "reads: 32,149 tps, p99 331 µs in slices");
+    }
+
+    #[test]
+    fn pipelines_are_told_in_commands_too_and_caches_with_their_hits() {
+        assert_eq!(of_commands(None, None), "");
+        assert_eq!(of_commands(Some(82_080.4), Some(93.14)), ", 82,080 commands/s, 93.1 % hits");
     }
 
     /// 11,202 of 11,202 were late, and the line of the run had no word for it.

@@ -5,6 +5,11 @@ use stats::Histogram;
 use crate::experiment::{Experiment, OrderScheme};
 use crate::run::{Load, Run, RunKind, ScriptRecord};
 
+/// Figure of a run: commands that each of its transactions has, where these are several.
+pub const COMMANDS_PER_TX: &str = "commands_per_tx";
+/// Figure of a run: share of what was looked for in a cache and found there, percent, where it may be missing.
+pub const HIT_PCT: &str = "hit_pct";
+
 impl Experiment {
     /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not, nor do two
     /// experiments.
@@ -45,12 +50,24 @@ impl Run {
         self.kind == RunKind::Client || self.round > 0
     }
 
-    /// How fast it was, per second: transactions, or how many such jobs would fit into one. `None` where nothing was
-    /// measured.
+    /// Commands per second that succeeded; `None` where a transaction is one command, or is not made of commands.
+    #[must_use]
+    pub fn commands_per_s(&self) -> Option<f64> {
+        Some(self.tps()? * self.figures.get(COMMANDS_PER_TX)?)
+    }
+
+    /// Share of what was looked for in a cache and found there, percent; `None` where nothing may be missing.
+    #[must_use]
+    pub fn hit_pct(&self) -> Option<f64> {
+        self.figures.get(HIT_PCT).copied()
+    }
+
+    /// How fast it was, per second: transactions (commands, where a transaction has several), or how many such jobs would fit
+    /// into one. `None` where nothing was measured.
     #[must_use]
     pub fn speed(&self) -> Option<f64> {
         match self.kind {
-            RunKind::Client => self.tps(),
+            RunKind::Client => self.commands_per_s().or_else(|| self.tps()),
             RunKind::Job => self.took_s().map(f64::recip),
         }
     }

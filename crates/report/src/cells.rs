@@ -45,6 +45,15 @@ pub struct CellFigures {
     pub(crate) failed: Option<u64>,
     /// Bytes received, where counted.
     pub(crate) bytes_per_transaction: Option<f64>,
+    /// Commands per second over rounds, where a transaction is a pipeline of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) commands_per_s: Option<f64>,
+    /// Share of what was looked for in a cache and found there, percent, all rounds together, where it may be missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hit_pct: Option<f64>,
+    /// Keys that a cache threw out for want of memory, all rounds together, where it counted some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) evicted: Option<f64>,
     pub(crate) groups: Option<Grouped>,
     /// Whether response times are from slices.
     pub(crate) sliced: bool,
@@ -147,6 +156,9 @@ impl CellFigures {
                 .collect(),
             failed: (!runs.is_empty()).then(|| sum("failed")),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
+            commands_per_s: runs.iter().filter_map(|run| run.commands_per_s()).collect::<Summary>().mean,
+            hit_pct: hit_pct(&runs),
+            evicted: evicted(&runs),
             groups,
             sliced: runs.iter().any(|run| run.is_sliced()),
             scripts: ScriptFigures::of(&runs),
@@ -170,6 +182,19 @@ impl CellFigures {
     pub(crate) fn is_of_started_only(&self) -> bool {
         self.in_time.arrivals.is_some_and(|arrivals| arrivals.started_only)
     }
+}
+
+/// From the counts of all runs together, never from other shares.
+fn hit_pct(runs: &[&Run]) -> Option<f64> {
+    let caches = || runs.iter().filter(|run| run.hit_pct().is_some());
+    let sum = |name: &str| caches().map(|run| run.count(name)).sum::<u64>();
+    let asked = sum("queries");
+    (asked > 0).then(|| 100.0 * sum("rows") as f64 / asked as f64)
+}
+
+fn evicted(runs: &[&Run]) -> Option<f64> {
+    let found: f64 = runs.iter().filter_map(|run| run.figures.get("redis_evicted_keys")).sum();
+    (found > 0.0).then_some(found)
 }
 
 fn by_second(runs: &[&Run]) -> Vec<(f64, f64)> {

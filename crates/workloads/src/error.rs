@@ -78,6 +78,14 @@ pub enum WorkloadError {
         /// What it (or the system) said.
         problem: String,
     },
+    /// Redis has no memory left for the keys of a workload.
+    #[error("Redis is full: {problem}; {hint}")]
+    RedisFull {
+        /// How much memory there is, and how much the keys take.
+        problem: String,
+        /// What to try.
+        hint: &'static str,
+    },
     /// A file could not be read.
     #[error("{path}: {problem}", path = path.display())]
     File {

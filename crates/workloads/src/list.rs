@@ -79,6 +79,27 @@ impl Spec {
         matches!(self, Self::Redis(_))
     }
 
+    /// Whether each run begins with a state of the server that its workload makes for it alone.
+    #[must_use]
+    pub fn begins_anew(&self) -> bool {
+        matches!(self, Self::Redis(options) if options.begins_anew())
+    }
+
+    /// Whether it changes what only a server of pgdyno's own may be changed in; the option that says so.
+    #[must_use]
+    pub fn needs_own_redis(&self) -> Option<&'static str> {
+        matches!(self, Self::Redis(redis::Options { memory: Some(_), .. })).then_some("redis.memory")
+    }
+
+    /// Requests that one of its transactions has.
+    #[must_use]
+    pub fn commands_per_transaction(&self) -> u32 {
+        match self {
+            Self::Redis(options) => options.pipeline,
+            Self::Pgbench(_) | Self::Tiles(_) | Self::Osm(_) => 1,
+        }
+    }
+
     /// Checks ranges and words, without reading files.
     ///
     /// # Errors
@@ -385,11 +406,21 @@ mod tests {
             r#"{"tiles": {"tables": ["a", "b"], "zooms": [10, 10], "picker": {"trace": "t.txt"}, "variant": "unfiltered"}}"#,
             r#"{"redis": {"command": "set"}}"#,
             r#"{"redis": {"command": "get", "value_bytes": 1, "keys": 1}}"#,
+            r#"{"redis": {"command": "mixed", "set_pct": 5, "pipeline": 16, "value_bytes": [1000, 64000], "key_distribution": "zipfian", "zipf_parameter": 1.2, "ttl_s": 60, "memory": "64MB", "eviction": "allkeys-lru"}}"#,
+            r#"{"redis": {"command": "set", "key_distribution": "one"}}"#,
         ] {
             let spec = read(text).unwrap();
             let again = serde_json::to_string(&spec).unwrap();
             assert_eq!(read(&again).unwrap(), spec, "{again}");
         }
+    }
+
+    /// What experiments are known by, and what their plans keep.
+    #[test]
+    fn redis_options_of_earlier_builds_are_written_as_they_were() {
+        let spec = read(r#"{"redis": {"command": "get"}}"#).unwrap();
+        let wanted = r#"{"redis":{"command":"get","value_bytes":32000,"keys":10000}}"#;
+        assert_eq!(serde_json::to_string(&spec).unwrap(), wanted);
     }
 
     #[test]
@@ -417,6 +448,21 @@ mod tests {
             (r#"{"redis": {"command": "del"}}"#, "unknown command \"del\""),
             (r#"{"redis": {"command": "get", "keys": 0}}"#, "redis.keys: 0 is not within"),
             (r#"{"redis": {"command": "get", "value_bytes": 0}}"#, "redis.value_bytes: 0 is not within"),
+            (r#"{"redis": {"command": "get", "value_bytes": [9, 3]}}"#, "[9, 3] is no range"),
+            (r#"{"redis": {"command": "get", "value_bytes": [9]}}"#, "a number of bytes, or two"),
+            (r#"{"redis": {"command": "mixed", "set_pct": 100}}"#, "redis.set_pct: 100 is not within 1..99"),
+            (r#"{"redis": {"command": "get", "pipeline": 1001}}"#, "redis.pipeline: 1001 is not within"),
+            (r#"{"redis": {"command": "get", "pipeline": 9, "value_bytes": 536870912}}"#, "more than 1 GB"),
+            (r#"{"redis": {"command": "get", "ttl_s": 0}}"#, "redis.ttl_s: 0 is not within"),
+            (r#"{"redis": {"command": "get", "zipf_parameter": 1}}"#, "redis.zipf_parameter: 1 is not"),
+            (r#"{"redis": {"command": "get", "key_distribution": "zipf"}}"#, "did you mean \"zipfian\"?"),
+            (r#"{"redis": {"command": "get", "memory": "64"}}"#, "is no size of memory"),
+            (r#"{"redis": {"command": "get", "eviction": "allkeys-lru"}}"#, "set redis.memory too"),
+            (
+                r#"{"redis": {"command": "get", "memory": "9MB", "eviction": "volatile-lru"}}"#,
+                "set redis.ttl_s",
+            ),
+            (r#"{"redis": {"command": "get", "eviction": "allkeys"}}"#, "unknown policy of eviction"),
             (r#"{"tile": {}}"#, "unknown variant `tile`"),
         ];
         for (text, wanted) in cases {

@@ -7,7 +7,7 @@ use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
 use protocol::postgres::{HostName, Place, Server};
-use protocol::redis::{self, ControlError};
+use protocol::redis::{self, ControlError, Limits};
 
 use crate::error::WorkloadError;
 
@@ -126,6 +126,11 @@ pub trait RedisServer {
     /// # Errors
     /// When nobody answers there.
     fn control(&self) -> Result<Box<dyn redis::Control + '_>, ControlError>;
+
+    /// The limits that it was started with, where it is ours and may be changed.
+    fn limits_at_start(&self) -> Option<&Limits> {
+        None
+    }
 }
 
 impl<'a> Site<'a> {
@@ -152,6 +157,12 @@ impl<'a> Site<'a> {
     pub fn redis(&self) -> Result<Box<dyn redis::Control + 'a>, WorkloadError> {
         let server = self.redis.ok_or(WorkloadError::NoServer { kind: "Redis" })?;
         Ok(server.control()?)
+    }
+
+    /// The limits that the Redis server was started with, where it is ours and may be changed.
+    #[must_use]
+    pub fn limits_at_start(&self) -> Option<&'a Limits> {
+        self.redis.and_then(|server| server.limits_at_start())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use engine::{Client, Gaps};
-use record::{Artifact, MapPart, TextKind, TileSample};
+use record::{Artifact, Counts, MapPart, TextKind, TileSample};
 
 use crate::answers::Sampled;
 use crate::error::WorkloadError;
@@ -140,6 +140,17 @@ pub trait Workload: Send {
     /// Whether it was said that nothing may come back.
     fn may_be_empty(&self) -> bool {
         false
+    }
+
+    /// Whether it asks a Redis server, whose counters then belong to its runs.
+    fn asks_redis(&self) -> bool {
+        false
+    }
+
+    /// Figures of a run that only the workload can make of what was counted, in the order of its scripts; names with unit
+    /// last.
+    fn figures(&self, _counts: &[Counts]) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 
     /// Whether the target has what the workload needs.

@@ -9,6 +9,7 @@ mod host;
 mod machine;
 mod placement;
 mod postgres;
+mod redis;
 mod waits;
 
 pub use encryption::{Encryption, Look};
@@ -17,6 +18,7 @@ pub(crate) use postgres::Counters;
 use std::collections::BTreeMap;
 
 use engine::Measured;
+use protocol::Address;
 use protocol::postgres::sql::{Sql, SqlError};
 use record::Sample;
 
@@ -52,6 +54,8 @@ pub trait Collector {
 pub struct Watched<'a> {
     /// A control connection to the PostgreSQL server, where its counters are wanted.
     pub sql: Option<&'a mut dyn Sql>,
+    /// The Redis that is asked, where its counters belong to this run alone.
+    pub redis: Option<&'a Address>,
     /// Process id of the server, where it is on this machine and ours.
     pub server: Option<u32>,
     /// Whether the server's machine cannot be looked at but through the server.
@@ -74,6 +78,9 @@ pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
     }
     if let Some(look) = watched.encryption {
         list.push(Box::new(look));
+    }
+    if let Some(address) = watched.redis {
+        list.push(Box::new(redis::Redis::new(address)));
     }
     if let Some(sql) = watched.sql {
         let manner =

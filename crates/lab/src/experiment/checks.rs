@@ -154,6 +154,13 @@ fn servers_are_there(document: &mut Document<'_>, file: &ExperimentFile) {
         let message = format!("workload {} asks a Redis, and the target has none", workload.name);
         document.wrong_key(&["target"], message, Some(hint));
     }
+    let theirs = matches!(file.target, TargetSpec::Url { .. });
+    for workload in file.workloads.iter().filter(|_| theirs) {
+        let Some(option) = workload.spec.needs_own_redis() else { continue };
+        let message = format!("workload {} sets {option}, and this Redis is not pgdyno's own", workload.name);
+        let hint = "use a managed target with redis = true, or leave it out";
+        document.wrong_key(&["workload", &workload.name], message, Some(hint));
+    }
 }
 
 fn memory_is_known(document: &mut Document<'_>, file: &ExperimentFile) {

@@ -15,7 +15,7 @@ use super::{Content, Plan, PlannedLoad, PlannedRun, Standing};
 use crate::experiment::Slices;
 use crate::factors::{PLACEMENT, SETTINGS};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
-use crate::setup::{At, Connection, Placement};
+use crate::setup::{At, Connection, Placement, Setup};
 use record::RunEvent;
 
 /// Which arms take turns.
@@ -131,12 +131,26 @@ impl Content {
         if all.iter().any(|name| facts.jobs.contains(*name)) {
             return Some("it is done once to its end, and cannot be held".to_owned());
         }
+        if let Some(why) = self.why_not_held(&setups) {
+            return Some(why.to_owned());
+        }
         let ats: BTreeSet<At> = setups.iter().map(super::Setup::at).collect();
         let copies = standing.and_then(Standing::copies).is_some_and(|copies| copies.each > 1);
         if copies || ats.len() == setups.len() {
             return None;
         }
         self.why_not_on_one_server(workload, &all, facts)
+    }
+
+    /// Why what some arm asks cannot be cut.
+    fn why_not_held(&self, setups: &[Setup]) -> Option<&'static str> {
+        let specs: Vec<_> = setups.iter().filter_map(|setup| self.spec(setup).ok()).collect();
+        let commands: BTreeSet<u32> = specs.iter().map(workloads::Spec::commands_per_transaction).collect();
+        match specs.iter().any(workloads::Spec::begins_anew) {
+            true => Some("each run begins with a Redis of its own memory and fresh keys"),
+            false => (commands.len() > 1)
+                .then_some("its arms send pipelines of different lengths, and slices count pipelines"),
+        }
     }
 
     /// Why arms cannot take turns on one server.

@@ -320,6 +320,9 @@ impl<'a> Runner<'a> {
         let probes = Probes { usual: Probe::usual(earlier), before, after };
         earlier.extend(before);
         let ready = &self.workloads[&setup.asked()];
+        let counts: Vec<_> = measured.engine.scripts.iter().map(|script| script.counts).collect();
+        let own = ready.workload.figures(&counts).into_iter();
+        measured.figures.extend(own.map(|(name, value)| (name.to_owned(), value)));
         let judged = Judged {
             changed,
             probes,
@@ -440,9 +443,12 @@ impl<'a> Runner<'a> {
     fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
         self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
         let stop = self.stop;
-        let Self { stages, workloads, .. } = self;
+        let Self { stages, workloads, concluding, .. } = self;
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(()) };
         if let Some(ready) = workloads.get_mut(&setup.asked()) {
+            if ready.workload.asks_redis() {
+                concluding.insert((setup.asked(), setup.at()));
+            }
             let remarks = stage.with_site(|site| ready.workload.reset(site))?;
             record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
         }
@@ -513,8 +519,10 @@ impl<'a> Runner<'a> {
         };
         // Of a trial it is told what the server waited for.
         let waits = setup.sought.is_some() && setup.rate().is_some();
+        let asks_redis = care.counters && workload.asks_redis();
         let mut collectors = collectors::all(Watched {
             sql,
+            redis: places.redis().ok().filter(|_| asks_redis),
             server,
             elsewhere: server.is_none(),
             uncut: true,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    AskedLimit, CLIENTS_LIMIT, Counts, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, Reason, Run, RunEvent,
-    RunKind, ScriptRecord, TileFigures,
+    AskedLimit, CLIENTS_LIMIT, Counts, HIT_PCT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, Reason, Run,
+    RunEvent, RunKind, ScriptRecord, TileFigures,
 };
 use workloads::{ScriptInfo, TileItem};
 
@@ -79,6 +79,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         is_trial: setup.sought.is_some(),
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
+        hit_pct: figure(HIT_PCT),
         cold_pct: run.figures.get("page_cache_pct").copied().filter(|_| setup.cache == Cache::Cold),
     });
     run.started_at.clone_from(&measured.started_at);

@@ -102,6 +102,7 @@ impl Stage {
         let database = self.target.database().to_owned();
         let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
         let (mut redis, redis_place) = (self.redis.take(), self.redis_place.clone());
+        let redis_limits = self.redis_limits.clone();
         let redis_pid = redis.as_ref().map(target::redis::Redis::pid);
         let mut stages = Vec::new();
         for (number, copy) in copies {
@@ -117,6 +118,7 @@ impl Stage {
                     target,
                     redis: redis.take(),
                     redis_place: redis_place.clone(),
+                    redis_limits: redis_limits.clone(),
                     pooler: None,
                     in_force,
                     making: change::Options { thrown_away: for_good, ..self.making.clone() },

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
-use protocol::redis::ControlError;
+use protocol::redis::{ControlError, Limits};
 use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 
 use crate::error::{Class, LabError};
@@ -44,6 +44,8 @@ pub(crate) struct Stage {
     pub(crate) target: Target,
     redis: Option<Redis>,
     redis_place: Option<Address>,
+    /// The limits that a Redis of ours was started with.
+    redis_limits: Option<Limits>,
     pooler: Option<InUse>,
     /// What the runner brought it to.
     pub(crate) in_force: InForce,
@@ -170,6 +172,7 @@ impl Stage {
         let (redis, redis_place) = redis;
         Self {
             target,
+            redis_limits: redis.as_ref().map(|redis| redis.limits().clone()),
             redis,
             redis_place,
             pooler: None,
@@ -241,7 +244,9 @@ impl Stage {
         self.control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };
         let given_up = || self.stop.ends_waits();
-        let lender = self.redis_place.as_ref().map(|address| Lender { address, given_up: &given_up });
+        let at_start = self.redis_limits.as_ref();
+        let lender =
+            self.redis_place.as_ref().map(|address| Lender { address, at_start, given_up: &given_up });
         let redis = lender.as_ref().map(|lender| lender as &dyn RedisServer);
         let mut site = Site { sql: Some(control), redis };
         let result = work(&mut site);
@@ -456,12 +461,17 @@ pub(crate) fn load_of(clients: u32, carried: Carried, session: &Wanted) -> poole
 /// Opens control connections to Redis for a workload.
 struct Lender<'a> {
     address: &'a Address,
+    at_start: Option<&'a Limits>,
     given_up: &'a dyn Fn() -> bool,
 }
 
 impl RedisServer for Lender<'_> {
     fn control(&self) -> Result<Box<dyn protocol::redis::Control + '_>, ControlError> {
         Ok(Box::new(RedisControl::connect(self.address, self.given_up)?))
+    }
+
+    fn limits_at_start(&self) -> Option<&Limits> {
+        self.at_start
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Evidence<'a> {
     pub scripts: &'a [ScriptInfo],
     /// Whether it was said that nothing may come back.
     pub may_be_empty: bool,
+    /// Share of what was looked for in a cache and found, percent, where it may be missing.
+    pub hit_pct: Option<f64>,
     /// How much of the server's files was in the page cache, percent, where the run was to begin cold.
     pub cold_pct: Option<f64>,
 }
@@ -72,11 +74,12 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks: [fn(&Evidence<'_>) -> Finding; 10] = [
+    let checks: [fn(&Evidence<'_>) -> Finding; 11] = [
         too_short,
         errors,
         |evidence| settings(evidence.changed),
         empty,
+        |evidence| no_hit(evidence.hit_pct),
         overloaded,
         saturated,
         late,
@@ -189,6 +192,12 @@ fn empty(evidence: &Evidence<'_>) -> Finding {
         );
         (Validity::Invalid, Reason::EmptyResults, detail)
     })
+}
+
+/// A cache in which nothing was found: such a rate is that of misses alone.
+fn no_hit(hit_pct: Option<f64>) -> Finding {
+    let detail = "not one key that was asked for was there: all were evicted, or had expired";
+    hit_pct.filter(|pct| *pct <= 0.0).map(|_| (Validity::Invalid, Reason::EmptyResults, detail.to_owned()))
 }
 
 /// What a script never did; `None` for one that did it, or was not to.
@@ -317,6 +326,7 @@ pub(crate) mod tests {
             changed: None,
             scripts: &[],
             may_be_empty: false,
+            hit_pct: None,
             cold_pct: None,
         }
     }

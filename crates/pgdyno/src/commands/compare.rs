@@ -88,6 +88,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
              try the same with --metric p99",
         );
     }
+    if metric == Metric::Tps && found.runs.iter().any(|run| run.commands_per_s().is_some()) {
+        talk("throughput is in commands per second where a transaction is a pipeline of several commands");
+    }
     headline(&found, args.format.format)?;
     print_compared(&found, &comparison, args.format.format)?;
     if let Some(path) = &args.report {

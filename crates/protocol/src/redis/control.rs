@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Reply, command};
+use super::{Info, Reply, command};
 
 /// A reply that the caller may keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,4 +65,10 @@ pub trait Control {
         command(&mut out, arguments);
         Ok(self.ask(&out, 1)?.pop().unwrap_or(Answer::Nil))
     }
+
+    /// What the server says of itself.
+    ///
+    /// # Errors
+    /// As [`Control::ask`], and when the server does not tell.
+    fn info(&mut self) -> Result<Info, ControlError>;
 }

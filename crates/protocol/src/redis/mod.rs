@@ -2,8 +2,10 @@
 
 mod command;
 mod control;
+mod info;
 mod reply;
 
 pub use command::command;
 pub use control::{Answer, Control, ControlError};
+pub use info::{Info, Limits};
 pub use reply::{Array, Broken, Replies, Reply, Skipped, Want};

@@ -56,7 +56,7 @@ impl Metric {
             None if runs.iter().any(|run| run.took_s().is_some()) => {
                 runs.iter().filter_map(|run| run.took_s()).collect::<Summary>().mean.map(f64::recip)
             }
-            None => runs.iter().filter_map(|run| run.tps()).collect::<Summary>().mean,
+            None => runs.iter().filter_map(|run| run.speed()).collect::<Summary>().mean,
             Some(quantile) => {
                 let mut all = Histogram::new();
                 runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use protocol::postgres::conninfo::TcpOptions;
-use protocol::redis::{Answer, Control, ControlError, Replies};
+use protocol::redis::{Answer, Control, ControlError, Info, Replies, Reply, command};
 use protocol::{Address, wording};
 
 use crate::control::socket::Socket;
@@ -38,7 +38,8 @@ impl<'a> RedisControl<'a> {
         Ok(Self { socket, given_up, address, replies: Replies::new(), input: Vec::new(), at: 0 })
     }
 
-    fn answer(&mut self) -> Result<Answer, ControlError> {
+    /// The next reply, as far as it is wanted.
+    fn reply<T>(&mut self, of: impl Fn(&Reply<'_>) -> T) -> Result<T, ControlError> {
         let mut watch = watch(self.given_up);
         loop {
             let reply = self.replies.next(&self.input, &mut self.at);
@@ -47,7 +48,7 @@ impl<'a> RedisControl<'a> {
                 problem: error.to_string(),
             })?;
             if let Some(reply) = reply {
-                return Ok(Answer::from(&reply));
+                return Ok(of(&reply));
             }
             self.input.drain(..self.at);
             self.at = 0;
@@ -60,6 +61,11 @@ impl<'a> RedisControl<'a> {
         }
     }
 
+    fn send(&mut self, commands: &[u8]) -> Result<(), ControlError> {
+        let sent = self.socket.send(commands, &mut watch(self.given_up));
+        sent.map_err(|error| self.lost(&error))
+    }
+
     fn lost(&self, error: &io::Error) -> ControlError {
         let doing = format!("talking to the server {}", self.address.in_words(None));
         ControlError { doing, problem: words(error) }
@@ -68,9 +74,23 @@ impl<'a> RedisControl<'a> {
 
 impl Control for RedisControl<'_> {
     fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError> {
-        let sent = self.socket.send(commands, &mut watch(self.given_up));
-        sent.map_err(|error| self.lost(&error))?;
-        (0..count).map(|_| self.answer()).collect()
+        self.send(commands)?;
+        (0..count).map(|_| self.reply(|reply| Answer::from(reply))).collect()
+    }
+
+    fn info(&mut self) -> Result<Info, ControlError> {
+        let mut out = Vec::new();
+        command(&mut out, &["INFO"]);
+        self.send(&out)?;
+        let told = self.reply(|reply| match reply {
+            Reply::Bulk(text) => Ok(Info::parse(&String::from_utf8_lossy(text))),
+            Reply::Error(text) => Err(String::from_utf8_lossy(text).into_owned()),
+            _ => Err("gave no text".to_owned()),
+        })?;
+        told.map_err(|problem| ControlError {
+            doing: format!("asking {} for INFO", self.address.in_words(None)),
+            problem,
+        })
     }
 }
 

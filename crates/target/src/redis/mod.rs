@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use protocol::Address;
+use protocol::redis::{Control, ControlError, Limits};
 
 use crate::child::{Account, AccountError, ChildError, Program, Watchdog};
 use crate::home::{Home, PlaceError};
@@ -77,6 +78,7 @@ impl From<MemberError> for RedisError {
 pub struct Redis {
     member: Member,
     version: String,
+    limits: Limits,
 }
 
 impl Redis {
@@ -94,7 +96,15 @@ impl Redis {
         let mut member = Member::start(program, folders, watchdog)?;
         let socket = member.sockets().join(SOCKET);
         member.await_ready(stop, || ping(&socket).is_ok())?;
-        Ok(Self { member, version })
+        let limits =
+            limits(&Address::Unix(socket), stop).map_err(|why| RedisError::Start(why.to_string()))?;
+        Ok(Self { member, version, limits })
+    }
+
+    /// Its limits as it started with them.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Where clients connect.
@@ -150,6 +160,15 @@ fn version(program: &Path) -> String {
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let number = text.split_whitespace().find_map(|word| word.strip_prefix("v="));
     number.unwrap_or("unknown").to_owned()
+}
+
+fn limits(address: &Address, stop: &Stop) -> Result<Limits, ControlError> {
+    let given_up = || stop.ends_waits();
+    let info = RedisControl::connect(address, &given_up)?.info()?;
+    Limits::of(&info).ok_or_else(|| ControlError {
+        doing: "asking it for INFO".to_owned(),
+        problem: "it does not tell maxmemory".to_owned(),
+    })
 }
 
 fn ping(socket: &Path) -> io::Result<()> {

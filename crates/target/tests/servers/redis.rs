@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use target::redis::Redis;
+use protocol::redis::{Answer, Control, Limits};
+use target::redis::{Redis, RedisControl};
 
 use crate::support::{Place, eventually, is_alive, watchdog};
 
@@ -73,4 +74,23 @@ fn redis_lives_as_long_as_its_owner() {
     let pid = redis.pid();
     drop(redis);
     assert!(!is_alive(pid) && !socket.exists());
+}
+
+#[test]
+fn a_redis_tells_its_limits_and_takes_others() {
+    let place = Place::new();
+    let redis = Redis::start(&place.home, &watchdog(), &target::Stop::new()).unwrap();
+    let none = Limits { memory_bytes: 0, policy: "noeviction".to_owned() };
+    assert_eq!(redis.limits(), &none);
+    let address = redis.address();
+    let mut control = RedisControl::connect(&address, &|| false).unwrap();
+    for (name, value) in [("maxmemory", "67108864"), ("maxmemory-policy", "allkeys-lfu")] {
+        let answer = control.one(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()]).unwrap();
+        assert_eq!(answer, Answer::Done("OK".to_owned()));
+    }
+    let info = control.info().unwrap();
+    let set = Limits { memory_bytes: 64 << 20, policy: "allkeys-lfu".to_owned() };
+    assert_eq!(Limits::of(&info), Some(set));
+    assert!(info.number("used_memory").unwrap() > 0 && info.number("evicted_keys") == Some(0));
+    assert_eq!(redis.limits(), &none, "what it was started with");
 }

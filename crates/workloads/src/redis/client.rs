@@ -1,12 +1,16 @@
-//! A Redis client: one command at a time.
+//! A Redis client: one pipeline of commands at a time, mostly of one.
+
+use std::ops::RangeInclusive;
 
 use engine::{Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
 use protocol::Address;
-use protocol::redis::{Replies, Reply, Want, command};
+use protocol::redis::{Replies, Reply, Want};
 use script::Random;
 
 use super::keys::{Keys, Values};
-use super::options::Command;
+use super::options::{Command, Options};
+use super::scripts::Scripts;
+use super::wire::Wire;
 use crate::link::address;
 
 const LINK: usize = 0;
@@ -16,105 +20,164 @@ const TOLD: u32 = 3;
 /// One Redis client.
 #[derive(Debug)]
 pub(super) struct RedisClient {
-    pub(super) address: Address,
-    pub(super) number: usize,
-    pub(super) command: Command,
-    pub(super) keys: Keys,
-    pub(super) values: Values,
-    pub(super) value_bytes: u64,
-    pub(super) random: Random,
+    address: Address,
+    number: usize,
+    command: Command,
+    /// Of 100 transactions, where there are both.
+    sets: u64,
+    pipeline: u32,
+    lengths: RangeInclusive<u64>,
+    may_miss: bool,
+    scripts: Scripts,
+    keys: Keys,
+    wire: Wire,
+    values: Values,
+    random: Random,
     replies: Replies,
-    name: Vec<u8>,
-    waiting: bool,
+    batch: Batch,
+    /// The keys asked for, in order.
+    asked: Vec<u64>,
     told: u32,
+}
+
+/// The commands that are under way, and what came of those that are not any more.
+#[derive(Debug, Default)]
+struct Batch {
+    writes: bool,
+    left: u32,
+    hits: u32,
+    misses: u32,
+    written: u32,
+    failed: u32,
+    /// The first failure in words, where it is to be told.
+    problem: Option<String>,
 }
 
 impl RedisClient {
     pub(super) fn new(
         redis: &Address,
         number: usize,
-        options: &super::Options,
+        options: &Options,
         values: Values,
         random: Random,
     ) -> Self {
+        let keys = Keys::new(options);
         Self {
             address: redis.clone(),
             number,
             command: options.command,
-            keys: Keys::new(options.value_bytes, options.keys),
+            sets: options.set_pct.into(),
+            pipeline: options.pipeline,
+            lengths: options.value_bytes.range(),
+            may_miss: options.may_miss(),
+            scripts: Scripts::of(options),
+            wire: Wire::new(options, &keys),
+            keys,
             values,
-            value_bytes: options.value_bytes,
             random,
             replies: Replies::new(),
-            name: Vec::with_capacity(48),
-            waiting: false,
+            batch: Batch::default(),
+            asked: Vec::with_capacity(options.pipeline as usize),
             told: 0,
         }
     }
 
+    /// All commands of a pipeline are of one kind, so that each kind has its own times.
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
-        self.keys.write(self.keys.draw(&mut self.random), &mut self.name);
+        let writes = match self.command {
+            Command::Set => true,
+            Command::Get => false,
+            Command::Mixed => self.random.up_to(99) < self.sets,
+        };
+        self.batch = Batch { writes, left: self.pipeline, ..Batch::default() };
+        self.asked.clear();
         let out = io.out(LINK);
-        match self.command {
-            Command::Set => {
-                let value = self.values.draw(&mut self.random);
-                command(out, &[b"SET", self.name.as_slice(), value]);
+        for _ in 0..self.pipeline {
+            let key = self.keys.draw(&mut self.random);
+            self.asked.push(key);
+            if writes {
+                self.wire.set(out, key, self.values.draw(&mut self.random));
+            } else {
+                self.wire.get(out, key);
             }
-            Command::Get => command(out, &[b"GET", self.name.as_slice()]),
         }
-        self.waiting = true;
         Step::Wait
     }
 
     fn bytes(&mut self, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
-        match self.replies.next(data, used) {
-            Ok(None) => Step::Wait,
-            Ok(Some(reply)) if self.waiting => {
-                self.waiting = false;
-                let problem = self.problem(&reply);
-                self.end(problem, io)
+        loop {
+            match self.replies.next(data, used) {
+                Ok(None) => return Step::Wait,
+                Ok(Some(reply)) if self.batch.left > 0 => {
+                    self.reply(&reply);
+                    if self.batch.left == 0 {
+                        return self.end(io);
+                    }
+                }
+                Ok(Some(_)) => return self.give_up("Redis sent a reply that nothing asked for", io),
+                Err(broken) => return self.give_up(&broken.to_string(), io),
             }
-            Ok(Some(_)) => self.give_up("Redis sent a reply that nothing asked for", io),
-            Err(broken) => self.give_up(&broken.to_string(), io),
+        }
+    }
+
+    /// Counts what a command of the pipeline gave.
+    #[inline]
+    fn reply(&mut self, reply: &Reply<'_>) {
+        let at = self.pipeline - self.batch.left;
+        self.batch.left -= 1;
+        match (self.batch.writes, reply) {
+            (true, Reply::Status(_)) => self.batch.written += 1,
+            (false, Reply::Skipped(skipped)) if self.lengths.contains(&skipped.bytes) => {
+                self.batch.hits += 1;
+            }
+            (false, Reply::Nil) if self.may_miss => self.batch.misses += 1,
+            _ => {
+                self.batch.failed += 1;
+                if self.told < TOLD && self.batch.problem.is_none() {
+                    self.batch.problem = Some(self.problem(reply, self.asked[at as usize]));
+                }
+            }
         }
     }
 
     /// What is wrong with a reply.
-    fn problem(&self, reply: &Reply<'_>) -> Option<String> {
-        match (self.command, reply) {
-            (Command::Set, Reply::Status(_)) => None,
-            (Command::Get, Reply::Skipped(skipped)) if skipped.bytes == self.value_bytes => None,
-            (Command::Get, Reply::Skipped(skipped)) => {
-                Some(format!("GET gave {} bytes instead of {}", skipped.bytes, self.value_bytes))
+    fn problem(&self, reply: &Reply<'_>, key: u64) -> String {
+        let name = if self.batch.writes { "SET" } else { "GET" };
+        match reply {
+            Reply::Skipped(skipped) if !self.batch.writes => {
+                let (least, greatest) = (self.lengths.start(), self.lengths.end());
+                let wanted = match least == greatest {
+                    true => least.to_string(),
+                    false => format!("{least} to {greatest}"),
+                };
+                format!("GET gave {} bytes instead of {wanted}", skipped.bytes)
             }
-            (Command::Get, Reply::Nil) => {
-                Some(format!("GET found no {}", String::from_utf8_lossy(&self.name)))
-            }
-            (_, Reply::Error(text)) => {
-                Some(format!("{}: {}", self.command.name(), String::from_utf8_lossy(text)))
-            }
-            _ => Some(format!("{} gave a reply of another kind", self.command.name())),
+            Reply::Nil if !self.batch.writes => format!("GET found no {}", self.keys.name(key)),
+            Reply::Error(text) => format!("{name}: {}", String::from_utf8_lossy(text)),
+            _ => format!("{name} gave a reply of another kind"),
         }
     }
 
-    fn end(&mut self, problem: Option<String>, io: &mut Io<'_>) -> Step {
-        let (rows, bytes) = self.replies.take_counts();
-        let failure = problem.map(|problem| {
-            if self.told < TOLD {
-                self.told += 1;
-                io.message(format!("client {}: {problem}", self.number));
-            }
-            Failure::Other
-        });
-        let done = failure.is_none();
-        let (queries, changes) = match self.command {
-            Command::Get => (1, 0),
-            Command::Set => (0, 1),
-        };
-        let rows = if done { rows } else { 0 };
-        let affected = if done { u64::from(changes) } else { 0 };
-        let returned = Returned { rows, bytes, affected, queries, changes };
-        Step::Ended(Outcome { script: 0, failure, tries: 1, returned })
+    fn end(&mut self, io: &mut Io<'_>) -> Step {
+        let (_, bytes) = self.replies.take_counts();
+        if let Some(problem) = self.batch.problem.take() {
+            self.told += 1;
+            io.message(format!("client {}: {problem}", self.number));
+        }
+        let Batch { writes, hits, written, failed, .. } = self.batch;
+        let (queries, changes) = if writes { (0, self.pipeline) } else { (self.pipeline, 0) };
+        let returned = Returned { rows: hits.into(), bytes, affected: written.into(), queries, changes };
+        let failure = (failed > 0).then_some(Failure::Other);
+        Step::Ended(Outcome { script: self.current(), failure, tries: 1, returned })
+    }
+
+    /// What the commands under way, or the last ones, count as.
+    fn current(&self) -> u16 {
+        match (self.batch.writes || self.command == Command::Set, self.batch.misses) {
+            (true, _) => self.scripts.set,
+            (false, 0) => self.scripts.get,
+            (false, _) => self.scripts.miss,
+        }
     }
 
     fn give_up(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
@@ -127,6 +190,10 @@ impl RedisClient {
 impl Client for RedisClient {
     fn endpoints(&self) -> Vec<Endpoint> {
         vec![Endpoint::plain(address(&self.address))]
+    }
+
+    fn script(&mut self) -> u16 {
+        self.current()
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {

@@ -5,11 +5,14 @@ use script::Random;
 
 use super::keys::{Keys, Values};
 use super::options::{Command, Options};
+use super::wire::Wire;
 use crate::error::WorkloadError;
 use crate::workload::Guarded;
 
 /// Keys tried.
 const PROBES: u64 = 20;
+/// Keys looked for where some may be gone.
+const LOOKS: usize = 1000;
 
 /// Tries a few keys.
 ///
@@ -21,27 +24,65 @@ pub(super) fn probe(
     seed: u64,
 ) -> Result<Guarded, WorkloadError> {
     let mut random = Random::new(seed);
-    let keys = Keys::new(options.value_bytes, options.keys);
+    let keys = Keys::new(options);
     let mut guarded = Guarded::default();
-    let mut name = Vec::new();
     let mut wrong = 0_u64;
     if options.command == Command::Set {
-        keys.write(keys.draw(&mut random), &mut name);
+        let key = keys.draw(&mut random);
         let values = Values::new(options.value_bytes, &mut random);
-        let answer = control.one(&[b"SET", &name, values.draw(&mut random)])?;
-        count(answer, options, &mut guarded, &mut wrong)?;
-        let answer = control.one(&[b"GET", &name])?;
-        count(answer, options, &mut guarded, &mut wrong)?;
+        let mut out = Vec::new();
+        let wire = Wire::new(options, &keys);
+        wire.set(&mut out, key, values.draw(&mut random));
+        wire.get(&mut out, key);
+        for answer in control.ask(&out, 2)? {
+            count(answer, options, &mut guarded, &mut wrong)?;
+        }
+    } else if options.may_miss() {
+        return look(options, &keys, control, &mut random);
     } else {
         for _ in 0..PROBES {
-            keys.write(keys.draw(&mut random), &mut name);
-            let answer = control.one(&[b"GET", &name])?;
+            let name = keys.name(keys.draw(&mut random));
+            let answer = control.one(&[b"GET", name.as_bytes()])?;
             count(answer, options, &mut guarded, &mut wrong)?;
         }
     }
     if wrong > 0 || guarded.bytes == 0 {
         let problem = format!("{wrong} probed keys hold no value of {} bytes", options.value_bytes);
         guarded.empty = Some(problem);
+    }
+    Ok(guarded)
+}
+
+/// How many keys are there, of those that clients would ask for.
+fn look(
+    options: &Options,
+    keys: &Keys,
+    control: &mut dyn Control,
+    random: &mut Random,
+) -> Result<Guarded, WorkloadError> {
+    let mut out = Vec::new();
+    for _ in 0..LOOKS {
+        let name = keys.name(keys.draw(random));
+        protocol::redis::command(&mut out, &["STRLEN", &name]);
+    }
+    let mut guarded = Guarded::default();
+    for answer in control.ask(&out, LOOKS)? {
+        let length = match answer {
+            Answer::Done(length) => length.parse().unwrap_or(0),
+            Answer::Error(problem) => {
+                return Err(WorkloadError::Redis { doing: "STRLEN".to_owned(), problem });
+            }
+            _ => 0,
+        };
+        if options.value_bytes.range().contains(&length) {
+            guarded.rows += 1;
+            guarded.bytes += length;
+        }
+    }
+    guarded.figures.insert("probe_hit_pct".to_owned(), 100.0 * guarded.rows as f64 / LOOKS as f64);
+    if guarded.rows == 0 {
+        let gone = "not one of 1000 keys that clients may ask for is there: all were evicted or have expired";
+        guarded.empty = Some(gone.to_owned());
     }
     Ok(guarded)
 }
@@ -56,7 +97,7 @@ fn count(
         Answer::Value(length) => {
             guarded.rows += 1;
             guarded.bytes += length;
-            *wrong += u64::from(length != options.value_bytes);
+            *wrong += u64::from(!options.value_bytes.range().contains(&length));
         }
         Answer::Nil => *wrong += 1,
         Answer::Done(_) => {}

@@ -1,16 +1,23 @@
-//! Redis commands: SET and GET of values of one size over a range of keys, the cache beside a tile server.
+//! Redis commands: SET and GET of values over a range of keys, the cache beside a tile server.
 //!
-//! A transaction is one command. Its rows are 1, its bytes those of the value read (0 for SET, which changes a row
-//! instead). A reply that is an error, no value, or a value of another size counts as a failure.
+//! A transaction is a pipeline of commands of one kind, mostly of one command; it ends with the last reply. GETs count as
+//! queries, values found as rows, SETs as changes, written values as rows affected. A reply that is an error or a value of
+//! another size fails the whole pipeline. No value fails it too, unless keys may expire or be evicted: then it is a miss.
 
 mod client;
 mod guard;
 mod keys;
+mod limits;
 mod options;
 mod prepare;
+mod scripts;
+mod sizes;
 #[cfg(test)]
 mod tests;
+mod wire;
 mod workload;
 
-pub use options::{Command, Options};
+pub use limits::{Eviction, Memory};
+pub use options::{Command, Distribution, Options};
+pub use sizes::Sizes;
 pub use workload::Redis;

@@ -1,52 +1,107 @@
 //! What a user may write about Redis.
 
+use protocol::redis::Limits;
+use record::{bytes, count};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::limits::{Eviction, Memory};
+use super::sizes::Sizes;
 use crate::error::WorkloadError;
 use crate::words::unknown_word;
 
+/// Bytes of values that one pipeline may have at most.
+const PIPELINE_BYTES: u64 = 1 << 30;
+
 /// `redis = { command = "set", value_bytes = 32000, keys = 10000 }`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// What clients send.
     pub command: Command,
-    /// Length of each value in bytes, 1..=536,870,912 (Redis' own limit).
-    #[serde(default = "default_value_bytes")]
-    pub value_bytes: u64,
-    /// Keys in use, each as likely as another, 1..=1,000,000,000.
+    /// Length of each value in bytes, or the least and the greatest, 1..=536,870,912 (Redis' own limit).
+    #[serde(default)]
+    pub value_bytes: Sizes,
+    /// Keys in use, 1..=1,000,000,000.
     #[serde(default = "default_keys")]
     pub keys: u64,
-}
-
-fn default_value_bytes() -> u64 {
-    32_000
+    /// Of `mixed`: share of SETs, percent, 1..=99.
+    #[serde(default = "default_set_pct", skip_serializing_if = "is_default_set_pct")]
+    pub set_pct: u32,
+    /// Commands sent at once, 1..=1000; their replies end the transaction.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub pipeline: u32,
+    /// How clients draw a key.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub key_distribution: Distribution,
+    /// Of `zipfian`: as of pgbench's `random_zipfian`, 1.001..=1000.
+    #[serde(default = "default_zipf", skip_serializing_if = "is_default_zipf")]
+    pub zipf_parameter: f64,
+    /// How long a key lives after its SET, s, 1..=2,147,483,647.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_s: Option<u32>,
+    /// `maxmemory` of pgdyno's own Redis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// What Redis does when `memory` is full.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub eviction: Eviction,
 }
 
 fn default_keys() -> u64 {
     10_000
 }
 
-/// A Redis command.
+fn default_set_pct() -> u32 {
+    10
+}
+
+fn default_zipf() -> f64 {
+    1.1
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_default_set_pct(value: &u32) -> bool {
+    *value == default_set_pct()
+}
+
+fn is_default_zipf(value: &f64) -> bool {
+    *value == default_zipf()
+}
+
+fn is_one(value: &u32) -> bool {
+    *value == one()
+}
+
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A Redis command, or two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {
-    /// Writes a value under a random key.
+    /// Writes a value under a key.
     Set,
-    /// Reads the value of a random key; all keys are written before the run.
+    /// Reads the value of a key; all keys are written before the run.
     Get,
+    /// Both, by chance; all keys are written before the run.
+    Mixed,
 }
 
 impl Command {
     /// All, as written.
-    pub const NAMES: [&'static str; 2] = ["set", "get"];
+    pub const NAMES: [&'static str; 3] = ["set", "get", "mixed"];
 
-    /// As Redis names it.
+    /// As Redis names it; of both, what it is.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Set => "SET",
             Self::Get => "GET",
+            Self::Mixed => "GET and SET",
         }
     }
 }
@@ -56,25 +111,155 @@ impl<'de> Deserialize<'de> for Command {
         match String::deserialize(source)?.to_ascii_lowercase().as_str() {
             "set" => Ok(Self::Set),
             "get" => Ok(Self::Get),
+            "mixed" => Ok(Self::Mixed),
             other => Err(serde::de::Error::custom(unknown_word("command", other, &Self::NAMES))),
         }
     }
 }
 
+/// How keys are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Distribution {
+    /// Each as likely as another.
+    #[default]
+    Uniform,
+    /// Few are hot.
+    Zipfian,
+    /// Always the first one, as redis-benchmark without `-r` does.
+    One,
+}
+
+impl Distribution {
+    /// All, as written.
+    pub const NAMES: [&'static str; 3] = ["uniform", "zipfian", "one"];
+}
+
+impl<'de> Deserialize<'de> for Distribution {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        match String::deserialize(source)?.to_ascii_lowercase().as_str() {
+            "uniform" => Ok(Self::Uniform),
+            "zipfian" => Ok(Self::Zipfian),
+            "one" => Ok(Self::One),
+            other => Err(serde::de::Error::custom(unknown_word("distribution of keys", other, &Self::NAMES))),
+        }
+    }
+}
+
 impl Options {
+    /// A command with everything else as it is by default.
+    #[must_use]
+    pub fn new(command: Command) -> Self {
+        Self {
+            command,
+            value_bytes: Sizes::default(),
+            keys: default_keys(),
+            set_pct: default_set_pct(),
+            pipeline: one(),
+            key_distribution: Distribution::default(),
+            zipf_parameter: default_zipf(),
+            ttl_s: None,
+            memory: None,
+            eviction: Eviction::default(),
+        }
+    }
+
     /// Checks ranges.
     ///
     /// # Errors
     /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
-        if !(1..=512 << 20).contains(&self.value_bytes) {
-            let problem = format!("{} is not within 1..536870912", self.value_bytes);
-            return Err(WorkloadError::option("redis.value_bytes", problem));
+        self.value_bytes.validate().map_err(|problem| WorkloadError::option("redis.value_bytes", problem))?;
+        within("redis.keys", self.keys, 1, 1_000_000_000)?;
+        within("redis.set_pct", self.set_pct.into(), 1, 99)?;
+        within("redis.pipeline", self.pipeline.into(), 1, 1000)?;
+        within("redis.ttl_s", self.ttl_s.unwrap_or(1).into(), 1, i32::MAX as u64)?;
+        if !(1.001..=1000.0).contains(&self.zipf_parameter) {
+            let problem = format!("{} is not within 1.001..1000", self.zipf_parameter);
+            return Err(WorkloadError::option("redis.zipf_parameter", problem));
         }
-        if !(1..=1_000_000_000).contains(&self.keys) {
-            let problem = format!("{} is not within 1..1000000000", self.keys);
-            return Err(WorkloadError::option("redis.keys", problem));
+        let at_once = u64::from(self.pipeline) * self.value_bytes.greatest();
+        if self.pipeline > 1 && at_once > PIPELINE_BYTES {
+            let problem =
+                format!("{} commands at once of up to {} are more than 1 GB", self.pipeline, bytes(at_once));
+            return Err(WorkloadError::option("redis.pipeline", problem));
         }
-        Ok(())
+        self.validate_limits()
     }
+
+    fn validate_limits(&self) -> Result<(), WorkloadError> {
+        let problem = match (self.eviction, self.memory, self.ttl_s) {
+            (Eviction::NoEviction, ..) => return Ok(()),
+            (_, None, _) => "nothing is evicted as long as memory has no limit; set redis.memory too",
+            (policy, _, None) if policy.is_of_volatile() => {
+                "only keys that expire are evicted by this policy; set redis.ttl_s, or take an allkeys- policy"
+            }
+            _ => return Ok(()),
+        };
+        Err(WorkloadError::option("redis.eviction", format!("{}: {problem}", self.eviction.name())))
+    }
+
+    /// Whether a key that was written may be gone, so that a GET that finds nothing is a miss and no failure.
+    #[must_use]
+    pub fn may_miss(&self) -> bool {
+        self.ttl_s.is_some() || self.eviction != Eviction::NoEviction
+    }
+
+    /// Whether each run begins with a state of Redis that its workload makes for it alone.
+    #[must_use]
+    pub fn begins_anew(&self) -> bool {
+        self.ttl_s.is_some() || self.memory.is_some()
+    }
+
+    /// Whether keys are written before a run.
+    pub(super) fn fills(&self) -> bool {
+        self.command != Command::Set || self.memory.is_some()
+    }
+
+    /// Whether it reads.
+    pub(super) fn reads(&self) -> bool {
+        self.command != Command::Set
+    }
+
+    /// Keys that there are to draw from.
+    pub(super) fn used_keys(&self) -> u64 {
+        if self.key_distribution == Distribution::One { 1 } else { self.keys }
+    }
+
+    /// The limits it wants of a Redis that began with these.
+    pub(super) fn limits(&self, at_start: &Limits) -> Limits {
+        match self.memory {
+            Some(memory) => Limits { memory_bytes: memory.bytes(), policy: self.eviction.name().to_owned() },
+            None => at_start.clone(),
+        }
+    }
+
+    /// In words, e.g. `GET of 32000 bytes over 10000 keys`.
+    pub(super) fn words(&self) -> String {
+        let Self { command, value_bytes, keys, set_pct, pipeline, .. } = self;
+        let what = match command {
+            Command::Mixed => format!("{} % GET and {set_pct} % SET", 100 - set_pct),
+            one => one.name().to_owned(),
+        };
+        let keys = match self.key_distribution {
+            Distribution::Uniform => format!("over {keys} keys"),
+            Distribution::Zipfian => format!("over {keys} keys, zipfian {}", self.zipf_parameter),
+            Distribution::One => "of one key".to_owned(),
+        };
+        let at_once = (*pipeline > 1).then(|| format!(", {pipeline} at once")).unwrap_or_default();
+        let lives = self.ttl_s.map(|s| format!(", each lives {}", count(s.into(), "second")));
+        let memory = self.memory.map(|memory| format!(", in {memory} with {}", self.eviction.name()));
+        format!(
+            "{what} of {value_bytes} bytes {keys}{at_once}{}{}",
+            lives.unwrap_or_default(),
+            memory.unwrap_or_default()
+        )
+    }
+}
+
+fn within(key: &str, value: u64, least: u64, greatest: u64) -> Result<(), WorkloadError> {
+    if (least..=greatest).contains(&value) {
+        return Ok(());
+    }
+    Err(WorkloadError::option(key, format!("{value} is not within {least}..{greatest}")))
 }

@@ -1,44 +1,135 @@
-//! Writes every key, so that GET finds something.
+//! Brings Redis to the state that runs begin with: limits, and every key written, so that GET finds something.
 
-use protocol::redis::{Answer, Control};
-use record::count;
+use protocol::redis::{Answer, Control, Limits};
+use record::{bytes, count};
 use script::Random;
 
 use super::keys::{Keys, Values};
+use super::limits;
 use super::options::Options;
+use super::wire::Wire;
 use crate::error::WorkloadError;
+use crate::place::Site;
 
 /// Bytes of commands sent before their answers are read.
 const BATCH: usize = 256 * 1024;
 
-/// Writes all keys of a workload.
+/// Before the first run: the state of all runs.
 ///
 /// # Errors
 /// When Redis does not answer or refuses, for example because it is out of memory.
-pub(super) fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), WorkloadError> {
+pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), WorkloadError> {
+    let mut control = site.redis()?;
+    bring_limits(options, site, &mut *control)?;
+    if options.fills() { fill(options, &mut *control, seed) } else { Ok(()) }
+}
+
+/// Before each run: the same again where a run, or another workload, left another one.
+///
+/// # Errors
+/// As [`begin`].
+pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), WorkloadError> {
+    let mut control = site.redis()?;
+    bring_limits(options, site, &mut *control)?;
+    if options.fills() && (options.begins_anew() || !is_filled(options, &mut *control)?) {
+        fill(options, &mut *control, seed)?;
+    }
+    Ok(())
+}
+
+/// After the last run: a Redis of ours has the limits again that it was started with.
+///
+/// # Errors
+/// When it does not answer or refuses.
+pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
+    match site.limits_at_start() {
+        Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Each run has the limits of its own workload. Where memory is limited, what others left there would be in its way.
+fn bring_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> Result<(), WorkloadError> {
+    let Some(at_start) = site.limits_at_start() else {
+        return match options.memory {
+            None => Ok(()),
+            Some(_) => Err(WorkloadError::Missing {
+                what: "redis.memory sets a limit of a Redis that pgdyno starts, and this one is not its own"
+                    .to_owned(),
+                hint: "write managed = { redis = true } in [target], or leave redis.memory out".to_owned(),
+            }),
+        };
+    };
+    if options.memory.is_some()
+        && let Answer::Error(problem) = control.one(&[b"FLUSHALL"])?
+    {
+        return Err(WorkloadError::Redis { doing: "FLUSHALL".to_owned(), problem });
+    }
+    limits::set(control, &options.limits(at_start)).map(drop)
+}
+
+/// The key that says that all others were written; it goes with them.
+fn mark(options: &Options) -> Vec<u8> {
+    format!("{}filled:{}", Keys::new(options).prefix(), options.used_keys()).into_bytes()
+}
+
+fn is_filled(options: &Options, control: &mut dyn Control) -> Result<bool, WorkloadError> {
+    Ok(matches!(control.one(&[b"GET", &mark(options)])?, Answer::Value(_)))
+}
+
+/// Writes all keys of a workload.
+fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), WorkloadError> {
     let mut random = Random::new(seed);
-    let keys = Keys::new(options.value_bytes, options.keys);
+    let keys = Keys::new(options);
+    let wire = Wire::new(options, &keys);
     let values = Values::new(options.value_bytes, &mut random);
-    let (mut out, mut name, mut waiting) = (Vec::new(), Vec::new(), 0);
-    for key in 0..options.keys {
-        keys.write(key, &mut name);
-        protocol::redis::command(&mut out, &[b"SET", name.as_slice(), values.draw(&mut random)]);
+    let (mut out, mut waiting) = (Vec::new(), 0);
+    let all = options.used_keys();
+    // The first keys are those that are asked for most: written last, they are the last to be evicted.
+    for (number, key) in (0..all).rev().enumerate() {
+        wire.set(&mut out, key, values.draw(&mut random));
         waiting += 1;
-        if out.len() >= BATCH || key + 1 == options.keys {
+        if out.len() >= BATCH || key == 0 {
             let answers = control.ask(&out, waiting)?;
-            if let Some(Answer::Error(problem)) =
-                answers.into_iter().find(|answer| matches!(answer, Answer::Error(_)))
-            {
-                let doing = format!(
-                    "writing {} of {}",
-                    count(options.keys, "key"),
-                    count(options.value_bytes, "byte")
-                );
-                return Err(WorkloadError::Redis { doing, problem });
+            let refused = answers.into_iter().enumerate().find_map(|(at, answer)| match answer {
+                Answer::Error(problem) => Some((at, problem)),
+                _ => None,
+            });
+            if let Some((at, problem)) = refused {
+                let written = (number + 1 - waiting + at) as u64;
+                return Err(not_written(options, control, written, problem));
             }
             out.clear();
             waiting = 0;
         }
     }
+    if !options.begins_anew() {
+        control.one(&[b"SET", &mark(options), b"1"])?;
+    }
     Ok(())
+}
+
+/// Why the keys could not be written, and where it is memory, how much there is and how much it takes.
+fn not_written(options: &Options, control: &mut dyn Control, written: u64, problem: String) -> WorkloadError {
+    let all = options.used_keys();
+    let what = format!("{} of {} bytes", count(all, "key"), options.value_bytes);
+    if !problem.starts_with("OOM") {
+        return WorkloadError::Redis { doing: format!("writing {what}"), problem };
+    }
+    let limit = control.info().ok().and_then(|info| Limits::of(&info)).map(|limits| limits.memory_bytes);
+    let limit = limit.map_or_else(|| "unknown".to_owned(), bytes);
+    WorkloadError::RedisFull {
+        problem: format!(
+            "its memory (maxmemory) is {limit}, and {what} take {} for the values alone; it refused after {written} of \
+             them: {problem}",
+            bytes(options.value_bytes.of(all))
+        ),
+        hint: match options.memory {
+            Some(_) => {
+                "give redis.memory more, take fewer redis.keys or smaller redis.value_bytes, or let it evict: \
+                        redis.eviction = \"allkeys-lru\""
+            }
+            None => "raise maxmemory there, or take fewer redis.keys or smaller redis.value_bytes",
+        },
+    }
 }

@@ -2,14 +2,14 @@
 
 use engine::Client;
 use protocol::redis::Answer;
-use record::Artifact;
+use record::{Artifact, COMMANDS_PER_TX, Counts, HIT_PCT};
 use script::Streams;
 
 use super::client::RedisClient;
 use super::guard::probe;
 use super::keys::Values;
-use super::options::{Command, Options};
-use super::prepare::fill;
+use super::options::Options;
+use super::{prepare, scripts};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
@@ -19,6 +19,8 @@ use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Wo
 #[derive(Debug)]
 pub struct Redis {
     options: Options,
+    /// Of the values that are written before runs.
+    seed: u64,
 }
 
 impl Redis {
@@ -28,19 +30,54 @@ impl Redis {
     /// When they are out of range.
     pub fn open(options: &Options) -> Result<Self, WorkloadError> {
         options.validate()?;
-        Ok(Self { options: options.clone() })
+        Ok(Self { options: options.clone(), seed: 1 })
     }
 
-    fn text(&self) -> String {
-        let Options { command, value_bytes, keys } = self.options;
-        format!("{} of {value_bytes} bytes over {keys} keys", command.name())
+    /// What was prepared; the first three as they always were, so that it is known again.
+    fn chosen(&self) -> serde_json::Value {
+        let mut json = serde_json::json!({
+            "command": self.options.command.name(),
+            "value_bytes": self.options.value_bytes,
+            "keys": self.options.keys,
+        });
+        let all = serde_json::to_value(&self.options).unwrap_or_default();
+        if let (Some(json), serde_json::Value::Object(all)) = (json.as_object_mut(), all) {
+            for (name, value) in all {
+                json.entry(name).or_insert(value);
+            }
+        }
+        json
     }
 }
 
 impl Workload for Redis {
     fn scripts(&self) -> Vec<ScriptInfo> {
-        let text_hash = sha256_hex(self.text().as_bytes());
-        vec![ScriptInfo { name: self.options.command.name().to_owned(), text_hash, weight: 1, part: None }]
+        let (listed, words) = (scripts::listed(&self.options), self.options.words());
+        let alone = listed.len() == 1;
+        let info = |(name, weight): (String, u32)| {
+            let text = if alone { words.clone() } else { format!("{name}: {words}") };
+            ScriptInfo { name, text_hash: sha256_hex(text.as_bytes()), weight, part: None }
+        };
+        listed.into_iter().map(info).collect()
+    }
+
+    fn may_be_empty(&self) -> bool {
+        // A script of misses is empty by its nature; that nothing at all was found is judged by the share of hits.
+        self.options.may_miss()
+    }
+
+    fn asks_redis(&self) -> bool {
+        true
+    }
+
+    fn figures(&self, counts: &[Counts]) -> Vec<(&'static str, f64)> {
+        let pipeline = self.options.pipeline;
+        let per_tx = (pipeline > 1).then(|| (COMMANDS_PER_TX, f64::from(pipeline)));
+        let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
+        let (asked, found) = (sum(|counts| counts.queries), sum(|counts| counts.rows));
+        let hits =
+            (self.options.may_miss() && asked > 0).then(|| (HIT_PCT, 100.0 * found as f64 / asked as f64));
+        per_tx.into_iter().chain(hits).collect()
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
@@ -51,19 +88,14 @@ impl Workload for Redis {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError> {
-        if self.options.command == Command::Get {
-            fill(&self.options, &mut *site.redis()?, seed)?;
-        }
-        let json = serde_json::json!({
-            "command": self.options.command.name(),
-            "value_bytes": self.options.value_bytes,
-            "keys": self.options.keys,
-        });
-        let json = json.to_string();
-        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.text() })
+        self.seed = seed;
+        prepare::begin(&self.options, site, seed)?;
+        let json = self.chosen().to_string();
+        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.options.words() })
     }
 
-    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+        prepare::again(&self.options, site, self.seed)?;
         Ok(Vec::new())
     }
 
@@ -73,6 +105,10 @@ impl Workload for Redis {
 
     fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
         Ok(Vec::new())
+    }
+
+    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        if self.options.memory.is_some() { prepare::put_back(site) } else { Ok(()) }
     }
 }
 

@@ -51,6 +51,9 @@ pub(crate) struct Answer {
     own_choice: Vec<String>,
     /// Why arms did not take turns in slices, and in which rounds: a sentence for each workload.
     uncut: Vec<String>,
+    /// Workloads whose throughput is of something else than transactions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    units: Vec<String>,
     /// Why they had better not.
     sliced_all_the_same: Vec<String>,
     /// What could not be had where it ran: levels, and why.
@@ -151,6 +154,7 @@ impl Answer {
             different: sentences(RunEvent::OTHER_ANSWERS),
             same: same_answers(&data.remarks(RunEvent::SAME_ANSWERS)),
             own_choice: sentences(RunEvent::OWN_CHOICE),
+            units: units(data),
             uncut: if searches { Vec::new() } else { uncut(data) },
             sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
             not_run: data.not_run(),
@@ -163,6 +167,18 @@ impl Answer {
             looked: next::looked(&data.course),
         }
     }
+}
+
+/// Of pipelines what is compared are commands: a longer one is no slower for having fewer transactions.
+fn units(data: &ReportData) -> Vec<String> {
+    let pipelines = data.grid_runs().filter(|run| run.commands_per_s().is_some());
+    let names: BTreeSet<&str> = pipelines.map(|run| run.workload.as_str()).collect();
+    let told = |name| {
+        format!(
+            "{name}: a transaction is a pipeline of several commands; throughput is compared in commands per second."
+        )
+    };
+    names.into_iter().filter(|_| data.compares()).map(told).collect()
 }
 
 /// Why arms did not take turns, and in which rounds, where they did in others.

@@ -39,6 +39,7 @@ impl Answer {
                 p.notice { strong { "A taste, not a measurement." } " " (taste) }
             }
             @for not_run in &self.not_run { p.notice { strong { "Not run: " (not_run.what) } ": " (not_run.why) "." } }
+            @for unit in &self.units { p.remark { (unit) } }
             @for why in &self.uncut { p.remark { (why) } }
             p.validity.doubt[doubt] { (self.validity()) }
             @if let Some((head, lines)) = self.groups() {

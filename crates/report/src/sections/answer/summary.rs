@@ -60,6 +60,7 @@ pub fn text(data: &ReportData) -> String {
     lines.extend(
         answer.not_run.iter().map(|not_run| format!("  Not run: {}: {}.", not_run.what, not_run.why)),
     );
+    lines.extend(answer.units.iter().map(|unit| format!("  {unit}")));
     lines.extend(answer.uncut.iter().map(|why| format!("  {why}")));
     lines.push(format!("  {}", answer.validity()));
     if let Some((head, each)) = answer.groups() {

@@ -232,6 +232,9 @@ impl Figures {
         let (arms, started_only) = (self.has_arms(), any(CellFigures::is_of_started_only));
         let (invalid, bytes) =
             (any(|cell| cell.invalid > 0), any(|cell| cell.bytes_per_transaction.is_some()));
+        let (commands, hits) =
+            (any(|cell| cell.commands_per_s.is_some()), any(|cell| cell.hit_pct.is_some()));
+        let evicted = any(|cell| cell.evicted.is_some());
         let mut sheet = Sheet::new(
             "Transactions per second over rounds, and response times of all rounds together; invalid runs left out",
         )
@@ -240,7 +243,10 @@ impl Figures {
         .numbers(started_only.then_some("times of"))
         .numbers(["runs", "tps mean", "tps max", "p50", "p95", "p99", "max", "failed"])
         .numbers(invalid.then_some("invalid runs"))
-        .numbers(bytes.then_some("bytes per transaction"));
+        .numbers(bytes.then_some("bytes per transaction"))
+        .numbers(commands.then_some("commands per s"))
+        .numbers(hits.then_some("hits"))
+        .numbers(evicted.then_some("keys evicted"));
         for cell in &self.cells {
             let mut row: Vec<Cell> = vec![cell_label(&cell.cell, &factors).into()];
             row.extend(arms.then(|| arm(cell)));
@@ -253,6 +259,9 @@ impl Figures {
             row.extend(
                 bytes.then(|| or_absent(cell.bytes_per_transaction, |bytes| numbers::bytes(bytes as u64))),
             );
+            row.extend(commands.then(|| or_absent(cell.commands_per_s, numbers::tps)));
+            row.extend(hits.then(|| or_absent(cell.hit_pct, |pct| numbers::percent(pct / 100.0))));
+            row.extend(evicted.then(|| or_absent(cell.evicted, |keys| numbers::count(keys as u64))));
             sheet.row(row);
         }
         sheet
@@ -364,8 +373,13 @@ pub fn cells(data: &ReportData) -> Table {
         "failed",
         "invalid",
         "groups",
+        "commands_per_s_mean",
+        "hit_pct",
+        "evicted_keys",
     ]);
     let took = ["took_mean_s", "took_least_s", "took_most_s"];
+    let of_caches = ["commands_per_s_mean", "hit_pct", "evicted_keys"];
+    table.optional.extend(of_caches.map(str::to_owned));
     table.optional.extend(took.into_iter().chain(["sliced", "invalid", "groups"]).map(str::to_owned));
     let all: Vec<&CellFigures> = data.grid.iter().chain(&data.beside).collect();
     for cell in &all {
@@ -386,6 +400,9 @@ pub fn cells(data: &ReportData) -> Table {
             cell.failed.into(),
             cell.invalid.into(),
             cell.groups.as_ref().map(groups).into(),
+            real(cell.commands_per_s),
+            real(cell.hit_pct),
+            real(cell.evicted),
         ]);
     }
     let in_time: Vec<_> = all.iter().map(|cell| cell.in_time).collect();

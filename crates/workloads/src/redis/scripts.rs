@@ -1,0 +1,79 @@
+//! What is counted apart: GETs that found all, GETs that did not, SETs.
+
+use super::options::{Command, Options};
+
+/// Index of each in the order of [`listed`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scripts {
+    /// GETs; where keys may be gone, those that found all they asked for.
+    pub(super) get: u16,
+    /// GETs that did not; as `get` where keys cannot be gone.
+    pub(super) miss: u16,
+    pub(super) set: u16,
+}
+
+impl Scripts {
+    pub(super) fn of(options: &Options) -> Self {
+        let miss = u16::from(options.may_miss());
+        match options.command {
+            Command::Set => Self { get: 0, miss: 0, set: 0 },
+            Command::Get => Self { get: 0, miss, set: 0 },
+            Command::Mixed => Self { get: 0, miss, set: miss + 1 },
+        }
+    }
+}
+
+/// Names and relative frequencies; how many of them are hits is not known before.
+pub(super) fn listed(options: &Options) -> Vec<(String, u32)> {
+    let at_once = match options.pipeline {
+        1 => String::new(),
+        several => format!(", {several} at once"),
+    };
+    let mixed = options.command == Command::Mixed;
+    let weight = |pct| if mixed { pct } else { 1 };
+    let (hit, miss) = match options.pipeline {
+        1 => (", hit", ", miss"),
+        _ => (", all hit", ", with misses"),
+    };
+    let gets: &[&str] = match (options.reads(), options.may_miss()) {
+        (false, _) => &[],
+        (true, false) => &[""],
+        (true, true) => &[hit, miss],
+    };
+    let gets = gets.iter().map(|end| (format!("GET{at_once}{end}"), weight(100 - options.set_pct)));
+    let sets = (options.command != Command::Get).then(|| (format!("SET{at_once}"), weight(options.set_pct)));
+    gets.chain(sets).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_outcome_has_its_own_name() {
+        for (command, ttl_s, pipeline, wanted) in [
+            (Command::Set, None, 1, "SET 1"),
+            (Command::Get, None, 1, "GET 1"),
+            (Command::Get, None, 16, "GET, 16 at once 1"),
+            (Command::Get, Some(1), 1, "GET, hit 1|GET, miss 1"),
+            (Command::Mixed, None, 1, "GET 90|SET 10"),
+            (Command::Mixed, Some(1), 1, "GET, hit 90|GET, miss 90|SET 10"),
+            (
+                Command::Mixed,
+                Some(1),
+                4,
+                "GET, 4 at once, all hit 90|GET, 4 at once, with misses 90|SET, 4 at once 10",
+            ),
+        ] {
+            let options = Options { ttl_s, pipeline, ..Options::new(command) };
+            let listed = listed(&options);
+            let named: Vec<_> = listed.iter().map(|(name, weight)| format!("{name} {weight}")).collect();
+            assert_eq!(named.join("|"), wanted);
+            let scripts = Scripts::of(&options);
+            for (index, begins) in [(scripts.set, "SET"), (scripts.get, "GET"), (scripts.miss, "GET")] {
+                let asked = command == Command::Mixed || begins.eq_ignore_ascii_case(command.name());
+                assert!(!asked || listed[usize::from(index)].0.starts_with(begins), "{command:?} {begins}");
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Sizes of values.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Longest value that Redis takes by default.
+const LONGEST: u64 = 512 << 20;
+
+/// Lengths of values in bytes, each as likely as another: `32000`, or `[1000, 64000]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    least: u64,
+    greatest: u64,
+}
+
+impl Sizes {
+    /// All of one length.
+    #[must_use]
+    pub fn all(bytes: u64) -> Self {
+        Self { least: bytes, greatest: bytes }
+    }
+
+    /// Between these two, both included.
+    #[must_use]
+    pub fn between(least: u64, greatest: u64) -> Self {
+        Self { least, greatest }
+    }
+
+    /// From the least to the greatest.
+    #[must_use]
+    pub fn range(self) -> RangeInclusive<u64> {
+        self.least..=self.greatest
+    }
+
+    /// The greatest.
+    #[must_use]
+    pub fn greatest(self) -> u64 {
+        self.greatest
+    }
+
+    /// Bytes of so many values, on average.
+    pub(super) fn of(self, values: u64) -> u64 {
+        let both = u128::from(self.least) + u128::from(self.greatest);
+        u64::try_from(both * u128::from(values) / 2).unwrap_or(u64::MAX)
+    }
+
+    /// The one length, where there is one.
+    pub(super) fn only(self) -> Option<u64> {
+        (self.least == self.greatest).then_some(self.least)
+    }
+
+    /// What is wrong with them.
+    pub(super) fn validate(self) -> Result<(), String> {
+        let wrong = [self.least, self.greatest].into_iter().find(|size| !(1..=LONGEST).contains(size));
+        match wrong {
+            Some(size) => Err(format!("{size} is not within 1..{LONGEST}")),
+            None if self.least > self.greatest => {
+                Err(format!("[{}, {}] is no range: the least comes first", self.least, self.greatest))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self::all(32_000)
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.only() {
+            Some(bytes) => write!(formatter, "{bytes}"),
+            None => write!(formatter, "{} to {}", self.least, self.greatest),
+        }
+    }
+}
+
+impl Serialize for Sizes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.only() {
+            Some(bytes) => to.serialize_u64(bytes),
+            None => [self.least, self.greatest].serialize(to),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Sizes;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a number of bytes, or two: [least, greatest]")
+            }
+
+            fn visit_u64<E: Error>(self, bytes: u64) -> Result<Sizes, E> {
+                Ok(Sizes::all(bytes))
+            }
+
+            fn visit_i64<E: Error>(self, bytes: i64) -> Result<Sizes, E> {
+                let bytes = u64::try_from(bytes);
+                bytes.map(Sizes::all).map_err(|_| E::custom("must be a number of bytes above 0"))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Sizes, A::Error> {
+                let mut sizes = Vec::new();
+                while let Some(size) = list.next_element()? {
+                    sizes.push(size);
+                }
+                match sizes[..] {
+                    [least, greatest] => Ok(Sizes { least, greatest }),
+                    _ => Err(A::Error::invalid_length(sizes.len(), &self)),
+                }
+            }
+        }
+
+        source.deserialize_any(Either)
+    }
+}
