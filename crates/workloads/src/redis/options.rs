@@ -246,7 +246,7 @@ impl Options {
             Distribution::Zipfian => format!("over {keys} keys, zipfian {}", self.zipf_parameter),
             Distribution::One => "of one key".to_owned(),
         };
-        let at_once = (*pipeline > 1).then(|| format!(", {pipeline} at once")).unwrap_or_default();
+        let at_once = if *pipeline > 1 { format!(", {pipeline} at once") } else { String::new() };
         let lives = self.ttl_s.map(|s| format!(", each lives {}", count(s.into(), "second")));
         let memory = self.memory.map(|memory| format!(", in {memory} with {}", self.eviction.name()));
         format!(
