@@ -1,4 +1,5 @@
-//! Redis beside redis-benchmark: GET and SET, large and small values, one command at a time and pipelines.
+//! Redis beside redis-benchmark: GET and SET, large and small values, one command at a time and pipelines; and values of
+//! many sizes beside values of their mean, since redis-benchmark has one size only.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -22,22 +23,32 @@ const BYTES: f64 = 6e9;
 struct Row {
     command: &'static str,
     bytes: u32,
+    /// How much ours are shorter and longer than that.
+    spread: u32,
     pipeline: u32,
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { command, bytes, pipeline } = self;
-        let at_once = if *pipeline > 1 { format!(", {pipeline} at once") } else { String::new() };
+        let (command, bytes, pipeline) = (self.command, self.sizes(), self.pipeline);
+        let at_once = if pipeline > 1 { format!(", {pipeline} at once") } else { String::new() };
         write!(formatter, "{command}, {bytes} bytes{at_once}")
     }
 }
 
 impl Row {
     fn all() -> impl Iterator<Item = Self> {
-        let of = |command| [(32_000, 1), (32_000, 16), (3, 1), (3, 16)].map(|of| (command, of));
-        let all = [of("GET"), of("SET")].into_iter().flatten();
-        all.map(|(command, (bytes, pipeline))| Self { command, bytes, pipeline })
+        let sizes = [(32_000, 0, 1), (32_000, 0, 16), (3, 0, 1), (3, 0, 16), (32_000, 31_000, 1)];
+        let all = ["GET", "SET"].into_iter().flat_map(move |command| sizes.map(|of| (command, of)));
+        all.map(|(command, (bytes, spread, pipeline))| Self { command, bytes, spread, pipeline })
+    }
+
+    /// Of our values, as the load is told: `32000`, `1000-63000`.
+    fn sizes(self) -> String {
+        match self.spread {
+            0 => self.bytes.to_string(),
+            spread => format!("{}-{}", self.bytes - spread, self.bytes + spread),
+        }
     }
 
     /// Requests of redis-benchmark for about two seconds.
@@ -129,9 +140,8 @@ impl Redis {
 
     fn load(&self, what: &str, row: Row, seconds: u32) -> anyhow::Result<Ran> {
         let socket = self.socket.display().to_string();
-        let [clients, bytes, pipeline, seconds] =
-            [CLIENTS, row.bytes, row.pipeline, seconds].map(|number| number.to_string());
-        let words = [redis_load::WORD, what, &socket, &clients, &bytes, &pipeline, &seconds];
+        let [clients, pipeline, seconds] = [CLIENTS, row.pipeline, seconds].map(|number| number.to_string());
+        let words = [redis_load::WORD, what, &socket, &clients, &row.sizes(), &pipeline, &seconds];
         child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)
     }
 }

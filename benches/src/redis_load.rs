@@ -14,7 +14,7 @@ use workloads::{ClientWorkload, Clients, Places, RedisServer, Site, Workload};
 /// The word.
 pub(crate) const WORD: &str = "redis-load";
 
-/// Fills the keys, or puts the load on: `fill|GET|SET SOCKET CLIENTS BYTES PIPELINE SECONDS`. Prints requests and
+/// Fills the keys, or puts the load on: `fill|GET|SET SOCKET CLIENTS BYTES|LEAST-GREATEST PIPELINE SECONDS`. Prints requests and
 /// requests per second.
 pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
@@ -23,7 +23,10 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let command = if what == "SET" { Command::Set } else { Command::Get };
     let address = Address::Unix(Path::new(word(1)?).to_owned());
     let pipeline = u32::try_from(number(4)?)?;
-    let value_bytes = Sizes::all(number(3)?);
+    let value_bytes = match word(3)?.split_once('-') {
+        Some((least, greatest)) => Sizes::between(least.parse()?, greatest.parse()?),
+        None => Sizes::all(number(3)?),
+    };
     let mut workload = Redis::open(&Options { value_bytes, keys: 1000, pipeline, ..Options::new(command) })?;
     if what == "fill" {
         workload.prepare(&mut Site { sql: None, redis: Some(&Server(address)) }, 1)?;
