@@ -88,6 +88,7 @@ impl Bench {
             seed: 1,
             scripts: 1,
             statements: 0,
+            items: 0,
         };
         let crew = Clients { count: clients, threads: 1, seed: 1, statements: false };
         let clients = self.workload.clients(&self.places(), crew).expect("clients");

@@ -30,7 +30,7 @@ pub use answers::{AnswerDifference, ColumnDifference, ColumnError};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
-pub use explained::{Part, PlanNode, StatementPlan};
+pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
 pub use figures::{COMMANDS_PER_TX, HIT_PCT};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT};

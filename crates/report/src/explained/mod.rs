@@ -1,6 +1,7 @@
 //! Where the time of statements goes, as a server explained a sample of transactions: by cell, arm and script.
 
 mod changed;
+mod functions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use results::{Table, Value};
 use serde::Serialize;
 
 pub(crate) use self::changed::{change, of_base, told};
+pub(crate) use self::functions::FunctionFigures;
 use crate::data::{ReportData, levels};
 use crate::numbers::real;
 
@@ -43,6 +45,8 @@ pub(crate) struct Explained {
     pub(crate) nodes: Vec<String>,
     /// What those nodes compute, each function once.
     pub(crate) functions: BTreeSet<String>,
+    /// What the server counted of functions, those that took most first; empty where it counted nothing.
+    pub(crate) function_times: Vec<FunctionFigures>,
     /// The first of several such, as the one whose text is kept.
     pub(crate) slowest: StatementPlan,
     /// How far rows per loop can be off, since the server rounds them.
@@ -159,6 +163,7 @@ impl Explained {
                 .flat_map(|plan| &plan.nodes)
                 .flat_map(|node| node.functions.iter().cloned())
                 .collect(),
+            function_times: functions::of(transactions, &totals),
             slowest: slowest.copied().cloned().unwrap_or_default(),
             rows_rounding: 0.0,
         }
@@ -235,7 +240,8 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
 }
 
 /// Parts of the time of explained transactions, a line for each cell, arm, script and part; `total` is planning and
-/// execution together. Medians over the sample with its 10th and 90th percentile, and the mean, which adds up.
+/// execution together. Medians over the sample with its 10th and 90th percentile, and the mean, which adds up. Below them a
+/// line for each function that the server counted (`part` is `function`), with its calls in the mean.
 #[must_use]
 pub fn plans(data: &ReportData) -> Table {
     let mut table = Table::new(&[
@@ -252,6 +258,8 @@ pub fn plans(data: &ReportData) -> Table {
         "share_median_pct",
         "share_p10_pct",
         "share_p90_pct",
+        "function",
+        "calls",
     ]);
     for own in Explained::all(data) {
         let head: [Value; 5] = [
@@ -261,14 +269,19 @@ pub fn plans(data: &ReportData) -> Table {
             own.script.as_str().into(),
             (own.transactions as u64).into(),
         ];
-        let mut line = |name: &str, ms: &Spread, share: Option<&Spread>| {
+        let mut line = |name: &str, ms: &Spread, share: Option<&Spread>, calls: Option<&FunctionFigures>| {
             let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real(Some(ms)));
             let pct = |value: fn(&Spread) -> f64| real(share.map(|share| 100.0 * value(share)));
             let shares = [pct(|share| share.median), pct(|share| share.p10), pct(|share| share.p90)];
-            table.push(head.iter().cloned().chain([name.into()]).chain(ms).chain(shares).collect());
+            let calls = [calls.map(|own| own.name.clone()).into(), real(calls.map(|own| own.calls))];
+            let line = head.iter().cloned().chain([name.into()]).chain(ms).chain(shares).chain(calls);
+            table.push(line.collect());
         };
-        own.parts.iter().for_each(|part| line(part.part.name(), &part.ms, Some(&part.share)));
-        line("total", &own.total_ms, None);
+        own.parts.iter().for_each(|part| line(part.part.name(), &part.ms, Some(&part.share), None));
+        line("total", &own.total_ms, None, None);
+        for function in &own.function_times {
+            line("function", &function.ms, Some(&function.share), Some(function));
+        }
     }
     table
 }

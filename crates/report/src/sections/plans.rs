@@ -10,7 +10,7 @@ use super::View;
 use crate::chart::Chart;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
 use crate::data::{ReportData, cell_text};
-use crate::explained::{Explained, Spread, change, of_base};
+use crate::explained::{Explained, FunctionFigures, Spread, change, of_base};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
 use crate::stages::REST;
@@ -83,6 +83,11 @@ impl View for Plans {
         }
     }
 }
+
+/// What stands above functions.
+const FUNCTIONS: &str = "As the server counted them: milliseconds in the function itself, median over the sample [10th, 90th \
+    percentile], share of the whole, and calls in the mean. What is booked nowhere was called by operators, casts or planning, and is \
+    in their parts.";
 
 /// What stands above all of it.
 const HOW: &str = "A sample of transactions, the same for all arms, was explained (EXPLAIN ANALYZE) in one connection when \
@@ -157,11 +162,41 @@ impl PlansOfCell {
         sheet
     }
 
+    /// What the server counted of functions; `None` where it counted none.
+    fn functions(&self) -> Option<Sheet> {
+        // The base's order, then what only others call.
+        let mut names: Vec<&str> = Vec::new();
+        for own in self.arms.iter().flat_map(|arm| &arm.function_times) {
+            if !names.contains(&own.name.as_str()) {
+                names.push(&own.name);
+            }
+        }
+        let mut sheet = Sheet::new(FUNCTIONS)
+            .text(["function", "booked under"])
+            .numbers(self.arms.iter().map(Explained::name));
+        for name in &names {
+            let of_arms: Vec<Option<&FunctionFigures>> =
+                self.arms.iter().map(|arm| arm.function_times.iter().find(|own| own.name == *name)).collect();
+            let booked = of_arms.iter().flatten().find(|own| own.is_booked);
+            let part = booked.map_or(numbers::ABSENT, |own| own.part.words());
+            let cells =
+                of_arms.iter().map(|own| own.map_or_else(|| numbers::ABSENT.into(), figures_of_function));
+            sheet.row([Cell::from(*name), part.into()].into_iter().chain(cells));
+        }
+        (!names.is_empty()).then_some(sheet)
+    }
+
     fn draw(&self) -> Markup {
         html! {
             h3 { (self.label) }
             @for change in &self.changes { p { (change) } }
             @for chart in self.charts() { (chart) }
+            @if let Some(functions) = self.functions() {
+                details {
+                    summary { "Functions of PostGIS and others" }
+                    (functions)
+                }
+            }
             @for own in &self.arms {
                 p.remark { (said(own)) }
             }
@@ -191,6 +226,12 @@ fn changes(arms: &[Explained], base: &str) -> Vec<String> {
 /// `1.2 [1.1, 1.4], 45 %`.
 fn figures_of(own: &crate::explained::PartFigures) -> Cell {
     format!("{}, {:.0} %", milliseconds(&own.ms), 100.0 * own.share.median).into()
+}
+
+/// `1.2 [1.1, 1.4], 45 %, 820 calls`.
+fn figures_of_function(own: &FunctionFigures) -> Cell {
+    let (share, calls) = (100.0 * own.share.median, numbers::counted(own.calls.round() as usize, "call"));
+    format!("{}, {share:.0} %, {calls}", milliseconds(&own.ms)).into()
 }
 
 fn milliseconds(ms: &Spread) -> String {
@@ -265,7 +306,7 @@ fn nodes(plan: &StatementPlan, rounding: f64) -> impl Render {
     );
     let mut sheet = Sheet::new(caption)
         .text(["node"])
-        .numbers(["ms", "rows", "loops", "blocks hit", "blocks read"])
+        .numbers(["ms", "of it functions", "rows", "loops", "blocks hit", "blocks read"])
         .text(["computes"]);
     for (node, rows) in plan.nodes.iter().zip(rows) {
         let role = if node.role.is_empty() { String::new() } else { format!("{}: ", node.role) };
@@ -276,7 +317,11 @@ fn nodes(plan: &StatementPlan, rounding: f64) -> impl Render {
             Cell::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
         let words = Cell::from(format!("{indent}{role}{}", node.words()));
         let functions = Cell::from(node.functions.join(", "));
-        sheet.row([words, own_ms].into_iter().chain(counts).chain(blocks).chain([functions]));
+        let functions_ms =
+            if node.functions_ms > 0.0 { numbers::figure(node.functions_ms) } else { String::new() };
+        sheet.row(
+            [words, own_ms, functions_ms.into()].into_iter().chain(counts).chain(blocks).chain([functions]),
+        );
     }
     sheet
 }
@@ -290,6 +335,14 @@ mod tests {
         let base = run("a", 1, (Part::SeqScan, "Seq Scan", ""), &[2.0, 3.0, 4.0]);
         let mut new = run("b", 1, (Part::Index, "Index Scan", "i"), &[0.5, 0.5, 0.6]);
         new.plans[2].nodes[1].functions = vec!["st_area".into()];
+        new.plans[2].nodes[1].functions_ms = 0.25;
+        new.plans[2].functions = vec![record::FunctionTime {
+            name: "st_area".into(),
+            calls: 30,
+            self_ms: 0.25,
+            part: Part::Geometry,
+            booked_ms: 0.25,
+        }];
         let missing =
             record::RunEvent { time_us: 0, kind: RunEvent::NO_PLANS.into(), detail: "b.sql writes".into() };
         new.events.push(missing);
@@ -299,7 +352,7 @@ mod tests {
     #[test]
     fn arms_stand_below_each_other_with_what_differs() {
         let view = Plans::of(&both()).unwrap();
-        assert_eq!(view.cells[0].largest(), [Part::Planning, Part::Index, Part::SeqScan]);
+        assert_eq!(view.cells[0].largest(), [Part::Planning, Part::Index, Part::SeqScan, Part::Geometry]);
         let page = view.draw().into_string();
         for wanted in [
             "With b: Index Scan using i on t instead of Seq Scan on t.",
@@ -307,6 +360,8 @@ mod tests {
             "a: 3 transactions; explained, one takes 3.30 ms in the mean, 2.70 ms without clocks at the nodes.",
             "st_area",
             "sequential scans",
+            "geometry functions",
+            "10 calls",
         ] {
             assert!(page.contains(wanted), "{wanted}: {page}");
         }

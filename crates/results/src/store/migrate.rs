@@ -207,6 +207,28 @@ mod tests {
         assert_eq!((again.known.len(), again.stored.len()), (2, 0));
     }
 
+    /// Nodes kept all of their time before functions were told apart.
+    #[test]
+    fn parts_of_plans_stay_as_they_were_without_functions() {
+        let (_folder, path, mut connection) = old_file();
+        with_runs(&connection);
+        apply(&mut connection, &path, &STEPS[..6]).unwrap();
+        let plan = "INSERT INTO statement_plan VALUES (2, 0, 'a.sql', 1, 0, 1.0, 10.0, NULL, NULL, 0, 0, 0);
+             INSERT INTO plan_node VALUES (2, 0, 0, 0, '', 'Aggregate', '', '', 'aggregate', 6.0, 1, 1, 0, 0, 0, NULL, '[\"st_asmvt\"]')";
+        connection.execute_batch(plan).unwrap();
+        drop(connection);
+        let store = Store::open_read_only(&path).unwrap();
+        let parts = store.query("SELECT part, own_ms FROM v_plan_part ORDER BY own_ms").unwrap();
+        let wanted = [("planning", 1.0), ("outside", 4.0), ("aggregate", 6.0)];
+        assert_eq!(parts.rows, wanted.map(|(part, ms)| vec![Value::from(part), Value::Real(ms)]));
+        let plan = store.runs(ExperimentId(1)).unwrap().swap_remove(1).plans.swap_remove(0);
+        assert_eq!(
+            (plan.functions.len(), plan.nodes[0].functions_ms, plan.functions_evened_ms),
+            (0, 0.0, 0.0)
+        );
+        assert_eq!(plan.total_ms(), 11.0);
+    }
+
     #[test]
     fn an_older_file_is_backed_up_and_brought_up_to_date() {
         let (_folder, path, mut connection) = old_file();

@@ -1,6 +1,6 @@
 //! Plans of statements: written and read with their run.
 
-use record::{Part, PlanNode, Run, StatementPlan};
+use record::{FunctionTime, Part, PlanNode, Run, StatementPlan};
 use rusqlite::{Row, Transaction, params};
 
 use super::text::json;
@@ -9,7 +9,7 @@ use crate::error::StoreError;
 
 pub(super) fn insert(transaction: &Transaction<'_>, run: i64, plans: &[StatementPlan]) -> Sqlite<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO statement_plan VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        "INSERT INTO statement_plan VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     for (position, plan) in (0_i64..).zip(plans) {
         insert.execute(params![
@@ -25,8 +25,10 @@ pub(super) fn insert(transaction: &Transaction<'_>, run: i64, plans: &[Statement
             plan.triggers_ms,
             plan.jit_ms,
             plan.evened_ms,
+            plan.functions_evened_ms,
         ])?;
         insert_nodes(transaction, (run, position), &plan.nodes)?;
+        insert_functions(transaction, (run, position), &plan.functions)?;
     }
     Ok(())
 }
@@ -37,7 +39,7 @@ fn insert_nodes(
     nodes: &[PlanNode],
 ) -> Sqlite<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO plan_node VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        "INSERT INTO plan_node VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?;
     for (number, node) in (0_i64..).zip(nodes) {
         let [hit, read, dirtied] =
@@ -60,6 +62,29 @@ fn insert_nodes(
             dirtied,
             node.io_ms,
             json(&node.functions),
+            node.functions_ms,
+        ])?;
+    }
+    Ok(())
+}
+
+fn insert_functions(
+    transaction: &Transaction<'_>,
+    (run, position): (i64, i64),
+    functions: &[FunctionTime],
+) -> Sqlite<()> {
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO statement_function VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    for (number, function) in (0_i64..).zip(functions) {
+        insert.execute(params![
+            run,
+            position,
+            number,
+            function.name,
+            i64::try_from(function.calls).unwrap_or(i64::MAX),
+            function.self_ms,
+            function.part.name(),
+            function.booked_ms,
         ])?;
     }
     Ok(())
@@ -68,15 +93,23 @@ fn insert_nodes(
 impl Store {
     /// Fills in the plans of a run.
     pub(super) fn fill_plans(&self, run: &mut Run, id: i64) -> Result<(), StoreError> {
-        let plans = "SELECT script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms
+        let plans = "SELECT script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms,
+                            functions_evened_ms
                      FROM statement_plan WHERE run_id = ?1 ORDER BY position";
         run.plans = self.rows(plans, [id], plan)?;
         let nodes = "SELECT position, depth, role, node_type, relation, index_name, part, own_ms, rows, loops, hit_blocks,
-                            read_blocks, dirtied_blocks, io_ms, functions
+                            read_blocks, dirtied_blocks, io_ms, functions, functions_ms
                      FROM plan_node WHERE run_id = ?1 ORDER BY position, node";
         for (position, node) in self.rows(nodes, [id], node)? {
             if let Some(plan) = run.plans.get_mut(position) {
                 plan.nodes.push(node);
+            }
+        }
+        let functions = "SELECT position, name, calls, self_ms, part, booked_ms
+                         FROM statement_function WHERE run_id = ?1 ORDER BY position, function";
+        for (position, function) in self.rows(functions, [id], function)? {
+            if let Some(plan) = run.plans.get_mut(position) {
+                plan.functions.push(function);
             }
         }
         Ok(())
@@ -95,7 +128,9 @@ fn plan(row: &Row<'_>) -> Sqlite<StatementPlan> {
         triggers_ms: row.get(7)?,
         jit_ms: row.get(8)?,
         evened_ms: row.get(9)?,
+        functions_evened_ms: row.get(10)?,
         nodes: Vec::new(),
+        functions: Vec::new(),
     })
 }
 
@@ -118,8 +153,21 @@ fn node(row: &Row<'_>) -> Sqlite<(usize, PlanNode)> {
         dirtied_blocks: blocks(12)?,
         io_ms: row.get(13)?,
         functions: rows::json(row, 14)?,
+        functions_ms: row.get(15)?,
     };
     Ok((row.get::<_, u32>(0)? as usize, node))
+}
+
+/// With the position of its plan.
+fn function(row: &Row<'_>) -> Sqlite<(usize, FunctionTime)> {
+    let function = FunctionTime {
+        name: row.get(1)?,
+        calls: row.get::<_, i64>(2)?.unsigned_abs(),
+        self_ms: row.get(3)?,
+        part: rows::word(row, 4)?,
+        booked_ms: row.get(5)?,
+    };
+    Ok((row.get::<_, u32>(0)? as usize, function))
 }
 
 #[cfg(test)]
@@ -147,7 +195,15 @@ mod tests {
             dirtied_blocks: 6,
             io_ms: Some(0.25),
             functions: vec!["st_area".into()],
+            functions_ms: if part == Part::Aggregate { 0.25 } else { 0.0 },
             relation: "t".into(),
+        };
+        let function = |(name, booked_ms): (&str, f64)| FunctionTime {
+            name: name.into(),
+            calls: 7,
+            self_ms: 0.5,
+            part: Part::of_function(name),
+            booked_ms,
         };
         let nodes: Vec<PlanNode> = (0..).zip(Part::ALL).map(|(depth, part)| node(depth, part, 0.5)).collect();
         let first = StatementPlan {
@@ -161,6 +217,8 @@ mod tests {
             triggers_ms: 1.0,
             jit_ms: 0.5,
             evened_ms: 0.01,
+            functions_evened_ms: 0.02,
+            functions: [("st_area", 0.25), ("box2d", 0.0)].map(function).into(),
             nodes: nodes.into_iter().filter(|node| !NO_NODE.contains(&node.part)).collect(),
         };
         let second = StatementPlan { nodes: vec![node(0, Part::Index, 4.0)], ..StatementPlan::default() };
@@ -185,5 +243,13 @@ mod tests {
     }
 
     /// What is no node's.
-    const NO_NODE: [Part; 4] = [Part::Planning, Part::Triggers, Part::Serialization, Part::Outside];
+    const NO_NODE: [Part; 7] = [
+        Part::Planning,
+        Part::Geometry,
+        Part::Transform,
+        Part::Functions,
+        Part::Triggers,
+        Part::Serialization,
+        Part::Outside,
+    ];
 }

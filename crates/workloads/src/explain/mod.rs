@@ -4,7 +4,9 @@
 //! was busy with by itself is therefore reckoned (`own`). How a server is asked, and for how long, is here too ([`Session`],
 //! [`Budget`]); what is explained, and when, is the workloads' business.
 
+mod booking;
 mod budget;
+mod counted;
 mod functions;
 mod kinds;
 mod own;
@@ -26,6 +28,12 @@ pub use self::session::{Session, Unexplained};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("what EXPLAIN said is not understood: {0}")]
 pub struct ExplainError(String);
+
+impl ExplainError {
+    fn no_counts() -> Self {
+        Self("the counters of functions did not come with it".to_owned())
+    }
+}
 
 /// Reads what a server answered to `EXPLAIN (ANALYZE, FORMAT JSON, …)`; script, line and draw are left to the caller.
 ///
@@ -76,6 +84,7 @@ pub fn read(json: &str) -> Result<StatementPlan, ExplainError> {
                 dirtied_blocks: tree.own_blocks(at, &["Shared Dirtied Blocks", "Local Dirtied Blocks"]),
                 io_ms: tree.own_io_ms(at),
                 functions: functions::of(&kinds::expressions(node.said)),
+                functions_ms: 0.0,
             })
             .collect(),
         ..StatementPlan::default()

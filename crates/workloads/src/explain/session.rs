@@ -1,12 +1,14 @@
 //! A connection that is used for nothing but explaining: each query is carried out without a clock at each node, which
 //! warms up what the session and the processor keep, then with one, which counts, then without once more: the difference
-//! tells what the clocks cost.
+//! tells what the clocks cost. While the second lasts the server counts what functions take, where it may.
 
 use protocol::postgres::sql::{Sql, SqlError, long};
 use record::StatementPlan;
 use serde_json::Value;
 
+use super::booking::book;
 use super::budget::{LONG_MS, LONGEST_MS};
+use super::counted::{Calls, Counting, split};
 use super::{ExplainError, read};
 
 /// The first version whose explanations are understood, as the server numbers it, and the first that tells what making rows
@@ -32,6 +34,7 @@ pub enum Unexplained {
 #[derive(Debug)]
 pub struct Session {
     serializes: bool,
+    counting: Counting,
 }
 
 impl Session {
@@ -50,7 +53,13 @@ impl Session {
              WHERE (SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout') NOT BETWEEN 1 AND {LONGEST_MS}"
         );
         sql.execute(&guarded)?;
-        Ok(Self { serializes: version >= SERIALIZES })
+        Ok(Self { serializes: version >= SERIALIZES, counting: Counting::open(sql)? })
+    }
+
+    /// Why functions are not told apart from the nodes that call them, in words that can be shown; `None` where they are.
+    #[must_use]
+    pub fn why_no_functions(&self) -> Option<&str> {
+        self.counting.why_not()
     }
 
     /// Explains a query, which is carried out three times, or twice where it takes 0.3 s or more. Gives its plan and what
@@ -63,25 +72,79 @@ impl Session {
         sql: &mut dyn Sql,
         query: &str,
     ) -> Result<(StatementPlan, String), Unexplained> {
-        const UNTIMED: &str = ", TIMING OFF";
-        let (mut without, with) = (self.ask(sql, UNTIMED, query)?, self.ask(sql, "", query)?);
-        let plan = read(&with)?;
+        let untimed = self.explaining(", TIMING OFF", query);
+        let mut without = text(long(sql).rows(&untimed)?);
+        let (with, calls) = self.timed(sql, query)?;
+        let mut plan = read(&with)?;
+        if let Some(calls) = calls {
+            book(&mut plan, &calls);
+        }
         if plan.execution_ms < LONG_MS {
-            without = self.ask(sql, UNTIMED, query)?;
+            without = text(long(sql).rows(&untimed)?);
         }
         Ok((StatementPlan { untimed_ms: execution_ms(&without), ..plan }, with))
     }
 
-    fn ask(&self, sql: &mut dyn Sql, clocks: &str, query: &str) -> Result<String, SqlError> {
-        let serialize = if self.serializes { ", SERIALIZE" } else { "" };
-        let options = format!("ANALYZE, VERBOSE, BUFFERS, FORMAT JSON{serialize}{clocks}");
-        let rows = long(sql).rows(&format!("EXPLAIN ({options}) {query}"))?;
-        Ok(rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"))
+    /// With clocks, and what was called meanwhile where that is counted.
+    fn timed(&self, sql: &mut dyn Sql, query: &str) -> Result<(String, Option<Vec<Calls>>), Unexplained> {
+        let statement = self.explaining("", query);
+        let Some(counting) = self.counting.around(&statement) else {
+            return Ok((text(long(sql).rows(&statement)?), None));
+        };
+        let (said, calls) = split(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
+        Ok((text(said.rows), Some(calls)))
     }
+
+    fn explaining(&self, clocks: &str, query: &str) -> String {
+        let serialize = if self.serializes { ", SERIALIZE" } else { "" };
+        format!("EXPLAIN (ANALYZE, VERBOSE, BUFFERS, FORMAT JSON{serialize}{clocks}) {query}")
+    }
+}
+
+fn text(rows: Vec<Vec<Option<String>>>) -> String {
+    rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// Of an explanation without the time of nodes.
 fn execution_ms(json: &str) -> Option<f64> {
     let said: Value = serde_json::from_str(json).ok()?;
     said.get(0)?.get("Execution Time")?.as_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Part;
+
+    use super::*;
+    use crate::testing::sql::FakeSql;
+
+    const PLAN: &str = r#"[{"Plan": {"Node Type": "Aggregate", "Output": ["st_asmvt(ROW(st_asmvtgeom(t.g)))"],
+        "Actual Total Time": 1.5, "Actual Loops": 1, "Actual Rows": 1}, "Execution Time": 2.0}]"#;
+
+    #[test]
+    fn functions_are_counted_around_the_execution_with_clocks_alone() {
+        let mut sql = FakeSql::new();
+        sql.answer("SHOW server_version_num", &[&["150002"]]);
+        sql.answer("TIMING OFF", &[&[r#"[{"Execution Time": 1.8}]"#]]);
+        let counted: &[&[&str]] = &[&["st_asmvtgeom", "5", "1.25", "1.25", "f", "7"]];
+        sql.answer_several("EXPLAIN", &[&[], &[&[PLAN]], counted]);
+        let mut session = Session::open(&mut sql).unwrap();
+        assert_eq!(session.why_no_functions(), None);
+        let before = sql.asked.len();
+        let (plan, json) = session.explain(&mut sql, "SELECT 1").unwrap();
+        let with_counts: Vec<bool> =
+            sql.asked[before..].iter().map(|asked| asked.contains("track_functions")).collect();
+        assert_eq!((with_counts.as_slice(), json.as_str()), (&[false, true, false][..], PLAN));
+        let parts = plan.parts();
+        assert_eq!((parts[&Part::Geometry], parts[&Part::Mvt], parts[&Part::Outside]), (1.25, 0.25, 0.5));
+        assert_eq!((plan.untimed_ms, plan.functions[0].calls), (Some(1.8), 5));
+    }
+
+    #[test]
+    fn old_servers_are_not_asked() {
+        let mut sql = FakeSql::new();
+        sql.answer("SHOW server_version_num", &[&["120020"]]);
+        assert_eq!(Session::open(&mut sql).unwrap_err(), Unexplained::Old);
+        assert_eq!(sql.asked.len(), 1);
+    }
 }

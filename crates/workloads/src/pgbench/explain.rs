@@ -35,6 +35,10 @@ pub(super) fn explain(
         Err(Unexplained::Server(error)) => return Err(WorkloadError::sql("preparing to explain")(error)),
         Err(why) => return Ok(Explained::not(why.to_string())),
     };
+    let mut explained = Explained::default();
+    if let Some(why) = session.why_no_functions() {
+        explained.miss(why.to_owned());
+    }
     let mut explaining = Explaining {
         mode: program.options.mode,
         session,
@@ -42,7 +46,7 @@ pub(super) fn explain(
         script: String::new(),
         draw: 0,
         transaction: Vec::new(),
-        explained: Explained::default(),
+        explained,
     };
     for (script, weight) in program.scripts.scripts().iter().zip(program.scripts.weights()) {
         if *weight > 0 {
@@ -225,6 +229,7 @@ mod tests {
     fn server(version: &str) -> FakeSql {
         let mut sql = FakeSql::new();
         sql.answer("SHOW server_version_num", &[&[version]]);
+        sql.refuse("SET track_functions", "42501", "ERROR:  denied");
         sql
     }
 
@@ -240,7 +245,10 @@ mod tests {
         };
         let sources: Vec<ScriptSource> = scripts.iter().map(source).collect();
         let program = Program::load(&Options { mode, ..Options::default() }, &sources).unwrap();
-        explain(&program, sql, 1, 1).unwrap()
+        let mut found = explain(&program, sql, 1, 1).unwrap();
+        // Once, whatever else there is.
+        found.missing.retain(|why| !why.starts_with("functions are not told apart: denied"));
+        found
     }
 
     #[test]
@@ -254,7 +262,7 @@ mod tests {
         assert_eq!((found.plans.len() as u64, found.missing.len()), (2 * SAMPLE, 0), "{:?}", found.missing);
         let second = &found.plans[3];
         assert_eq!((second.line, second.draw, second.untimed_ms), (4, 1, Some(1.8)));
-        let asked: Vec<&str> = sql.asked[2..11].iter().map(String::as_str).collect();
+        let asked: Vec<&str> = sql.asked[4..13].iter().map(String::as_str).collect();
         let options = "ANALYZE, VERBOSE, BUFFERS, FORMAT JSON, SERIALIZE";
         let asked_for = |query: &str| {
             let without = format!("EXPLAIN ({options}, TIMING OFF) {query}");
@@ -304,6 +312,12 @@ mod tests {
         );
         let (_, refused) = of(missing("SELECT x;", "TIMING OFF", "42703", "ERROR:  no x"));
         assert_eq!(refused, "my.sql, line 1, cannot be explained: ERROR:  no x");
+        let mut sql = server("170004");
+        sql.answer("EXPLAIN", &[&[PLAN]]);
+        let source = ScriptSource::Text { name: "a.sql".into(), text: "SELECT 1;".into(), weight: 1 };
+        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let [why] = &explain(&program, &mut sql, 1, 1).unwrap().missing[..] else { panic!("one reason") };
+        assert!(why.starts_with("functions are not told apart: denied; a superuser may"), "{why}");
         let joined = of(missing("SELECT 1 \\; SELECT 2;", "none", "", ""));
         assert_eq!(joined, (0, "my.sql, line 1: several statements sent as one".to_owned()));
         let old = explained("SELECT 1;", Mode::Simple, &mut server("120020"));

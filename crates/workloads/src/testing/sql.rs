@@ -5,7 +5,7 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 /// Answers from a list; what is not on it succeeds without rows.
 #[derive(Debug, Default)]
 pub(crate) struct FakeSql {
-    answers: Vec<(String, Result<ResultSet, SqlError>)>,
+    answers: Vec<(String, Result<Vec<ResultSet>, SqlError>)>,
     /// Everything asked, COPY data left out.
     pub(crate) asked: Vec<String>,
 }
@@ -17,15 +17,13 @@ impl FakeSql {
 
     /// Statements that contain `part` give these rows; `NULL` stands for itself. Earlier answers win.
     pub(crate) fn answer(&mut self, part: &str, rows: &[&[&str]]) {
-        let value = |text: &&str| (*text != "NULL").then(|| (*text).to_owned());
-        let columns = (0..rows.first().map_or(1, |row| row.len())).map(|column| format!("column{column}"));
-        let set = ResultSet {
-            columns: columns.collect(),
-            rows: rows.iter().map(|row| row.iter().map(value).collect()).collect(),
-            types: Vec::new(),
-            tag: format!("SELECT {}", rows.len()),
-        };
-        self.answers.push((part.to_owned(), Ok(set)));
+        self.answer_several(part, &[rows]);
+    }
+
+    /// The same for several statements that are sent as one.
+    pub(crate) fn answer_several(&mut self, part: &str, sets: &[&[&[&str]]]) {
+        let sets = sets.iter().map(|rows| result_set(rows)).collect();
+        self.answers.push((part.to_owned(), Ok(sets)));
     }
 
     /// Takes another's answers too, behind its own.
@@ -40,11 +38,22 @@ impl FakeSql {
     }
 }
 
+fn result_set(rows: &[&[&str]]) -> ResultSet {
+    let value = |text: &&str| (*text != "NULL").then(|| (*text).to_owned());
+    let columns = (0..rows.first().map_or(1, |row| row.len())).map(|column| format!("column{column}"));
+    ResultSet {
+        columns: columns.collect(),
+        rows: rows.iter().map(|row| row.iter().map(value).collect()).collect(),
+        types: Vec::new(),
+        tag: format!("SELECT {}", rows.len()),
+    }
+}
+
 impl Sql for FakeSql {
     fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
         self.asked.push(sql.to_owned());
         let found = self.answers.iter().find(|(part, _)| sql.contains(part.as_str()));
-        Ok(vec![found.map_or_else(|| Ok(ResultSet::default()), |(_, answer)| answer.clone())?])
+        found.map_or_else(|| Ok(vec![ResultSet::default()]), |(_, answer)| answer.clone())
     }
 
     fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {

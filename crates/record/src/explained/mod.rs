@@ -1,13 +1,17 @@
 //! Where the time of a statement goes: its plan as a server explained it, node by node, with each node's own time.
 
+mod part;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::part::Part;
+
 /// A statement of a transaction of the sample, explained outside of the timed part of a run.
 ///
 /// planning and execution are apart; execution = own times of the nodes + serialization + triggers + what is outside of
-/// nodes ([`StatementPlan::parts`]).
+/// nodes ([`StatementPlan::parts`]). Where functions are told apart, their time is taken out of the nodes that compute them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StatementPlan {
     /// Name of its script.
@@ -30,8 +34,35 @@ pub struct StatementPlan {
     pub jit_ms: f64,
     /// Own times that were below zero by rounding, and were taken from nodes below instead.
     pub evened_ms: f64,
+    /// Time of functions that was measured, and is more than the nodes took that compute them: it is booked nowhere.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub functions_evened_ms: f64,
     /// A node before those below it, the first one at depth 0.
     pub nodes: Vec<PlanNode>,
+    /// Functions that the server counted in the execution with clocks, in order of their names; empty where it counts none, or
+    /// may not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionTime>,
+}
+
+/// Calls of a function in one execution of a statement; those that differ in their arguments, or their schema, together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FunctionTime {
+    /// Without its schema.
+    pub name: String,
+    /// By the process that answers: those by workers of a parallel query are not told.
+    pub calls: u64,
+    /// As the server measured it, without functions that it called in turn.
+    pub self_ms: f64,
+    /// Where it is booked.
+    pub part: Part,
+    /// How much of it is booked there, and so not with the nodes' parts; 0 where no node is known to have called it (casts,
+    /// operators, what planning computes).
+    pub booked_ms: f64,
+}
+
+fn is_nothing(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// A node of a plan. Times and blocks are its own: those of nodes below are not in it.
@@ -63,6 +94,9 @@ pub struct PlanNode {
     pub io_ms: Option<f64>,
     /// Functions that it computes itself, in its output and its conditions.
     pub functions: Vec<String>,
+    /// How much of its own time is booked with functions, ms; at most [`PlanNode::own_ms`].
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub functions_ms: f64,
 }
 
 impl PlanNode {
@@ -89,7 +123,10 @@ impl StatementPlan {
         let mut parts = BTreeMap::from([(Part::Planning, self.planning_ms)]);
         let mut add = |part, ms| *parts.entry(part).or_insert(0.0) += ms;
         for node in &self.nodes {
-            add(node.part, node.own_ms);
+            add(node.part, node.own_ms - node.functions_ms);
+        }
+        for function in self.functions.iter().filter(|function| function.booked_ms > 0.0) {
+            add(function.part, function.booked_ms);
         }
         if self.triggers_ms > 0.0 {
             add(Part::Triggers, self.triggers_ms);
@@ -100,6 +137,26 @@ impl StatementPlan {
         let known: f64 = parts.values().sum();
         parts.insert(Part::Outside, (self.total_ms() - known).max(0.0));
         parts
+    }
+
+    /// Rows that came into the nodes that compute this aggregate, e.g. `st_asmvt`: those of all of them, over all loops and
+    /// processes, rounded as [`PlanNode::rows`] are; `None` where no node computes it.
+    #[must_use]
+    pub fn rows_into(&self, function: &str) -> Option<f64> {
+        // What finalizes takes states from workers, not rows.
+        let computes = |node: &PlanNode| {
+            node.functions.iter().any(|own| own == function) && !node.node_type.starts_with("Finalize")
+        };
+        let nodes = (0..self.nodes.len()).filter(|at| computes(&self.nodes[*at]));
+        nodes.map(|at| self.rows_below(at)).reduce(|sum, rows| sum + rows)
+    }
+
+    /// Rows of the nodes right below one, without those of plans of their own (InitPlans, SubPlans, CTEs).
+    #[must_use]
+    pub fn rows_below(&self, at: usize) -> f64 {
+        let depth = self.nodes[at].depth;
+        let below = self.nodes[at + 1..].iter().take_while(|node| node.depth > depth);
+        below.filter(|node| node.depth == depth + 1 && node.role.is_empty()).map(|node| node.rows).sum()
     }
 
     /// How far its own times can be wrong because the server tells them per loop and in whole microseconds, ms.
@@ -121,103 +178,6 @@ impl StatementPlan {
 
 /// Half of the last digit of a time per loop.
 const ROUNDING_MS: f64 = 0.0005;
-
-/// Of what the time of a statement is made; what nodes of a plan do is booked under one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Before execution.
-    Planning,
-    /// Index, index only and bitmap index scans. The first two read the heap too: that cannot be told apart.
-    Index,
-    /// Bitmap heap and TID scans.
-    Heap,
-    /// Sequential and sample scans.
-    SeqScan,
-    /// Scans of functions, CTEs, VALUES, subqueries and foreign tables.
-    OtherScan,
-    /// Nested loop, hash and merge joins; building a join's hash table; keeping rows for a join's next loop.
-    Join,
-    /// Sorts, also incremental ones.
-    Sort,
-    /// Aggregates, groups, windows and DISTINCT.
-    Aggregate,
-    /// INSERT, UPDATE, DELETE, MERGE, and locking rows.
-    Modify,
-    /// Gather: starting workers, waiting for them, taking their rows.
-    Parallel,
-    /// All other nodes.
-    #[default]
-    Other,
-    /// Triggers after the statement.
-    Triggers,
-    /// Making rows into what is sent.
-    Serialization,
-    /// Start and end of the executor, and what else is in no node.
-    Outside,
-}
-
-impl Part {
-    /// All, in the order in which they are shown.
-    pub const ALL: [Self; 14] = [
-        Self::Planning,
-        Self::Index,
-        Self::Heap,
-        Self::SeqScan,
-        Self::OtherScan,
-        Self::Join,
-        Self::Sort,
-        Self::Aggregate,
-        Self::Modify,
-        Self::Parallel,
-        Self::Other,
-        Self::Triggers,
-        Self::Serialization,
-        Self::Outside,
-    ];
-
-    /// As it is stored, and as columns are named.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Planning => "planning",
-            Self::Index => "index",
-            Self::Heap => "heap",
-            Self::SeqScan => "seq_scan",
-            Self::OtherScan => "other_scan",
-            Self::Join => "join",
-            Self::Sort => "sort",
-            Self::Aggregate => "aggregate",
-            Self::Modify => "modify",
-            Self::Parallel => "parallel",
-            Self::Other => "other",
-            Self::Triggers => "triggers",
-            Self::Serialization => "serialization",
-            Self::Outside => "outside",
-        }
-    }
-
-    /// As it is called for people.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Planning => "planning",
-            Self::Index => "index scans",
-            Self::Heap => "heap of bitmap scans",
-            Self::SeqScan => "sequential scans",
-            Self::OtherScan => "function and CTE scans",
-            Self::Join => "joins",
-            Self::Sort => "sorts",
-            Self::Aggregate => "aggregates",
-            Self::Modify => "changing rows",
-            Self::Parallel => "workers: start and wait",
-            Self::Other => "other nodes",
-            Self::Triggers => "triggers",
-            Self::Serialization => "serialization",
-            Self::Outside => "outside of nodes",
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -246,6 +206,63 @@ mod tests {
     }
 
     #[test]
+    fn what_functions_take_is_no_part_of_their_nodes() {
+        let node = PlanNode { part: Part::Mvt, own_ms: 8.0, functions_ms: 6.0, ..PlanNode::default() };
+        let function = |name: &str, booked_ms| FunctionTime {
+            name: name.into(),
+            part: Part::of_function(name),
+            calls: 10,
+            self_ms: 4.0,
+            booked_ms,
+        };
+        let functions =
+            vec![function("st_asmvtgeom", 4.0), function("st_transform", 2.0), function("box2d", 0.0)];
+        let plan =
+            StatementPlan { execution_ms: 9.0, nodes: vec![node], functions, ..StatementPlan::default() };
+        let wanted = [
+            (Part::Planning, 0.0),
+            (Part::Geometry, 4.0),
+            (Part::Transform, 2.0),
+            (Part::Mvt, 2.0),
+            (Part::Outside, 1.0),
+        ];
+        assert_eq!(plan.parts(), BTreeMap::from(wanted));
+    }
+
+    #[test]
+    fn rows_into_an_aggregate_are_those_of_the_nodes_below() {
+        let node = |depth, node_type: &str, rows, functions: &[&str]| PlanNode {
+            depth,
+            rows,
+            node_type: node_type.into(),
+            functions: functions.iter().map(|name| (*name).to_owned()).collect(),
+            ..PlanNode::default()
+        };
+        let mut plan = StatementPlan {
+            nodes: vec![
+                node(0, "Aggregate", 1.0, &["st_asmvt", "st_asmvtgeom"]),
+                node(1, "Result", 1.0, &[]),
+                node(1, "Append", 30.0, &[]),
+                node(2, "Index Scan", 10.0, &[]),
+                node(2, "Index Scan", 20.0, &[]),
+            ],
+            ..StatementPlan::default()
+        };
+        plan.nodes[1].role = "InitPlan 1".into();
+        assert_eq!((plan.rows_into("st_asmvt"), plan.rows_into("st_asgeobuf")), (Some(30.0), None));
+        plan.nodes = vec![
+            node(0, "Append", 2.0, &[]),
+            node(1, "Finalize Aggregate", 1.0, &["st_asmvt"]),
+            node(2, "Gather", 2.0, &[]),
+            node(3, "Partial Aggregate", 2.0, &["st_asmvt"]),
+            node(4, "Parallel Seq Scan", 500.0, &[]),
+            node(1, "Aggregate", 1.0, &["st_asmvt"]),
+            node(2, "Index Scan", 7.0, &[]),
+        ];
+        assert_eq!(plan.rows_into("st_asmvt"), Some(507.0));
+    }
+
+    #[test]
     fn a_shape_has_no_figures() {
         let node = |depth, node_type: &str, relation: &str, index: &str| PlanNode {
             depth,
@@ -260,12 +277,5 @@ mod tests {
         nodes[2].role = "InitPlan 1".into();
         let plan = StatementPlan { nodes, ..StatementPlan::default() };
         assert_eq!(plan.shape(), ["Aggregate", "  Index Scan using i on t", "  InitPlan 1: Result"]);
-    }
-
-    #[test]
-    fn parts_are_listed_in_their_order() {
-        assert!(Part::ALL.is_sorted());
-        let names: std::collections::BTreeSet<_> = Part::ALL.iter().map(|part| part.name()).collect();
-        assert_eq!(names.len(), Part::ALL.len());
     }
 }

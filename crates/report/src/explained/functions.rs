@@ -1,0 +1,78 @@
+//! What the server counted of functions, over the transactions of a sample.
+
+use std::collections::BTreeSet;
+
+use record::{FunctionTime, Part};
+use serde::Serialize;
+
+use super::{Spread, Transaction};
+
+/// What a transaction's calls of a function took.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct FunctionFigures {
+    pub(crate) name: String,
+    pub(crate) part: Part,
+    /// Mean number of calls.
+    pub(crate) calls: f64,
+    /// As the server measured it, without functions that it called in turn.
+    pub(crate) ms: Spread,
+    /// Of the whole, 0 to 1.
+    pub(crate) share: Spread,
+    /// Whether any of it is booked under its part.
+    pub(crate) is_booked: bool,
+}
+
+/// Of each function that was counted, those that took most first.
+pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<FunctionFigures> {
+    let all = || transactions.iter().flatten().flat_map(|plan| &plan.functions);
+    let names: BTreeSet<&str> = all().map(|function| function.name.as_str()).collect();
+    let one = |name: &str| {
+        let each = |of: fn(&FunctionTime) -> f64| -> Vec<f64> {
+            let own = |function: &&FunctionTime| function.name == name;
+            let sum = |plans: &Transaction<'_>| {
+                plans.iter().flat_map(|plan| &plan.functions).filter(own).map(of).sum()
+            };
+            transactions.iter().map(sum).collect()
+        };
+        let ms = each(|function| function.self_ms);
+        let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
+        FunctionFigures {
+            name: name.to_owned(),
+            part: Part::of_function(name),
+            calls: Spread::of(each(|function| function.calls as f64)).mean,
+            share: Spread::of(ms.iter().zip(totals).map(share).collect()),
+            ms: Spread::of(ms),
+            is_booked: all().any(|function| function.name == name && function.booked_ms > 0.0),
+        }
+    };
+    let mut found: Vec<FunctionFigures> = names.into_iter().map(one).collect();
+    found.sort_by(|one, other| other.ms.mean.total_cmp(&one.ms.mean));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use record::StatementPlan;
+
+    use super::*;
+
+    #[test]
+    fn calls_of_a_transaction_are_added_and_what_took_most_is_first() {
+        let function = |name: &str, self_ms, booked_ms| FunctionTime {
+            name: name.into(),
+            calls: 10,
+            self_ms,
+            part: Part::of_function(name),
+            booked_ms,
+        };
+        let plan = |functions: Vec<FunctionTime>| StatementPlan { functions, ..StatementPlan::default() };
+        let both = plan(vec![function("box2d", 1.0, 0.0), function("st_area", 4.0, 4.0)]);
+        let one = plan(vec![function("st_area", 2.0, 2.0)]);
+        let none = plan(Vec::new());
+        let found = of(&[vec![&both, &one], vec![&none]], &[10.0, 10.0]);
+        let names: Vec<&str> = found.iter().map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["st_area", "box2d"]);
+        assert_eq!((found[0].calls, found[0].ms.mean, found[0].share.mean), (10.0, 3.0, 0.3));
+        assert_eq!((found[0].is_booked, found[1].is_booked, found[1].calls), (true, false, 5.0));
+    }
+}

@@ -1,0 +1,240 @@
+//! The time of functions taken out of the nodes that called them.
+//!
+//! The server tells how often and how long a function was called, and not where from:
+//!
+//! - A function that nodes name was called by these: by their rows, where they are several.
+//! - One that none names was called by another one (of a layer written in PL/pgSQL, say): it is taken out of the nodes that
+//!   name functions which called others, as much as these did.
+//! - What is left was called by planning, by a cast or by an operator, and stays where it is.
+//!
+//! No node gives more than its own time.
+
+use record::{FunctionTime, Part, StatementPlan};
+
+use super::counted::Calls;
+
+/// Aggregates that make a tile of rows.
+const MAKE_TILES: [&str; 3] = ["st_asmvt", "st_asgeobuf", "st_asflatgeobuf"];
+
+/// How much of a function's time is taken out of a node, ms.
+struct Share {
+    function: usize,
+    node: usize,
+    ms: f64,
+}
+
+/// Books what was counted while a plan was carried out.
+pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls]) {
+    let callers: Vec<Vec<(usize, f64)>> = counted.iter().map(|calls| callers(plan, &calls.name)).collect();
+    let mut shares = Vec::new();
+    // What each node's functions spent in others.
+    let mut within_ms = vec![0.0; plan.nodes.len()];
+    for (function, calls) in counted.iter().enumerate() {
+        for (node, part) in &callers[function] {
+            shares.push(Share { function, node: *node, ms: calls.self_ms * part });
+            within_ms[*node] += (calls.total_ms - calls.self_ms).max(0.0) * part;
+        }
+    }
+    // A scan that filters by an operator calls it without naming it: operators have what others leave.
+    for is_operator in [false, true] {
+        let unnamed = (0..counted.len()).filter(|function| {
+            callers[*function].is_empty() && counted[*function].is_operator == is_operator
+        });
+        shares.extend(nested(counted, &unnamed.collect::<Vec<_>>(), &mut within_ms));
+    }
+    within_own_times(plan, &mut shares);
+    tell(plan, counted, &shares);
+    tiles_apart(plan, counted);
+}
+
+/// The nodes that name a function and were carried out, and which part of its calls was theirs; they add up to 1.
+fn callers(plan: &StatementPlan, name: &str) -> Vec<(usize, f64)> {
+    let names_it = |at: &usize| plan.nodes[*at].functions.iter().any(|own| own == name);
+    let found: Vec<usize> =
+        (0..plan.nodes.len()).filter(names_it).filter(|at| plan.nodes[*at].loops > 0.0).collect();
+    // An aggregate computes for the rows that come, a scan for those that go, and for those that it does not let go.
+    let weight = |at: &usize| plan.nodes[*at].rows.max(plan.rows_below(*at));
+    let all: f64 = found.iter().map(weight).sum();
+    let part = |at: &usize| if all > 0.0 { weight(at) / all } else { 1.0 / found.len() as f64 };
+    found.iter().map(|at| (*at, part(at))).collect()
+}
+
+/// Shares of functions that no node names, out of what others spent in functions; that is less afterwards.
+fn nested(counted: &[Calls], unnamed: &[usize], within_ms: &mut [f64]) -> Vec<Share> {
+    let called_ms: f64 = unnamed.iter().map(|function| counted[*function].self_ms).sum();
+    let room_ms: f64 = within_ms.iter().sum();
+    if called_ms <= 0.0 || room_ms <= 0.0 {
+        return Vec::new();
+    }
+    let taken = (room_ms / called_ms).min(1.0);
+    let mut shares = Vec::new();
+    for (node, room) in within_ms.iter_mut().enumerate().filter(|(_, room)| **room > 0.0) {
+        let part = *room / room_ms;
+        let of = |function: &usize| counted[*function].self_ms * taken * part;
+        shares.extend(unnamed.iter().map(|function| Share { function: *function, node, ms: of(function) }));
+        *room = (*room - called_ms * taken * part).max(0.0);
+    }
+    shares
+}
+
+/// Makes shares shorter where they are more than their node took.
+fn within_own_times(plan: &mut StatementPlan, shares: &mut [Share]) {
+    for (at, node) in plan.nodes.iter_mut().enumerate() {
+        let of_node = || shares.iter().filter(|share| share.node == at);
+        let asked_ms: f64 = of_node().map(|share| share.ms).sum();
+        node.functions_ms = asked_ms.min(node.own_ms);
+        if asked_ms > node.own_ms {
+            plan.functions_evened_ms += asked_ms - node.own_ms;
+            let kept = node.own_ms / asked_ms;
+            shares.iter_mut().filter(|share| share.node == at).for_each(|share| share.ms *= kept);
+        }
+    }
+}
+
+fn tell(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share]) {
+    let told = counted.iter().enumerate().map(|(function, calls)| FunctionTime {
+        name: calls.name.clone(),
+        calls: calls.calls,
+        self_ms: calls.self_ms,
+        part: Part::of_function(&calls.name),
+        booked_ms: shares.iter().filter(|share| share.function == function).map(|share| share.ms).sum(),
+    });
+    plan.functions = told.collect();
+}
+
+/// What is left of aggregates that make tiles is their own work. In workers nothing is counted: where the leader left all
+/// rows to them, functions are still in it.
+fn tiles_apart(plan: &mut StatementPlan, counted: &[Calls]) {
+    let is_counted = |name: &String| counted.iter().any(|calls| calls.name == *name);
+    for at in 0..plan.nodes.len() {
+        let node = &plan.nodes[at];
+        let makes_tiles = |name: &&String| MAKE_TILES.contains(&name.as_str());
+        if node.part != Part::Aggregate || !node.functions.iter().any(|name| makes_tiles(&name)) {
+            continue;
+        }
+        let mut others = node.functions.iter().filter(|name| !makes_tiles(name)).peekable();
+        if !is_below_gather(plan, at) || others.peek().is_none() || others.any(is_counted) {
+            plan.nodes[at].part = Part::Mvt;
+        }
+    }
+}
+
+fn is_below_gather(plan: &StatementPlan, at: usize) -> bool {
+    let mut depth = plan.nodes[at].depth;
+    for above in plan.nodes[..at].iter().rev() {
+        if above.depth < depth {
+            depth = above.depth;
+            if above.part == Part::Parallel {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use record::PlanNode;
+
+    use super::*;
+
+    fn node(depth: u32, part: Part, own_ms: f64, rows: f64, functions: &[&str]) -> PlanNode {
+        let functions = functions.iter().map(|name| (*name).to_owned()).collect();
+        PlanNode { depth, part, own_ms, rows, functions, loops: 1.0, ..PlanNode::default() }
+    }
+
+    fn calls(name: &str, total_ms: f64, self_ms: f64) -> Calls {
+        Calls { name: name.into(), calls: 10, total_ms, self_ms, is_operator: name.ends_with("overlaps") }
+    }
+
+    fn booked(nodes: Vec<PlanNode>, counted: &[Calls]) -> StatementPlan {
+        let execution_ms = nodes.iter().map(|node| node.own_ms).sum::<f64>() + 1.0;
+        let mut plan = StatementPlan { execution_ms, nodes, ..StatementPlan::default() };
+        book(&mut plan, counted);
+        let sum: f64 = plan.parts().values().sum();
+        assert!((sum - plan.total_ms()).abs() < 1e-9, "{sum} of {}", plan.total_ms());
+        let of_nodes: f64 = plan.nodes.iter().map(|node| node.functions_ms).sum();
+        let of_functions: f64 = plan.functions.iter().map(|function| function.booked_ms).sum();
+        assert!((of_nodes - of_functions).abs() < 1e-9, "{of_nodes} and {of_functions}");
+        plan
+    }
+
+    fn part(plan: &StatementPlan, part: Part) -> f64 {
+        plan.parts().get(&part).copied().unwrap_or(0.0)
+    }
+
+    #[test]
+    fn a_tile_is_split_by_its_functions_and_an_operator_stays_in_its_scan() {
+        let aggregate = node(0, Part::Aggregate, 10.0, 1.0, &["st_asmvt", "st_asmvtgeom", "st_transform"]);
+        let nodes = vec![aggregate, node(1, Part::SeqScan, 2.0, 100.0, &[])];
+        let counted = [
+            calls("geometry_overlaps", 0.5, 0.5),
+            calls("st_asmvtgeom", 4.0, 4.0),
+            calls("st_tileenvelope", 0.25, 0.25),
+            calls("st_transform", 3.0, 3.0),
+        ];
+        let plan = booked(nodes, &counted);
+        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Transform)), (4.0, 3.0));
+        assert_eq!((part(&plan, Part::Mvt), part(&plan, Part::SeqScan)), (3.0, 2.0));
+        assert_eq!((part(&plan, Part::Aggregate), plan.functions_evened_ms), (0.0, 0.0));
+        let overlaps = &plan.functions[0];
+        assert_eq!((overlaps.self_ms, overlaps.booked_ms), (0.5, 0.0));
+    }
+
+    #[test]
+    fn a_function_of_several_nodes_is_shared_by_rows() {
+        let nodes = vec![
+            node(0, Part::Aggregate, 8.0, 1.0, &["st_area"]),
+            node(1, Part::SeqScan, 8.0, 300.0, &[]),
+            node(1, Part::SeqScan, 8.0, 100.0, &["st_area"]),
+        ];
+        // 400 rows come into the aggregate.
+        let plan = booked(nodes, &[calls("st_area", 5.0, 5.0)]);
+        let of_nodes: Vec<f64> = plan.nodes.iter().map(|node| node.functions_ms).collect();
+        assert_eq!(of_nodes, [4.0, 0.0, 1.0]);
+        assert_eq!(plan.nodes[0].part, Part::Aggregate, "no tile");
+    }
+
+    #[test]
+    fn what_a_function_calls_is_taken_out_of_the_node_that_calls_it() {
+        let nodes = vec![node(0, Part::Other, 20.0, 1.0, &["layer"]), node(1, Part::Sort, 5.0, 1.0, &[])];
+        let counted = [
+            calls("geometry_overlaps", 3.0, 3.0),
+            calls("layer", 19.0, 6.0),
+            calls("st_asmvtgeom", 8.0, 8.0),
+            calls("st_transform", 4.0, 4.0),
+        ];
+        let plan = booked(nodes, &counted);
+        assert_eq!((part(&plan, Part::Functions), part(&plan, Part::Transform)), (6.0, 4.0));
+        // Of the operator's time as much as the layer can have called.
+        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Other)), (9.0, 1.0));
+    }
+
+    #[test]
+    fn no_node_gives_more_than_its_own_time() {
+        let nodes = vec![node(0, Part::Aggregate, 4.0, 1.0, &["st_asmvt", "st_area", "st_transform"])];
+        let plan = booked(nodes, &[calls("st_area", 6.0, 6.0), calls("st_transform", 2.0, 2.0)]);
+        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Transform)), (3.0, 1.0));
+        assert_eq!((part(&plan, Part::Mvt), plan.functions_evened_ms), (0.0, 4.0));
+        let mut idle = node(0, Part::Aggregate, 0.0, 0.0, &["st_area"]);
+        idle.loops = 0.0;
+        let plan = booked(vec![idle], &[calls("st_area", 6.0, 6.0)]);
+        assert_eq!((plan.functions_evened_ms, plan.functions[0].booked_ms), (0.0, 0.0));
+    }
+
+    #[test]
+    fn tiles_of_workers_are_told_apart_where_the_leader_worked_too() {
+        let nodes = || {
+            vec![
+                node(0, Part::Aggregate, 1.0, 1.0, &["st_asmvt"]),
+                node(1, Part::Parallel, 1.0, 3.0, &[]),
+                node(2, Part::Aggregate, 9.0, 3.0, &["st_asmvt", "st_asmvtgeom"]),
+                node(3, Part::SeqScan, 1.0, 500.0, &[]),
+            ]
+        };
+        let plan = booked(nodes(), &[calls("st_asmvtgeom", 6.0, 6.0)]);
+        assert_eq!((part(&plan, Part::Mvt), part(&plan, Part::Geometry)), (4.0, 6.0));
+        let plan = booked(nodes(), &[]);
+        assert_eq!((part(&plan, Part::Mvt), part(&plan, Part::Aggregate)), (1.0, 9.0));
+    }
+}
