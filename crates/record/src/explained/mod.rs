@@ -52,12 +52,12 @@ pub struct FunctionTime {
     pub name: String,
     /// By the process that answers: those by workers of a parallel query are not told.
     pub calls: u64,
-    /// As the server measured it, without functions that it called in turn.
+    /// As the server measured it in that process, without functions that it called in turn.
     pub self_ms: f64,
     /// Where it is booked.
     pub part: Part,
-    /// How much of it is booked there, and so not with the nodes' parts; 0 where no node is known to have called it (casts,
-    /// operators, what planning computes).
+    /// How much is booked there, and so not with the nodes' parts: of what ran in workers too, the mean of all processes. 0
+    /// where no node is known to have called it (casts, operators, what planning computes).
     pub booked_ms: f64,
 }
 

@@ -7,6 +7,7 @@
 //!   name functions which called others, as much as these did.
 //! - What is left was called by planning, by a cast or by an operator, and stays where it is.
 //!
+//! What is counted is what the process that answers called: of a node that ran in workers too, as large a share as it was there.
 //! No node gives more than its own time.
 
 use record::{FunctionTime, Part, StatementPlan};
@@ -23,8 +24,9 @@ struct Share {
     ms: f64,
 }
 
-/// Books what was counted while a plan was carried out.
-pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls]) {
+/// Books what was counted while a plan was carried out. `scales` says for each node how its own time stands to that of the
+/// process that answers alone.
+pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls], scales: &[f64]) {
     let callers: Vec<Vec<(usize, f64)>> = counted.iter().map(|calls| callers(plan, &calls.name)).collect();
     let mut shares = Vec::new();
     // What each node's functions spent in others.
@@ -42,6 +44,7 @@ pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls]) {
         });
         shares.extend(nested(counted, &unnamed.collect::<Vec<_>>(), &mut within_ms));
     }
+    shares.iter_mut().for_each(|share| share.ms *= scales[share.node]);
     within_own_times(plan, &mut shares);
     tell(plan, counted, &shares);
     tiles_apart(plan, counted);
@@ -49,9 +52,16 @@ pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls]) {
 
 /// The nodes that name a function and were carried out, and which part of its calls was theirs; they add up to 1.
 fn callers(plan: &StatementPlan, name: &str) -> Vec<(usize, f64)> {
-    let names_it = |at: &usize| plan.nodes[*at].functions.iter().any(|own| own == name);
-    let found: Vec<usize> =
-        (0..plan.nodes.len()).filter(names_it).filter(|at| plan.nodes[*at].loops > 0.0).collect();
+    let calls_it = |at: &usize| {
+        let node = &plan.nodes[*at];
+        node.loops > 0.0 && node.functions.iter().any(|own| own == name)
+    };
+    let mut found: Vec<usize> = (0..plan.nodes.len()).filter(calls_it).collect();
+    // What finalizes says what it is made of: that was computed below.
+    let finalizes = |at: &usize| plan.nodes[*at].node_type.starts_with("Finalize");
+    if !found.iter().all(finalizes) {
+        found.retain(|at| !finalizes(at));
+    }
     // An aggregate computes for the rows that come, a scan for those that go, and for those that it does not let go.
     let weight = |at: &usize| plan.nodes[*at].rows.max(plan.rows_below(*at));
     let all: f64 = found.iter().map(weight).sum();
@@ -150,7 +160,8 @@ mod tests {
     fn booked(nodes: Vec<PlanNode>, counted: &[Calls]) -> StatementPlan {
         let execution_ms = nodes.iter().map(|node| node.own_ms).sum::<f64>() + 1.0;
         let mut plan = StatementPlan { execution_ms, nodes, ..StatementPlan::default() };
-        book(&mut plan, counted);
+        let scales = vec![1.0; plan.nodes.len()];
+        book(&mut plan, counted, &scales);
         let sum: f64 = plan.parts().values().sum();
         assert!((sum - plan.total_ms()).abs() < 1e-9, "{sum} of {}", plan.total_ms());
         let of_nodes: f64 = plan.nodes.iter().map(|node| node.functions_ms).sum();
@@ -220,6 +231,20 @@ mod tests {
         idle.loops = 0.0;
         let plan = booked(vec![idle], &[calls("st_area", 6.0, 6.0)]);
         assert_eq!((plan.functions_evened_ms, plan.functions[0].booked_ms), (0.0, 0.0));
+    }
+
+    #[test]
+    fn of_a_node_with_workers_as_large_a_share_is_booked_as_in_the_leader() {
+        let mut nodes = vec![
+            node(0, Part::Aggregate, 1.0, 1.0, &["st_asmvt", "st_asmvtgeom"]),
+            node(1, Part::Parallel, 1.0, 3.0, &[]),
+            node(2, Part::Aggregate, 8.0, 3.0, &["st_asmvt", "st_asmvtgeom"]),
+        ];
+        nodes[0].node_type = "Finalize Aggregate".into();
+        let mut plan = StatementPlan { execution_ms: 10.0, nodes, ..StatementPlan::default() };
+        book(&mut plan, &[calls("st_asmvtgeom", 9.0, 9.0)], &[1.0, 1.0, 0.5]);
+        assert_eq!((part(&plan, Part::Geometry), part(&plan, Part::Mvt)), (4.5, 4.5));
+        assert_eq!((plan.functions_evened_ms, plan.functions[0].self_ms), (0.0, 9.0));
     }
 
     #[test]

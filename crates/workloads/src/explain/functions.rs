@@ -64,7 +64,9 @@ fn is_passed_on(letters: &[char], open: usize) -> bool {
     if needed_behind || needed_before || close == open + 1 {
         return false;
     }
-    let first = open + 1;
+    // A worker's part of an aggregate: `(PARTIAL sum(half(b.v)))`.
+    let partial: Vec<char> = "PARTIAL ".chars().collect();
+    let first = open + 1 + if letters[open + 1..].starts_with(&partial) { partial.len() } else { 0 };
     let inner = if is_of_name(letters[first]) { behind_name(letters, first) } else { first };
     letters.get(inner) == Some(&'(') && closing(letters, inner) + 1 == close
 }
@@ -114,6 +116,8 @@ mod tests {
             ("sum(half(b.v))", &["sum", "half"]),
             ("sum((half(b.v)))", &["sum"]),
             ("(sum(half(b.v)))", &[]),
+            ("PARTIAL sum(half(b.v))", &["sum", "half"]),
+            ("(PARTIAL sum(half(b.v)))", &[]),
             ("((a.x + half(b.v)))", &[]),
             ("(a.x + half(b.v))", &["half"]),
             ("(half(b.v) > (InitPlan 1).col1)", &["half"]),

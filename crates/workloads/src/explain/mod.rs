@@ -18,6 +18,7 @@ mod tree;
 use record::{PlanNode, StatementPlan};
 use serde_json::Value;
 
+use self::counted::Calls;
 use self::tree::Tree;
 
 pub(crate) use self::budget::READ_ONLY;
@@ -43,6 +44,11 @@ impl ExplainError {
 /// # Errors
 /// When it is no JSON, not of one statement, or was not carried out.
 pub fn read(json: &str) -> Result<StatementPlan, ExplainError> {
+    read_counted(json, None)
+}
+
+/// The same with what functions were called meanwhile, where that was counted.
+fn read_counted(json: &str, counted: Option<&[Calls]>) -> Result<StatementPlan, ExplainError> {
     let whole: Value = serde_json::from_str(json).map_err(|error| ExplainError(error.to_string()))?;
     let statement = whole.get(0).ok_or_else(|| ExplainError("it explains no statement".to_owned()))?;
     let plan = statement.get("Plan").ok_or_else(|| ExplainError("it has no plan".to_owned()))?;
@@ -54,8 +60,10 @@ pub fn read(json: &str) -> Result<StatementPlan, ExplainError> {
     let fired = statement.get("Triggers").and_then(Value::as_array);
     let fired: f64 = fired.into_iter().flatten().filter_map(|trigger| number(trigger, &["Time"])).sum();
     let own = own::of(&tree);
+    let scales = own.times_ms.iter().enumerate().map(|(at, ms)| tree.mean_to_leader(at, *ms));
+    let scales: Vec<f64> = scales.collect();
     let outside = execution_ms - own.times_ms.iter().sum::<f64>() - serialization_ms.unwrap_or(0.0);
-    Ok(StatementPlan {
+    let mut plan = StatementPlan {
         planning_ms: ms("Planning Time").unwrap_or(0.0),
         execution_ms,
         serialization_ms,
@@ -88,7 +96,11 @@ pub fn read(json: &str) -> Result<StatementPlan, ExplainError> {
             })
             .collect(),
         ..StatementPlan::default()
-    })
+    };
+    if let Some(counted) = counted {
+        booking::book(&mut plan, counted, &scales);
+    }
+    Ok(plan)
 }
 
 fn number(value: &Value, path: &[&str]) -> Option<f64> {

@@ -6,10 +6,9 @@ use protocol::postgres::sql::{Sql, SqlError, long};
 use record::StatementPlan;
 use serde_json::Value;
 
-use super::booking::book;
 use super::budget::{LONG_MS, LONGEST_MS};
 use super::counted::{Calls, Counting, split};
-use super::{ExplainError, read};
+use super::{ExplainError, read_counted};
 
 /// The first version whose explanations are understood, as the server numbers it, and the first that tells what making rows
 /// into text takes.
@@ -75,10 +74,7 @@ impl Session {
         let untimed = self.explaining(", TIMING OFF", query);
         let mut without = text(long(sql).rows(&untimed)?);
         let (with, calls) = self.timed(sql, query)?;
-        let mut plan = read(&with)?;
-        if let Some(calls) = calls {
-            book(&mut plan, &calls);
-        }
+        let plan = read_counted(&with, calls.as_deref())?;
         if plan.execution_ms < LONG_MS {
             without = text(long(sql).rows(&untimed)?);
         }

@@ -89,6 +89,23 @@ fn a_gather_computes_what_its_workers_need() {
     assert!(node(&plan, "Sort").functions.is_empty(), "what it sorts was computed below");
 }
 
+/// The leader was busy longer than a worker that began late: its functions were more than the mean of both.
+#[test]
+fn functions_of_the_leader_are_scaled_to_all_processes() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/explain/samples/15-parallel.json");
+    let json = std::fs::read_to_string(path).unwrap();
+    let half =
+        |self_ms| Calls { name: "half".into(), calls: 10, total_ms: self_ms, self_ms, is_operator: false };
+    // The node's three loops without those of two workers, less the same of the join below.
+    let leader_ms = (3.0 * 88.911 - 85.512 - 86.294) - (3.0 * 53.669 - 50.887 - 46.582);
+    let plan = read_counted(&json, Some(&[half(leader_ms / 2.0)])).unwrap();
+    let partial = node(&plan, "Partial HashAggregate");
+    is_about(partial.functions_ms, partial.own_ms / 2.0);
+    assert_eq!(node(&plan, "Finalize HashAggregate").functions_ms, 0.0, "it names what workers computed");
+    let sum: f64 = plan.parts().values().sum();
+    assert!((sum - plan.total_ms()).abs() <= plan.rounding_ms() + 0.001);
+}
+
 /// Three scans read `x`; it was made for the one that came first, within another CTE.
 #[test]
 fn a_cte_is_taken_from_the_scan_that_waited_for_it() {

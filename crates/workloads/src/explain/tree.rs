@@ -80,6 +80,28 @@ impl<'v> Tree<'v> {
         std::iter::successors(Some(at), |at| self.nodes[*at].parent)
     }
 
+    /// How much longer a node was busy by itself than it was in the process that answers alone, where it ran in workers too:
+    /// functions are counted in that process only. 1 where nothing is known of it.
+    pub(super) fn mean_to_leader(&self, at: usize, own_ms: f64) -> f64 {
+        let called = self.below(at).filter(|below| !self.nodes[*below].is_asked_for());
+        let leader_ms = self.leader_ms(at) - called.map(|below| self.leader_ms(below)).sum::<f64>();
+        match self.nodes[at].processes > 1.0 && leader_ms > 0.0 {
+            true => own_ms / leader_ms,
+            false => 1.0,
+        }
+    }
+
+    /// Time that passed in a node and those below it, without what its workers say of themselves (which needs VERBOSE).
+    fn leader_ms(&self, at: usize) -> f64 {
+        let node = &self.nodes[at];
+        let workers = node.said.get("Workers").and_then(Value::as_array);
+        let ms = |said: &Value| {
+            Some(said.get("Actual Total Time")?.as_f64()? * said.get("Actual Loops")?.as_f64()?)
+        };
+        let of_workers: f64 = workers.into_iter().flatten().filter_map(ms).sum();
+        (node.passed_ms * node.processes - of_workers).max(0.0)
+    }
+
     /// Blocks of these names, without those of nodes below. What a plan does that is asked for elsewhere is taken off
     /// here, and not there.
     pub(super) fn own_blocks(&self, at: usize, names: &[&str]) -> u64 {
