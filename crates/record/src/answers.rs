@@ -24,6 +24,63 @@ pub struct AnswerDifference {
     pub rows_differ: u64,
     /// Columns whose values are others, as the arm has them in order; those that are the same are left out.
     pub columns: Vec<ColumnDifference>,
+    /// Where tiles come back: what they show otherwise. `differ` then counts tiles that show another map or say something else of
+    /// it, not those whose bytes alone are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapDifference>,
+}
+
+/// How the tiles of an arm differ from those of the base, over all of a sample. A feature that is nowhere farther from one of the
+/// base than a pixel (of 256 a tile's side) is the same.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct MapDifference {
+    /// Features in the arm's tiles.
+    pub features: u64,
+    pub base_features: u64,
+    /// Features that the base does not have.
+    pub only_here: u64,
+    /// Features that only the base has.
+    pub only_there: u64,
+    /// Features that both have, with other attributes.
+    pub attributes_differ: u64,
+    /// The greatest distance between what was taken for the same, pixels.
+    pub farthest_px: f64,
+    /// Zooms of the tiles that differ.
+    pub zooms: Vec<u8>,
+    /// The tile that differs most.
+    pub most_at: String,
+    /// Tiles with so many vertices that not all of them were compared.
+    pub gave_up: u64,
+    /// Tiles that could not be read as vector tiles.
+    pub unreadable: u64,
+}
+
+impl MapDifference {
+    fn words(&self, base: &str) -> String {
+        let mut parts = Vec::new();
+        if self.only_here > 0 {
+            parts.push(format!("{} only here", count(self.only_here, "feature")));
+        }
+        if self.only_there > 0 {
+            parts.push(format!("{} only in {base}", count(self.only_there, "feature")));
+        }
+        if self.attributes_differ > 0 {
+            parts.push(format!("{} with other attributes", count(self.attributes_differ, "feature")));
+        }
+        if self.unreadable > 0 {
+            parts.push(format!("{} no vector tile", count(self.unreadable, "answer")));
+        }
+        if self.gave_up > 0 {
+            parts.push(format!("{} too large to be compared in full", count(self.gave_up, "tile")));
+        }
+        let sums = if self.features == self.base_features {
+            format!("{} in both", count(self.features, "feature"))
+        } else {
+            format!("{} against {}", count(self.features, "feature"), self.base_features)
+        };
+        let zooms: Vec<String> = self.zooms.iter().map(|zoom| format!("z{zoom}")).collect();
+        format!("{} of {sums}; {}, most at {}", parts.join(", "), zooms.join(" "), self.most_at)
+    }
 }
 
 /// A column whose values are not those of the base.
@@ -98,6 +155,15 @@ impl AnswerDifference {
     /// by …`.
     #[must_use]
     pub fn words(&self, base: &str) -> String {
+        if let Some(map) = &self.map {
+            let of = count(self.transactions, "tile");
+            let script = self.script.as_ref().map(|script| format!(" (layer {script})")).unwrap_or_default();
+            return format!(
+                "shows another map than {base} in {} of {of}{script}: {}",
+                self.differ,
+                map.words(base)
+            );
+        }
         let of = count(self.transactions, "transaction");
         let first = if self.rows == self.base_rows && self.rows_differ == 0 {
             format!("returns other values than {base} in {} of {of}, and as many rows", self.differ)
@@ -171,6 +237,34 @@ mod tests {
     }
 
     #[test]
+    fn another_map_is_named() {
+        let map = MapDifference {
+            features: 90,
+            base_features: 92,
+            only_here: 1,
+            only_there: 3,
+            zooms: vec![12, 14],
+            most_at: "12/2212/1610".into(),
+            ..MapDifference::default()
+        };
+        let difference = AnswerDifference {
+            script: None,
+            transactions: 32,
+            differ: 2,
+            rows: 32,
+            base_rows: 32,
+            rows_differ: 0,
+            columns: Vec::new(),
+            map: Some(map),
+        };
+        assert_eq!(
+            difference.words("old.sql"),
+            "shows another map than old.sql in 2 of 32 tiles: 1 feature only here, 3 features only in old.sql \
+             of 90 features against 92; z12 z14, most at 12/2212/1610"
+        );
+    }
+
+    #[test]
     fn differences_are_named() {
         let error = Some(ColumnError { median: Some(0.01), greatest: Some(0.5), undefined: 0 });
         let area = ColumnDifference { column: "area".into(), differ: 2, error };
@@ -183,6 +277,7 @@ mod tests {
             base_rows: 40,
             rows_differ: 0,
             columns: vec![area, name],
+            map: None,
         };
         let said = "returns other values than a in 2 of 16 transactions, and as many rows: \
                     area is off by 1.0 % in the median, 50 % at most; name has other values";

@@ -1,8 +1,9 @@
 //! What came back for a sample of transactions, so that arms can be seen to do the same work before their speeds are compared,
 //! or how far from it they are. No rows are kept: of each column a checksum and a sum.
 
-use record::{AnswerDifference, ColumnDifference, ColumnError};
+use record::{AnswerDifference, ColumnDifference, ColumnError, MapDifference};
 use sha2::{Digest, Sha256};
+use tile::{Tile, mvt};
 
 /// Transactions of a sample.
 pub(crate) const SAMPLE: u64 = 16;
@@ -26,6 +27,8 @@ pub struct Answer {
     pub checksum: u64,
     /// The columns, at most 64, in the order of statements.
     pub columns: Vec<AnswerColumn>,
+    /// Where a tile came back: which, and its bytes, unpacked.
+    pub tile: Option<(Tile, Vec<u8>)>,
 }
 
 /// A column of a transaction's rows.
@@ -55,6 +58,14 @@ impl Answer {
         }
         self.checksum = self.checksum.wrapping_add(first_bits(hash));
         self.rows += 1;
+    }
+
+    /// A tile that came back.
+    pub(crate) fn of_tile(tile: Tile, bytes: Vec<u8>) -> Self {
+        let length = bytes.len() as u64;
+        let checksum = first_bits(Sha256::new_with_prefix(&bytes));
+        let rows = u64::from(length > 0);
+        Self { rows, bytes: length, checksum, columns: Vec::new(), tile: Some((tile, bytes)) }
     }
 
     /// Takes in the columns of a statement, each with the OID of its type; gives the place of the first of them.
@@ -153,6 +164,9 @@ impl Sampled {
 }
 
 fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Option<AnswerDifference> {
+    if ours.iter().chain(theirs).any(|answer| answer.tile.is_some()) {
+        return other_map(script, ours, theirs);
+    }
     let pairs = || ours.iter().zip(theirs);
     let rows = |answers: &[Answer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
     let differ = pairs().filter(|(own, base)| !own.is_like(base)).count() as u64;
@@ -168,6 +182,59 @@ fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opt
         base_rows,
         rows_differ,
         columns: if ours.len() == theirs.len() { columns(ours, theirs) } else { Vec::new() },
+        map: None,
+    })
+}
+
+/// What the tiles of an arm show otherwise; nothing where all show the same, whatever their bytes.
+fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Option<AnswerDifference> {
+    let mut map = MapDifference::default();
+    let (mut tiles, mut differ, mut most) = (0, 0, 0);
+    for own in ours {
+        let Some((place, bytes)) = &own.tile else { continue };
+        // Those of a zoom may have taken too long in one of the arms.
+        let same_place = |answer: &&Answer| answer.tile.as_ref().is_some_and(|(other, _)| other == place);
+        let Some((_, base)) = theirs.iter().find(same_place).and_then(|answer| answer.tile.as_ref()) else {
+            continue;
+        };
+        tiles += 1;
+        let by = match mvt::compare(bytes, base) {
+            Ok(found) => {
+                let total = found.total;
+                map.features += total.here;
+                map.base_features += total.there;
+                map.only_here += total.only_here;
+                map.only_there += total.only_there;
+                map.attributes_differ += total.attributes_differ;
+                map.farthest_px = map.farthest_px.max(total.farthest_px);
+                map.gave_up += u64::from(total.gave_up);
+                total.only_here + total.only_there + total.attributes_differ
+            }
+            Err(_) => {
+                map.unreadable += 1;
+                u64::MAX
+            }
+        };
+        if by > 0 {
+            differ += 1;
+            if !map.zooms.contains(&place.z) {
+                map.zooms.push(place.z);
+            }
+            if by > most {
+                (most, map.most_at) = (by, place.to_string());
+            }
+        }
+    }
+    let rows = |answers: &[Answer]| answers.iter().map(|answer| answer.rows).sum::<u64>();
+    (differ > 0).then(|| AnswerDifference {
+        script,
+        transactions: tiles,
+        differ,
+        rows: rows(ours),
+        base_rows: rows(theirs),
+        rows_differ: 0,
+        columns: Vec::new(),
+        map: Some(map),
     })
 }
 

@@ -36,7 +36,7 @@ pub use fields::fields;
 pub use link::address_of;
 pub use list::{Alone, Preparation, PreparedFrom, Spec};
 pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
-pub use plans::{Explained, Slowest};
+pub use plans::{Explained, Kept, Slowest};
 pub use workload::{
     Asked, Carried, ClientWorkload, Clients, Guarded, JobWorkload, Prepared, ScriptInfo, StatementInfo,
     TileItem, Work, Workload,

@@ -9,6 +9,8 @@ pub struct Explained {
     pub plans: Vec<StatementPlan>,
     /// What the server said of the one that took longest, the first of several such.
     pub slowest: Option<Slowest>,
+    /// Plans that are kept as they are, and are no part of the sample.
+    pub kept: Vec<Kept>,
     /// Which statements or transactions are missing, and why; in words that can follow a colon.
     pub missing: Vec<String>,
 }
@@ -18,6 +20,17 @@ pub struct Explained {
 pub struct Slowest {
     /// Index into [`Explained::plans`].
     pub plan: usize,
+    /// As the server told it.
+    pub json: String,
+}
+
+/// A plan beside the sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Of what: `roads, z14/14/8851/6439`.
+    pub name: String,
+    /// In words.
+    pub caption: String,
     /// As the server told it.
     pub json: String,
 }

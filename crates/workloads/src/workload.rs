@@ -195,11 +195,17 @@ pub trait Workload: Send {
     }
 
     /// Explains the queries of a sample of transactions, the same for equal seeds, without changing anything: where does
-    /// their time go? `site` has a connection like those of the clients, which is used for nothing else.
+    /// their time go? `site` has a connection like those of the clients, which is used for nothing else. `slowest` are the
+    /// tiles that took longest in the run, the slowest first: their plans are kept beside the sample.
     ///
     /// # Errors
     /// When a connection fails; what is not explained is told in the answer.
-    fn explain(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Explained, WorkloadError> {
+    fn explain(
+        &mut self,
+        _site: &mut Site<'_>,
+        _seed: u64,
+        _slowest: &[TileItem],
+    ) -> Result<Explained, WorkloadError> {
         Ok(Explained::not("statements of this workload are not explained"))
     }
 

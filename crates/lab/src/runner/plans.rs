@@ -6,11 +6,12 @@
 
 use std::time::Duration;
 
-use ::record::{Artifact, Run, RunEvent};
+use ::record::{Artifact, Run, RunEvent, TileFigures};
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::without_passwords;
 use target::control::Control;
-use workloads::{Explained, Site};
+use workloads::tiles::Tile;
+use workloads::{Explained, Site, TileItem};
 
 use super::{Runner, Step, Tell, event};
 use crate::setup::{Cache, Setup};
@@ -29,24 +30,46 @@ impl Runner<'_> {
             Cache::Cold => Explained::not("the data is in no cache at first, and explained it is"),
             Cache::AsLeft | Cache::Warm => {
                 self.progress.step(Step::Collect, "plans of a sample of transactions");
-                self.ask_for_plans(setup, place).unwrap_or_else(Explained::not)
+                self.ask_for_plans(setup, place, &slowest(record)).unwrap_or_else(Explained::not)
             }
         };
         keep(explained, record);
     }
 
-    fn ask_for_plans(&mut self, setup: &Setup, place: &Place) -> Result<Explained, String> {
+    fn ask_for_plans(
+        &mut self,
+        setup: &Setup,
+        place: &Place,
+        slowest: &[TileItem],
+    ) -> Result<Explained, String> {
         let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(Explained::default()) };
         let mut sql = Control::open(place, Some(CONNECTING)).map_err(|error| error.to_string())?;
         let mut site = Site { sql: Some(&mut sql), redis: None };
         // The run's seed: the same transactions for all arms of the cell.
-        ready.workload.explain(&mut site, setup.seed).map_err(|error| error.to_string())
+        ready.workload.explain(&mut site, setup.seed, slowest).map_err(|error| error.to_string())
     }
+}
+
+/// Tiles of the run whose plans are kept.
+const SLOWEST: usize = 3;
+/// A tile that came less often may have been slow by chance.
+const OFTEN: u64 = 3;
+
+/// Those that took longest, the slowest first.
+fn slowest(record: &Run) -> Vec<TileItem> {
+    let often = record.tiles.iter().any(|tile| tile.requests >= OFTEN);
+    let mut tiles: Vec<_> = record.tiles.iter().filter(|tile| !often || tile.requests >= OFTEN).collect();
+    tiles.sort_by(|a, b| b.mean_us.total_cmp(&a.mean_us));
+    let item = |tile: &&TileFigures| TileItem {
+        script: u16::try_from(tile.script).unwrap_or(u16::MAX),
+        tile: Tile { z: tile.z, x: tile.x, y: tile.y },
+    };
+    tiles.iter().take(SLOWEST).map(item).collect()
 }
 
 /// Puts it among what the run was.
 fn keep(explained: Explained, record: &mut Run) {
-    let Explained { plans, slowest, missing } = explained;
+    let Explained { plans, slowest, kept, missing } = explained;
     record.events.extend(missing.into_iter().map(|why| event(RunEvent::NO_PLANS, why)));
     if let Some(slowest) = slowest {
         let plan = &plans[slowest.plan];
@@ -65,6 +88,12 @@ fn keep(explained: Explained, record: &mut Run) {
             bytes: without_passwords(&slowest.json).text.into_bytes(),
         });
     }
+    record.artifacts.extend(kept.into_iter().map(|kept| Artifact {
+        name: format!("plan/{}", kept.name),
+        media_type: "application/json".to_owned(),
+        caption: kept.caption,
+        bytes: without_passwords(&kept.json).text.into_bytes(),
+    }));
     record.plans = plans;
 }
 
@@ -85,6 +114,7 @@ mod tests {
         let explained = Explained {
             plans: vec![plan],
             slowest: Some(Slowest { plan: 0, json }),
+            kept: Vec::new(),
             missing: vec!["a.sql, line 4: no query".to_owned()],
         };
         keep(explained, &mut run);

@@ -35,10 +35,10 @@ const STATUS: [&str; 7] =
 
 /// Reads a line.
 pub(super) fn request(line: &str) -> Request {
-    if line.starts_with('{') {
-        if let Ok(value) = serde_json::from_str::<Value>(line) {
-            return of_json(&value);
-        }
+    if line.starts_with('{')
+        && let Ok(value) = serde_json::from_str::<Value>(line)
+    {
+        return of_json(&value);
     }
     of_text(line)
 }

@@ -21,7 +21,7 @@ use crate::error::WorkloadError;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
 use crate::workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo, Workload,
+    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo, TileItem, Workload,
 };
 use protocol::postgres::sql::Sql;
 
@@ -192,7 +192,12 @@ impl Workload for Pgbench {
         sample(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn explain(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Explained, WorkloadError> {
+    fn explain(
+        &mut self,
+        site: &mut Site<'_>,
+        seed: u64,
+        _slowest: &[TileItem],
+    ) -> Result<Explained, WorkloadError> {
         explain(&self.program, site.sql()?, self.scale, seed)
     }
 

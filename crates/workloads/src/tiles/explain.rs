@@ -1,6 +1,7 @@
 //! A sample of tiles with the query of each explained, as the clients send it: prepared, with its parameters.
 
 use protocol::postgres::sql::{Sql, quote_identifier};
+use record::{Part as Share, StatementPlan};
 use tile::Tile;
 
 use super::guard::Part;
@@ -8,7 +9,8 @@ use super::layer::Style;
 use crate::answers::SAMPLE;
 use crate::error::WorkloadError;
 use crate::explain::{Budget, Session, Unexplained};
-use crate::plans::Explained;
+use crate::plans::{Explained, Kept};
+use crate::workload::TileItem;
 
 /// So often a prepared statement is planned for its parameters before the server weighs one plan for all.
 const CUSTOM_PLANS: usize = 5;
@@ -20,6 +22,7 @@ const CUSTOM_PLANS: usize = 5;
 pub(super) fn explain(
     sql: &mut dyn Sql,
     parts: &[(Part<'_>, String)],
+    slowest: &[TileItem],
     style: Style,
 ) -> Result<Explained, WorkloadError> {
     let mut session = match Session::open(sql) {
@@ -38,8 +41,35 @@ pub(super) fn explain(
             continue;
         }
         sample(sql, &mut session, &mut explained, (script, &name), &part.tiles)?;
+        let slow = slowest.iter().filter(|item| u32::from(item.script) == part.script);
+        for TileItem { tile, .. } in slow {
+            // A tile of several layers is slow by one of them: that is seen by their plans.
+            if let Ok((plan, json)) = session.explain(sql, &execute(&name, tile)) {
+                explained.kept.push(kept(&part.layer.shown, tile, &plan, json));
+            }
+        }
+    }
+    if let Some(why) = session.why_no_functions() {
+        explained.miss(why.to_owned());
     }
     Ok(explained)
+}
+
+fn execute(name: &str, tile: &Tile) -> String {
+    format!("EXECUTE {}({}, {}, {})", quote_identifier(name), tile.z, tile.x, tile.y)
+}
+
+/// The plan of a slow tile, with what most of its time goes into.
+fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> Kept {
+    let mut parts: Vec<(Share, f64)> = plan.parts().into_iter().filter(|(_, ms)| *ms > 0.0).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let named = parts.iter().take(3).map(|(part, ms)| format!("{} {ms:.1} ms", part.words()));
+    let caption = format!(
+        "{layer} at {tile}, one of the slowest tiles of the run: {:.1} ms explained, most of it in {}",
+        plan.total_ms(),
+        named.collect::<Vec<_>>().join(", ")
+    );
+    Kept { name: format!("{layer}/{tile}"), caption, json }
 }
 
 /// Tiles of one layer and zoom, until they take too long.
@@ -51,17 +81,15 @@ fn sample(
     tiles: &[Tile],
 ) -> Result<(), WorkloadError> {
     let mut budget = Budget::default();
-    let execute =
-        |tile: &Tile| format!("EXECUTE {}({}, {}, {})", quote_identifier(name), tile.z, tile.x, tile.y);
     // Past the switch to a plan for all parameters, as clients are when their run counts.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
-        if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute(tile))) {
+        if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute(name, tile))) {
             explained.miss(format!("{script}: {error}"));
             return Ok(());
         }
     }
     for (draw, tile) in (0..).zip(tiles.iter().take(SAMPLE as usize)) {
-        match session.explain(sql, &execute(tile)) {
+        match session.explain(sql, &execute(name, tile)) {
             Ok((mut plan, json)) => {
                 (plan.script, plan.line, plan.draw) = (script.to_owned(), 1, draw);
                 budget.spend(&plan);

@@ -37,7 +37,8 @@ pub(super) fn probe(
         let mut sample = TileSample { script: part.script, ..TileSample::default() };
         for taste in taste::fetch(sql, part.layer, style, tiles)? {
             is_a_tile(part.layer, &taste)?;
-            sample.add(&taste.held(part.script));
+            let features_in = taste::features_in(sql, part.layer, style, taste.tile)?;
+            sample.add(&TileSample { features_in, ..taste.held(part.script) });
         }
         held.entry(&part.layer.shown).or_default().add(&sample);
         guarded.samples.push(sample);

@@ -75,6 +75,22 @@ pub(super) fn one(
     Ok(from_hex(&hex.unwrap_or_default()))
 }
 
+/// Rows that are made into features of a tile; `None` where the server does not tell, as of what happens inside of a function.
+pub(super) fn features_in(
+    sql: &mut dyn Sql,
+    layer: &Layer,
+    style: Style,
+    tile: Tile,
+) -> Result<Option<u64>, WorkloadError> {
+    let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, style));
+    let said = long(sql)
+        .rows(&query)
+        .map_err(WorkloadError::sql(format!("explaining tile {tile} of {}", layer.shown)))?;
+    let said: Vec<String> = said.into_iter().flatten().flatten().collect();
+    let plan = crate::explain::read(&said.join("\n")).ok();
+    Ok(plan.and_then(|plan| plan.rows_into("st_asmvt")).map(|rows| rows.round() as u64))
+}
+
 fn from_hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
     digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()

@@ -20,7 +20,7 @@ use super::picker::Picker;
 use super::samples::samples;
 use super::source::Source;
 use super::taste;
-use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
+use crate::answers::{Answer, SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
@@ -250,23 +250,17 @@ impl Workload for Tiles {
             return Ok(Sampled::NotTaken("the query draws other boxes each time".to_owned()));
         }
         let sql = site.sql()?;
-        let mut sampled = Vec::new();
+        let mut sampled: Vec<ScriptAnswers> = Vec::new();
         for Part { layer, tiles, .. } in self.probes() {
-            let mut answers = Vec::new();
             let tastes = taste::fetch(sql, layer, self.style, &tiles)?;
-            let zoom = tiles.first().map_or(0, |tile| tile.z);
-            for taste in tastes {
-                let mut answer = Answer::default();
-                let length = taste.bytes.len() as u64;
-                // The bytes of a tile may stand in another order.
-                let first = answer.open([("tile_bytes", NUMBER)]);
-                answer.add(first, [Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));
-                (answer.rows, answer.bytes) = (u64::from(length > 0), length);
-                answers.push(answer);
+            let answers = tastes.into_iter().map(|taste| Answer::of_tile(taste.tile, taste.bytes));
+            // All zooms of a layer are told together.
+            match sampled.last_mut().filter(|last| last.script == layer.shown) {
+                Some(last) => last.answers.extend(answers),
+                None => {
+                    sampled.push(ScriptAnswers { script: layer.shown.clone(), answers: answers.collect() })
+                }
             }
-            let zoom = Some(zoom);
-            let part = MapPart { layer: layer.shown.clone(), zoom, cached: None };
-            sampled.push(ScriptAnswers { script: called(&part), answers });
         }
         Ok(Sampled::Answers(sampled))
     }
@@ -287,13 +281,18 @@ impl Workload for Tiles {
         Ok(guarded)
     }
 
-    fn explain(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Explained, WorkloadError> {
+    fn explain(
+        &mut self,
+        site: &mut Site<'_>,
+        _seed: u64,
+        slowest: &[TileItem],
+    ) -> Result<Explained, WorkloadError> {
         self.is_picked()?;
         let named = self.probes().into_iter().map(|part| {
             let script = self.parts.get(part.script as usize).map(called).unwrap_or_default();
             (part, script)
         });
-        explain(site.sql()?, &named.collect::<Vec<_>>(), self.style)
+        explain(site.sql()?, &named.collect::<Vec<_>>(), slowest, self.style)
     }
 
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {

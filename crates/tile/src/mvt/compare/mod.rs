@@ -23,7 +23,7 @@ use shape::Shape;
 pub const TOLERANCE_PX: f64 = 1.0;
 /// The greatest tolerance that is taken, in pixels.
 const MOST_TOLERANCE_PX: f64 = 64.0;
-/// Distances computed for a tile at most: some tenths of a second.
+/// Distances computed for a tile at most: about half a second.
 const MOST_WORK: u64 = 50_000_000;
 
 /// What is told of a tile, or of one of its layers. Of each side: features = matched + by parts + only there.

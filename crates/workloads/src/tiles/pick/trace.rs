@@ -1,34 +1,73 @@
-//! Lists of tiles that were asked for elsewhere.
+//! Tiles that were asked for elsewhere: a list of them, or the access log of a web server.
 
+use std::fmt::Write;
 use std::path::Path;
 
-use crate::error::WorkloadError;
 use tile::Tile;
+use tile::list::{self, Form, List, Reason};
+
+use crate::error::WorkloadError;
+
+/// Of a longer trace so many are taken, evenly over it: the choice is kept with each experiment.
+const MOST: usize = 200_000;
 
 /// A list of tiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::tiles) struct Trace {
     /// As they come, with repetitions.
     pub(in crate::tiles) tiles: Vec<Tile>,
-    /// The file as it was read; of a log only what was made of it.
+    /// The tiles, one a line.
     pub(in crate::tiles) text: String,
     /// What the user should know of it.
     pub(in crate::tiles) remarks: Vec<String>,
 }
 
-/// Reads a list of tiles: one `z/x/y` a line; empty lines and those that begin with `#` are passed over.
+/// Reads a list of tiles, or a log.
 pub(in crate::tiles) fn read(path: &Path) -> Result<Trace, WorkloadError> {
-    let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let mut tiles = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            tiles.push(line.parse().map_err(|error| wrong(format!("line {number}: {error}")))?);
-        }
+    let list = list::read_file(path)
+        .map_err(|error| WorkloadError::File { path: path.to_owned(), problem: error.to_string() })?;
+    let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let remarks = remarks(&list, &shown);
+    let all = list.tiles.len();
+    let tiles: Vec<Tile> = match all {
+        ..=MOST => list.tiles,
+        _ => (0..MOST).map(|at| list.tiles[at * all / MOST]).collect(),
+    };
+    let mut text = String::new();
+    for tile in &tiles {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{tile}");
     }
-    if tiles.is_empty() {
-        return Err(wrong("names no tile; write one z/x/y a line".to_owned()));
+    Ok(Trace { tiles, text, remarks })
+}
+
+fn remarks(list: &List, shown: &str) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let tiles = record::count(list.tiles.len() as u64, "tile");
+    if list.form == Form::Log {
+        let passed = list.passed_over.iter().map(|passed| {
+            let why = match passed.reason {
+                Reason::NoTile => "name no tile",
+                Reason::OffMap => "are off the map (column or row beyond the last of the zoom)",
+                Reason::Method => "are no GET",
+                Reason::Status => "were answered with an error or a redirection",
+            };
+            format!(
+                "{} {why} (line {}: {})",
+                record::count(passed.lines, "line"),
+                passed.first,
+                passed.example
+            )
+        });
+        let passed: Vec<String> = passed.collect();
+        let but = if passed.is_empty() { String::new() } else { format!("; {}", passed.join("; ")) };
+        remarks.push(format!("{shown} is read as an access log: {tiles}{but}"));
     }
-    Ok(Trace { tiles, text, remarks: Vec::new() })
+    if list.full {
+        remarks.push(format!("{shown} is longer: only its first {tiles} are read"));
+    }
+    if list.tiles.len() > MOST {
+        remarks.push(format!("of the {tiles} of {shown} {MOST} are taken, evenly over it"));
+    }
+    remarks
 }
