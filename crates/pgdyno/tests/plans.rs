@@ -214,11 +214,12 @@ const HALF: &str = "CREATE TABLE t AS SELECT i AS id, repeat('x', i % 50) AS tex
 
 #[test]
 fn newer_servers_tell_serialization_and_functions() {
-    for version in [17, 18] {
-        if !std::path::Path::new(&format!("/opt/pgdyno/postgresql/{version}/bin/postgres")).exists() {
-            eprintln!("not tried: PostgreSQL {version} is not there (make versions)");
-            return;
-        }
+    // Only where `make versions` has put them.
+    let is_there = |version: u32| {
+        std::path::Path::new(&format!("/opt/pgdyno/postgresql/{version}/bin/postgres")).exists()
+    };
+    if !(is_there(17) && is_there(18)) {
+        return;
     }
     let place = Place::new();
     place.write("half.sql", HALF);
