@@ -16,6 +16,7 @@ pub mod redis;
 pub mod settings;
 pub mod sink;
 pub mod storage;
+pub mod tile_server;
 pub mod url;
 
 mod error;

@@ -1,4 +1,4 @@
-//! What the servers that only one pgdyno uses have in common (Redis, PgBouncer): folders closed to others, a socket with
+//! What the servers that only one pgdyno uses have in common (Redis, PgBouncer, tile servers): folders closed to others, a socket with
 //! a short path, a log, a watchdog; they keep nothing, so nothing of them is left.
 
 use std::fs::File;
@@ -125,29 +125,50 @@ impl Member {
 
     /// Waits until it answers.
     pub(crate) fn await_ready(&mut self, stop: &Stop, answers: impl Fn() -> bool) -> Result<(), MemberError> {
+        self.await_ready_within(START_BOUND, stop, |_| answers())
+    }
+
+    /// The same for one that takes its time.
+    pub(crate) fn await_ready_within(
+        &mut self,
+        bound: Duration,
+        stop: &Stop,
+        answers: impl Fn(&Self) -> bool,
+    ) -> Result<(), MemberError> {
         let start = Instant::now();
         loop {
             match self.check() {
                 Err(MemberError::Died { log, .. }) => return Err(MemberError::NotStarted(log)),
                 other => other?,
             }
-            if answers() {
+            if answers(self) {
                 return Ok(());
             }
             if stop.at_once() {
                 return Err(MemberError::Stopped);
             }
-            if start.elapsed() > START_BOUND {
-                return Err(MemberError::NotStarted(format!("no answer within {} s", START_BOUND.as_secs())));
+            if start.elapsed() > bound {
+                let log = self.last_lines();
+                let said = if log.is_empty() { String::new() } else { format!(": {log}") };
+                let waited = format!("no answer within {} s{said}", bound.as_secs());
+                return Err(MemberError::NotStarted(waited));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
     pub(crate) fn last_lines(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
+        let text = self.log_text();
+        // Those that are indented belong to others: where in a program something went wrong.
+        let lines: Vec<&str> =
+            text.lines().filter(|line| !line.is_empty() && !line.starts_with(char::is_whitespace)).collect();
         lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n")
+    }
+
+    /// All that it has said.
+    pub(crate) fn log_text(&self) -> String {
+        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 

@@ -217,6 +217,13 @@ impl Target {
         Upstream { place: self.plain_place(), ssl }
     }
 
+    /// Where a tile server before this server connects: as the load does, but to a managed one by its socket.
+    #[must_use]
+    pub fn upstream_of_the_arm(&self) -> Upstream {
+        let upstream = self.upstream();
+        Upstream { place: with_session_settings(&upstream.place, &self.applied.session), ..upstream }
+    }
+
     /// A control connection, like those of the load but for limits of time, which are for the load alone.
     ///
     /// # Errors

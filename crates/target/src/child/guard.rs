@@ -138,6 +138,10 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
             send(program.stop, pid, signal);
         }
     }
+    if stop.is_none() && program.whole {
+        // Its workers do not notice by themselves that it is gone.
+        stop = Some((Instant::now(), Cause::Asked, Escalation::new(program.stop, Cause::Asked)));
+    }
     if let Some((since, _, escalation)) = &mut stop
         && program.stop == StopWay::Terminate
     {

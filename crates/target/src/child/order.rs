@@ -32,6 +32,9 @@ impl Order {
         for folder in &self.program.leaves {
             args.extend(["--leaves".into(), folder.clone().into()]);
         }
+        if self.program.whole {
+            args.push("--whole".into());
+        }
         if self.detached {
             args.push("--detached".into());
         }
@@ -52,6 +55,7 @@ impl Order {
                 Some("--account") => order.program.account = Some(account(value(&mut words, word)?)?),
                 Some("--folder") => order.program.folder = Some(PathBuf::from(value(&mut words, word)?)),
                 Some("--leaves") => order.program.leaves.push(value(&mut words, word)?.into()),
+                Some("--whole") => order.program.whole = true,
                 Some("--detached") => order.detached = true,
                 Some("--") => break,
                 _ => return Err(format!("unknown argument {}", word.display())),
@@ -97,6 +101,7 @@ mod tests {
         for text in [
             "--stop postgres --account 101:104 --folder /data --detached -- /bin/postgres -D --stop",
             "--stop terminate --leaves /run/a --leaves /b -- sleep 5",
+            "--stop terminate --whole -- sleep 5",
             "--stop terminate -- sleep 5",
             "--stop quit -- sleep 5",
         ] {

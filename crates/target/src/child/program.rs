@@ -35,6 +35,9 @@ pub struct Program {
     pub account: Option<Account>,
     /// How it is stopped.
     pub stop: StopWay,
+    /// Whether what is left of its process group ends with it, also when it was killed: a server with worker processes.
+    /// With [`StopWay::Terminate`] only.
+    pub whole: bool,
     /// Folders of its own that are of no use after it: its watchdog removes them when pgdyno is gone.
     pub leaves: Vec<PathBuf>,
     /// Lines that hold this are nobody's: they are left where they are read, and wake nobody up.
@@ -54,6 +57,7 @@ impl Program {
             folder: None,
             account: None,
             stop: StopWay::Terminate,
+            whole: false,
             leaves: Vec::new(),
             unwanted: None,
         }
@@ -95,6 +99,13 @@ impl Program {
     #[must_use]
     pub fn leaving<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Self {
         self.leaves.extend(folders.into_iter().map(Into::into));
+        self
+    }
+
+    /// Lets the rest of its process group end with it.
+    #[must_use]
+    pub fn with_workers(mut self) -> Self {
+        self.whole = true;
         self
     }
 

@@ -54,6 +54,12 @@ impl Home {
         self.folder.join("poolers")
     }
 
+    /// Holds a folder per private tile server.
+    #[must_use]
+    pub fn tile_servers(&self) -> PathBuf {
+        self.folder.join("tile-servers")
+    }
+
     /// Holds a folder per filesystem that was made for servers.
     #[must_use]
     pub fn storage(&self) -> PathBuf {
@@ -107,7 +113,7 @@ impl Home {
                 .map_err(|source| PlaceError::Folder { folder: above.to_owned(), source })?;
         }
         make_folder(&self.folder, 0o700, account)?;
-        for part in [self.clusters(), self.redis(), self.poolers(), self.journal()] {
+        for part in [self.clusters(), self.redis(), self.poolers(), self.tile_servers(), self.journal()] {
             make_folder(&part, 0o700, account)?;
         }
         match account {

@@ -1,5 +1,5 @@
-//! End-to-end: real private servers under real watchdogs. They need PostgreSQL, redis-server,
-//! pgbouncer and openssl on this machine. Filesystems are made where that can be done; elsewhere it is said why not.
+//! End-to-end: real private servers under real watchdogs. They need PostgreSQL with PostGIS,
+//! redis-server, pgbouncer, TiPg and openssl on this machine; martin only where it is there. Filesystems are made where that can be done; elsewhere it is said why not.
 
 mod change;
 mod copies;
@@ -13,5 +13,6 @@ mod silence;
 mod standing;
 mod storage;
 mod support;
+mod tile_server;
 mod tls;
 mod url;

@@ -1,6 +1,7 @@
 //! What tests of this crate need a program for: a watchdog (as `pgdyno watchdog …` is one), and an owner of a server
 //! that can be killed (`owner FOLDER` makes a server at home there, says its pid, and waits; `redis-owner FOLDER` a
-//! Redis server, and says its socket; `pooler-owner FOLDER PLACE` a pooler before the server whose socket is PLACE;
+//! Redis server, and says its socket; `pooler-owner FOLDER PLACE` a pooler before the server whose socket is PLACE,
+//! `tile-server-owner FOLDER PLACE` a TiPg with two workers before it;
 //! `storage-owner FOLDER FILESYSTEM` a filesystem, given as JSON, and says its keeper's pid and where it is mounted;
 //! `standing-owner FOLDER STORAGE` a server with such storage, given as JSON, and says its pid; `placement-owner PID CPUS` keeps a process on CPUs, and says the pid of its keeper; `changer FOLDER SERVER CHANGE…` makes changes, given as JSON, on a server given by
 //! connection string or, at home there, by name, says `made`, and waits; a line on its standard input stops it as Ctrl-C would).
@@ -21,6 +22,7 @@ use target::pooler::{self, Load, PoolMode, Pooler, PoolerError, Upstream};
 use target::redis::{Redis, RedisError};
 use target::settings::journal::{GUARD_ARGUMENT, guard_main};
 use target::storage::{Mounted, StorageError};
+use target::tile_server::{self, Before, Kind, TileServer, TileServerError};
 use target::url::Rights;
 use target::{Target, TargetError};
 
@@ -35,6 +37,9 @@ fn main() {
         }
         Some((first, rest)) if first == "pooler-owner" && rest.len() == 2 => {
             i32::from(own_pooler(&rest[0], &rest[1]).is_err())
+        }
+        Some((first, [home, server])) if first == "tile-server-owner" => {
+            i32::from(own_tile_server(home, server).is_err())
         }
         Some((first, [pid, cpus])) if first == "placement-owner" => i32::from(own_place(pid, cpus).is_err()),
         Some((first, [home, server, changes @ ..])) if first == "changer" => {
@@ -138,6 +143,23 @@ fn own_pooler(home: &OsString, server: &OsString) -> Result<(), PoolerError> {
     if let protocol::Address::Unix(socket) = pooler.place("postgres").address {
         let _ = writeln!(std::io::stdout(), "{} {}", pooler.pid(), socket.display());
     }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    Ok(())
+}
+
+fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), TileServerError> {
+    let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
+    let (home, stop) = (Home::at(home.as_ref()), target::Stop::new());
+    let address = protocol::Address::Unix(server.into());
+    let upstream = Upstream {
+        place: Place::new(address, Arc::new(Login::new("postgres", "postgres"))),
+        ssl: SslOptions::default(),
+    };
+    let options = tile_server::Options { workers: Some(2), ..tile_server::Options::usual(Kind::Tipg) };
+    let installed = tile_server::Installed::find(&options, &watchdog, &stop)?;
+    let before = Before { upstream: &upstream, schemas: &["public".to_owned()], clients: 2 };
+    let started = TileServer::start(&home, (&installed, &options), &before, None, (&watchdog, &stop))?;
+    let _ = writeln!(std::io::stdout(), "{} {}", started.pid(), started.address());
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())
 }

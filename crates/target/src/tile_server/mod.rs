@@ -1,0 +1,204 @@
+//! A private tile server between clients and the database: TiPg or martin on a port of 127.0.0.1, under a watchdog.
+//!
+//! It connects to the server as the load would, with the session settings of the arm, so it is started anew for each arm.
+//! Its port stays the same meanwhile: what is asked for is written down once.
+
+mod ask;
+mod config;
+mod dsn;
+mod encoding;
+mod error;
+mod installed;
+mod options;
+mod schemas;
+mod secrets;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::time::Duration;
+
+pub use self::error::TileServerError;
+pub use self::installed::Installed;
+pub use self::options::{Kind, OptionError, Options};
+pub use self::schemas::schemas;
+
+use self::ask::get;
+use self::secrets::Secrets;
+use crate::child::{Account, Watchdog};
+use crate::home::Home;
+use crate::member::{self, Folders, Member};
+use crate::pooler::Upstream;
+use crate::stop::Stop;
+
+/// How long it may take to answer for the first time: each worker of TiPg loads all of its libraries.
+const START_BOUND: Duration = Duration::from_secs(60);
+/// How long one answer may take outside the timed part.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often another port is tried when somebody else was faster to take it.
+const PORTS: usize = 4;
+/// What their logs hold when they cannot go on; TiPg's workers are started again and again.
+const HOPELESS: &str = "Application startup failed";
+/// The tile that is asked for to see that tiles are made: the smallest one of the north-western corner, where nothing is.
+const PROBE: &str = "22/0/0";
+
+/// What a tile server is to stand before.
+#[derive(Debug, Clone)]
+pub struct Before<'a> {
+    /// The server, with the session settings of the arm.
+    pub upstream: &'a Upstream,
+    /// The schemas whose tables it publishes; at least one.
+    pub schemas: &'a [String],
+    /// How many ask it at the same time; at least 1.
+    pub clients: u32,
+}
+
+/// A private tile server in use; dropping it stops it.
+#[derive(Debug)]
+pub struct TileServer {
+    member: Member,
+    kind: Kind,
+    port: u16,
+    words: String,
+    secrets: Secrets,
+}
+
+impl TileServer {
+    /// Starts one, at this port of 127.0.0.1 where that is free, and waits until it answers. Tables made later it does not
+    /// publish.
+    ///
+    /// # Errors
+    /// When it cannot have these options, cannot reach the server, or does not start.
+    pub fn start(
+        home: &Home,
+        (installed, options): (&Installed, &Options),
+        before: &Before<'_>,
+        port: Option<u16>,
+        (watchdog, stop): (&Watchdog, &Stop),
+    ) -> Result<Self, TileServerError> {
+        options.check()?;
+        let account = Account::unprivileged()?;
+        home.prepare(account.as_ref())?;
+        let mut wanted = port;
+        for _ in 0..PORTS {
+            let port = free_port(wanted.take())?;
+            match Self::start_at(home, (installed, options), before, (port, account.as_ref()), watchdog, stop)
+            {
+                Err(TileServerError::Start { log, .. }) if is_taken(&log) => {}
+                other => return other,
+            }
+        }
+        Err(TileServerError::NoPort(format!("{PORTS} ports were taken by others as soon as they were free")))
+    }
+
+    fn start_at(
+        home: &Home,
+        (installed, options): (&Installed, &Options),
+        before: &Before<'_>,
+        (port, account): (u16, Option<&Account>),
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, TileServerError> {
+        let kind = options.kind;
+        let folders = Folders::make(&home.tile_servers(), "", account)?;
+        let secrets = Secrets::of(&before.upstream.place.login);
+        let program = config::program(&folders, (installed, options), before, (port, account));
+        let program = program.map_err(|error| error.of(kind, &secrets))?;
+        let of = |error| TileServerError::of_member(kind, error, &secrets);
+        let mut member = Member::start(program, folders, watchdog).map_err(of)?;
+        let ready = member.await_ready_within(START_BOUND, stop, |member| {
+            is_well(kind, port) || member.log_text().contains(HOPELESS)
+        });
+        ready.map_err(of)?;
+        let words = options.words(before.clients);
+        let mut server = Self { member, kind, port, words, secrets };
+        // Somebody else may have answered at the port, or nobody.
+        server.check().map_err(TileServerError::while_starting)?;
+        match is_well(kind, port) {
+            true => Ok(server),
+            false => Err(TileServerError::Start { kind, log: server.log() }),
+        }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        address(self.port)
+    }
+
+    /// Its pid; worker processes are children of it.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.member.pid()
+    }
+
+    /// How it works, e.g. `2 workers, 8 connections to the database`.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Whether it still runs.
+    ///
+    /// # Errors
+    /// [`TileServerError::Died`] with its last lines.
+    pub fn check(&mut self) -> Result<(), TileServerError> {
+        self.member.check().map_err(|error| TileServerError::of_member(self.kind, error, &self.secrets))
+    }
+
+    /// Makes sure that it has tiles of this table, or of a function that gives tiles, and that it can make one.
+    ///
+    /// # Errors
+    /// [`TileServerError::NotServed`], or [`TileServerError::Failing`] with its last lines.
+    pub fn serves(&self, schema: &str, table: &str) -> Result<(), TileServerError> {
+        let known = self.get(&self.kind.description_path(schema, table))?;
+        if known.status == 404 {
+            let table = format!("{schema}.{table}");
+            return Err(TileServerError::NotServed { kind: self.kind, table });
+        }
+        let path = self.kind.tile_path(schema, table).replace("{z}/{x}/{y}", PROBE);
+        let answer = self.get(&path)?;
+        match answer.status {
+            200 | 204 => Ok(()),
+            status => {
+                let said = format!("status {status}: {}", self.secrets.hidden(&answer.first_words()));
+                Err(TileServerError::Failing { kind: self.kind, path, said, log: self.log() })
+            }
+        }
+    }
+
+    fn get(&self, path: &str) -> Result<ask::Answer, TileServerError> {
+        get(self.address(), path, PATIENCE).map_err(|error| {
+            let (path, said) = (path.to_owned(), protocol::wording::system(&error));
+            TileServerError::Failing { kind: self.kind, path, said, log: self.log() }
+        })
+    }
+
+    fn log(&self) -> String {
+        self.secrets.hidden(&self.member.last_lines())
+    }
+}
+
+fn address(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
+/// The one that is wanted if it is free, else any.
+fn free_port(wanted: Option<u16>) -> Result<u16, TileServerError> {
+    let bind = |port| TcpListener::bind(address(port)).and_then(|listener| listener.local_addr());
+    let found = wanted.and_then(|port| bind(port).ok()).map_or_else(|| bind(0), Ok);
+    found
+        .map(|address| address.port())
+        .map_err(|error| TileServerError::NoPort(protocol::wording::system(&error)))
+}
+
+fn is_taken(log: &str) -> bool {
+    log.to_ascii_lowercase().contains("address already in use")
+}
+
+fn is_well(kind: Kind, port: u16) -> bool {
+    get(address(port), kind.health_path(), PATIENCE).is_ok_and(|answer| answer.status == 200)
+}
+
+/// Removes what tile servers of dead pgdynos left and their watchdogs could not remove.
+pub fn remove_dead(home: &Home) {
+    member::remove_dead(&home.tile_servers());
+}
