@@ -29,7 +29,7 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     };
     let mut workload = Redis::open(&Options { value_bytes, keys: 1000, pipeline, ..Options::new(command) })?;
     if what == "fill" {
-        workload.prepare(&mut Site { sql: None, redis: Some(&Server(address)) }, 1)?;
+        workload.prepare(&mut Site { redis: Some(&Server(address)), ..Site::default() }, 1)?;
         return Ok(());
     }
     let wanted = Clients { count: clients, threads: 1, seed: 1, statements: false };

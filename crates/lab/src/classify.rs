@@ -23,6 +23,7 @@ use target::settings::SettingsError;
 use target::settings::journal::{LeftBy, RecoverError};
 use target::sink::SinkError;
 use target::storage::StorageError;
+use target::tile_server::TileServerError;
 
 /// Errors that have a class.
 trait Classified: std::error::Error {
@@ -88,6 +89,7 @@ lab_error_from!(
     SqlError,
     StoreError,
     TargetError,
+    TileServerError,
     WorkloadError
 );
 
@@ -229,6 +231,23 @@ impl Classified for RedisError {
             Self::Child(error) => error.class(),
             Self::Start(_) => Class::Child,
             Self::Died { .. } => Class::Unreachable,
+            Self::File { source, .. } => of_io(source),
+            Self::Stopped => Class::Interrupted,
+        }
+    }
+}
+
+impl Classified for TileServerError {
+    fn class(&self) -> Class {
+        match self {
+            Self::NotInstalled { .. } | Self::Unfit { .. } | Self::NotServed { .. } => Class::Missing,
+            Self::Option(_) => Class::BadInput,
+            Self::Upstream { .. } => Class::Missing,
+            Self::Place(error) => error.class(),
+            Self::Account(error) => error.class(),
+            Self::Child(error) => error.class(),
+            Self::Start { .. } | Self::NoPort(_) => Class::Child,
+            Self::Failing { .. } | Self::Died { .. } => Class::Unreachable,
             Self::File { source, .. } => of_io(source),
             Self::Stopped => Class::Interrupted,
         }

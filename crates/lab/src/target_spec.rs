@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use target::storage::Storage;
+use target::tile_server;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub enum TargetSpec {
         /// What its files stand on, where that is not pgdyno's home.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         storage: Option<Storage>,
+        /// Tile servers beside it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tile_servers: Vec<tile_server::Options>,
     },
     /// A server somewhere.
     Url {
@@ -43,6 +47,9 @@ pub enum TargetSpec {
         redis: Option<String>,
         /// Whether settings of the whole server may be changed (and put back).
         change_server: bool,
+        /// Tile servers before it, on this machine.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tile_servers: Vec<tile_server::Options>,
     },
 }
 
@@ -52,7 +59,24 @@ impl TargetSpec {
     pub fn url(url: String, redis: Option<String>, change_server: bool) -> Self {
         let Shown { text, place, .. } = Shown::of(&url, &Env::process());
         let place = place.unwrap_or_else(|| text.clone());
-        Self::Url { url, shown: text, place, redis, change_server }
+        Self::Url { url, shown: text, place, redis, change_server, tile_servers: Vec::new() }
+    }
+
+    /// With these tile servers.
+    #[must_use]
+    pub(crate) fn with_tile_servers(mut self, wanted: Vec<tile_server::Options>) -> Self {
+        match &mut self {
+            Self::Managed { tile_servers, .. } | Self::Url { tile_servers, .. } => *tile_servers = wanted,
+        }
+        self
+    }
+
+    /// The tile servers between clients and it.
+    #[must_use]
+    pub fn tile_servers(&self) -> &[tile_server::Options] {
+        match self {
+            Self::Managed { tile_servers, .. } | Self::Url { tile_servers, .. } => tile_servers,
+        }
     }
 
     /// Whether both are given by URL and lead to one place.
@@ -68,13 +92,14 @@ impl TargetSpec {
     #[must_use]
     pub(crate) fn with_version(&self, level: &str, build: Option<&Build>) -> Self {
         match self {
-            Self::Managed { name, extensions, redis, storage, .. } => Self::Managed {
+            Self::Managed { name, extensions, redis, storage, tile_servers, .. } => Self::Managed {
                 name: format!("{name}-{level}"),
                 version: build.map_or_else(|| level.parse().ok(), |_| None),
                 extensions: extensions.clone(),
                 redis: *redis,
                 bin: build.map(|build| build.bin.clone()),
                 storage: storage.clone(),
+                tile_servers: tile_servers.clone(),
             },
             url => url.clone(),
         }

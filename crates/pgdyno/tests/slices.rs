@@ -101,6 +101,10 @@ fn what_cannot_be_cut_says_why() {
         |slices: &str, script: &str| experiment(&place, "managed = {}", "geqo_threshold", slices, script);
     let file = none("slices = false", "SELECT 1;\n");
     place.run(["run", "--dry-run", &file]).expect(0).says(&["no slices: slices = false"]);
+    let beside =
+        experiment(&place, "managed = {}\ntile_servers = \"tipg\"", "geqo_threshold", "", "SELECT 1;\n");
+    let why = "its tile servers have the settings of one arm at a time";
+    place.run(["run", "--dry-run", &beside]).expect(0).says(&[why]);
     // Half of the transactions take longer than a twentieth of a second: one run after the other.
     let file = none("", "SELECT pg_sleep(0.06);\n");
     let done = place.run(["run", &file]);

@@ -7,9 +7,11 @@
 
 mod address;
 mod nearest;
+mod percent;
 pub mod postgres;
 pub mod redis;
 pub mod wording;
 
 pub use address::Address;
 pub use nearest::nearest;
+pub use percent::percent_encoded;

@@ -106,6 +106,14 @@ pub enum WorkloadError {
         /// `PostgreSQL` or `Redis`.
         kind: &'static str,
     },
+    /// The target has no such tile server.
+    #[error(
+        "the workload goes through {name}, and the target has none; write tile_servers = [\"{name}\"] in [target]"
+    )]
+    NoTileServer {
+        /// `tipg` or `martin`.
+        name: String,
+    },
 }
 
 impl From<protocol::redis::ControlError> for WorkloadError {

@@ -35,7 +35,7 @@ pub use error::WorkloadError;
 pub use fields::fields;
 pub use link::address_of;
 pub use list::{Alone, Preparation, PreparedFrom, Spec};
-pub use place::{Places, PostgresPlace, RedisServer, ServerPlace, Site};
+pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 pub use plans::{Explained, Kept, Slowest};
 pub use workload::{
     Asked, Carried, ClientWorkload, Clients, Guarded, JobWorkload, Prepared, ScriptInfo, StatementInfo,

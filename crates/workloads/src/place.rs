@@ -1,13 +1,14 @@
 //! Where a workload's clients and checks go.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use protocol::Address;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
 use protocol::postgres::{HostName, Place, Server};
 use protocol::redis::{self, ControlError, Limits};
+use protocol::{Address, percent_encoded};
 
 use crate::error::WorkloadError;
 
@@ -36,6 +37,26 @@ pub enum ServerPlace {
     Postgres(Box<PostgresPlace>),
     /// Redis.
     Redis(Address),
+    /// A tile server before PostgreSQL.
+    Http(HttpPlace),
+}
+
+/// A tile server: where it listens, and how it names what it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpPlace {
+    pub address: SocketAddr,
+    /// Path of the tiles of a table, or of a function that gives tiles: `{source}` stands for `SCHEMA.TABLE`, and
+    /// `{z}/{x}/{y}` for the tile.
+    pub tiles: String,
+}
+
+impl HttpPlace {
+    /// The URL of a table's tiles, with `{z}/{x}/{y}` in it.
+    #[must_use]
+    pub fn tiles_of(&self, schema: &str, table: &str) -> String {
+        let source = percent_encoded(format!("{schema}.{table}").as_bytes());
+        format!("http://{}{}", self.address, self.tiles.replace("{source}", &source))
+    }
 }
 
 /// Where clients connect: the servers of a target by name.
@@ -60,7 +81,7 @@ impl Places {
     pub fn names(&self) -> Vec<Arc<HostName>> {
         let postgres = self.0.values().filter_map(|server| match server {
             ServerPlace::Postgres(postgres) => Some(postgres),
-            ServerPlace::Redis(_) => None,
+            ServerPlace::Redis(_) | ServerPlace::Http(_) => None,
         });
         let places = postgres.flat_map(|postgres| {
             let several = postgres.all.iter().map(|server| &server.place);
@@ -90,6 +111,17 @@ impl Places {
             _ => Err(WorkloadError::NoServer { kind: "Redis" }),
         }
     }
+
+    /// A tile server by its name, `tipg` or `martin`.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoTileServer`].
+    pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
+        match self.0.get(name) {
+            Some(ServerPlace::Http(place)) => Ok(place),
+            _ => Err(WorkloadError::NoTileServer { name: name.to_owned() }),
+        }
+    }
 }
 
 impl From<PostgresPlace> for Places {
@@ -117,6 +149,8 @@ pub struct Site<'a> {
     pub sql: Option<&'a mut dyn Sql>,
     /// The Redis server.
     pub redis: Option<&'a dyn RedisServer>,
+    /// Tile servers by their names, `tipg` and `martin`.
+    pub tile_servers: BTreeMap<&'static str, HttpPlace>,
 }
 
 /// Lends control connections to a Redis server.
@@ -136,7 +170,7 @@ pub trait RedisServer {
 impl<'a> Site<'a> {
     /// A site with PostgreSQL only.
     pub fn postgres(sql: &'a mut dyn Sql) -> Self {
-        Self { sql: Some(sql), redis: None }
+        Self { sql: Some(sql), ..Self::default() }
     }
 
     /// The control connection.
@@ -148,6 +182,14 @@ impl<'a> Site<'a> {
             Some(sql) => Ok(&mut **sql),
             None => Err(WorkloadError::NoServer { kind: "PostgreSQL" }),
         }
+    }
+
+    /// A tile server by its name.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoTileServer`].
+    pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
+        self.tile_servers.get(name).ok_or_else(|| WorkloadError::NoTileServer { name: name.to_owned() })
     }
 
     /// A control connection to the Redis server.
@@ -173,5 +215,27 @@ impl std::fmt::Debug for Site<'_> {
             .field("sql", &self.sql.is_some())
             .field("redis", &self.redis.is_some())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_server_is_found_by_its_name_and_a_missing_one_is_told() {
+        let tiles = "/collections/{source}/tiles/WebMercatorQuad/{z}/{x}/{y}".to_owned();
+        let tipg = HttpPlace { address: ([127, 0, 0, 1], 8000).into(), tiles };
+        let places = Places::default().with("tipg", ServerPlace::Http(tipg.clone()));
+        let url = places.tile_server("tipg").unwrap().tiles_of("osm", "a b");
+        assert_eq!(url, "http://127.0.0.1:8000/collections/osm.a%20b/tiles/WebMercatorQuad/{z}/{x}/{y}");
+        let site = Site { tile_servers: [("tipg", tipg)].into(), ..Site::default() };
+        assert!(site.tile_server("tipg").is_ok());
+        let told = [places.tile_server("martin").map(drop), site.tile_server("martin").map(drop)];
+        for told in told {
+            let wanted = "the workload goes through martin, and the target has none; write tile_servers = [\"martin\"] \
+                          in [target]";
+            assert_eq!(told.unwrap_err().to_string(), wanted);
+        }
     }
 }

@@ -365,6 +365,7 @@ fn server(
         redis: false,
         bin: None,
         storage: None,
+        tile_servers: Vec::new(),
     };
     let mut stage = match Stage::open(&spec, options.pg_bin.clone(), progress, stop) {
         Ok(stage) => stage,

@@ -178,6 +178,9 @@ impl<'g, 'a> Guard<'g, 'a> {
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         let seed = self.plan.seed;
         stage.look_by(setup.search_path())?;
+        if ready.workload.clients().is_some() {
+            stage.start_tile_servers()?;
+        }
         let sampled = stage.with_site(|site| ready.workload.sample(site, seed))?;
         stage.look_by(None)?;
         self.samples.insert(key, sampled);

@@ -18,11 +18,11 @@ use super::model::{
     ArmSpec, CellOrder, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
 };
 use super::problem::suggestion;
-use super::storage;
 use super::unused::is_of_a_mistake;
 use super::values::List;
 use super::variables;
 use super::written::{self, Length};
+use super::{storage, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::named::Named;
 use crate::setup::Placement;
@@ -32,6 +32,7 @@ use target::change::Change;
 use target::pooler::{self, PoolMode};
 use target::settings::{Machine, reserved, resolve};
 use target::storage::Storage;
+use target::tile_server;
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
@@ -187,18 +188,23 @@ impl Builder<'_, '_> {
             redis: true,
             bin: None,
             storage: None,
+            tile_servers: Vec::new(),
         };
         match written {
             None => self.document.missing(&table[..table.len() - 1], table[table.len() - 1]),
-            Some(written::Target { managed: Some(managed), .. }) => return self.managed(table, managed),
-            Some(written::Target { url: Some(url), redis, change_server, .. }) => {
+            Some(written::Target { managed: Some(managed), tile_servers, .. }) => {
+                let tile_servers = self.tile_servers(table, &tile_servers);
+                return self.managed(table, managed).with_tile_servers(tile_servers);
+            }
+            Some(written::Target { url: Some(url), redis, change_server, tile_servers, .. }) => {
+                let tile_servers = self.tile_servers(table, &tile_servers);
                 let redis = redis.map(|redis| self.redis_url(table, &redis).unwrap_or(redis));
                 let Some(url) = self.expanded(&[table, &["url"]].concat(), &url) else { return any };
                 if let Err(error) = Parameters::parse(&url) {
                     let place = [table, &["url"]].concat();
                     self.document.wrong(&place, format!("`{}`: {error}", place.join(".")), None);
                 }
-                return TargetSpec::url(url, redis, change_server);
+                return TargetSpec::url(url, redis, change_server).with_tile_servers(tile_servers);
             }
             Some(_) if self.document.is_wrong(table) => {}
             Some(_) => self.document.missing(table, "url"),
@@ -231,7 +237,25 @@ impl Builder<'_, '_> {
             redis: written.redis,
             bin: None,
             storage: None,
+            tile_servers: Vec::new(),
         }
+    }
+
+    /// Tile servers, each kind once; their programs are relative to the file.
+    fn tile_servers(&mut self, table: &[&str], written: &List) -> Vec<tile_server::Options> {
+        let mut kinds = Vec::new();
+        self.each(&[table, &["tile_servers"]].concat(), written, |builder, place, value| {
+            let mut options = tile_servers::read(value)?;
+            if kinds.contains(&options.kind) {
+                return Err(format!("names {} twice", options.kind));
+            }
+            kinds.push(options.kind);
+            let program = options.program.take().and_then(|program| {
+                builder.expanded(&[place, &["program"]].concat(), &program.to_string_lossy())
+            });
+            options.program = program.map(|program| builder.folder().join(program));
+            Ok(options)
+        })
     }
 
     fn redis_url(&mut self, table: &[&str], written: &str) -> Option<String> {

@@ -83,8 +83,9 @@ impl<'a> Hidden<'a> {
             let own = &self.source[statement.span.clone()];
             let path: Vec<&str> = statement.path.iter().map(String::as_str).collect();
             // A file that could be read has nothing but these in its target, and a Redis has no password.
-            let kept = matches!(path[..], ["target", "redis" | "managed" | "change_server", ..])
-                && !may_hold_password(own);
+            let kept =
+                matches!(path[..], ["target", "redis" | "managed" | "change_server" | "tile_servers", ..])
+                    && !may_hold_password(own);
             let end = if own.ends_with('\n') { "\n" } else { "" };
             match (&path[..], key_of(own.lines().next().unwrap_or_default())) {
                 (["target", "url"], Some(key)) if statement.kind == Kind::Key => {
@@ -126,8 +127,10 @@ impl<'a> Hidden<'a> {
         let told = if names.contains(&statement.path[0].as_str()) { 1 } else { statement.path.len() };
         let target = statement.path[..told].iter().any(|part| nearest(part, ["target"]).is_some());
         if target {
-            let known =
-                matches!(key.as_str(), "managed" | "change_server" | "name" | "version" | "extensions");
+            let known = matches!(
+                key.as_str(),
+                "managed" | "change_server" | "tile_servers" | "name" | "version" | "extensions"
+            );
             let behind = text.split_once('=').map_or("", |(_, value)| value);
             return !known
                 || behind.contains([':', '@', '/'])

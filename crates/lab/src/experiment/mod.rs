@@ -11,6 +11,7 @@ mod hidden;
 mod model;
 mod problem;
 mod storage;
+mod tile_servers;
 mod unused;
 mod values;
 mod variables;

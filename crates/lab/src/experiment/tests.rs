@@ -223,7 +223,7 @@ fn a_server_given_by_url() {
         )
         .replace("\"25% of memory\"", "\"1GB\"");
     let file = read(&text).unwrap();
-    let TargetSpec::Url { url, shown, place, redis, change_server } = &file.target else {
+    let TargetSpec::Url { url, shown, place, redis, change_server, .. } = &file.target else {
         panic!("{:?}", file.target)
     };
     assert_eq!(url, "postgres://me:secret@h/db");
@@ -244,6 +244,37 @@ fn a_server_given_by_url() {
     assert!(read(&wrong).unwrap_err().to_string().contains("must be redis://HOST"));
 }
 
+#[test]
+fn tile_servers_stand_beside_either_kind_of_target() {
+    let managed = "managed = { extensions = [\"postgis\"], redis = true }";
+    let url = "url = \"postgres://h/x\"\nredis = \"redis://h:1\"";
+    let with = |target: &str, list: &str| {
+        let text = GOOD.replace("\"25% of memory\"", "\"1GB\"");
+        read(&text.replace(managed, &format!("{target}\ntile_servers = {list}")))
+    };
+    let two = "[\"tipg\", { kind = \"martin\", workers = 2, program = \"bin/martin\" }]";
+    let file = with(managed, two).unwrap();
+    let words = file.target.tile_servers().iter().map(|options| (options.kind.name(), options.workers));
+    assert_eq!(words.collect::<Vec<_>>(), [("tipg", None), ("martin", Some(2))]);
+    let program = file.target.tile_servers()[1].program.as_deref();
+    assert_eq!(program, Some(Path::new("dir/bin/martin")), "it stands beside the file");
+    assert_eq!(with(url, "\"martin\"").unwrap().target.tile_servers().len(), 1);
+    assert!(read(&file.text.replace("$PGDYNO_DATA", "x")).is_ok(), "what is kept can be read again");
+    // One without is what it was, and one with another.
+    let plain = read(GOOD).unwrap().target;
+    assert!(!plain.identity().to_string().contains("tile_servers"));
+    assert_ne!(plain.identity(), file.target.identity());
+    for (list, wanted) in [
+        ("[]", "must not be empty"),
+        ("[\"tipg\", \"tipg\"]", "names tipg twice"),
+        ("{ kind = \"tipg\", cache_mb = 1 }", "cannot have cache_mb: it keeps no tiles; martin does"),
+        ("{ kind = \"tipg\", program = \"$NONE\" }", "needs the variable NONE, which is not set"),
+    ] {
+        let told = with(managed, list).unwrap_err().to_string();
+        assert!(told.contains(wanted), "{list}: {told}");
+    }
+}
+
 /// A password by mistake anywhere in a file: in no message, and not in what is kept of the file.
 #[test]
 fn a_password_in_an_experiment_file_is_never_quoted() {
@@ -257,6 +288,9 @@ fn a_password_in_an_experiment_file_is_never_quoted() {
             format!("[target]\nurll = {basic}\n"),
             format!("[target]\nurl = [{basic}]\n"),
             format!("[target]\nurl = [\n  {basic},\n]\n"),
+            format!("[target]\nmanaged = {{}}\ntile_servers = [{basic}]\n"),
+            format!("[target]\nmanaged = {{}}\ntile_servers = [{{ kind = \"tipg\", program = {basic} }}]\n"),
+            format!("[target]\nmanaged = {{}}\ntile_servers = [{{ kind = \"tipg\", {basic} = 1 }}]\n"),
             format!("[target]\nurl = {dsn}\n"),
             format!("[target]\nurl = \"{dsn}\n"),
             format!("[target]\nurl = '{dsn}'\n"),
@@ -414,6 +448,7 @@ fn every_key_is_documented() {
         ("osm", workloads::fields::<workloads::osm::Options>()),
         ("prepare.osm", workloads::fields::<workloads::osm::Options>()),
         ("prepare.pgbench", workloads::fields::<workloads::pgbench::init::InitOptions>()),
+        ("target.tile_servers", super::tile_servers::KEYS.to_vec()),
     ];
     let tables = workloads.map(|(table, keys)| (table.to_owned(), keys)).into_iter().chain(written::tables());
     let mut missing = Vec::new();

@@ -61,6 +61,7 @@ pub(super) struct Target {
     pub(super) url: Option<String>,
     pub(super) redis: Option<String>,
     pub(super) change_server: bool,
+    pub(super) tile_servers: List,
 }
 
 /// A build of PostgreSQL.
@@ -310,7 +311,7 @@ mod tests {
 
     #[test]
     fn keys_right_below() {
-        assert_eq!(below("target"), ["managed", "url", "redis", "change_server"]);
+        assert_eq!(below("target"), ["managed", "url", "redis", "change_server", "tile_servers"]);
         assert_eq!(below("full.measure.duration"), ["from", "to"]);
         assert!(below("settings").is_empty());
         assert!(below("").contains(&"question") && !below("").contains(&"url"));

@@ -141,6 +141,11 @@ impl Plan {
         ways.max().unwrap_or(Via::Socket)
     }
 
+    /// Clients of the largest of its runs; 0 where there are only jobs.
+    pub(crate) fn most_clients(&self) -> u32 {
+        self.runs.iter().map(|run| self.setup(run).clients).max().unwrap_or(0)
+    }
+
     /// The servers that are opened for its runs, that of the base arm first.
     pub(crate) fn sites(&self) -> Vec<At> {
         let base = self.content.compare.as_ref().map(|compare| &compare.base);

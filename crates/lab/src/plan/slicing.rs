@@ -167,6 +167,9 @@ impl Content {
                 if let Some(name) = names.iter().find(held) {
                     return Some(format!("{name} is one of the whole server, and the arms stand on one"));
                 }
+                if !self.target.tile_servers().is_empty() {
+                    return Some("its tile servers have the settings of one arm at a time".to_owned());
+                }
                 let forced = self.measure.slices.is_some_and(Slices::is_wanted);
                 let burden = all.iter().find_map(|name| self.burden_of(name, facts));
                 if let Some(burden) = burden.filter(|_| !forced) {

@@ -173,7 +173,13 @@ impl Plan {
     }
 
     fn target_words(&self) -> String {
-        match &self.content.target {
+        let target = &self.content.target;
+        let kinds: Vec<&str> = target.tile_servers().iter().map(|options| options.kind.name()).collect();
+        let tile_servers = match kinds[..] {
+            [] => String::new(),
+            _ => format!(", with {} before it", kinds.join(" and ")),
+        };
+        let server = match target {
             TargetSpec::Managed { name, version, extensions, redis, .. } => {
                 let mut words = format!("managed server {name:?}");
                 if let Some(version) = version {
@@ -191,7 +197,8 @@ impl Plan {
                 let redis = redis.as_ref().map(|redis| format!(", and {redis}")).unwrap_or_default();
                 format!("{shown}{redis}")
             }
-        }
+        };
+        server + &tile_servers
     }
 
     fn preparation_words(&self) -> Vec<String> {

@@ -290,6 +290,9 @@ impl<'a> Runner<'a> {
         self.switch_to(setup)?;
         let version = self.connect_by(setup)?;
         record.events.extend(version.map(|version| event("version", format!("pgbouncer {version}"))));
+        if let Some(stage) = self.stages.get(&setup.at()) {
+            record.events.extend(stage.tile_server_words().into_iter().map(|words| event("version", words)));
+        }
         if setup.placement != Placement::default() {
             record.events.push(event("placement", setup.placement.words()));
         }
@@ -423,6 +426,11 @@ impl<'a> Runner<'a> {
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(None) };
         let carried = workloads.get(&setup.asked()).map(|ready| ready.workload.carried()).unwrap_or_default();
         stage.connect_by(&setup.connection, setup.clients, carried)?;
+        match setup.clients {
+            // A job may replace the tables that they know.
+            0 => stage.stop_tile_servers(),
+            _ => stage.start_tile_servers()?,
+        }
         Ok(stage.pooler_version())
     }
 

@@ -24,6 +24,7 @@ pub(super) fn bring(
     }
     let standing = standing.unwrap_or_default();
     stage.close_control();
+    stage.stop_tile_servers();
     stage.begin_for_good()?;
     for (name, own) in standing.iter().rev().filter(|(name, own)| wanted.get(*name) != Some(own)) {
         if own.change.do_.is_some() {

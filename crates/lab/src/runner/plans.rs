@@ -44,7 +44,7 @@ impl Runner<'_> {
     ) -> Result<Explained, String> {
         let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(Explained::default()) };
         let mut sql = Control::open(place, Some(CONNECTING)).map_err(|error| error.to_string())?;
-        let mut site = Site { sql: Some(&mut sql), redis: None };
+        let mut site = Site::postgres(&mut sql);
         // The run's seed: the same transactions for all arms of the cell.
         ready.workload.explain(&mut site, setup.seed, slowest).map_err(|error| error.to_string())
     }

@@ -47,6 +47,9 @@ impl Ready {
             }
             _ => error,
         };
+        if workload.clients().is_some() {
+            stage.start_tile_servers()?;
+        }
         stage.with_site(|site| workload.check(site)).map_err(named)?;
         let prepared = match chosen {
             Some(chosen) => {

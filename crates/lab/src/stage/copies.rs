@@ -85,6 +85,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
     ) -> Result<Vec<(u32, Self)>, LabError> {
         self.close_control();
+        self.tile_servers.stop();
         let options = ManagedOptions { via, ..ManagedOptions::default() };
         let template = self.target.cluster().map_err(target::TargetError::from)?;
         template.stop_cleanly().map_err(target::TargetError::from)?;
@@ -120,6 +121,7 @@ impl Stage {
                     redis_place: redis_place.clone(),
                     redis_limits: redis_limits.clone(),
                     pooler: None,
+                    tile_servers: self.tile_servers.anew(),
                     in_force,
                     making: change::Options { thrown_away: for_good, ..self.making.clone() },
                     copy: Some(copy),
@@ -189,8 +191,7 @@ impl Stage {
         if !self.target.changes().is_empty() {
             self.wake()?;
         }
-        self.close_control();
-        self.pooler = None;
+        self.let_go();
         Ok(self.target.throw_away()?)
     }
 }

@@ -2,6 +2,7 @@
 
 mod copies;
 mod resting;
+mod tile_servers;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,10 +30,12 @@ use target::redis::{self, Redis, RedisControl};
 use target::settings::journal::Recovered;
 use target::settings::{Applied, Means, Wanted, changed, recorded};
 use target::storage;
+use target::tile_server;
 use target::url::Rights;
 
 use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
+use self::tile_servers::TileServers;
 
 /// How long a server may take to be gone after its connections broke.
 const DYING: std::time::Duration = std::time::Duration::from_secs(1);
@@ -47,6 +50,7 @@ pub(crate) struct Stage {
     /// The limits that a Redis of ours was started with.
     redis_limits: Option<Limits>,
     pooler: Option<InUse>,
+    tile_servers: TileServers,
     /// What the runner brought it to.
     pub(crate) in_force: InForce,
     /// Where it is a copy of another one.
@@ -141,11 +145,13 @@ impl Stage {
         // What killed pgdynos left, and their watchdogs with them.
         redis::remove_dead(&home);
         pooler::remove_dead(&home);
+        tile_server::remove_dead(&home);
         stop_orphans(&home);
         let removed = storage::remove_dead(&home);
         remove_empty_socket_folders();
-        match spec {
-            TargetSpec::Managed { name, version, extensions, redis, bin, storage } => {
+        let tile_servers = TileServers::find(spec.tile_servers(), &watchdog, stop)?;
+        let (mut stage, removed) = match spec {
+            TargetSpec::Managed { name, version, extensions, redis, bin, storage, .. } => {
                 home.prepare(Account::unprivileged()?.as_ref())?;
                 let options = ManagedOptions {
                     choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
@@ -156,15 +162,17 @@ impl Stage {
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
                 let redis_place = redis.as_ref().map(Redis::address);
-                Ok((Self::at(target, (redis, redis_place), watchdog, stop), removed))
+                (Self::at(target, (redis, redis_place), watchdog, stop), removed)
             }
             TargetSpec::Url { url, redis, change_server, .. } => {
                 let rights = if *change_server { Rights::Change } else { least };
                 let target = Target::url(url, rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
-                Ok((Self::at(target, (None, redis_place), watchdog, stop), removed))
+                (Self::at(target, (None, redis_place), watchdog, stop), removed)
             }
-        }
+        };
+        stage.tile_servers = tile_servers;
+        Ok((stage, removed))
     }
 
     /// Reached, and nothing done there yet.
@@ -176,6 +184,7 @@ impl Stage {
             redis,
             redis_place,
             pooler: None,
+            tile_servers: TileServers::default(),
             in_force: InForce::default(),
             copy: None,
             at_rest: false,
@@ -248,7 +257,7 @@ impl Stage {
         let lender =
             self.redis_place.as_ref().map(|address| Lender { address, at_start, given_up: &given_up });
         let redis = lender.as_ref().map(|lender| lender as &dyn RedisServer);
-        let mut site = Site { sql: Some(control), redis };
+        let mut site = Site { sql: Some(control), redis, tile_servers: self.tile_servers.places() };
         let result = work(&mut site);
         if result.is_err() {
             // The connection may be in a failed transaction, or gone.
@@ -308,10 +317,12 @@ impl Stage {
             Some(used) => used.pooler.place(self.target.database()).into(),
             None => PostgresPlace { again, wanted, ..self.target.place().into() },
         };
-        match &self.redis_place {
+        let places = match &self.redis_place {
             Some(redis) => Places::from(postgres).with(Places::REDIS, ServerPlace::Redis(redis.clone())),
             None => postgres.into(),
-        }
+        };
+        let tile_servers = self.tile_servers.places().into_iter();
+        tile_servers.fold(places, |places, (name, place)| places.with(name, ServerPlace::Http(place)))
     }
 
     /// Puts the servers where they are wanted, until what is given back is dropped.
@@ -328,7 +339,7 @@ impl Stage {
             self.redis.as_ref().map(Redis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis)),
             self.pooler.as_ref().map(|used| used.pooler.pid()),
         ];
-        let roots: Vec<u32> = members.into_iter().flatten().collect();
+        let roots: Vec<u32> = members.into_iter().flatten().chain(self.tile_servers.pids()).collect();
         Ok(Placed::begin(&self.watchdog, &roots, placement.server.as_ref(), placement.awake)?)
     }
 
@@ -336,8 +347,9 @@ impl Stage {
     pub(crate) fn apply(&mut self, settings: &Wanted) -> Result<Applied, LabError> {
         self.close_control();
         self.recorded.clear();
-        // It passes on the settings that it was started with.
+        // They pass on the settings that they were started with.
         self.pooler = None;
+        self.tile_servers.stop();
         let anew = self.take_anew();
         let applied = if anew { self.target.apply_anew(settings) } else { self.target.apply(settings) };
         Ok(applied?.clone())
@@ -353,6 +365,7 @@ impl Stage {
     pub(crate) fn let_go(&mut self) {
         self.close_control();
         self.pooler = None;
+        self.tile_servers.stop();
     }
 
     /// Puts the server's own settings back.
@@ -363,6 +376,7 @@ impl Stage {
         }
         self.wake()?;
         self.close_control();
+        self.tile_servers.stop();
         self.recorded.clear();
         self.target.restore()?;
         Ok(())
@@ -380,7 +394,7 @@ impl Stage {
         if let Some(used) = &mut self.pooler {
             used.pooler.check()?;
         }
-        Ok(())
+        self.tile_servers.check()
     }
 
     /// After a run: why the server could not be asked about it, and which settings somebody changed meanwhile.
@@ -448,6 +462,7 @@ impl Stage {
         if let Some(redis) = &self.redis {
             versions.insert("redis".to_owned(), redis.version().to_owned());
         }
+        versions.extend(self.tile_servers.versions());
         versions
     }
 }

@@ -23,7 +23,11 @@ pub(super) fn program(
     // A home of its own: what lies in ours is not for it.
     let program = Program::server(&installed.program, &folders.files, account).env("HOME", &folders.files);
     match options.kind {
-        Kind::Tipg => Ok(tipg(program, &dsn, options, before, port)),
+        Kind::Tipg => {
+            // Nothing is there, but a list of processes says whose it is.
+            let program = tipg(program, &dsn, options, before, port);
+            Ok(program.arg("--app-dir").arg(&folders.files))
+        }
         Kind::Martin => {
             let file = folders.write("martin.yaml", martin(&dsn, options, before, port).as_bytes())?;
             // Its own words about trouble are enough: a line for each tile would be part of what is measured.
@@ -36,7 +40,7 @@ fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, por
     let (workers, pool) = (options.workers().to_string(), options.pool(before.clients).to_string());
     let mut uri = dsn.uri.clone();
     let mut certificate = |name: &str, path: &std::path::Path| {
-        let path = super::encoding::percent_encoded(path.as_os_str().as_encoded_bytes());
+        let path = protocol::percent_encoded(path.as_os_str().as_encoded_bytes());
         let _ = write!(uri, "&{name}={path}");
     };
     if let Some(root) = &dsn.root {

@@ -3,11 +3,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use protocol::Address;
 use protocol::postgres::conninfo::{RootCertificates, Verification};
 use protocol::postgres::{ChannelBinding, Login, SslMode};
+use protocol::{Address, percent_encoded};
 
-use super::encoding::percent_encoded;
 use super::error::Trouble;
 use crate::member::Folders;
 use crate::pooler::Upstream;

@@ -6,7 +6,6 @@
 mod ask;
 mod config;
 mod dsn;
-mod encoding;
 mod error;
 mod installed;
 mod options;

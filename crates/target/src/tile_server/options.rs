@@ -74,7 +74,7 @@ impl fmt::Display for Kind {
 
 /// `SCHEMA.TABLE` as a part of a path.
 fn source(schema: &str, table: &str) -> String {
-    super::encoding::percent_encoded(format!("{schema}.{table}").as_bytes())
+    protocol::percent_encoded(format!("{schema}.{table}").as_bytes())
 }
 
 /// How a tile server is started.

@@ -1,8 +1,7 @@
 //! What nobody may see.
 
+use protocol::percent_encoded;
 use protocol::postgres::Login;
-
-use super::encoding::percent_encoded;
 
 /// What may stand in a server's log and in no message of ours.
 #[derive(Debug, Clone, Default)]

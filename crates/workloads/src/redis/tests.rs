@@ -266,7 +266,7 @@ fn word(rest: &mut &[u8]) -> String {
 #[test]
 fn keys_are_filled_before_they_are_read() {
     let server = Remembering::default();
-    let mut site = Site { sql: None, redis: Some(&server) };
+    let mut site = Site { redis: Some(&server), ..Site::default() };
     let open =
         |command, bytes| Redis::open(&Options { value_bytes: Sizes::all(bytes), ..small(command) }).unwrap();
 
@@ -297,7 +297,7 @@ fn keys_are_filled_before_they_are_read() {
 #[test]
 fn a_redis_that_is_full_is_told_with_figures() {
     let server = Remembering::ours(2);
-    let mut site = Site { sql: None, redis: Some(&server) };
+    let mut site = Site { redis: Some(&server), ..Site::default() };
     let options =
         |memory: &str| Options { memory: Some(serde_json::from_str(memory).unwrap()), ..small(Command::Get) };
     let told = Redis::open(&options("\"2MB\"")).unwrap().prepare(&mut site, 1).unwrap_err().to_string();
@@ -312,7 +312,7 @@ fn a_redis_that_is_full_is_told_with_figures() {
 #[test]
 fn limits_are_those_of_each_workload_and_put_back() {
     let server = Remembering::ours(50);
-    let mut site = Site { sql: None, redis: Some(&server) };
+    let mut site = Site { redis: Some(&server), ..Site::default() };
     let policy = serde_json::from_str("\"allkeys-lru\"").unwrap();
     let memory = Some(serde_json::from_str("\"64MB\"").unwrap());
     let options = Options { memory, eviction: policy, ..small(Command::Mixed) };
@@ -344,7 +344,7 @@ fn limits_are_those_of_each_workload_and_put_back() {
     assert!(limited.guard(&mut site, 1).unwrap().empty.unwrap().contains("evicted"));
     // A server that somebody else started is not limited.
     let theirs = Remembering::default();
-    let mut site = Site { sql: None, redis: Some(&theirs) };
+    let mut site = Site { redis: Some(&theirs), ..Site::default() };
     let told = limited.prepare(&mut site, 1).unwrap_err().to_string();
     assert!(told.contains("is not its own; write managed = { redis = true }"), "{told}");
 }
@@ -352,7 +352,7 @@ fn limits_are_those_of_each_workload_and_put_back() {
 #[test]
 fn one_hot_key_is_all_that_is_written() {
     let server = Remembering::default();
-    let mut site = Site { sql: None, redis: Some(&server) };
+    let mut site = Site { redis: Some(&server), ..Site::default() };
     let options = Options { key_distribution: Distribution::One, ..small(Command::Get) };
     Redis::open(&options).unwrap().prepare(&mut site, 1).unwrap();
     let keys: Vec<_> = server.keys.borrow().keys().cloned().collect();

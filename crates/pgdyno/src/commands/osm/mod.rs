@@ -149,6 +149,7 @@ fn load(args: &Load) -> Outcome {
             redis: false,
             bin: None,
             storage: None,
+            tile_servers: Vec::new(),
         },
     };
     let extract = args.extract.as_deref().filter(|extract| !args.is_only_in_environment(extract));

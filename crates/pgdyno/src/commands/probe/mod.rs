@@ -63,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             redis: false,
             bin: None,
             storage: None,
+            tile_servers: Vec::new(),
         },
         None => bench::at(args.dsn.as_deref(), None, None, None)?,
     };

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 /// Everything but letters, digits and `-._` as `%XX`: such a text means itself in a URL, in YAML and in a shell.
-pub(super) fn percent_encoded(text: &[u8]) -> String {
+#[must_use]
+pub fn percent_encoded(text: &[u8]) -> String {
     text.iter().fold(String::with_capacity(text.len()), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"-._".contains(byte) {
             out.push(char::from(*byte));
@@ -12,4 +13,15 @@ pub(super) fn percent_encoded(text: &[u8]) -> String {
         }
         out
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_something_in_a_url_is_encoded() {
+        let encoded = percent_encoded("a-b_c.9/ %é\n".as_bytes());
+        assert_eq!(encoded, "a-b_c.9%2F%20%25%C3%A9%0A");
+    }
 }

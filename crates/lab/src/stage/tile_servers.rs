@@ -1,0 +1,129 @@
+//! Tile servers between clients and the database: started before the first run that they stand beside, and again after
+//! whatever their connections to the database do not outlive.
+
+use std::collections::BTreeMap;
+
+use target::Stop;
+use target::child::Watchdog;
+use target::home::Home;
+use target::tile_server::{Before, Installed, Options, TileServer, TileServerError, schemas};
+use workloads::HttpPlace;
+
+use super::Stage;
+use crate::error::LabError;
+
+/// The tile servers of one server.
+#[derive(Debug, Default)]
+pub(super) struct TileServers {
+    all: Vec<Wanted>,
+    /// The most clients that any run has: their pools stay as they are from one run to the next.
+    clients: u32,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    options: Options,
+    installed: Installed,
+    /// Where it listened last: clients may have been told.
+    port: Option<u16>,
+    running: Option<TileServer>,
+}
+
+impl TileServers {
+    /// Finds the programs; nothing is started yet.
+    pub(super) fn find(
+        options: &[Options],
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, TileServerError> {
+        let found = options.iter().map(|options| {
+            let installed = Installed::find(options, watchdog, stop)?;
+            Ok(Wanted { options: options.clone(), installed, port: None, running: None })
+        });
+        Ok(Self { all: found.collect::<Result<_, TileServerError>>()?, clients: 0 })
+    }
+
+    /// The same for another server.
+    pub(super) fn anew(&self) -> Self {
+        let anew = |wanted: &Wanted| {
+            let (options, installed) = (wanted.options.clone(), wanted.installed.clone());
+            Wanted { options, installed, port: None, running: None }
+        };
+        Self { all: self.all.iter().map(anew).collect(), clients: self.clients }
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.all.iter_mut().for_each(|wanted| wanted.running = None);
+    }
+
+    pub(super) fn check(&mut self) -> Result<(), LabError> {
+        for running in self.all.iter_mut().filter_map(|wanted| wanted.running.as_mut()) {
+            running.check()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn pids(&self) -> impl Iterator<Item = u32> {
+        self.running().map(|(_, running)| running.pid())
+    }
+
+    /// Where those that run are, by their names.
+    pub(super) fn places(&self) -> BTreeMap<&'static str, HttpPlace> {
+        let place = |(wanted, running): (&Wanted, &TileServer)| {
+            let kind = wanted.options.kind;
+            let place = HttpPlace { address: running.address(), tiles: kind.tiles_of_source().to_owned() };
+            (kind.name(), place)
+        };
+        self.running().map(place).collect()
+    }
+
+    /// Of all of them, by their names.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (String, String)> {
+        self.all
+            .iter()
+            .map(|wanted| (wanted.options.kind.name().to_owned(), wanted.installed.version.clone()))
+    }
+
+    fn running(&self) -> impl Iterator<Item = (&Wanted, &TileServer)> {
+        self.all.iter().filter_map(|wanted| Some((wanted, wanted.running.as_ref()?)))
+    }
+}
+
+impl Stage {
+    /// Says how many clients the largest of its runs has, before the first.
+    pub(crate) fn expect_clients(&mut self, most: u32) {
+        self.tile_servers.clients = most;
+    }
+
+    /// Starts the tile servers that do not run, with the settings in force.
+    pub(crate) fn start_tile_servers(&mut self) -> Result<(), LabError> {
+        if self.tile_servers.all.iter().all(|wanted| wanted.running.is_some()) {
+            return Ok(());
+        }
+        let schemas = schemas(self.control()?)?;
+        let (home, upstream) = (Home::locate()?, self.target.upstream_of_the_arm());
+        let clients = self.tile_servers.clients.max(1);
+        let before = Before { upstream: &upstream, schemas: &schemas, clients };
+        for wanted in self.tile_servers.all.iter_mut().filter(|wanted| wanted.running.is_none()) {
+            let Wanted { options, installed, port, .. } = &*wanted;
+            let both = (&self.watchdog, &self.stop);
+            let started = TileServer::start(&home, (installed, options), &before, *port, both)?;
+            wanted.port = Some(started.address().port());
+            wanted.running = Some(started);
+        }
+        Ok(())
+    }
+
+    /// Stops them: what is done next to the server would leave them with what was there before.
+    pub(crate) fn stop_tile_servers(&mut self) {
+        self.tile_servers.stop();
+    }
+
+    /// What stands between clients and the database, for the record of a run.
+    pub(crate) fn tile_server_words(&self) -> Vec<String> {
+        let words = |(wanted, running): (&Wanted, &TileServer)| {
+            format!("{} {}: {}", wanted.options.kind, wanted.installed.version, running.words())
+        };
+        self.tile_servers.running().map(words).collect()
+    }
+}
