@@ -51,9 +51,10 @@ fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, por
         certificate("sslkey", key);
     }
     let schemas = serde_json::to_string(before.schemas).expect("names are plain data");
+    // Without a line for each request; at this level a worker says when it is ready.
     let program = program
         .args(["-s", "-m", "uvicorn", "tipg.main:app", "--host", "127.0.0.1", "--port", &port.to_string()])
-        .args(["--workers", &workers, "--no-access-log", "--log-level", "warning"])
+        .args(["--workers", &workers, "--no-access-log", "--log-level", "info"])
         .with_workers();
     let variables = [
         ("DATABASE_URL", uri),

@@ -34,6 +34,8 @@ const START_BOUND: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often another port is tried when somebody else was faster to take it.
 const PORTS: usize = 4;
+/// What each worker of TiPg says when it can answer: that one of them does says nothing about the others.
+const READY: &str = "Application startup complete";
 /// What their logs hold when they cannot go on; TiPg's workers are started again and again.
 const HOPELESS: &str = "Application startup failed";
 /// The tile that is asked for to see that tiles are made: the smallest one of the north-western corner, where nothing is.
@@ -104,14 +106,15 @@ impl TileServer {
         let of = |error| TileServerError::of_member(kind, error, &secrets);
         let mut member = Member::start(program, folders, watchdog).map_err(of)?;
         let ready = member.await_ready_within(START_BOUND, stop, |member| {
-            is_well(kind, port) || member.log_text().contains(HOPELESS)
+            let log = member.log_text();
+            log.contains(HOPELESS) || all_ready(options, &log) && is_well(kind, port)
         });
         ready.map_err(of)?;
         let words = options.words(before.clients);
         let mut server = Self { member, kind, port, words, secrets };
         // Somebody else may have answered at the port, or nobody.
         server.check().map_err(TileServerError::while_starting)?;
-        match is_well(kind, port) {
+        match is_well(kind, port) && !server.member.log_text().contains(HOPELESS) {
             true => Ok(server),
             false => Err(TileServerError::Start { kind, log: server.log() }),
         }
@@ -191,6 +194,14 @@ fn free_port(wanted: Option<u16>) -> Result<u16, TileServerError> {
 
 fn is_taken(log: &str) -> bool {
     log.to_ascii_lowercase().contains("address already in use")
+}
+
+/// As far as the log tells.
+fn all_ready(options: &Options, log: &str) -> bool {
+    match options.kind {
+        Kind::Tipg => log.matches(READY).count() >= options.workers() as usize,
+        Kind::Martin => true,
+    }
 }
 
 fn is_well(kind: Kind, port: u16) -> bool {
