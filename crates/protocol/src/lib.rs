@@ -1,4 +1,4 @@
-//! Wire protocols of the servers pgdyno drives: PostgreSQL and Redis.
+//! Wire protocols of the servers pgdyno drives: PostgreSQL, Redis and HTTP.
 //!
 //! Everything here turns bytes into messages and messages into bytes. There is no socket, no clock and no thread:
 //! the caller moves the bytes, hands in what arrived as a slice with an index, and sends what was appended to a
@@ -6,6 +6,7 @@
 //! certificates), and only when a connection is being described, never while one is in use.
 
 mod address;
+pub mod http;
 mod nearest;
 mod percent;
 pub mod postgres;

@@ -2,6 +2,7 @@
 
 mod conninfo;
 mod handshake;
+mod http;
 mod messages;
 #[path = "../../../../fuzz/mutate.rs"]
 mod mutate;
@@ -25,4 +26,9 @@ fn replies_of_a_redis_server() {
 #[test]
 fn connection_strings() {
     mutate::run("conninfo", 4, 10_000, conninfo::run);
+}
+
+#[test]
+fn responses_of_a_web_server() {
+    mutate::run("http", 6, 10_000, http::run);
 }

@@ -1,0 +1,147 @@
+//! The head of a response: what of it decides how the body is read, and what is told of it.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Error, Header, ParserConfig, Status};
+
+use super::response::{Broken, Encoding};
+
+/// What follows a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// So many bytes.
+    Length(u64),
+    /// Pieces, each with its length.
+    Chunked,
+    /// All that comes until the connection is closed.
+    UntilClose,
+}
+
+/// What is wanted of a head.
+#[derive(Debug)]
+pub(super) struct Head<'a> {
+    pub(super) status: u16,
+    pub(super) content_type: &'a [u8],
+    /// Of redirects only.
+    pub(super) location: &'a [u8],
+    pub(super) encoding: Encoding,
+    pub(super) stays: bool,
+    pub(super) body: Body,
+}
+
+/// Reads the head at the start of `input`, and its length; `None` when it is not all there.
+#[inline]
+pub(super) fn parse<'a>(
+    input: &'a [u8],
+    lines: &mut [MaybeUninit<Header<'a>>],
+) -> Result<Option<(Head<'a>, usize)>, Broken> {
+    if matches!(input.first(), Some(0x15 | 0x16)) {
+        return Err(Broken::Tls);
+    }
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = ParserConfig::default().parse_response_with_uninit_headers(&mut response, input, lines);
+    let length = match parsed {
+        Ok(Status::Partial) => return Ok(None),
+        Ok(Status::Complete(length)) => length,
+        Err(error) => return Err(broken(error)),
+    };
+    let mut found = Found::default();
+    for header in response.headers.iter() {
+        found.note(header)?;
+    }
+    let status = response.code.unwrap_or_default();
+    let keeps = if response.version == Some(0) { found.keep_alive } else { !found.close };
+    let body = match (status, found.chunked, found.length) {
+        (100..=199 | 204 | 304, ..) => Body::Length(0),
+        (_, true, _) => Body::Chunked,
+        (_, false, Some(length)) => Body::Length(length),
+        (_, false, None) => Body::UntilClose,
+    };
+    let head = Head {
+        status,
+        content_type: found.content_type,
+        location: if (300..400).contains(&status) { found.location } else { &[] },
+        encoding: found.encoding,
+        stays: keeps && body != Body::UntilClose,
+        body,
+    };
+    Ok(Some((head, length)))
+}
+
+/// What lines said so far.
+#[derive(Default)]
+struct Found<'a> {
+    content_type: &'a [u8],
+    location: &'a [u8],
+    encoding: Encoding,
+    length: Option<u64>,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+}
+
+impl<'a> Found<'a> {
+    /// Their lengths are looked at first: most lines are none of these.
+    #[inline]
+    fn note(&mut self, header: &Header<'a>) -> Result<(), Broken> {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        let value = header.value;
+        match header.name.len() {
+            8 if is("location") => self.location = value,
+            10 if is("connection") => {
+                self.close |= has_word(value, "close");
+                self.keep_alive |= has_word(value, "keep-alive");
+            }
+            12 if is("content-type") => self.content_type = value,
+            14 if is("content-length") => {
+                let length = length(value)?;
+                if self.length.is_some_and(|other| other != length) {
+                    return Err(Broken::Malformed("two lengths that differ"));
+                }
+                self.length = Some(length);
+            }
+            16 if is("content-encoding") => self.encoding = encoding(value),
+            17 if is("transfer-encoding") => self.chunked = has_word(value, "chunked"),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn has_word(list: &[u8], word: &str) -> bool {
+    list.split(|byte| *byte == b',').any(|one| one.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn encoding(value: &[u8]) -> Encoding {
+    let is = |word: &str| value.trim_ascii().eq_ignore_ascii_case(word.as_bytes());
+    match () {
+        () if is("gzip") || is("x-gzip") => Encoding::Gzip,
+        () if is("identity") || value.is_empty() => Encoding::Identity,
+        () => Encoding::Other,
+    }
+}
+
+fn length(value: &[u8]) -> Result<u64, Broken> {
+    let digits = value.trim_ascii();
+    let wrong = Broken::Malformed("its Content-Length is no length");
+    // As many digits as 64 bits surely hold.
+    if digits.is_empty() || digits.len() > 18 {
+        return Err(wrong);
+    }
+    digits.iter().try_fold(0, |sum, digit| match digit {
+        b'0'..=b'9' => Ok(sum * 10 + u64::from(digit - b'0')),
+        _ => Err(wrong),
+    })
+}
+
+fn broken(error: Error) -> Broken {
+    match error {
+        Error::TooManyHeaders => Broken::Long,
+        Error::Version => Broken::Head("it does not begin with HTTP/1.0 or HTTP/1.1"),
+        Error::Status => Broken::Head("its status is none"),
+        Error::NewLine => Broken::Head("a line does not end as it must"),
+        Error::HeaderName | Error::HeaderValue | Error::Token => {
+            Broken::Head("a line of its head is no header")
+        }
+    }
+}

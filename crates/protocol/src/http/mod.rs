@@ -1,0 +1,16 @@
+//! HTTP/1.1, as far as a load of GET requests needs it: URLs with places for a tile, requests out, responses in.
+//!
+//! Left out: other methods, redirects (told, not followed), HTTP/2, cookies, caches.
+
+mod control;
+mod head;
+mod request;
+mod response;
+mod tls;
+mod url;
+
+pub use control::{Control, ControlError, Got, Server};
+pub use request::{Get, USER_AGENT};
+pub use response::{Broken, Encoding, FIRST_BYTES, Response, Responses, Want};
+pub use tls::tls;
+pub use url::{Url, UrlError};

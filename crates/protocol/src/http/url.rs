@@ -1,0 +1,356 @@
+//! Where a web server is and what it is asked for, perhaps with places for a tile.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// Longest URL we believe in.
+const LONGEST: usize = 8 * 1024;
+
+/// `http://host:3000/{z}/{x}/{y}.pbf`: a server and a path, with places for zoom, column and row of a tile, or without.
+///
+/// User and password are kept for the request; neither `Debug` nor `Display` show them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url {
+    secure: bool,
+    host: String,
+    port: u16,
+    /// Of `Authorization`, with its `Basic `.
+    authorization: Option<String>,
+    path: Vec<Piece>,
+}
+
+/// A part of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Zoom,
+    Column,
+    /// Counted from the north, as web maps do.
+    Row,
+    /// Counted from the south (TMS).
+    RowFromSouth,
+}
+
+impl Piece {
+    /// All places, as written.
+    const PLACES: [(&'static str, Self); 4] =
+        [("{z}", Self::Zoom), ("{x}", Self::Column), ("{y}", Self::Row), ("{-y}", Self::RowFromSouth)];
+}
+
+/// What is wrong with a URL. Nothing of what stands before an `@` is ever quoted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// It begins with no scheme that we speak.
+    #[error("must begin with http:// or https://, as in http://127.0.0.1:3000/{{z}}/{{x}}/{{y}}")]
+    Scheme,
+    /// There is no host, or none that can be one.
+    #[error("has no host that can be one; write http://HOST:PORT/PATH (an IPv6 address in brackets)")]
+    Host,
+    /// The port is no number within 1..65535.
+    #[error("has a port that is no number within 1..65535")]
+    Port,
+    /// User or password are not percent-encoded as they must be.
+    #[error("user and password must be percent-encoded: a % is written %25, an @ %40, a / %2F")]
+    Credentials,
+    /// Something in braces is no place that is known.
+    #[error(
+        "{0:?} is no place that is known; there are {{z}}, {{x}}, {{y}} and {{-y}} (rows counted from the south)"
+    )]
+    Place(String),
+    /// Some of the three places are there, or one is there twice.
+    #[error("needs {{z}}, {{x}} and {{y}} (or {{-y}}) once each, or none of them")]
+    Places,
+    /// The path has a blank, a control character, or a letter beyond ASCII.
+    #[error("{0:?} cannot stand in a URL as it is; write it percent-encoded")]
+    Letter(char),
+    /// A `#` begins what is never sent.
+    #[error("what stands behind # is never sent; leave it out")]
+    Fragment,
+    /// It is too long to be one.
+    #[error("is longer than {LONGEST} bytes")]
+    Long,
+}
+
+impl Url {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`UrlError`], the first one found.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        if text.len() > LONGEST {
+            return Err(UrlError::Long);
+        }
+        let (secure, rest) = scheme(text).ok_or(UrlError::Scheme)?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let (credentials, place) = match authority.rsplit_once('@') {
+            Some((credentials, place)) => (Some(credentials), place),
+            None => (None, authority),
+        };
+        let (host, port) = host_and_port(place, if secure { 443 } else { 80 })?;
+        let authorization = credentials.map(authorization).transpose()?;
+        Ok(Self { secure, host: host.to_owned(), port, authorization, path: pieces(path)? })
+    }
+
+    /// Whether it is https.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// Host name or address, without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Port; 80 or 443 where none is written.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether it has places for a tile.
+    #[must_use]
+    pub fn has_places(&self) -> bool {
+        self.path.iter().any(|piece| !matches!(piece, Piece::Text(_)))
+    }
+
+    /// What a server is asked for, with this tile (rows counted from the north) in its places.
+    #[must_use]
+    pub fn path(&self, z: u8, x: u32, y: u32) -> String {
+        let rows = 1_u64.checked_shl(u32::from(z)).unwrap_or(0);
+        let mut path = String::new();
+        for piece in &self.path {
+            match piece {
+                Piece::Text(text) => path.push_str(text),
+                Piece::Zoom => path.push_str(&z.to_string()),
+                Piece::Column => path.push_str(&x.to_string()),
+                Piece::Row => path.push_str(&y.to_string()),
+                Piece::RowFromSouth => {
+                    path.push_str(&rows.saturating_sub(1 + u64::from(y)).to_string());
+                }
+            }
+        }
+        path
+    }
+
+    /// Host and port as `Host` has them: the port only where it is not the usual one.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let usual = if self.secure { 443 } else { 80 };
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        if self.port == usual { host } else { format!("{host}:{}", self.port) }
+    }
+
+    /// What `Authorization` says: user and password, in base64. A secret.
+    #[must_use]
+    pub fn authorization(&self) -> Option<&str> {
+        self.authorization.as_deref()
+    }
+}
+
+/// The URL without user and password, places as they were written.
+impl fmt::Display for Url {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.secure { "https" } else { "http" };
+        write!(formatter, "{scheme}://{}", self.authority())?;
+        for piece in &self.path {
+            let place = Piece::PLACES.iter().find(|(_, place)| place == piece);
+            match (piece, place) {
+                (Piece::Text(text), _) => formatter.write_str(text)?,
+                (_, Some((written, _))) => formatter.write_str(written)?,
+                (_, None) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Url({self})")
+    }
+}
+
+fn scheme(text: &str) -> Option<(bool, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    match () {
+        () if scheme.eq_ignore_ascii_case("http") => Some((false, rest)),
+        () if scheme.eq_ignore_ascii_case("https") => Some((true, rest)),
+        () => None,
+    }
+}
+
+fn host_and_port(place: &str, usual: u16) -> Result<(&str, u16), UrlError> {
+    let (host, port) = match place.strip_prefix('[') {
+        Some(rest) => {
+            let (host, behind) = rest.split_once(']').ok_or(UrlError::Host)?;
+            let is_address = host.parse::<std::net::Ipv6Addr>().is_ok();
+            let port = behind.strip_prefix(':');
+            if !is_address || (port.is_none() && !behind.is_empty()) {
+                return Err(UrlError::Host);
+            }
+            (host, port)
+        }
+        None => match place.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (place, None),
+        },
+    };
+    let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_' | ':');
+    if host.is_empty() || !host.chars().all(good) {
+        return Err(UrlError::Host);
+    }
+    let Some(port) = port.filter(|port| !port.is_empty()) else { return Ok((host, usual)) };
+    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+    let number = port.parse().ok().filter(|port| digits && *port != 0);
+    Ok((host, number.ok_or(UrlError::Port)?))
+}
+
+fn authorization(credentials: &str) -> Result<String, UrlError> {
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    let mut told = decoded(user)?;
+    // Nothing could tell where the user's name ends.
+    if told.contains(&b':') {
+        return Err(UrlError::Credentials);
+    }
+    told.push(b':');
+    told.extend(decoded(password)?);
+    Ok(format!("Basic {}", STANDARD.encode(told)))
+}
+
+fn decoded(text: &str) -> Result<Vec<u8>, UrlError> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let byte = match byte {
+            b'%' => {
+                let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
+                match (digit(), digit()) {
+                    (Some(high), Some(low)) => (high * 16 + low) as u8,
+                    _ => return Err(UrlError::Credentials),
+                }
+            }
+            byte => byte,
+        };
+        bytes.push(byte);
+    }
+    Ok(bytes)
+}
+
+fn pieces(path: &str) -> Result<Vec<Piece>, UrlError> {
+    if path.contains('#') {
+        return Err(UrlError::Fragment);
+    }
+    if let Some(letter) = path.chars().find(|letter| !letter.is_ascii_graphic()) {
+        return Err(UrlError::Letter(letter));
+    }
+    let mut pieces = Vec::new();
+    // `http://host?query` asks for the root.
+    let mut text = if path.starts_with('/') { String::new() } else { "/".to_owned() };
+    let mut rest = path;
+    while let Some(at) = rest.find(['{', '}']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let known = Piece::PLACES.iter().find(|(written, _)| rest.starts_with(written));
+        let Some((written, place)) = known else {
+            let end = rest.find('}').map_or(rest.len(), |end| end + 1);
+            return Err(UrlError::Place(rest[..end].to_owned()));
+        };
+        pieces.extend(Some(Piece::Text(std::mem::take(&mut text))).filter(|piece| !is_empty(piece)));
+        pieces.push(place.clone());
+        rest = &rest[written.len()..];
+    }
+    text.push_str(rest);
+    pieces.extend(Some(Piece::Text(text)).filter(|piece| !is_empty(piece)));
+    let count = |wanted: &[Piece]| pieces.iter().filter(|piece| wanted.contains(piece)).count();
+    let counts = [&[Piece::Zoom][..], &[Piece::Column], &[Piece::Row, Piece::RowFromSouth]].map(count);
+    match counts {
+        [0, 0, 0] | [1, 1, 1] => Ok(pieces),
+        _ => Err(UrlError::Places),
+    }
+}
+
+fn is_empty(piece: &Piece) -> bool {
+    matches!(piece, Piece::Text(text) if text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let parts = |text: &str| {
+            let url = Url::parse(text).unwrap();
+            (url.to_string(), url.authority(), url.port(), url.path(3, 1, 2), url.has_places())
+        };
+        for (text, shown, authority, port, path, places) in [
+            ("http://h/{z}/{x}/{y}.pbf", "http://h/{z}/{x}/{y}.pbf", "h", 80, "/3/1/2.pbf", true),
+            (
+                "HTTPS://h:3000/t?x={x}&y={-y}&z={z}",
+                "https://h:3000/t?x={x}&y={-y}&z={z}",
+                "h:3000",
+                3000,
+                "/t?x=1&y=5&z=3",
+                true,
+            ),
+            ("http://[::1]:8080", "http://[::1]:8080/", "[::1]:8080", 8080, "/", false),
+            ("https://h:443/a%20b", "https://h/a%20b", "h", 443, "/a%20b", false),
+            ("http://h?q=1", "http://h/?q=1", "h", 80, "/?q=1", false),
+            ("http://h:/{z}/{y}/{x}", "http://h/{z}/{y}/{x}", "h", 80, "/3/2/1", true),
+        ] {
+            let wanted = (shown.to_owned(), authority.to_owned(), port, path.to_owned(), places);
+            assert_eq!(parts(text), wanted, "{text}");
+        }
+        let url = Url::parse("http://h/{z}/{x}/{-y}").unwrap();
+        assert_eq!(url.path(0, 0, 0), "/0/0/0");
+        assert_eq!(url.path(200, 1, 2), "/200/1/0");
+    }
+
+    #[test]
+    fn user_and_password_go_into_the_request_alone() {
+        let url = Url::parse("http://me:geh%40eim@h:81/").unwrap();
+        assert_eq!(url.authorization(), Some("Basic bWU6Z2VoQGVpbQ=="));
+        assert_eq!(Url::parse("http://me@h/").unwrap().authorization(), Some("Basic bWU6"));
+        assert_eq!(format!("{url} {url:?}"), "http://h:81/ Url(http://h:81/)");
+        // A password with an @ of its own.
+        assert_eq!(Url::parse("http://me:a@b@h/").unwrap().host(), "h");
+    }
+
+    #[test]
+    fn mistakes_are_told_and_passwords_are_not() {
+        for (text, wanted) in [
+            ("h:3000/{z}/{x}/{y}", "must begin with http:// or https://"),
+            ("ftp://h/", "must begin with http:// or https://"),
+            ("postgres://me:geheim@h/", "must begin with http:// or https://"),
+            ("http://", "has no host"),
+            ("http:///x", "has no host"),
+            ("http://a b/", "has no host"),
+            ("http://[::1/", "has no host"),
+            ("http://[::g]/", "has no host"),
+            ("http://me:geheim@/", "has no host"),
+            ("http://h:0/", "a port that is no number within 1..65535"),
+            ("http://h:70000/", "a port that is no"),
+            ("http://h:+80/", "a port that is no"),
+            ("http://me:geheim/", "a port that is no"),
+            ("http://me:geheim%4@h/", "must be percent-encoded"),
+            ("http://h/{z}/{x}", "needs {z}, {x} and {y}"),
+            ("http://h/{z}/{x}/{y}/{-y}", "needs {z}, {x} and {y}"),
+            ("http://h/{z}/{x}/{y}/{z}", "needs {z}, {x} and {y}"),
+            ("http://h/{zoom}/{x}/{y}", "\"{zoom}\" is no place that is known"),
+            ("http://h/{z", "\"{z\" is no place"),
+            ("http://h/a b", "' ' cannot stand in a URL"),
+            ("http://h/ä", "'ä' cannot stand in a URL"),
+            ("http://h/#12/3/4", "behind # is never sent"),
+            (&format!("http://h/{}", "x".repeat(9000)), "is longer than 8192 bytes"),
+        ] {
+            let message = Url::parse(text).unwrap_err().to_string();
+            assert!(message.contains(wanted), "{message} for {text}");
+            assert!(!message.contains("geheim"), "{message}");
+        }
+    }
+}
