@@ -8,6 +8,7 @@ pub mod child;
 pub mod control;
 pub mod home;
 pub mod host;
+pub mod http;
 pub mod managed;
 pub mod page_cache;
 pub mod placement;

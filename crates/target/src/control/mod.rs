@@ -4,6 +4,7 @@
 //! each of them, what should be answered at once has a bound, and long work is looked after ([`Patience`]).
 
 mod attempt;
+pub(crate) mod brief;
 mod cancel;
 mod copy;
 mod error;
@@ -17,7 +18,7 @@ mod process;
 mod query;
 mod resolve;
 pub(crate) mod socket;
-mod stream;
+pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 mod vigil;

@@ -11,14 +11,14 @@ use rustls::{ClientConnection, StreamOwned};
 
 /// A connection that bytes go over. It never blocks: whoever waits for it says how long.
 #[derive(Debug)]
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Plain(Socket),
     Tls(Box<StreamOwned<ClientConnection, Socket>>),
 }
 
 impl Stream {
     /// Starts TLS and waits until it is up.
-    pub(super) fn secure(mut socket: Socket, tls: &Tls, watch: &mut Watch<'_>) -> io::Result<Self> {
+    pub(crate) fn secure(mut socket: Socket, tls: &Tls, watch: &mut Watch<'_>) -> io::Result<Self> {
         let mut connection =
             ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
         while connection.is_handshaking() {
@@ -59,7 +59,7 @@ impl Stream {
     }
 
     /// Waits for something and adds it to `input`; 0 means that the peer closed.
-    pub(super) fn receive(&mut self, input: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<usize> {
+    pub(crate) fn receive(&mut self, input: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<usize> {
         let mut buffer = [0; 16 * 1024];
         let received = match self {
             Self::Plain(socket) => socket.receive(&mut buffer, watch),
@@ -75,7 +75,7 @@ impl Stream {
     }
 
     /// Sends everything in `out` and empties it.
-    pub(super) fn send(&mut self, out: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<()> {
+    pub(crate) fn send(&mut self, out: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<()> {
         let sent = match self {
             Self::Plain(socket) => socket.send(out, watch),
             Self::Tls(stream) => send_tls(stream, out, watch),

@@ -1,16 +1,13 @@
 //! A blocking connection to Redis, outside the timed part.
 
 use std::io;
-use std::time::{Duration, Instant};
 
+use protocol::Address;
 use protocol::postgres::conninfo::TcpOptions;
 use protocol::redis::{Answer, Control, ControlError, Info, Replies, Reply, command};
-use protocol::{Address, wording};
 
+use crate::control::brief::{watch, words};
 use crate::control::socket::Socket;
-
-/// How long connecting, and each answer, may take.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A blocking connection; nobody waits for it any longer once `given_up` says so.
 pub struct RedisControl<'a> {
@@ -94,30 +91,11 @@ impl Control for RedisControl<'_> {
     }
 }
 
-/// Waits as long as something should be answered at once, and no one gives up.
-fn watch(given_up: &dyn Fn() -> bool) -> impl FnMut() -> io::Result<()> + '_ {
-    let start = Instant::now();
-    move || match () {
-        () if given_up() => Err(io::Error::other("stopped")),
-        () if start.elapsed() >= PATIENCE => Err(io::ErrorKind::TimedOut.into()),
-        () => Ok(()),
-    }
-}
-
-fn words(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
-        io::ErrorKind::TimedOut if error.raw_os_error().is_none() => {
-            format!("no answer within {} s", PATIENCE.as_secs())
-        }
-        _ => wording::system(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
+    use std::time::{Duration, Instant};
 
     use super::*;
 

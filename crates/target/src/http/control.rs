@@ -1,0 +1,189 @@
+//! A blocking connection to a web server.
+
+use std::io::{self, Read};
+use std::net::SocketAddr;
+
+use flate2::read::MultiGzDecoder;
+use protocol::Address;
+use protocol::http::{Control, ControlError, Encoding, Get, Got, Response, Responses, Url, Want};
+use protocol::postgres::Tls;
+use protocol::postgres::conninfo::TcpOptions;
+
+use crate::control::brief::{watch, words};
+use crate::control::socket::Socket;
+use crate::control::stream::Stream;
+
+/// Longest body, decompressed.
+const BODY_LIMIT: u64 = 64 << 20;
+
+/// A blocking connection; nobody waits for it any longer once `given_up` says so.
+pub struct HttpControl<'a> {
+    url: Url,
+    addresses: Vec<SocketAddr>,
+    tls: Option<Tls>,
+    given_up: &'a dyn Fn() -> bool,
+    /// None where the server closed it, or said that it will.
+    stream: Option<Stream>,
+    /// It has given a response.
+    served: bool,
+    responses: Responses,
+    input: Vec<u8>,
+    at: usize,
+}
+
+/// Why there is no response.
+enum Failed {
+    /// The connection ended before a byte of it came: where it had served before, the server may have closed it meanwhile.
+    Closed(io::Error),
+    Told(ControlError),
+}
+
+impl<'a> HttpControl<'a> {
+    /// Connects to the first of these addresses that takes connections.
+    ///
+    /// # Errors
+    /// When none does, with what the last one said.
+    pub fn connect(
+        url: &Url,
+        addresses: Vec<SocketAddr>,
+        tls: Option<Tls>,
+        given_up: &'a dyn Fn() -> bool,
+    ) -> Result<Self, ControlError> {
+        let mut control = Self {
+            url: url.clone(),
+            addresses,
+            tls,
+            given_up,
+            stream: None,
+            served: false,
+            responses: Responses::new(Want::Read),
+            input: Vec::new(),
+            at: 0,
+        };
+        control.stream = Some(control.open()?);
+        Ok(control)
+    }
+
+    fn open(&self) -> Result<Stream, ControlError> {
+        let mut last: io::Error = io::ErrorKind::AddrNotAvailable.into();
+        let mut socket = None;
+        for address in &self.addresses {
+            let address = Address::Tcp(*address);
+            match Socket::connect(&address, &TcpOptions::default(), &mut watch(self.given_up)) {
+                Ok(connected) => {
+                    socket = Some(connected);
+                    break;
+                }
+                Err(error) => last = error,
+            }
+        }
+        let Some(socket) = socket else {
+            let problem = format!("{}; is a web server running there?", words(&last));
+            return Err(self.failed("connecting to", problem));
+        };
+        let Some(tls) = &self.tls else { return Ok(Stream::Plain(socket)) };
+        Stream::secure(socket, tls, &mut watch(self.given_up)).map_err(|error| {
+            let advice = match error.kind() {
+                io::ErrorKind::InvalidData => {
+                    "; if its certificate need not be checked, write insecure = true"
+                }
+                _ => "; does it speak TLS?",
+            };
+            self.failed("starting TLS with", words(&error) + advice)
+        })
+    }
+
+    fn failed(&self, doing: &str, problem: String) -> ControlError {
+        ControlError { doing: format!("{doing} {}", self.url.authority()), problem }
+    }
+
+    /// Sends a request and takes its response.
+    fn exchange(&mut self, request: &[u8], path: &str) -> Result<Got, Failed> {
+        let Some(mut stream) = self.stream.take() else { unreachable!("it was opened") };
+        let mut watch = watch(self.given_up);
+        self.input.clear();
+        self.at = 0;
+        self.responses.restart();
+        stream.send(&mut request.to_vec(), &mut watch).map_err(Failed::Closed)?;
+        let told = |problem: String| {
+            let doing = format!("asking {} for {path}", self.url.authority());
+            Failed::Told(ControlError { doing, problem })
+        };
+        loop {
+            let next = self.responses.next(&self.input, &mut self.at);
+            if let Some(response) = next.map_err(|broken| told(broken.to_string()))? {
+                let got = got(&response).map_err(told)?;
+                self.stream = Some(stream).filter(|_| response.stays);
+                self.served = true;
+                return Ok(got);
+            }
+            self.input.drain(..self.at);
+            self.at = 0;
+            match stream.receive(&mut self.input, &mut watch) {
+                Ok(0) => {
+                    let last = self.responses.closed().map_err(|broken| told(broken.to_string()))?;
+                    let Some(response) = last else {
+                        return Err(Failed::Closed(io::ErrorKind::UnexpectedEof.into()));
+                    };
+                    return got(&response).map_err(told);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let ended =
+                        matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
+                    return Err(if ended { Failed::Closed(error) } else { told(words(&error)) });
+                }
+            }
+        }
+    }
+}
+
+impl Control for HttpControl<'_> {
+    fn get(&mut self, get: &Get, path: &str) -> Result<Got, ControlError> {
+        let mut request = Vec::new();
+        get.write(path, &mut request);
+        loop {
+            if self.stream.is_none() {
+                self.stream = Some(self.open()?);
+                self.served = false;
+            }
+            match self.exchange(&request, path) {
+                Ok(got) => return Ok(got),
+                Err(Failed::Told(error)) => return Err(error),
+                Err(Failed::Closed(error)) if !self.served => {
+                    let doing = format!("asking {} for {path}", self.url.authority());
+                    return Err(ControlError { doing, problem: words(&error) });
+                }
+                // It was closed while nobody asked: another one is made.
+                Err(Failed::Closed(_)) => {}
+            }
+        }
+    }
+}
+
+/// What is kept of a response.
+fn got(response: &Response<'_>) -> Result<Got, String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let body = match response.encoding {
+        Encoding::Gzip if !response.body.is_empty() => unpacked(response.body)?,
+        _ => response.body.to_vec(),
+    };
+    Ok(Got {
+        status: response.status,
+        content_type: text(response.content_type),
+        location: text(response.location),
+        encoding: response.encoding,
+        bytes: response.bytes,
+        body,
+    })
+}
+
+fn unpacked(packed: &[u8]) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    let read = MultiGzDecoder::new(packed).take(BODY_LIMIT + 1).read_to_end(&mut body);
+    read.map_err(|error| format!("the server says that the body is gzip, and it is not: {error}"))?;
+    match body.len() as u64 > BODY_LIMIT {
+        true => Err(format!("the body is longer than {} MiB when it is decompressed", BODY_LIMIT >> 20)),
+        false => Ok(body),
+    }
+}

@@ -1,0 +1,40 @@
+//! Web servers, asked outside the timed part: a request at a time, bodies whole.
+
+mod control;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+
+use protocol::http::{Control, ControlError, Server, Url};
+use protocol::postgres::Tls;
+
+use crate::control::look_up;
+
+pub use self::control::HttpControl;
+
+/// Opens connections to web servers, for as long as nobody gives up.
+pub struct Web<'a> {
+    /// Ends every wait once it says so.
+    pub given_up: &'a dyn Fn() -> bool,
+}
+
+impl Server for Web<'_> {
+    fn look_up(&self, url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
+        let unknown = |problem: String| ControlError {
+            doing: format!("looking up the host of {url}"),
+            problem: format!("{problem}; check the name in the URL, or write the address"),
+        };
+        let found = look_up(url.host(), url.port()).map_err(|error| unknown(error.to_string()))?;
+        match found.is_empty() {
+            true => Err(unknown("it has no address".to_owned())),
+            false => Ok(found),
+        }
+    }
+
+    fn control(&self, url: &Url, tls: Option<&Tls>) -> Result<Box<dyn Control + '_>, ControlError> {
+        let addresses = self.look_up(url)?;
+        let control = HttpControl::connect(url, addresses, tls.cloned(), self.given_up)?;
+        Ok(Box::new(control))
+    }
+}
