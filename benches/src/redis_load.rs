@@ -49,7 +49,8 @@ impl RedisServer for Server {
     }
 }
 
-fn plan(seconds: u64) -> Plan {
+/// Closed load of one thread, for so long.
+pub(crate) fn plan(seconds: u64) -> Plan {
     const SECOND: Time = 1_000_000_000;
     Plan {
         threads: 1,

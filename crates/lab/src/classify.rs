@@ -412,9 +412,9 @@ impl Classified for WorkloadError {
         match self {
             Self::Sql { error, .. } => error.class(),
             Self::Missing { .. } | Self::NoServer { .. } => Class::Missing,
-            Self::WrongSrid { .. } | Self::RedisFull { .. } => Class::Guard,
+            Self::WrongSrid { .. } | Self::RedisFull { .. } | Self::HttpAnswer { .. } => Class::Guard,
             Self::Program { .. } => Class::Child,
-            Self::Redis { .. } => Class::Unreachable,
+            Self::Redis { .. } | Self::Http { .. } => Class::Unreachable,
             _ => Class::BadInput,
         }
     }

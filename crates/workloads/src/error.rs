@@ -86,6 +86,22 @@ pub enum WorkloadError {
         /// What to try.
         hint: &'static str,
     },
+    /// A web server could not be reached, or speaks something else.
+    #[error("while {doing}: {problem}")]
+    Http {
+        /// What was being done, and where.
+        doing: String,
+        /// What it (or the system) said, and what to try.
+        problem: String,
+    },
+    /// A web server gave something else than what was asked for.
+    #[error("{what}; {hint}")]
+    HttpAnswer {
+        /// What, and where.
+        what: String,
+        /// What to try.
+        hint: &'static str,
+    },
     /// A file could not be read.
     #[error("{path}: {problem}", path = path.display())]
     File {
@@ -133,6 +149,11 @@ impl WorkloadError {
     pub(crate) fn sql(doing: impl Into<String>) -> impl FnOnce(SqlError) -> Self {
         let doing = doing.into();
         move |error| Self::Sql { doing, error }
+    }
+
+    /// An error of a connection to a web server.
+    pub(crate) fn http(error: protocol::http::ControlError) -> Self {
+        Self::Http { doing: error.doing, problem: error.problem }
     }
 
     /// An option that is out of range.

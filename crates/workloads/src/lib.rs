@@ -1,4 +1,4 @@
-//! What is asked of a target: pgbench scripts, map tiles, OSM loads, Redis commands, probes.
+//! What is asked of a target: pgbench scripts, map tiles, OSM loads, Redis commands, HTTP requests, probes.
 //!
 //! Every workload has the same parts in the same order: *options* (what a user may write), *check* (does the target
 //! have what it needs), *prepare* (choose, as plain data, what will be asked), *guard* (prove that it does something),
@@ -8,6 +8,7 @@
 //! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
 //! handed in.
 
+pub mod http;
 pub mod jobs;
 pub mod osm;
 pub mod pgbench;

@@ -14,7 +14,7 @@ use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
 use crate::sql_file::SqlFile;
 use crate::workload::Work;
-use crate::{osm, pgbench, probe, redis, tiles};
+use crate::{http, osm, pgbench, probe, redis, tiles};
 
 /// One workload of an experiment file, e.g. `tiles = { table = "planet_osm_polygon" }`.
 ///
@@ -30,11 +30,13 @@ pub enum Spec {
     Redis(redis::Options),
     /// Loads of an OSM extract.
     Osm(osm::Options),
+    /// Requests to a web server.
+    Http(http::Options),
 }
 
 impl Spec {
     /// All kinds, as written.
-    pub const KINDS: [&'static str; 4] = ["pgbench", "tiles", "redis", "osm"];
+    pub const KINDS: [&'static str; 5] = ["pgbench", "tiles", "redis", "osm", "http"];
 
     /// One of [`Spec::KINDS`].
     #[must_use]
@@ -44,6 +46,7 @@ impl Spec {
             Self::Tiles(_) => "tiles",
             Self::Redis(_) => "redis",
             Self::Osm(_) => "osm",
+            Self::Http(_) => "http",
         }
     }
 
@@ -64,13 +67,14 @@ impl Spec {
             Self::Tiles(_) => fields::<tiles::Options>(),
             Self::Redis(_) => fields::<redis::Options>(),
             Self::Osm(_) => fields::<osm::Options>(),
+            Self::Http(_) => fields::<http::Options>(),
         }
     }
 
     /// Whether it asks a PostgreSQL server.
     #[must_use]
     pub fn needs_postgres(&self) -> bool {
-        !matches!(self, Self::Redis(_))
+        !matches!(self, Self::Redis(_) | Self::Http(_))
     }
 
     /// Whether it asks a Redis server.
@@ -96,7 +100,7 @@ impl Spec {
     pub fn commands_per_transaction(&self) -> u32 {
         match self {
             Self::Redis(options) => options.pipeline,
-            Self::Pgbench(_) | Self::Tiles(_) | Self::Osm(_) => 1,
+            Self::Pgbench(_) | Self::Tiles(_) | Self::Osm(_) | Self::Http(_) => 1,
         }
     }
 
@@ -110,6 +114,7 @@ impl Spec {
             Self::Tiles(options) => options.validate(),
             Self::Redis(options) => options.validate(),
             Self::Osm(options) => options.validate(),
+            Self::Http(options) => options.validate(),
         }
     }
 
@@ -125,6 +130,7 @@ impl Spec {
         match self {
             Self::Tiles(options) => options.files(),
             Self::Osm(options) => options.files(),
+            Self::Http(options) => options.tiles.iter().map(PathBuf::as_path).collect(),
             Self::Pgbench(_) | Self::Redis(_) => Vec::new(),
         }
     }
@@ -144,6 +150,9 @@ impl Spec {
                     .map(|(key, path)| (["osm", key], path))
                     .collect()
             }
+            Self::Http(options) => {
+                options.tiles.as_mut().map(|path| (["http", "tiles"], path)).into_iter().collect()
+            }
             Self::Pgbench(_) | Self::Tiles(_) | Self::Redis(_) => Vec::new(),
         }
     }
@@ -156,6 +165,7 @@ impl Spec {
             Self::Tiles(options) => Self::Tiles(options.portable()),
             Self::Redis(options) => Self::Redis(options.clone()),
             Self::Osm(options) => Self::Osm(options.portable()),
+            Self::Http(options) => Self::Http(options.portable()),
         }
     }
 
@@ -170,6 +180,7 @@ impl Spec {
             Self::Tiles(options) => Work::Clients(Box::new(tiles::Tiles::open(options, folder)?)),
             Self::Redis(options) => Work::Clients(Box::new(redis::Redis::open(options)?)),
             Self::Osm(options) => Work::Job(Box::new(osm::Loads::open(options, folder)?)),
+            Self::Http(options) => Work::Clients(Box::new(http::Http::open(options, folder)?)),
         })
     }
 }
@@ -408,6 +419,8 @@ mod tests {
             r#"{"redis": {"command": "get", "value_bytes": 1, "keys": 1}}"#,
             r#"{"redis": {"command": "mixed", "set_pct": 5, "pipeline": 16, "value_bytes": [1000, 64000], "key_distribution": "zipfian", "zipf_parameter": 1.2, "ttl_s": 60, "memory": "64MB", "eviction": "allkeys-lru"}}"#,
             r#"{"redis": {"command": "set", "key_distribution": "one"}}"#,
+            r#"{"http": {"url": "http://h/"}}"#,
+            r#"{"http": {"url": "https://h/{z}/{x}/{-y}", "tiles": "t.txt", "accept": ["image/*"], "gzip": false, "keepalive": false, "insecure": true}}"#,
         ] {
             let spec = read(text).unwrap();
             let again = serde_json::to_string(&spec).unwrap();
@@ -463,6 +476,15 @@ mod tests {
                 "set redis.ttl_s",
             ),
             (r#"{"redis": {"command": "get", "eviction": "allkeys"}}"#, "unknown policy of eviction"),
+            (r#"{"http": {}}"#, "missing field `url`"),
+            (r#"{"http": {"url": "h"}}"#, "http.url: must begin with http://"),
+            (r#"{"http": {"url": "http://h/{z}/{x}/{y}"}}"#, "http.tiles: is missing"),
+            (r#"{"http": {"url": "http://h/", "tiles": "t"}}"#, "http.tiles: has no use"),
+            (
+                r#"{"http": {"url": "http://h/", "accept": ["png"]}}"#,
+                "http.accept: \"png\" is no content type",
+            ),
+            (r#"{"http": {"url": "http://h/", "insecure": true}}"#, "http.insecure: has no use"),
             (r#"{"tile": {}}"#, "unknown variant `tile`"),
         ];
         for (text, wanted) in cases {

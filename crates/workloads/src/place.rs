@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use protocol::http;
 use protocol::postgres::conninfo::TargetSession;
 use protocol::postgres::sql::Sql;
 use protocol::postgres::{HostName, Place, Server};
@@ -151,6 +152,8 @@ pub struct Site<'a> {
     pub redis: Option<&'a dyn RedisServer>,
     /// Tile servers by their names, `tipg` and `martin`.
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,
+    /// Web servers, wherever they are.
+    pub http: Option<&'a dyn http::Server>,
 }
 
 /// Lends control connections to a Redis server.
@@ -206,6 +209,14 @@ impl<'a> Site<'a> {
     pub fn limits_at_start(&self) -> Option<&'a Limits> {
         self.redis.and_then(|server| server.limits_at_start())
     }
+
+    /// Connections to web servers.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoServer`] where none are lent.
+    pub fn http(&self) -> Result<&'a dyn http::Server, WorkloadError> {
+        self.http.ok_or(WorkloadError::NoServer { kind: "web" })
+    }
 }
 
 impl std::fmt::Debug for Site<'_> {
@@ -214,6 +225,7 @@ impl std::fmt::Debug for Site<'_> {
             .debug_struct("Site")
             .field("sql", &self.sql.is_some())
             .field("redis", &self.redis.is_some())
+            .field("http", &self.http.is_some())
             .finish()
     }
 }

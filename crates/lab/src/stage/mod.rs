@@ -23,6 +23,7 @@ use target::change;
 use target::child::{Account, Watchdog};
 use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
+use target::http::Web;
 use target::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
 use target::placement::Placed;
 use target::pooler::{self, Pooler};
@@ -257,7 +258,9 @@ impl Stage {
         let lender =
             self.redis_place.as_ref().map(|address| Lender { address, at_start, given_up: &given_up });
         let redis = lender.as_ref().map(|lender| lender as &dyn RedisServer);
-        let mut site = Site { sql: Some(control), redis, tile_servers: self.tile_servers.places() };
+        let web = Web { given_up: &given_up };
+        let tile_servers = self.tile_servers.places();
+        let mut site = Site { sql: Some(control), redis, http: Some(&web), tile_servers };
         let result = work(&mut site);
         if result.is_err() {
             // The connection may be in a failed transaction, or gone.

@@ -4,7 +4,19 @@ use std::mem::MaybeUninit;
 
 use httparse::{Error, Header, ParserConfig, Status};
 
-use super::response::{Broken, Encoding};
+use super::broken::Broken;
+
+/// How a body was packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Encoding {
+    /// Not at all.
+    #[default]
+    Identity,
+    /// By gzip.
+    Gzip,
+    /// By something that was not asked for.
+    Other,
+}
 
 /// What follows a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //!
 //! Left out: other methods, redirects (told, not followed), HTTP/2, cookies, caches.
 
+mod broken;
 mod control;
 mod head;
 mod request;
@@ -9,8 +10,10 @@ mod response;
 mod tls;
 mod url;
 
+pub use broken::Broken;
 pub use control::{Control, ControlError, Got, Server};
+pub use head::Encoding;
 pub use request::{Get, USER_AGENT};
-pub use response::{Broken, Encoding, FIRST_BYTES, Response, Responses, Want};
+pub use response::{FIRST_BYTES, Response, Responses, Want};
 pub use tls::tls;
 pub use url::{Url, UrlError};

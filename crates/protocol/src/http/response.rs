@@ -2,7 +2,8 @@
 
 use std::mem::MaybeUninit;
 
-use super::head::{self, Body};
+use super::broken::Broken;
+use super::head::{self, Body, Encoding};
 
 /// Longest head, and all that may follow a chunked body.
 pub(super) const HEAD_LIMIT: usize = 64 * 1024;
@@ -25,18 +26,6 @@ pub enum Want {
     Read,
 }
 
-/// How a body was packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Encoding {
-    /// Not at all.
-    #[default]
-    Identity,
-    /// By gzip.
-    Gzip,
-    /// By something that was not asked for.
-    Other,
-}
-
 /// A response, complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response<'a> {
@@ -56,32 +45,6 @@ pub struct Response<'a> {
     pub first: &'a [u8],
     /// The body as it came; empty under [`Want::Skip`].
     pub body: &'a [u8],
-}
-
-/// The byte stream is no HTTP/1.1; the connection cannot be used any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
-    /// It does not begin as a response must.
-    #[error("no HTTP response: {0}; is it a web server that speaks HTTP/1.1?")]
-    Head(&'static str),
-    /// What begins is TLS.
-    #[error("no HTTP response, but TLS; try https://")]
-    Tls,
-    /// The head is longer than 64 KiB, or has more than 128 lines.
-    #[error("head of an HTTP response that is too long (over 64 KiB or 128 lines)")]
-    Long,
-    /// A length that is none, or two that differ.
-    #[error("malformed HTTP response: {0}")]
-    Malformed(&'static str),
-    /// The server speaks another protocol from here on.
-    #[error("HTTP status 101: the server changes to a protocol that was not asked for")]
-    Switched,
-    /// A body that was to be kept is longer than 64 MiB.
-    #[error("body of an HTTP response that is longer than 64 MiB")]
-    Body,
-    /// The connection ended in the middle.
-    #[error("the server closed the connection in the middle of a response")]
-    Cut,
 }
 
 /// What is expected next.
@@ -157,10 +120,11 @@ impl Responses {
                     self.take(u64::MAX, input, at)?;
                     break false;
                 }
-                State::Trailer(passed) => match self.trailer(passed, input, at)? {
-                    Some(over) => break over,
-                    None => {}
-                },
+                State::Trailer(passed) => {
+                    if let Some(over) = self.trailer(passed, input, at)? {
+                        break over;
+                    }
+                }
                 _ => {
                     if !self.chunk(input, at)? {
                         break false;
@@ -172,7 +136,7 @@ impl Responses {
             return Ok(None);
         }
         self.state = State::Head;
-        Ok(Some(self.response()))
+        Ok(Some(self.last()))
     }
 
     /// The connection was closed: the response that this ends, where it is one.
@@ -181,7 +145,7 @@ impl Responses {
     /// When it is closed in the middle of a response.
     pub fn closed(&mut self) -> Result<Option<Response<'_>>, Broken> {
         match std::mem::take(&mut self.state) {
-            State::UntilClose => Ok(Some(self.response())),
+            State::UntilClose => Ok(Some(self.last())),
             State::Head if !std::mem::take(&mut self.begun) => Ok(None),
             _ => Err(Broken::Cut),
         }
@@ -280,7 +244,9 @@ impl Responses {
         }
     }
 
-    fn response(&self) -> Response<'_> {
+    /// The response that was given last, until the next one begins.
+    #[must_use]
+    pub fn last(&self) -> Response<'_> {
         Response {
             status: self.status,
             content_type: &self.content_type,

@@ -1,0 +1,106 @@
+//! Proves that a server gives what is asked for: an error page shows a splendid rate.
+
+use protocol::http::{Control, Encoding, Get, Got};
+
+use super::requests::{Request, Requests};
+use super::web::Web;
+use super::words::Seen;
+use crate::error::WorkloadError;
+use crate::place::Site;
+use crate::workload::Guarded;
+
+/// Requests that are tried.
+const PROBES: usize = 24;
+/// Requests tried when the first ones are all empty, before the workload is called empty.
+const PATIENCE: usize = 500;
+
+/// Asks for a sample; where all of it is empty, goes on until something comes.
+pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<Guarded, WorkloadError> {
+    let mut control = web.control(site)?;
+    let mut sample = Sample::default();
+    for request in spread(requests, PROBES) {
+        sample.add(&ask(web, requests, request, &mut *control)?);
+    }
+    let mut more = requests.iter().take(PATIENCE);
+    while sample.bytes == 0
+        && let Some(request) = more.next()
+    {
+        sample.add(&ask(web, requests, request, &mut *control)?);
+    }
+    let mut guarded = Guarded {
+        rows: sample.asked - sample.empty,
+        bytes: sample.bytes,
+        figures: sample.figures().map(|(name, value)| (name.to_owned(), value)).into(),
+        ..Guarded::default()
+    };
+    if sample.bytes == 0 {
+        let asked = record::count(sample.asked, "request");
+        guarded.empty = Some(format!("all bodies of {asked} to {} are empty", web.url()));
+    } else if sample.empty > 0 {
+        guarded.notes.push(format!("{} of {} probed bodies are empty", sample.empty, sample.asked));
+    }
+    Ok(guarded)
+}
+
+/// So many requests, from all over the list.
+pub(super) fn spread(requests: &Requests, count: usize) -> impl Iterator<Item = &Request> {
+    let step = requests.len().div_ceil(count).max(1);
+    requests.iter().step_by(step)
+}
+
+/// Asks once.
+///
+/// # Errors
+/// When the answer would be a failure of the run.
+pub(super) fn ask(
+    web: &Web,
+    requests: &Requests,
+    request: &Request,
+    control: &mut dyn Control,
+) -> Result<Got, WorkloadError> {
+    let path = Get::path_of(requests.bytes(request));
+    let got = control.get(web.get(), path).map_err(WorkloadError::http)?;
+    let Some(fault) = web.accept().fault(got.status, got.content_type.as_bytes(), got.bytes) else {
+        return Ok(got);
+    };
+    let seen = Seen {
+        path,
+        status: got.status,
+        content_type: got.content_type.as_bytes(),
+        location: got.location.as_bytes(),
+        // The control connection has unpacked what it could.
+        encoding: if got.encoding == Encoding::Other { Encoding::Other } else { Encoding::Identity },
+        body: &got.body,
+    };
+    let what = format!("{}: {}", web.url(), seen.in_words(fault));
+    Err(WorkloadError::HttpAnswer { what, hint: seen.hint(fault) })
+}
+
+/// Responses that came.
+#[derive(Debug, Default)]
+struct Sample {
+    asked: u64,
+    empty: u64,
+    packed: u64,
+    bytes: u64,
+}
+
+impl Sample {
+    fn add(&mut self, got: &Got) {
+        self.asked += 1;
+        self.empty += u64::from(got.bytes == 0);
+        self.packed += u64::from(got.bytes > 0 && got.encoding != Encoding::Identity);
+        self.bytes += got.bytes;
+    }
+
+    fn figures(&self) -> [(&'static str, f64); 4] {
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let filled = self.asked - self.empty;
+        [
+            ("probe_tiles", self.asked as f64),
+            ("empty_tiles_pct", 100.0 * share(self.empty, self.asked)),
+            ("tile_bytes_mean", share(self.bytes, filled)),
+            ("compressed_tiles_pct", 100.0 * share(self.packed, filled)),
+        ]
+    }
+}

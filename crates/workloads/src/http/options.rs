@@ -1,0 +1,130 @@
+//! What a user may write about HTTP.
+
+use std::path::PathBuf;
+
+use protocol::http::Url;
+use serde::{Deserialize, Serialize};
+
+use crate::error::WorkloadError;
+use crate::jobs::file_name;
+
+/// `http = { url = "http://127.0.0.1:3000/{z}/{x}/{y}", tiles = "list.txt" }`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// What is asked for: a URL, perhaps with the places `{z}`, `{x}` and `{y}` (or `{-y}`).
+    pub url: String,
+    /// The tiles that stand in these places, one `z/x/y` a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiles: Option<PathBuf>,
+    /// Content types that are expected, such as `image/png` or `image/*`; none: anything but HTML.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept: Vec<String>,
+    /// Ask for compressed bodies.
+    #[serde(default = "yes")]
+    pub gzip: bool,
+    /// Keep a connection for the next request; else each has its own.
+    #[serde(default = "yes")]
+    pub keepalive: bool,
+    /// Take any certificate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub insecure: bool,
+    /// Every body may be empty: such runs are valid nevertheless.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_empty: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Options {
+    /// The usual ones for this URL.
+    #[must_use]
+    pub fn new(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            tiles: None,
+            accept: Vec::new(),
+            gzip: true,
+            keepalive: true,
+            insecure: false,
+            may_be_empty: false,
+        }
+    }
+
+    /// The URL, taken apart.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`].
+    pub fn parsed(&self) -> Result<Url, WorkloadError> {
+        Url::parse(&self.url).map_err(|error| WorkloadError::option("http.url", error.to_string()))
+    }
+
+    /// Checks ranges and words.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`].
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        let url = self.parsed()?;
+        let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("http.{key}"), problem));
+        match (&self.tiles, url.has_places()) {
+            (None, true) => {
+                let problem = "is missing: the URL has places for tiles; name a file with one z/x/y a line";
+                return wrong("tiles", problem.to_owned());
+            }
+            (Some(_), false) => {
+                let problem = "has no use: the URL has no places for them; write {z}/{x}/{y} into it";
+                return wrong("tiles", problem.to_owned());
+            }
+            _ => {}
+        }
+        if let Some(word) = self.accept.iter().find(|word| !is_type(word)) {
+            return wrong("accept", format!("{word:?} is no content type such as image/png or image/*"));
+        }
+        if self.insecure && !url.is_secure() {
+            return wrong("insecure", "has no use: the URL is not https".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The same without the place of its file, and without user and password.
+    pub(crate) fn portable(&self) -> Self {
+        Self {
+            url: self.shown(),
+            tiles: self.tiles.as_deref().map(|path| file_name(path).into()),
+            ..self.clone()
+        }
+    }
+
+    /// The URL without user and password.
+    fn shown(&self) -> String {
+        // What cannot be read may hold anything.
+        Url::parse(&self.url).map_or_else(|_| String::new(), |url| url.to_string())
+    }
+}
+
+/// Without user and password.
+impl std::fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { tiles, accept, gzip, keepalive, insecure, may_be_empty, .. } = self;
+        formatter
+            .debug_struct("Options")
+            .field("url", &self.shown())
+            .field("tiles", tiles)
+            .field("accept", accept)
+            .field("gzip", gzip)
+            .field("keepalive", keepalive)
+            .field("insecure", insecure)
+            .field("may_be_empty", may_be_empty)
+            .finish()
+    }
+}
+
+fn is_type(word: &str) -> bool {
+    let part = |text: &str| {
+        let good = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-*".contains(&byte);
+        !text.is_empty() && text.bytes().all(good)
+    };
+    word.split_once('/').is_some_and(|(kind, name)| part(kind) && part(name))
+}

@@ -1,0 +1,116 @@
+//! Requests as plain data, written before the run: what is sent costs no more than a copy.
+
+use std::ops::Range;
+
+use script::Random;
+
+/// One request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Its bytes among all.
+    place: Range<usize>,
+    /// Which script it is counted under.
+    pub script: u16,
+    /// Which item of its workload's list it asks for.
+    pub item: u32,
+}
+
+/// What clients ask for: groups that are drawn from equally often, however many requests each has.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Requests {
+    bytes: Vec<u8>,
+    /// None of them is empty.
+    groups: Vec<Vec<Request>>,
+}
+
+impl Requests {
+    /// None at all.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begins another group; what is added from now on belongs to it.
+    pub fn group(&mut self) {
+        if self.groups.last().is_none_or(|group| !group.is_empty()) {
+            self.groups.push(Vec::new());
+        }
+    }
+
+    /// Adds a request to the last group; `write` appends its bytes.
+    pub fn add(&mut self, script: u16, item: u32, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.groups.is_empty() {
+            self.group();
+        }
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        let request = Request { place: start..self.bytes.len(), script, item };
+        self.groups.last_mut().expect("there is a group").push(request);
+    }
+
+    /// Number of requests.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(Vec::len).sum()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them, group by group.
+    pub fn iter(&self) -> impl Iterator<Item = &Request> {
+        self.groups.iter().flatten()
+    }
+
+    /// What is sent for one of them. It may hold a password.
+    #[must_use]
+    pub fn bytes(&self, request: &Request) -> &[u8] {
+        &self.bytes[request.place.clone()]
+    }
+
+    /// A group, then one of it, each as likely as another; `None` where there are none.
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> Option<&Request> {
+        let filled = self.groups.len() - usize::from(self.groups.last().is_some_and(Vec::is_empty));
+        let group = self.groups.get(random.up_to(filled.saturating_sub(1) as u64) as usize)?;
+        group.get(random.up_to(group.len().saturating_sub(1) as u64) as usize)
+    }
+}
+
+/// Without what may be a password.
+impl std::fmt::Debug for Requests {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Requests").field("count", &self.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_drawn_from_equally_often() {
+        let mut requests = Requests::new();
+        assert_eq!(requests.draw(&mut Random::new(1)), None);
+        requests.add(0, 7, |out| out.extend(b"one"));
+        requests.group();
+        requests.group();
+        for item in 0..9 {
+            requests.add(1, item, |out| out.extend(format!("other {item}").bytes()));
+        }
+        requests.group();
+        assert_eq!((requests.len(), requests.is_empty()), (10, false));
+        let mut random = Random::new(1);
+        let drawn: Vec<_> = (0..1000).map(|_| requests.draw(&mut random).unwrap().clone()).collect();
+        let ones = drawn.iter().filter(|request| request.script == 0).count();
+        assert!((400..600).contains(&ones), "{ones}");
+        assert!(drawn.iter().all(|request| match request.script {
+            0 => requests.bytes(request) == b"one",
+            _ => requests.bytes(request) == format!("other {}", request.item).as_bytes(),
+        }));
+        assert!((0..9).all(|item| drawn.iter().any(|request| request.item == item)));
+    }
+}

@@ -1,0 +1,305 @@
+//! Clients against a simulated web server and a real one of a few lines, guards against what is told of one.
+
+use std::cell::RefCell;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+
+use engine::sim::{Greeting, Replies, Server, simulate};
+use engine::{Address, Measured, Stop, Time, Until};
+use protocol::http::{Control, ControlError, Encoding, Get, Got, Url};
+use protocol::postgres::Tls;
+
+use super::{Http, Options};
+use crate::answers::Sampled;
+use crate::place::{Places, Site};
+use crate::testing::plan;
+use crate::workload::{ClientWorkload, Clients, Workload};
+
+const TILE: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 5\r\n\r\nabcde";
+
+/// Gives the same reply to every request, then closes the connection if asked to.
+struct Same {
+    reply: String,
+    piece: usize,
+    closes: bool,
+    /// Attempts to connect that are refused.
+    refuses: usize,
+    attempts: Vec<Address>,
+    received: String,
+}
+
+impl Same {
+    fn new(reply: &str) -> Self {
+        let (reply, received) = (reply.to_owned(), String::new());
+        Self { reply, piece: 4096, closes: false, refuses: 0, attempts: Vec::new(), received }
+    }
+}
+
+impl Server for Same {
+    fn connect(&mut self, _connection: usize, address: &Address, _now: Time) -> Greeting {
+        self.attempts.push(address.clone());
+        match self.attempts.len() > self.refuses {
+            true => Greeting::Accept(1000),
+            false => Greeting::Refuse(std::io::ErrorKind::ConnectionRefused, 1000),
+        }
+    }
+
+    fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
+        self.received.push_str(std::str::from_utf8(bytes).unwrap());
+        replies.chunk(self.piece);
+        replies.send(1000, self.reply.as_bytes());
+        if self.closes {
+            replies.close(1000);
+        }
+    }
+}
+
+const WANTED: Clients = Clients { count: 1, threads: 1, seed: 1, statements: false };
+
+fn options(url: &str) -> Options {
+    Options::new(url)
+}
+
+/// Four requests of one client.
+fn run(options: &Options, server: &mut Same) -> Measured {
+    let workload = Http::open(options, "".as_ref()).unwrap();
+    let clients = workload.clients(&Places::default(), WANTED).unwrap();
+    simulate(&plan(4, 1), clients, server, &mut (), &Stop::new()).unwrap()
+}
+
+#[test]
+fn responses_are_told_apart_whatever_their_pieces() {
+    let head = |status: &str, lines: &str, body: &str| {
+        format!("HTTP/1.1 {status}\r\n{lines}Content-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+    let html = "Content-Type: text/html\r\n";
+    // What of four requests succeeded and failed, their rows and bytes.
+    let cases = [
+        (TILE.to_owned(), (4, 0, 4, 20)),
+        (chunked.to_owned(), (4, 0, 4, 20)),
+        (head("200 OK", "Content-Encoding: gzip\r\n", "\x1f\x0b"), (4, 0, 4, 8)),
+        ("HTTP/1.1 204 No Content\r\n\r\n".to_owned(), (4, 0, 0, 0)),
+        (head("200 OK", "", ""), (4, 0, 0, 0)),
+        (head("200 OK", html, "<html>"), (0, 4, 0, 24)),
+        (head("404 Not Found", html, "<html>"), (0, 4, 0, 24)),
+        (head("500 Oops", "", "no"), (0, 4, 0, 8)),
+        (head("301 Moved", "Location: /x\r\n", ""), (0, 4, 0, 0)),
+        ("SSH-2.0-OpenSSH_9\r\n".to_owned(), (0, 4, 0, 0)),
+    ];
+    for (reply, wanted) in cases {
+        for piece in [1, 3, 4096] {
+            let mut server = Same { piece, ..Same::new(&reply) };
+            let measured = run(&options("http://127.0.0.1:3000/"), &mut server);
+            let totals = measured.totals();
+            let found = (totals.ok, totals.failed, totals.rows, totals.bytes);
+            assert_eq!(found, wanted, "{reply} in {piece}: {:?} {:?}", measured.messages, measured.aborts);
+            let connections = if reply.starts_with("HTTP") { 1 } else { 4 };
+            assert_eq!(server.attempts.len(), connections, "{reply}");
+        }
+    }
+}
+
+#[test]
+fn the_first_failures_are_told_in_words() {
+    let page = "<html>\n<title>404 Not\tFound</title>";
+    let reply = format!("HTTP/1.1 404 Not Found\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+    let measured = run(&options("http://me:geheim@127.0.0.1:3000/x"), &mut Same::new(&reply));
+    assert_eq!(measured.messages.len(), 3);
+    let wanted = "client 0: GET /x gave 404: <html> <title>404 Not Found</title>";
+    assert_eq!(measured.messages[0], wanted);
+    let half = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
+    let mut server = Same { closes: true, ..Same::new(half) };
+    let measured = run(&options("http://127.0.0.1:3000/x"), &mut server);
+    assert_eq!(measured.totals().failed, 4);
+    let wanted = "client 0: GET /x: the server closed the connection in the middle of a response";
+    assert_eq!(measured.messages[0], wanted);
+}
+
+#[test]
+fn connections_are_made_as_they_are_wanted() {
+    let url = "http://127.0.0.1:3000/";
+    let anew = Options { keepalive: false, gzip: false, ..options(url) };
+    let closing = TILE.replace("Content-Length", "Connection: close\r\nContent-Length");
+    let endless = "HTTP/1.1 200 OK\r\n\r\nabcde";
+    for (options, reply, closes, connections) in [
+        (options(url), TILE, false, 1),
+        (anew.clone(), TILE, false, 4),
+        (anew, &closing, true, 4),
+        (options(url), &closing, true, 4),
+        (options(url), endless, true, 4),
+        // It says nothing of it: what was sent meanwhile is sent again.
+        (options(url), TILE, true, 4),
+    ] {
+        let mut server = Same { closes, ..Same::new(reply) };
+        let measured = run(&options, &mut server);
+        let totals = measured.totals();
+        let what = format!("{reply} {:?}", measured.aborts);
+        assert_eq!((totals.ok, totals.failed, totals.rows, totals.bytes), (4, 0, 4, 20), "{what}");
+        assert_eq!(server.attempts.len(), connections, "{what}");
+        let says = if options.keepalive { "Connection: keep-alive" } else { "Connection: close" };
+        assert!(
+            server.received.contains(says)
+                && server.received.contains("GET / HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n")
+        );
+    }
+}
+
+#[test]
+fn every_address_is_tried_before_a_client_gives_up() {
+    let addresses: [SocketAddr; 2] = ["127.0.0.1:1", "127.0.0.2:1"].map(|text| text.parse().unwrap());
+    let run = |refuses: usize| {
+        let mut workload = Http::open(&options("http://two.example:1/"), "".as_ref()).unwrap();
+        let web = Told { addresses: addresses.to_vec(), ..Told::default() };
+        workload.check(&mut Site { http: Some(&web), ..Site::default() }).unwrap();
+        let clients = workload.clients(&Places::default(), WANTED).unwrap();
+        let mut server = Same { refuses, ..Same::new(TILE) };
+        let measured = simulate(&plan(4, 1), clients, &mut server, &mut (), &Stop::new());
+        (measured.map(|measured| measured.totals().ok).map_err(|error| error.to_string()), server.attempts)
+    };
+    let (ok, attempts) = run(1);
+    assert_eq!((ok, attempts), (Ok(4), addresses.map(Address::Tcp).to_vec()));
+    let message = run(2).0.unwrap_err();
+    assert!(
+        message.contains("of two.example:1 aborted: ") && message.contains("is a web server running there?"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_server_that_says_nothing_leaves_its_request_unfinished() {
+    let workload = Http::open(&options("http://127.0.0.1:3000/"), "".as_ref()).unwrap();
+    let clients = workload.clients(&Places::default(), WANTED).unwrap();
+    let plan = engine::Plan { until: Until::Elapsed(1_000_000_000), ..plan(4, 1) };
+    let measured = simulate(&plan, clients, &mut Same::new(""), &mut (), &Stop::new()).unwrap();
+    assert_eq!((measured.totals().ok, measured.totals().unfinished), (0, 1));
+}
+
+/// Over sockets: tiles of a list, each as often as another.
+#[test]
+fn tiles_of_a_list_are_asked_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut text, mut piece) = (String::new(), [0; 1024]);
+        while let Ok(count @ 1..) = stream.read(&mut piece) {
+            text.push_str(std::str::from_utf8(&piece[..count]).unwrap());
+            if text.ends_with("\r\n\r\n") {
+                let (first, second) = TILE.split_at(30);
+                stream.write_all(first.as_bytes()).unwrap();
+                stream.write_all(second.as_bytes()).unwrap();
+            }
+        }
+        text
+    });
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("list.txt"), "1/0/1\n2/3/0\n").unwrap();
+    let url = format!("http://{address}/{{z}}/{{x}}/{{-y}}.pbf");
+    let options = Options { tiles: Some("list.txt".into()), ..options(&url) };
+    let mut workload = Http::open(&options, folder.path()).unwrap();
+    let prepared = workload.prepare(&mut Site::default(), 1).unwrap();
+    assert_eq!(prepared.summary, format!("2 tiles of {url}"));
+    let clients = workload.clients(&Places::default(), WANTED).unwrap();
+    let measured = engine::run(&plan(20, 1), clients, &mut (), &Stop::new()).unwrap();
+    assert_eq!((measured.totals().ok, measured.totals().bytes), (20, 100));
+    let asked = asked.join().unwrap();
+    let times = |path: &str| asked.matches(&format!("GET {path} HTTP/1.1\r\n")).count();
+    let (one, other) = (times("/1/0/0.pbf"), times("/2/3/3.pbf"));
+    assert!(one + other == 20 && one > 4 && other > 4, "{one} {other}");
+}
+
+/// What a control connection gives, request by request, the last one again and again.
+#[derive(Default)]
+struct Told {
+    addresses: Vec<SocketAddr>,
+    answers: RefCell<Vec<Got>>,
+}
+
+impl protocol::http::Server for Told {
+    fn look_up(&self, _url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
+        Ok(self.addresses.clone())
+    }
+
+    fn control(&self, _url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn Control + '_>, ControlError> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Control for &Told {
+    fn get(&mut self, _get: &Get, _path: &str) -> Result<Got, ControlError> {
+        let mut answers = self.answers.borrow_mut();
+        Ok(if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() })
+    }
+}
+
+fn got(status: u16, content_type: &str, body: &str) -> Got {
+    Got {
+        status,
+        content_type: content_type.to_owned(),
+        location: String::new(),
+        encoding: Encoding::Identity,
+        bytes: body.len() as u64,
+        body: body.as_bytes().to_vec(),
+    }
+}
+
+#[test]
+fn guards_tell_what_is_wrong_and_what_to_try() {
+    let guard = |answers: Vec<Got>| {
+        let mut workload = Http::open(&options("http://me:geheim@h:81/t"), "".as_ref()).unwrap();
+        let web = Told { addresses: Vec::new(), answers: RefCell::new(answers) };
+        let mut site = Site { http: Some(&web), ..Site::default() };
+        workload.guard(&mut site, 1).map_err(|error| error.to_string())
+    };
+    let moved = Got { location: "/there".into(), ..got(302, "", "") };
+    for (answer, wanted) in [
+        (
+            got(500, "", "out of memory"),
+            "http://h:81/t: GET /t gave 500: out of memory; the server's own log says why",
+        ),
+        (got(404, "text/html", "<html>"), "gave 404: <html>; check the path of the URL"),
+        (got(401, "", ""), "gave 401; user and password stand in the URL"),
+        (moved, "gave 302, which leads to /there; redirects are not followed"),
+        (
+            got(200, "text/html; charset=utf-8", "<html>"),
+            "gave text/html; charset=utf-8: <html>; is the path right",
+        ),
+    ] {
+        let message = guard(vec![answer]).unwrap_err();
+        assert!(message.contains(wanted) && !message.contains("geheim"), "{message}");
+    }
+    let packed = Got { encoding: Encoding::Gzip, bytes: 3, ..got(200, "x/y", "abcde") };
+    let guarded = guard(vec![packed]).unwrap();
+    assert_eq!((guarded.rows, guarded.bytes, guarded.empty), (1, 3, None));
+    assert_eq!(guarded.figures["compressed_tiles_pct"], 100.0);
+    assert_eq!(guarded.figures["tile_bytes_mean"], 3.0);
+    let empty = guard(vec![got(204, "", "")]).unwrap().empty.unwrap();
+    assert_eq!(empty, "all bodies of 2 requests to http://h:81/t are empty");
+    let guarded = guard(vec![got(204, "", ""), got(200, "", "x")]).unwrap();
+    assert_eq!((guarded.empty, guarded.notes), (None, vec!["1 of 2 probed bodies are empty".to_owned()]));
+}
+
+#[test]
+fn samples_are_compared_unpacked() {
+    let packed = Got { encoding: Encoding::Gzip, bytes: 3, ..got(200, "x/y", "abcde") };
+    let mut workload = Http::open(&options("http://h/"), "".as_ref()).unwrap();
+    let web = Told { addresses: Vec::new(), answers: RefCell::new(vec![packed]) };
+    let sampled = workload.sample(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
+    let Sampled::Answers(scripts) = sampled else { panic!("{sampled:?}") };
+    assert_eq!(scripts[0].script, "http://h/");
+    assert_eq!((scripts[0].answers[0].rows, scripts[0].answers[0].bytes), (1, 5));
+}
+
+#[test]
+fn passwords_stay_out_of_what_is_kept() {
+    let secret =
+        Options { tiles: Some("/some/where/list.txt".into()), ..options("http://me:geheim@h/{z}/{x}/{y}") };
+    let kept = serde_json::to_string(&secret.portable()).unwrap();
+    assert_eq!(kept, r#"{"url":"http://h/{z}/{x}/{y}","tiles":"list.txt","gzip":true,"keepalive":true}"#);
+    assert!(!format!("{secret:?}").contains("geheim"));
+    let workload = Http::open(&options("http://me:geheim@h/"), "".as_ref()).unwrap();
+    assert!(!format!("{workload:?} {:?}", workload.scripts()).contains("geheim"));
+    assert!(!format!("{workload:?}").contains("bWU6"), "{workload:?}");
+}

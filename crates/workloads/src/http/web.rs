@@ -1,0 +1,133 @@
+//! A web server as clients and guards ask it: where it is, how requests are written, what is expected back.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+use engine::{Client, Endpoint};
+use protocol::http::{Control, Get, Url, tls};
+use protocol::postgres::Tls;
+use script::Streams;
+
+use super::accept::Accept;
+use super::client::{HttpClient, Manner};
+use super::options::Options;
+use super::requests::Requests;
+use crate::error::WorkloadError;
+use crate::place::Site;
+use crate::workload::Clients;
+
+/// A web server, and how it is asked.
+#[derive(Debug, Clone)]
+pub struct Web {
+    url: Url,
+    get: Get,
+    accept: Accept,
+    keepalive: bool,
+    tls: Option<Tls>,
+    /// As they were looked up last; empty before that.
+    addresses: Vec<SocketAddr>,
+}
+
+impl Web {
+    /// Of these options; their list of tiles is no part of it.
+    ///
+    /// # Errors
+    /// When options are out of range, or the system's certificates cannot be read.
+    pub fn new(options: &Options) -> Result<Self, WorkloadError> {
+        let url = options.parsed()?;
+        let tls = tls(&url, options.insecure)
+            .map_err(|error| WorkloadError::option("http.url", error.to_string()))?;
+        Ok(Self {
+            get: Get::new(&url, &options.accept, options.gzip, options.keepalive),
+            accept: Accept(options.accept.clone()),
+            keepalive: options.keepalive,
+            tls,
+            addresses: Vec::new(),
+            url,
+        })
+    }
+
+    /// What is asked for.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Appends the request for a path.
+    pub fn write(&self, path: &str, out: &mut Vec<u8>) {
+        self.get.write(path, out);
+    }
+
+    /// Looks its host up, and sees whether something takes connections there.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Http`].
+    pub fn check(&mut self, site: &Site<'_>) -> Result<(), WorkloadError> {
+        self.addresses = site.http()?.look_up(&self.url).map_err(WorkloadError::http)?;
+        self.control(site).map(drop)
+    }
+
+    /// A connection outside the timed part.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Http`].
+    pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn Control + 's>, WorkloadError> {
+        site.http()?.control(&self.url, self.tls.as_ref()).map_err(WorkloadError::http)
+    }
+
+    pub(super) fn get(&self) -> &Get {
+        &self.get
+    }
+
+    pub(super) fn accept(&self) -> &Accept {
+        &self.accept
+    }
+
+    /// The clients of a run, which send these requests.
+    ///
+    /// # Errors
+    /// When the host cannot be looked up.
+    pub fn clients(
+        &self,
+        requests: &Arc<Requests>,
+        wanted: Clients,
+    ) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        let manner = Arc::new(Manner {
+            endpoints: self.endpoints()?,
+            server: self.url.authority(),
+            secure: self.url.is_secure(),
+            keepalive: self.keepalive,
+            accept: self.accept.clone(),
+        });
+        let streams = Streams::new(wanted.seed, wanted.count.max(1), 1, true);
+        let members = streams.clients.into_iter().enumerate();
+        Ok(members
+            .map(|(number, random)| {
+                let client = HttpClient::new(Arc::clone(&manner), Arc::clone(requests), number, random);
+                Box::new(client) as Box<dyn Client>
+            })
+            .collect())
+    }
+
+    /// Where clients may connect, in the order in which they try; at least one place.
+    fn endpoints(&self) -> Result<Vec<Endpoint>, WorkloadError> {
+        let mut addresses = self.addresses.clone();
+        if addresses.is_empty() {
+            let found = (self.url.host(), self.url.port()).to_socket_addrs();
+            addresses = found.map(Iterator::collect).unwrap_or_default();
+        }
+        if addresses.is_empty() {
+            return Err(WorkloadError::Http {
+                doing: format!("looking up the host of {}", self.url),
+                problem: "it has no address; check the name in the URL, or write the address".to_owned(),
+            });
+        }
+        let tls = self
+            .tls
+            .as_ref()
+            .map(|tls| engine::Tls { config: Arc::clone(&tls.config), name: tls.name.clone() });
+        let endpoint =
+            |address| Endpoint { tls: tls.clone(), ..Endpoint::plain(engine::Address::Tcp(address)) };
+        Ok(addresses.into_iter().map(endpoint).collect())
+    }
+}

@@ -1,0 +1,72 @@
+//! What went wrong, in words.
+
+use protocol::http::Encoding;
+
+use super::accept::Fault;
+
+/// Letters of a body that are told.
+const WORDS: usize = 80;
+
+/// What is told of a response.
+pub(super) struct Seen<'a> {
+    pub(super) path: &'a str,
+    pub(super) status: u16,
+    pub(super) content_type: &'a [u8],
+    pub(super) location: &'a [u8],
+    pub(super) encoding: Encoding,
+    /// The beginning of its body, or all of it.
+    pub(super) body: &'a [u8],
+}
+
+impl Seen<'_> {
+    /// `GET /1/0/0 gave 500: out of memory`.
+    pub(super) fn in_words(&self, fault: Fault) -> String {
+        let path = self.path;
+        let what = match fault {
+            Fault::Status => self.status.to_string(),
+            Fault::Type if self.content_type.is_empty() => "a body without a content type".to_owned(),
+            Fault::Type => String::from_utf8_lossy(self.content_type).into_owned(),
+        };
+        let what = match (fault, self.location) {
+            (Fault::Status, [_, ..]) => {
+                format!("{what}, which leads to {}", String::from_utf8_lossy(self.location))
+            }
+            _ => what,
+        };
+        match self.first_words() {
+            words if words.is_empty() => format!("GET {path} gave {what}"),
+            words => format!("GET {path} gave {what}: {words}"),
+        }
+    }
+
+    fn first_words(&self) -> String {
+        if self.encoding != Encoding::Identity && !self.body.is_empty() {
+            return "(compressed)".to_owned();
+        }
+        let text = String::from_utf8_lossy(self.body);
+        let plain: String =
+            text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+        let mut words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((end, _)) = words.char_indices().nth(WORDS) {
+            words.truncate(end);
+            words.push('…');
+        }
+        words
+    }
+
+    /// What to try.
+    pub(super) fn hint(&self, fault: Fault) -> &'static str {
+        match (fault, self.status) {
+            (Fault::Type, _) => {
+                "is the path right, and is it the server itself that answers? what is meant to come is named by accept"
+            }
+            (_, 401 | 403) => "user and password stand in the URL: http://USER:PASSWORD@HOST/…",
+            (_, 404 | 410) => {
+                "check the path of the URL, and whether the tiles are within what the server has"
+            }
+            (_, 300..=399) => "redirects are not followed: write the URL that it leads to",
+            (_, 500..) => "the server's own log says why",
+            _ => "check the URL; asking for it by curl -i shows the whole answer",
+        }
+    }
+}

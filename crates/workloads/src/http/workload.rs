@@ -1,0 +1,130 @@
+//! The workload as `lab` sees it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::Client;
+use record::{Artifact, TextKind};
+
+use super::guard::{ask, probe, spread};
+use super::list::{self, Tile};
+use super::options::Options;
+use super::requests::Requests;
+use super::web::Web;
+use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
+use crate::error::WorkloadError;
+use crate::hash::sha256_hex;
+use crate::place::{Places, Site};
+use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Workload};
+
+/// GET requests.
+#[derive(Debug)]
+pub struct Http {
+    options: Options,
+    web: Web,
+    tiles: Vec<Tile>,
+    requests: Arc<Requests>,
+}
+
+impl Http {
+    /// A workload with these options; a list of tiles is read here, a relative one from `folder`.
+    ///
+    /// # Errors
+    /// When options are out of range or the list cannot be read.
+    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+        options.validate()?;
+        let tiles = match &options.tiles {
+            Some(path) => list::read(&folder.join(path))?,
+            None => Vec::new(),
+        };
+        let web = Web::new(options)?;
+        let mut requests = Requests::new();
+        let asked = if tiles.is_empty() { &[(0, 0, 0)][..] } else { &tiles };
+        for (item, (z, x, y)) in (0..).zip(asked) {
+            requests.add(0, item, |out| web.write(&web.url().path(*z, *x, *y), out));
+        }
+        Ok(Self { options: options.clone(), web, tiles, requests: Arc::new(requests) })
+    }
+
+    fn list(&self) -> String {
+        let lines = self.tiles.iter().map(|(z, x, y)| format!("{z}/{x}/{y}\n"));
+        lines.collect()
+    }
+}
+
+impl Workload for Http {
+    fn scripts(&self) -> Vec<ScriptInfo> {
+        let Options { accept, gzip, keepalive, .. } = &self.options;
+        let name = self.web.url().to_string();
+        let text = format!("{name} {accept:?} {gzip} {keepalive}");
+        vec![ScriptInfo { name, text_hash: sha256_hex(text.as_bytes()), weight: 1, part: None }]
+    }
+
+    fn texts(&self) -> Vec<Asked> {
+        let path = self.options.tiles.iter();
+        let list = |path: &std::path::PathBuf| Asked {
+            name: path.display().to_string(),
+            kind: TextKind::File,
+            text: self.list().into_bytes(),
+        };
+        path.map(list).collect()
+    }
+
+    fn may_be_empty(&self) -> bool {
+        self.options.may_be_empty
+    }
+
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        self.web.check(site)
+    }
+
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+        let url = self.web.url().to_string();
+        let tiles = (!self.tiles.is_empty()).then(|| sha256_hex(self.list().as_bytes()));
+        let json = serde_json::json!({ "url": url, "tiles": tiles }).to_string();
+        let summary = match self.tiles.len() {
+            0 => url,
+            count => format!("{} of {url}", record::count(count as u64, "tile")),
+        };
+        Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
+    }
+
+    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+        Ok(Vec::new())
+    }
+
+    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+        let mut control = self.web.control(site)?;
+        let mut answers = Vec::new();
+        for request in spread(&self.requests, SAMPLE as usize) {
+            let got = ask(&self.web, &self.requests, request, &mut *control)?;
+            let length = got.body.len() as u64;
+            let mut answer = Answer::default();
+            // The bytes of a tile may stand in another order, and be packed otherwise.
+            let first = answer.open([("tile_bytes", NUMBER)]);
+            answer.add(first, [Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));
+            (answer.rows, answer.bytes) = (u64::from(length > 0), length);
+            answers.push(answer);
+        }
+        let script = self.web.url().to_string();
+        Ok(Sampled::Answers(vec![ScriptAnswers { script, answers }]))
+    }
+
+    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+        let mut guarded = probe(&self.web, &self.requests, site)?;
+        if self.options.may_be_empty {
+            guarded.notes.extend(guarded.empty.take());
+        }
+        Ok(guarded)
+    }
+
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+        Ok(Vec::new())
+    }
+}
+
+impl ClientWorkload for Http {
+    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+        self.web.clients(&self.requests, wanted)
+    }
+}
