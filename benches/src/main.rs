@@ -16,6 +16,8 @@ mod floor_load;
 #[cfg(target_os = "linux")]
 mod floor_talk;
 mod growth;
+mod http;
+mod http_load;
 mod init;
 mod known;
 #[cfg(target_os = "linux")]
@@ -126,6 +128,8 @@ enum What {
     Memory,
     /// 32,000-byte values of Redis
     Redis,
+    /// Bodies of 1 kB and 20 kB of nginx, beside wrk and oha
+    Http,
     /// Making pgbench's tables at scale 50
     Init,
     /// An OSM load of the extract beside osm2pgsql started by hand
@@ -166,6 +170,7 @@ fn main() -> anyhow::Result<()> {
     match words.split_first() {
         Some((first, rest)) if first == WATCHDOG_ARGUMENT => std::process::exit(watchdog_main(rest)),
         Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
+        Some((first, rest)) if first == http_load::WORD => return http_load::main(rest),
         #[cfg(target_os = "linux")]
         Some((first, rest)) if first == floor_load::WORD => return floor_load::main(rest),
         _ => {}
@@ -214,6 +219,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
             growth::over_time(options)
         }
         What::Redis => redis::values(options),
+        What::Http => http::bodies(options),
         What::Init => init::tables(options),
         What::Load => load::beside_osm2pgsql(options),
         What::Truth => truth::of_latency(options),

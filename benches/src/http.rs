@@ -1,0 +1,136 @@
+//! Bodies of 1 kB and 20 kB of nginx at 50 connections, beside wrk and oha.
+
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use target::child::{Child, Program};
+
+use crate::child;
+use crate::pairs::{Sample, compare};
+use crate::{Args, Missing, What, daemon, http_load, or_told, page};
+
+const CLIENTS: &str = "50";
+/// Bytes of a body, incompressible as far as nginx is concerned: it is told not to try.
+const BODIES: [usize; 2] = [1_000, 20_000];
+
+/// Both bodies: client CPU per request, requests per second.
+pub(crate) fn bodies(options: &Args) -> anyhow::Result<()> {
+    let title = format!("HTTP, nginx with one worker, {CLIENTS} connections");
+    println!("{}", page::title(options, What::Http, &title, ""));
+    let server = Nginx::start()?;
+    or_told(beside(options, &server, "wrk", by_wrk))?;
+    or_told(beside(options, &server, "oha", by_oha))
+}
+
+/// One measurement by another program: its path, a URL, seconds.
+type By = fn(&Path, &str, u32) -> anyhow::Result<Sample>;
+
+fn beside(options: &Args, server: &Nginx, name: &str, by: By) -> anyhow::Result<()> {
+    let program = found(name).ok_or_else(|| Missing(format!("no {name}; setup/install {name}")))?;
+    println!("{}", page::COST_HEAD.replace("pgbench", name));
+    for bytes in BODIES {
+        let url = server.url(bytes);
+        let compared = compare(
+            options.pairs(What::Http),
+            options.patience(),
+            || ours(&url, options.seconds),
+            || by(&program, &url, options.seconds),
+        )?;
+        println!("{}", page::cost_row(&format!("{bytes} bytes"), 50, &compared));
+    }
+    Ok(())
+}
+
+/// In the PATH, or where `setup/install` puts what it builds.
+fn found(name: &str) -> Option<PathBuf> {
+    let built = Path::new("target/tools/bin").join(name);
+    daemon::found(name).or_else(|| built.is_file().then_some(built))
+}
+
+fn ours(url: &str, seconds: u32) -> anyhow::Result<Sample> {
+    let words = [http_load::WORD, url, CLIENTS, &seconds.to_string()];
+    let ran = child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)?;
+    let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+    let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
+        bail!("the load printed: {}", ran.output);
+    };
+    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+}
+
+/// `  123456 requests in 5.00s, 135.2MB read` and `Requests/sec:  24691.2`.
+fn by_wrk(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
+    let words = ["-t", "1", "-c", CLIENTS, "-d", &seconds.to_string(), url];
+    let ran = child::run(program, &words.map(OsString::from), &[], None)?;
+    let before = |mark: &str| {
+        let line = ran.output.lines().find(|line| line.contains(mark))?;
+        line.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    let speed = ran.output.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
+    let speed = speed.and_then(|speed| speed.trim().parse().ok());
+    let (requests, speed) = before(" requests in ")
+        .zip(speed)
+        .filter(|_| !ran.output.contains("Socket errors") && !ran.output.contains("Non-2xx"))
+        .with_context(|| format!("wrk printed:\n{}", ran.output))?;
+    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+}
+
+fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
+    let duration = format!("{seconds}s");
+    let words =
+        ["--no-tui", "--output-format", "json", "-c", CLIENTS, "-z", &duration, "--disable-compression", url];
+    let env = [("TOKIO_WORKER_THREADS".to_owned(), "1".to_owned())];
+    let ran = child::run(program, &words.map(OsString::from), &env, None)?;
+    let told: serde_json::Value =
+        serde_json::from_str(&ran.output).with_context(|| format!("oha printed:\n{}", ran.output))?;
+    let requests = told["statusCodeDistribution"]["200"].as_f64();
+    let (requests, speed) = requests
+        .zip(told["summary"]["requestsPerSec"].as_f64())
+        .with_context(|| format!("oha printed:\n{}", ran.output))?;
+    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+}
+
+/// A private nginx with one worker; it goes with this value.
+struct Nginx {
+    port: u16,
+    _child: Child,
+    _folder: tempfile::TempDir,
+}
+
+impl Nginx {
+    fn start() -> anyhow::Result<Self> {
+        let program =
+            daemon::found("nginx").ok_or_else(|| Missing("no nginx; setup/install nginx".into()))?;
+        let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
+        let place = folder.path();
+        // Its worker may run as another user.
+        std::fs::set_permissions(place, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        for bytes in BODIES {
+            std::fs::write(place.join(format!("{bytes}.bin")), vec![b'x'; bytes])?;
+        }
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let socket = place.join("ready.sock");
+        let config = place.join("nginx.conf");
+        std::fs::write(&config, configuration(place, &socket, port))?;
+        let order = Program::new(program).arg("-c").arg(&config).arg("-e").arg(place.join("error.log"));
+        let child = daemon::start(&order, &socket, &place.join("nginx.log"))?;
+        Ok(Self { port, _child: child, _folder: folder })
+    }
+
+    fn url(&self, bytes: usize) -> String {
+        format!("http://127.0.0.1:{}/{bytes}.bin", self.port)
+    }
+}
+
+/// In the foreground, without a log, files open once, connections that last; the Unix socket tells that it is up.
+fn configuration(place: &Path, socket: &Path, port: u16) -> String {
+    let (place, socket) = (place.display(), socket.display());
+    format!(
+        "daemon off;\nworker_processes 1;\npid {place}/nginx.pid;\nevents {{ worker_connections 1024; }}\n\
+         http {{\n  access_log off;\n  sendfile on;\n  tcp_nopush on;\n  keepalive_requests 1000000000;\n\
+         \x20 open_file_cache max=16;\n  client_body_temp_path {place}/body;\n  proxy_temp_path {place}/proxy;\n\
+         \x20 fastcgi_temp_path {place}/fastcgi;\n  uwsgi_temp_path {place}/uwsgi;\n  scgi_temp_path {place}/scgi;\n\
+         \x20 server {{\n    listen 127.0.0.1:{port};\n    listen unix:{socket};\n    root {place};\n  }}\n}}\n"
+    )
+}
