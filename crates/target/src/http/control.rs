@@ -83,13 +83,12 @@ impl<'a> HttpControl<'a> {
         };
         let Some(tls) = &self.tls else { return Ok(Stream::Plain(socket)) };
         Stream::secure(socket, tls, &mut watch(self.given_up)).map_err(|error| {
-            let advice = match error.kind() {
-                io::ErrorKind::InvalidData => {
-                    "; if its certificate need not be checked, write insecure = true"
-                }
-                _ => "; does it speak TLS?",
+            let words = words(&error);
+            let advice = match words.contains("certificate") {
+                true => "; if its certificate need not be checked, write insecure = true",
+                false => "; does it speak TLS there? else write http://",
             };
-            self.failed("starting TLS with", words(&error) + advice)
+            self.failed("starting TLS with", words + advice)
         })
     }
 

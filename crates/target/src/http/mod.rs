@@ -21,13 +21,11 @@ pub struct Web<'a> {
 
 impl Server for Web<'_> {
     fn look_up(&self, url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
-        let unknown = |problem: String| ControlError {
-            doing: format!("looking up the host of {url}"),
-            problem: format!("{problem}; check the name in the URL, or write the address"),
-        };
+        let unknown =
+            |problem: String| ControlError { doing: format!("looking up the host of {url}"), problem };
         let found = look_up(url.host(), url.port()).map_err(|error| unknown(error.to_string()))?;
         match found.is_empty() {
-            true => Err(unknown("it has no address".to_owned())),
+            true => Err(unknown("it has no address; write the address itself into the URL".to_owned())),
             false => Ok(found),
         }
     }

@@ -21,6 +21,10 @@ fn serve(connections: Vec<Vec<Vec<u8>>>) -> Url {
     std::thread::spawn(move || {
         for answers in connections {
             let (mut stream, _) = listener.accept().unwrap();
+            if answers.is_empty() {
+                // What is not read would make the system reset the connection.
+                request(&mut stream);
+            }
             for answer in answers {
                 if !request(&mut stream) {
                     break;
@@ -165,6 +169,18 @@ fn a_certificate_that_nobody_vouches_for_is_taken_only_if_asked_to() {
     for _ in 0..2 {
         assert_eq!(control.get(&get, "/").unwrap().body, b"secret");
     }
+    // It answers what is no TLS, as a server of http does.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let wrong = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 64]);
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        // It stays open until the client has gone.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let message = web.control(&wrong, tls(&wrong, true).unwrap().as_ref()).err().unwrap().to_string();
+    assert!(message.contains("does it speak TLS there?"), "{message}");
     // A machine without certificates of authorities has nothing to check by.
     let Ok(careful) = tls(&url, false) else { return };
     let message = web.control(&url, careful.as_ref()).err().unwrap().to_string();

@@ -218,7 +218,9 @@ impl HttpClient {
         }
         let advice = match error.map(io::Error::kind) {
             Some(io::ErrorKind::ConnectionRefused) => "; is a web server running there?",
-            Some(io::ErrorKind::InvalidData) if self.manner.secure => {
+            Some(io::ErrorKind::InvalidData)
+                if self.manner.secure && reason(error).contains("certificate") =>
+            {
                 "; if its certificate need not be checked, write insecure = true"
             }
             _ => "",
