@@ -45,8 +45,8 @@ fn beside(options: &Args, server: &Nginx, name: &str, by: By) -> anyhow::Result<
 
 /// In the PATH, or where `setup/install` puts what it builds.
 fn found(name: &str) -> Option<PathBuf> {
-    let built = Path::new("target/tools/bin").join(name);
-    daemon::found(name).or_else(|| built.is_file().then_some(built))
+    let built = ["target/tools/bin", "/opt/pgdyno/tools/bin"].map(|folder| Path::new(folder).join(name));
+    daemon::found(name).or_else(|| built.into_iter().find(|path| path.is_file()))
 }
 
 fn ours(url: &str, seconds: u32) -> anyhow::Result<Sample> {

@@ -80,7 +80,20 @@ impl Spec {
     /// Whether it asks a Redis server.
     #[must_use]
     pub fn needs_redis(&self) -> bool {
-        matches!(self, Self::Redis(_))
+        match self {
+            Self::Redis(_) => true,
+            Self::Tiles(options) => options.via == tiles::Via::Redis,
+            Self::Pgbench(_) | Self::Osm(_) | Self::Http(_) => false,
+        }
+    }
+
+    /// The tile server of the target that it goes through.
+    #[must_use]
+    pub fn needs_tile_server(&self) -> Option<&'static str> {
+        match self {
+            Self::Tiles(options) => options.via.tile_server(),
+            Self::Pgbench(_) | Self::Redis(_) | Self::Osm(_) | Self::Http(_) => None,
+        }
     }
 
     /// Whether each run begins with a state of the server that its workload makes for it alone.

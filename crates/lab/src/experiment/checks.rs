@@ -154,6 +154,15 @@ fn servers_are_there(document: &mut Document<'_>, file: &ExperimentFile) {
         let message = format!("workload {} asks a Redis, and the target has none", workload.name);
         document.wrong_key(&["target"], message, Some(hint));
     }
+    let servers: Vec<&str> = file.target.tile_servers().iter().map(|server| server.kind.name()).collect();
+    for workload in &file.workloads {
+        let Some(name) = workload.spec.needs_tile_server().filter(|name| !servers.contains(name)) else {
+            continue;
+        };
+        let message = format!("workload {} goes through {name}, and the target has none", workload.name);
+        let hint = format!("write tile_servers = [\"{name}\"] in [target]");
+        document.wrong_key(&["target"], message, Some(&hint));
+    }
     let theirs = matches!(file.target, TargetSpec::Url { .. });
     for workload in file.workloads.iter().filter(|_| theirs) {
         let Some(option) = workload.spec.needs_own_redis() else { continue };

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step, Time};
 use protocol::http::{Get, Response, Responses, Want};
 use protocol::wording;
 use script::Random;
@@ -44,6 +44,8 @@ pub(super) struct HttpClient {
     open: bool,
     /// The connection has given a response.
     served: bool,
+    /// When the transaction began.
+    began: Time,
     /// How often the request was sent.
     tries: u32,
     /// Which of the places it goes to, and how many in a row took no connection.
@@ -79,6 +81,7 @@ impl HttpClient {
             asking: false,
             open: false,
             served: false,
+            began: 0,
             tries: 0,
             endpoint: 0,
             refused: 0,
@@ -89,6 +92,7 @@ impl HttpClient {
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
         self.request = self.requests.draw(&mut self.random).cloned();
         self.asking = true;
+        self.began = io.now;
         self.tries = 1;
         if !self.open {
             return Step::Reconnect(LINK);
@@ -149,6 +153,11 @@ impl HttpClient {
                 seen.in_words(fault)
             });
             self.tell(words, io);
+        }
+        if fault.is_none()
+            && let Some(item) = self.request.as_ref().and_then(|request| request.item)
+        {
+            io.item(item, io.now.saturating_sub(self.began), bytes);
         }
         self.ended(u64::from(bytes > 0 && fault.is_none()), bytes, fault.is_some())
     }

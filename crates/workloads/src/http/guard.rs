@@ -58,7 +58,11 @@ pub(super) fn ask(
     request: &Request,
     control: &mut dyn Control,
 ) -> Result<Got, WorkloadError> {
-    let path = Get::path_of(requests.bytes(request));
+    web.ask(Get::path_of(requests.bytes(request)), control)
+}
+
+/// Asks for a path.
+pub(super) fn ask_path(web: &Web, path: &str, control: &mut dyn Control) -> Result<Got, WorkloadError> {
     let got = control.get(web.get(), path).map_err(WorkloadError::http)?;
     let Some(fault) = web.accept().fault(got.status, got.content_type.as_bytes(), got.bytes) else {
         return Ok(got);

@@ -11,17 +11,22 @@ pub struct Request {
     place: Range<usize>,
     /// Which script it is counted under.
     pub script: u16,
-    /// Which item of its workload's list it asks for.
-    pub item: u32,
+    /// Which item of its workload's list it asks for, where figures of each are kept.
+    pub item: Option<u32>,
 }
 
-/// What clients ask for: groups that are drawn from equally often, however many requests each has.
+/// What clients ask for: groups that are drawn from by their weights, however many requests each has.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Requests {
     bytes: Vec<u8>,
-    /// None of them is empty.
+    /// None of them is empty, but the last one at times.
     groups: Vec<Vec<Request>>,
+    /// Sum of the weights up to each group.
+    up_to: Vec<u64>,
 }
+
+/// The weight of groups that are drawn from equally often.
+const EQUAL: u64 = 1;
 
 impl Requests {
     /// None at all.
@@ -32,13 +37,22 @@ impl Requests {
 
     /// Begins another group; what is added from now on belongs to it.
     pub fn group(&mut self) {
-        if self.groups.last().is_none_or(|group| !group.is_empty()) {
-            self.groups.push(Vec::new());
+        self.weighted_group(EQUAL);
+    }
+
+    /// The same with a weight of its own; all of them together stay below 2^63.
+    pub fn weighted_group(&mut self, weight: u64) {
+        if self.groups.last().is_some_and(Vec::is_empty) {
+            self.groups.pop();
+            self.up_to.pop();
         }
+        let before = self.up_to.last().copied().unwrap_or(0);
+        self.up_to.push(before + weight.max(1));
+        self.groups.push(Vec::new());
     }
 
     /// Adds a request to the last group; `write` appends its bytes.
-    pub fn add(&mut self, script: u16, item: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn add(&mut self, script: u16, item: Option<u32>, write: impl FnOnce(&mut Vec<u8>)) {
         if self.groups.is_empty() {
             self.group();
         }
@@ -71,11 +85,18 @@ impl Requests {
         &self.bytes[request.place.clone()]
     }
 
-    /// A group, then one of it, each as likely as another; `None` where there are none.
+    /// A group by its weight, then one of it, each as likely as another; `None` where there are none.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> Option<&Request> {
         let filled = self.groups.len() - usize::from(self.groups.last().is_some_and(Vec::is_empty));
-        let group = self.groups.get(random.up_to(filled.saturating_sub(1) as u64) as usize)?;
+        let group = match filled {
+            0 => return None,
+            1 => &self.groups[0],
+            _ => {
+                let number = random.up_to(self.up_to[filled - 1] - 1);
+                &self.groups[self.up_to[..filled].partition_point(|up_to| *up_to <= number)]
+            }
+        };
         group.get(random.up_to(group.len().saturating_sub(1) as u64) as usize)
     }
 }
@@ -95,11 +116,11 @@ mod tests {
     fn groups_are_drawn_from_equally_often() {
         let mut requests = Requests::new();
         assert_eq!(requests.draw(&mut Random::new(1)), None);
-        requests.add(0, 7, |out| out.extend(b"one"));
+        requests.add(0, Some(7), |out| out.extend(b"one"));
         requests.group();
         requests.group();
         for item in 0..9 {
-            requests.add(1, item, |out| out.extend(format!("other {item}").bytes()));
+            requests.add(1, Some(item), |out| out.extend(format!("other {item}").bytes()));
         }
         requests.group();
         assert_eq!((requests.len(), requests.is_empty()), (10, false));
@@ -109,8 +130,8 @@ mod tests {
         assert!((400..600).contains(&ones), "{ones}");
         assert!(drawn.iter().all(|request| match request.script {
             0 => requests.bytes(request) == b"one",
-            _ => requests.bytes(request) == format!("other {}", request.item).as_bytes(),
+            _ => requests.bytes(request) == format!("other {}", request.item.unwrap()).as_bytes(),
         }));
-        assert!((0..9).all(|item| drawn.iter().any(|request| request.item == item)));
+        assert!((0..9).all(|item| drawn.iter().any(|request| request.item == Some(item))));
     }
 }

@@ -4,12 +4,13 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use engine::{Client, Endpoint};
-use protocol::http::{Control, Get, Url, tls};
+use protocol::http::{Control, Get, Got, Url, tls};
 use protocol::postgres::Tls;
 use script::Streams;
 
 use super::accept::Accept;
 use super::client::{HttpClient, Manner};
+use super::guard::ask_path;
 use super::options::Options;
 use super::requests::Requests;
 use crate::error::WorkloadError;
@@ -73,6 +74,14 @@ impl Web {
     /// [`WorkloadError::Http`].
     pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn Control + 's>, WorkloadError> {
         site.http()?.control(&self.url, self.tls.as_ref()).map_err(WorkloadError::http)
+    }
+
+    /// Asks for a path.
+    ///
+    /// # Errors
+    /// When the answer would be a failure of a run, or none comes.
+    pub fn ask(&self, path: &str, control: &mut dyn Control) -> Result<Got, WorkloadError> {
+        ask_path(self, path, control)
     }
 
     pub(super) fn get(&self) -> &Get {

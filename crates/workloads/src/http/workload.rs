@@ -40,8 +40,8 @@ impl Http {
         let web = Web::new(options)?;
         let mut requests = Requests::new();
         let asked = if tiles.is_empty() { &[(0, 0, 0)][..] } else { &tiles };
-        for (item, (z, x, y)) in (0..).zip(asked) {
-            requests.add(0, item, |out| web.write(&web.url().path(*z, *x, *y), out));
+        for (z, x, y) in asked {
+            requests.add(0, None, |out| web.write(&web.url().path(*z, *x, *y), out));
         }
         Ok(Self { options: options.clone(), web, tiles, requests: Arc::new(requests) })
     }

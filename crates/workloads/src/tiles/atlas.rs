@@ -71,6 +71,19 @@ impl Atlas {
         &group.picks[at..=at]
     }
 
+    /// The groups of all layers: number of the layer, weight, and what is drawn from it.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (usize, u64, &[Pick])> {
+        let layers = self.layers.iter().enumerate();
+        layers.flat_map(|(number, groups)| {
+            let mut before = 0;
+            groups.iter().map(move |group| {
+                let weight = group.below - before;
+                before = group.below;
+                (number, weight, group.picks.as_slice())
+            })
+        })
+    }
+
     fn next_view(&self, random: &mut Random, visit: &mut Visit) -> &[Pick] {
         if visit.view == 0 || visit.view >= self.sessions[visit.session].len() {
             *visit = Visit { session: random.up_to(self.sessions.len() as u64 - 1) as usize, view: 0 };

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use protocol::postgres::sql::Sql;
 use record::TileSample;
 use tile::{Tile, mvt};
 
-use super::layer::{Layer, Style};
+use super::fetch::Fetch;
+use super::layer::Layer;
 use super::taste::{self, Taste};
 use crate::answers::SAMPLE;
 use crate::error::WorkloadError;
@@ -25,9 +25,8 @@ pub(super) struct Part<'a> {
 
 /// Makes a sample of the picked tiles; where all of a layer is empty, goes on until one holds something.
 pub(super) fn probe(
-    sql: &mut dyn Sql,
+    from: &mut dyn Fetch,
     parts: &[Part<'_>],
-    style: Style,
     all: &BTreeMap<&str, Vec<Tile>>,
 ) -> Result<Guarded, WorkloadError> {
     let mut guarded = Guarded::default();
@@ -35,9 +34,9 @@ pub(super) fn probe(
     for part in parts {
         let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
         let mut sample = TileSample { script: part.script, ..TileSample::default() };
-        for taste in taste::fetch(sql, part.layer, style, tiles)? {
+        for taste in taste::several(from, part.layer, tiles)? {
             is_a_tile(part.layer, &taste)?;
-            let features_in = taste::features_in(sql, part.layer, style, taste.tile)?;
+            let features_in = from.features_in(part.layer, taste.tile)?;
             sample.add(&TileSample { features_in, ..taste.held(part.script) });
         }
         held.entry(&part.layer.shown).or_default().add(&sample);
@@ -48,7 +47,7 @@ pub(super) fn probe(
         let Some(sample) = held.get_mut(shown).filter(|sample| sample.bytes == 0) else { continue };
         let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(PATIENCE)]);
         for tile in tiles {
-            let bytes = taste::one(sql, part.layer, style, *tile)?;
+            let bytes = from.tile(part.layer, *tile)?;
             sample.add(&Taste { tile: *tile, bytes }.held(part.script));
             if sample.bytes > 0 {
                 break;

@@ -6,6 +6,7 @@
 mod atlas;
 mod client;
 mod explain;
+mod fetch;
 mod guard;
 mod layer;
 mod options;
@@ -16,6 +17,8 @@ mod source;
 mod taste;
 #[cfg(test)]
 mod tests;
+mod via;
+mod web;
 mod workload;
 mod zooms;
 
@@ -23,5 +26,6 @@ pub use options::{Options, Variant};
 pub use picker::{Picker, Sessions};
 pub use source::Source;
 pub use tile::Tile;
+pub use via::Via;
 pub use workload::Tiles;
 pub use zooms::Zooms;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::picker::Picker;
 use super::source::Source;
+use super::via::Via;
 use super::zooms::Zooms;
 use crate::error::WorkloadError;
 use crate::jobs::file_name;
@@ -48,6 +49,9 @@ pub struct Options {
     pub min_pixels: f64,
     /// Which query makes tiles of tables.
     pub variant: Variant,
+    /// By which way tiles are fetched.
+    #[serde(skip_serializing_if = "is_sql")]
+    pub via: Via,
     /// A layer may hold nothing at all: its runs are valid nevertheless.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
@@ -69,9 +73,14 @@ impl Default for Options {
             tiles_per_zoom: 200,
             min_pixels: 4.0,
             variant: Variant::Modern,
+            via: Via::Sql,
             may_be_empty: false,
         }
     }
+}
+
+fn is_sql(via: &Via) -> bool {
+    *via == Via::Sql
 }
 
 /// Which query makes the tiles of tables.
@@ -136,6 +145,7 @@ impl Options {
             layers: Vec::new(),
             min_pixels: 0.0,
             variant: Variant::Modern,
+            via: Via::Sql,
             may_be_empty: false,
             ..options.clone()
         };
@@ -206,7 +216,39 @@ impl Options {
         {
             return wrong(key, problem);
         }
+        self.validate_via()?;
         self.validate_historic()
+    }
+
+    /// Web servers know tables by their names, and no statement.
+    fn validate_via(&self) -> Result<(), WorkloadError> {
+        let wrong = |problem: &str| Err(WorkloadError::option("tiles.via".to_owned(), problem));
+        if self.via == Via::Sql {
+            return Ok(());
+        }
+        if self.variant == Variant::Historic {
+            return wrong("historic is a statement; leave via out");
+        }
+        if matches!(self.picker, Picker::Sessions(_)) {
+            return wrong("sessions are asked for by SQL; leave via or picker out");
+        }
+        let only_tables = self.sources().iter().all(|source| matches!(source, Source::Table(_)));
+        if self.via.tile_server().is_some() && (self.together || !only_tables) {
+            return wrong("a tile server of the target serves tables, each by itself");
+        }
+        if let Via::Http(url) = &self.via {
+            let several = self.sources().len() > 1 && !self.together;
+            if several && !url.contains("{layer}") {
+                return wrong(
+                    "several layers need {layer} in the URL, or together = true where it gives all of them",
+                );
+            }
+            let web = super::web::of_url(url, "layer")?;
+            if !web.url().has_places() {
+                return wrong("the URL has no {z}, {x} and {y}");
+            }
+        }
+        Ok(())
     }
 
     /// Random boxes have no zoom and no list.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use protocol::postgres::sql::Sql;
 use record::Artifact;
 use tile::Tile;
 
-use super::layer::{Layer, Style};
+use super::fetch::Fetch;
+use super::layer::Layer;
 use super::pick::Picked;
-use super::taste;
 use crate::error::WorkloadError;
 
 /// Pictures wanted.
@@ -18,23 +17,22 @@ const CANDIDATES: usize = 8;
 
 /// Four tiles from the lowest zoom to the highest, each with all layers; of random boxes, some of each table.
 pub(super) fn samples(
-    sql: &mut dyn Sql,
+    from: &mut dyn Fetch,
     layers: &[(Layer, Picked)],
-    style: Style,
 ) -> Result<Vec<Artifact>, WorkloadError> {
     let Some((_, picked)) = layers.first() else { return Ok(Vec::new()) };
     let mut artifacts = Vec::new();
     for candidates in candidates(picked) {
         let mut best: Option<(Tile, Vec<u8>)> = None;
         for tile in candidates {
-            let bytes = whole(sql, layers, tile, style)?;
+            let bytes = whole(from, layers, tile)?;
             if best.as_ref().is_none_or(|(_, fullest)| bytes.len() > fullest.len()) {
                 best = Some((tile, bytes));
             }
         }
         artifacts.extend(best.filter(|(_, bytes)| !bytes.is_empty()).map(|best| artifact(layers, best)));
     }
-    artifacts.extend(boxes(sql, layers, style)?);
+    artifacts.extend(boxes(from, layers)?);
     Ok(artifacts)
 }
 
@@ -62,15 +60,10 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
 }
 
 /// A tile with all layers; layers of a vector tile are joined by joining their bytes.
-fn whole(
-    sql: &mut dyn Sql,
-    layers: &[(Layer, Picked)],
-    tile: Tile,
-    style: Style,
-) -> Result<Vec<u8>, WorkloadError> {
+fn whole(from: &mut dyn Fetch, layers: &[(Layer, Picked)], tile: Tile) -> Result<Vec<u8>, WorkloadError> {
     let mut bytes = Vec::new();
     for (layer, _) in layers {
-        bytes.extend(taste::one(sql, layer, style, tile)?);
+        bytes.extend(from.tile(layer, tile)?);
     }
     Ok(bytes)
 }
@@ -89,17 +82,13 @@ fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artif
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
 /// Of each table asked by random boxes the fullest of some: each is drawn by the server anew.
-fn boxes(
-    sql: &mut dyn Sql,
-    layers: &[(Layer, Picked)],
-    style: Style,
-) -> Result<Vec<Artifact>, WorkloadError> {
+fn boxes(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, WorkloadError> {
     let anywhere = Tile { z: 0, x: 0, y: 0 };
     let mut artifacts = Vec::new();
     for (layer, _) in layers.iter().filter(|(layer, _)| layer.is_historic()) {
         let mut fullest = Vec::new();
         for _ in 0..CANDIDATES {
-            let bytes = taste::one(sql, layer, style, anywhere)?;
+            let bytes = from.tile(layer, anywhere)?;
             if bytes.len() > fullest.len() {
                 fullest = bytes;
             }

@@ -12,6 +12,7 @@ use tile::Tile;
 use super::atlas::{Atlas, zooms_in};
 use super::client::TileClient;
 use super::explain::explain;
+use super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::guard::{Part, probe};
 use super::layer::{Layer, QueryFile, Style, layers};
 use super::options::{Options, Variant};
@@ -20,6 +21,7 @@ use super::picker::Picker;
 use super::samples::samples;
 use super::source::Source;
 use super::taste;
+use super::web::{Webs, of_layers, requests};
 use crate::answers::{Answer, SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
@@ -97,6 +99,28 @@ impl Tiles {
             }
         }
         probes
+    }
+
+    /// The web servers of its layers; none where they come from the database.
+    fn webs(&self, site: &Site<'_>) -> Result<Webs, WorkloadError> {
+        if self.options.via.is_sql() {
+            return Ok(Webs::new());
+        }
+        let mut webs = of_layers(&self.options.via, &self.picked, |name| site.tile_server(name).cloned())?;
+        webs.values_mut().try_for_each(|web| web.check(site))?;
+        Ok(webs)
+    }
+
+    /// How single tiles are fetched.
+    fn fetch<'s>(
+        &self,
+        site: &'s mut Site<'_>,
+        webs: &'s Webs,
+    ) -> Result<Box<dyn Fetch + 's>, WorkloadError> {
+        match webs.values().next() {
+            None => Ok(Box::new(FromDatabase { sql: site.sql()?, style: self.style })),
+            Some(web) => Ok(Box::new(FromWeb { webs, control: web.control(site)? })),
+        }
     }
 
     fn not_prepared() -> WorkloadError {
@@ -249,10 +273,11 @@ impl Workload for Tiles {
         if self.picked.iter().any(|(layer, _)| layer.is_historic()) {
             return Ok(Sampled::NotTaken("the query draws other boxes each time".to_owned()));
         }
-        let sql = site.sql()?;
+        let webs = self.webs(site)?;
+        let mut from = self.fetch(site, &webs)?;
         let mut sampled: Vec<ScriptAnswers> = Vec::new();
         for Part { layer, tiles, .. } in self.probes() {
-            let tastes = taste::fetch(sql, layer, self.style, &tiles)?;
+            let tastes = taste::several(&mut *from, layer, &tiles)?;
             let answers = tastes.into_iter().map(|taste| Answer::of_tile(taste.tile, taste.bytes));
             // All zooms of a layer are told together.
             match sampled.last_mut().filter(|last| last.script == layer.shown) {
@@ -272,7 +297,9 @@ impl Workload for Tiles {
             .iter()
             .map(|(layer, picked)| (layer.shown.as_str(), picked.tiles().collect()))
             .collect();
-        let mut guarded = probe(site.sql()?, &self.probes(), self.style, &all)?;
+        let webs = self.webs(site)?;
+        let mut from = self.fetch(site, &webs)?;
+        let mut guarded = probe(&mut *from, &self.probes(), &all)?;
         if self.options.may_be_empty {
             guarded.notes.extend(guarded.empty.take());
         }
@@ -288,6 +315,10 @@ impl Workload for Tiles {
         slowest: &[TileItem],
     ) -> Result<Explained, WorkloadError> {
         self.is_picked()?;
+        if !self.options.via.is_sql() {
+            let way = self.options.via.words();
+            return Ok(Explained::not(format!("what asks the database stands behind {way}")));
+        }
         let named = self.probes().into_iter().map(|part| {
             let script = self.parts.get(part.script as usize).map(called).unwrap_or_default();
             (part, script)
@@ -296,7 +327,8 @@ impl Workload for Tiles {
     }
 
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
-        samples(site.sql()?, &self.picked, self.style)
+        let webs = self.webs(site)?;
+        samples(&mut *self.fetch(site, &webs)?, &self.picked)
     }
 }
 
@@ -332,8 +364,14 @@ impl ClientWorkload for Tiles {
 
     fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         self.is_picked()?;
-        let connect = &places.postgres()?.place;
         let atlas = Arc::new(self.atlas());
+        if !self.options.via.is_sql() {
+            let webs = of_layers(&self.options.via, &self.picked, |name| places.tile_server(name).cloned())?;
+            let requests = requests(&atlas, &self.picked, &webs);
+            let first = webs.values().next().ok_or(WorkloadError::NoServer { kind: "web" })?;
+            return first.clients(&requests, wanted);
+        }
+        let connect = &places.postgres()?.place;
         let streams = Streams::new(wanted.seed, wanted.count.max(1), 1, true);
         let links = match &self.options.picker {
             Picker::Sessions(sessions) => usize::from(sessions.links),

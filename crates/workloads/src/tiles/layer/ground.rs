@@ -15,8 +15,9 @@ pub(in crate::tiles) struct Ground {
     pub(in crate::tiles) shown: String,
     /// Quoted, with its schema.
     pub(in crate::tiles) table: String,
-    /// Its name alone.
-    pub(super) name: String,
+    /// Schema and name, as they are.
+    pub(in crate::tiles) schema: String,
+    pub(in crate::tiles) name: String,
     /// Geometry column, quoted.
     pub(in crate::tiles) geometry: String,
     /// SRID of the geometry.
@@ -122,6 +123,7 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
     Ok(Ground {
         shown: shown.to_owned(),
         table,
+        schema,
         name,
         geometry: quoted,
         srid,

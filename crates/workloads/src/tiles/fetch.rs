@@ -1,0 +1,90 @@
+//! Single tiles, fetched outside of the timed part the way clients fetch them.
+
+use std::collections::BTreeMap;
+
+use protocol::http::Control;
+use protocol::postgres::sql::{Sql, long};
+use tile::Tile;
+
+use super::layer::{Layer, Style};
+use crate::error::WorkloadError;
+use crate::http::Web;
+
+/// Fetches single tiles.
+pub(super) trait Fetch {
+    /// The bytes of a tile, unpacked; none of an empty one.
+    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError>;
+
+    /// Rows that are made into features of a tile; `None` where nobody tells.
+    fn features_in(&mut self, _layer: &Layer, _tile: Tile) -> Result<Option<u64>, WorkloadError> {
+        Ok(None)
+    }
+}
+
+/// From the database.
+pub(super) struct FromDatabase<'a> {
+    pub(super) sql: &'a mut dyn Sql,
+    pub(super) style: Style,
+}
+
+impl Fetch for FromDatabase<'_> {
+    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError> {
+        let query = format!(
+            "SELECT encode(answer.tile, 'hex') FROM ({}) AS answer (tile)",
+            layer.literal(tile, self.style)
+        );
+        let rows = long(self.sql)
+            .rows(&query)
+            .map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
+        if rows.len() > 1 {
+            return Err(WorkloadError::Missing {
+                what: format!("{} returned {} rows for tile {tile}", layer.shown, rows.len()),
+                hint: "a tile is one row; let ST_AsMVT aggregate all features of it".to_owned(),
+            });
+        }
+        let hex = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
+        Ok(from_hex(&hex.unwrap_or_default()))
+    }
+
+    /// What happens inside of a function is not told.
+    fn features_in(&mut self, layer: &Layer, tile: Tile) -> Result<Option<u64>, WorkloadError> {
+        let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
+        let said = long(self.sql)
+            .rows(&query)
+            .map_err(WorkloadError::sql(format!("explaining tile {tile} of {}", layer.shown)))?;
+        let said: Vec<String> = said.into_iter().flatten().flatten().collect();
+        let plan = crate::explain::read(&said.join("\n")).ok();
+        Ok(plan.and_then(|plan| plan.rows_into("st_asmvt")).map(|rows| rows.round() as u64))
+    }
+}
+
+/// From a web server.
+pub(super) struct FromWeb<'a> {
+    /// By what the layer is shown as.
+    pub(super) webs: &'a BTreeMap<String, Web>,
+    pub(super) control: Box<dyn Control + 'a>,
+}
+
+impl Fetch for FromWeb<'_> {
+    fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError> {
+        let web = self.webs.get(&layer.shown).ok_or(WorkloadError::NoServer { kind: "web" })?;
+        let Tile { z, x, y } = tile;
+        Ok(web.ask(&web.url().path(z, x, y), &mut *self.control)?.body)
+    }
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_is_read() {
+        assert_eq!(from_hex("1a00ff"), [0x1a, 0, 0xff]);
+        assert_eq!(from_hex(""), [0_u8; 0]);
+    }
+}

@@ -1,0 +1,87 @@
+//! By which way tiles are fetched.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::words::unknown_word;
+
+/// By which way tiles are fetched: the same list by another way is another arm.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// From the database, by the layer's statement.
+    #[default]
+    Sql,
+    /// From the target's TiPg.
+    Tipg,
+    /// From the target's martin.
+    Martin,
+    /// From the target's Redis, and from the database what is not there.
+    Redis,
+    /// From a web server.
+    Http(String),
+}
+
+impl Via {
+    /// Words for it; a URL is written `{ http = "http://…/{z}/{x}/{y}" }`.
+    pub const NAMES: [&'static str; 5] = ["sql", "tipg", "martin", "redis", "http"];
+
+    /// Whether the database is asked by the layer's own statement.
+    pub(super) fn is_sql(&self) -> bool {
+        matches!(self, Self::Sql | Self::Redis)
+    }
+
+    /// The target's tile server that it goes through.
+    #[must_use]
+    pub fn tile_server(&self) -> Option<&'static str> {
+        match self {
+            Self::Tipg => Some("tipg"),
+            Self::Martin => Some("martin"),
+            Self::Sql | Self::Redis | Self::Http(_) => None,
+        }
+    }
+
+    /// As it is called in remarks; a URL may hold a password.
+    pub(super) fn words(&self) -> &'static str {
+        match self {
+            Self::Sql => "SQL",
+            Self::Tipg => "TiPg",
+            Self::Martin => "martin",
+            Self::Redis => "Redis",
+            Self::Http(_) => "HTTP",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HttpTable {
+    http: String,
+}
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "\"sql\", \"tipg\", \"martin\", \"redis\" or { http = \"http://host/{z}/{x}/{y}\" }"
+)]
+enum ViaForm {
+    Word(String),
+    Http(HttpTable),
+}
+
+impl<'de> Deserialize<'de> for Via {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        match ViaForm::deserialize(source)? {
+            ViaForm::Http(table) => Ok(Self::Http(table.http)),
+            ViaForm::Word(word) => match word.as_str() {
+                "sql" => Ok(Self::Sql),
+                "tipg" => Ok(Self::Tipg),
+                "martin" => Ok(Self::Martin),
+                "redis" => Ok(Self::Redis),
+                "http" => Err(serde::de::Error::custom(
+                    "via http needs a URL: { http = \"http://host/{z}/{x}/{y}\" }",
+                )),
+                other => Err(serde::de::Error::custom(unknown_word("way", other, &Self::NAMES))),
+            },
+        }
+    }
+}
