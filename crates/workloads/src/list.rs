@@ -99,13 +99,21 @@ impl Spec {
     /// Whether each run begins with a state of the server that its workload makes for it alone.
     #[must_use]
     pub fn begins_anew(&self) -> bool {
-        matches!(self, Self::Redis(options) if options.begins_anew())
+        match self {
+            Self::Redis(options) => options.begins_anew(),
+            Self::Tiles(options) => options.via == tiles::Via::Redis,
+            Self::Pgbench(_) | Self::Osm(_) | Self::Http(_) => false,
+        }
     }
 
     /// Whether it changes what only a server of pgdyno's own may be changed in; the option that says so.
     #[must_use]
     pub fn needs_own_redis(&self) -> Option<&'static str> {
-        matches!(self, Self::Redis(redis::Options { memory: Some(_), .. })).then_some("redis.memory")
+        match self {
+            Self::Redis(redis::Options { memory: Some(_), .. }) => Some("redis.memory"),
+            Self::Tiles(tiles::Options { cache_memory: Some(_), .. }) => Some("tiles.cache_memory"),
+            _ => None,
+        }
     }
 
     /// Requests that one of its transactions has.

@@ -129,7 +129,7 @@ impl<'de> Deserialize<'de> for Eviction {
 ///
 /// # Errors
 /// When Redis refuses, or does not do what it was told.
-pub(super) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, WorkloadError> {
+pub(crate) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, WorkloadError> {
     if Limits::of(&control.info()?).as_ref() == Some(wanted) {
         return Ok(false);
     }

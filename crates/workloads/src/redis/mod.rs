@@ -7,7 +7,7 @@
 mod client;
 mod guard;
 mod keys;
-mod limits;
+pub(crate) mod limits;
 mod options;
 mod prepare;
 mod scripts;

@@ -25,6 +25,12 @@ pub(super) struct Pick {
     pub(super) item: Option<u32>,
 }
 
+impl Pick {
+    /// Before anything was asked for.
+    pub(super) const NOWHERE: Self =
+        Self { tile: Tile { z: 0, x: 0, y: 0 }, statement: 0, script: 0, item: None };
+}
+
 /// A group of transactions that are drawn alike: those of a layer's zoom.
 #[derive(Debug, PartialEq, Eq)]
 struct Group {
@@ -167,10 +173,14 @@ impl Maker<'_> {
 
     fn pick(&mut self, layer: &Layer, counted_as: &str, tile: Tile) -> Pick {
         let script = self.script(counted_as, Some(tile.z));
-        let next = self.items.len() as u32;
+        let next = self.atlas.items.len() as u32;
         let item = *self.items.entry((script, tile)).or_insert(next);
         if item == next {
             self.atlas.items.push(TileItem { script, tile });
+            // What a cache had comes before what it had not, as script and as item.
+            if self.scripts[usize::from(script)].cached.is_some() {
+                self.atlas.items.push(TileItem { script: script + 1, tile });
+            }
         }
         Pick { tile, statement: self.statement(layer, tile.z), script, item: Some(item) }
     }

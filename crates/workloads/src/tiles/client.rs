@@ -14,7 +14,7 @@ use crate::link::{NotConnected, PgLink, Progress, endpoint, returned};
 /// Failures told in words; the rest is only counted.
 const TOLD: u32 = 3;
 /// OID of type integer.
-const INT4: u32 = 23;
+pub(super) const INT4: u32 = 23;
 
 /// What a link waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,6 @@ pub(super) struct TileClient {
     told: u32,
 }
 
-const NOWHERE: Pick = Pick { tile: Tile { z: 0, x: 0, y: 0 }, statement: 0, script: 0, item: None };
-
 impl TileClient {
     pub(super) fn new(
         atlas: Arc<Atlas>,
@@ -64,7 +62,8 @@ impl TileClient {
         links: impl IntoIterator<Item = PgLink>,
         random: Random,
     ) -> Self {
-        let courier = |link| Courier { link, state: State::Connecting, pick: NOWHERE, asked: 0, error: None };
+        let courier =
+            |link| Courier { link, state: State::Connecting, pick: Pick::NOWHERE, asked: 0, error: None };
         Self {
             atlas,
             number,
@@ -233,7 +232,7 @@ impl TileClient {
     }
 }
 
-fn write_number(digits: &mut Vec<u8>, number: u32) {
+pub(super) fn write_number(digits: &mut Vec<u8>, number: u32) {
     use std::io::Write;
     digits.clear();
     // Writing to a vector cannot fail.

@@ -4,6 +4,7 @@
 //! is one tile, or all tiles of a view. Its rows are its tiles that are not empty, its bytes their length.
 
 mod atlas;
+mod cache;
 mod client;
 mod explain;
 mod fetch;

@@ -10,6 +10,7 @@ use super::via::Via;
 use super::zooms::Zooms;
 use crate::error::WorkloadError;
 use crate::jobs::file_name;
+use crate::redis::{Eviction, Memory};
 use crate::words::unknown_word;
 
 /// `tiles = { table = "planet_osm_polygon", zooms = [12, 16], picker = "data" }`.
@@ -52,6 +53,21 @@ pub struct Options {
     /// By which way tiles are fetched.
     #[serde(skip_serializing_if = "is_sql")]
     pub via: Via,
+    /// With `via = "redis"`: how long a tile stays in the cache, s; for ever without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_ttl_s: Option<u32>,
+    /// Memory that the cache may take, e.g. `"64MB"`; what else is in this Redis goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_memory: Option<Memory>,
+    /// What goes when that is full: a policy of Redis.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub cache_eviction: Eviction,
+    /// The share of requests that find their tile in the cache, all through the run: what is not there is not put there. 0..=100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_hit_pct: Option<f64>,
+    /// Runs begin with all tiles in the cache, not with an empty one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cache_warm: bool,
     /// A layer may hold nothing at all: its runs are valid nevertheless.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
@@ -74,9 +90,18 @@ impl Default for Options {
             min_pixels: 4.0,
             variant: Variant::Modern,
             via: Via::Sql,
+            cache_ttl_s: None,
+            cache_memory: None,
+            cache_eviction: Eviction::default(),
+            cache_hit_pct: None,
+            cache_warm: false,
             may_be_empty: false,
         }
     }
+}
+
+fn is_usual(eviction: &Eviction) -> bool {
+    *eviction == Eviction::default()
 }
 
 fn is_sql(via: &Via) -> bool {
@@ -146,6 +171,11 @@ impl Options {
             min_pixels: 0.0,
             variant: Variant::Modern,
             via: Via::Sql,
+            cache_ttl_s: None,
+            cache_memory: None,
+            cache_eviction: Eviction::default(),
+            cache_hit_pct: None,
+            cache_warm: false,
             may_be_empty: false,
             ..options.clone()
         };
@@ -217,6 +247,7 @@ impl Options {
             return wrong(key, problem);
         }
         self.validate_via()?;
+        super::cache::validate(self)?;
         self.validate_historic()
     }
 

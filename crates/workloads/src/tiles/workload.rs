@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use record::{Artifact, MapPart, TextKind};
+use protocol::redis::Answer as Answered;
+use record::{Artifact, Counts, HIT_PCT, MapPart, TextKind, TileSample};
 use script::Streams;
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
+use super::cache::{self, CachedClient, Keys, Manner, bring_limits, put_back};
 use super::client::TileClient;
 use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
@@ -21,6 +23,7 @@ use super::picker::Picker;
 use super::samples::samples;
 use super::source::Source;
 use super::taste;
+use super::via::Via;
 use super::web::{Webs, of_layers, requests};
 use crate::answers::{Answer, SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
@@ -46,6 +49,8 @@ pub struct Tiles {
     layers: Vec<Layer>,
     /// Chosen by `prepare`, as many as `layers`.
     picked: Vec<(Layer, Picked)>,
+    /// What a cache begins with.
+    cache: cache::State,
 }
 
 impl Tiles {
@@ -66,8 +71,8 @@ impl Tiles {
         let queries = queries.collect::<Result<_, _>>()?;
         let style = Style { variant: options.variant, min_pixels: options.min_pixels };
         let parts = parts(options, &trace);
-        let (layers, picked) = Default::default();
-        Ok(Self { options: options.clone(), style, trace, queries, parts, layers, picked })
+        let (layers, picked, cache) = Default::default();
+        Ok(Self { options: options.clone(), style, trace, queries, parts, layers, picked, cache })
     }
 
     fn atlas(&self) -> Atlas {
@@ -153,10 +158,20 @@ fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
         _ if options.together => vec![joined(options)],
         _ => options.sources().iter().map(Source::shown).collect(),
     };
-    let parts = layers.iter().flat_map(|layer| {
-        zooms.iter().map(|zoom| MapPart { layer: layer.clone(), zoom: *zoom, cached: None })
-    });
-    parts.collect()
+    // What a cache had comes right before what it had not.
+    let cached: &[Option<bool>] =
+        if options.via == Via::Redis { &[Some(true), Some(false)] } else { &[None] };
+    let mut parts = Vec::new();
+    for layer in &layers {
+        for zoom in &zooms {
+            parts.extend(cached.iter().map(|cached| MapPart {
+                layer: layer.clone(),
+                zoom: *zoom,
+                cached: *cached,
+            }));
+        }
+    }
+    parts
 }
 
 /// All layers: `a + b` in one tile, `a, b` each in its own.
@@ -167,7 +182,13 @@ fn joined(options: &Options) -> String {
 
 /// As a script is named: `roads, z14`.
 fn called(part: &MapPart) -> String {
-    part.zoom.map_or_else(|| part.layer.clone(), |zoom| format!("{}, z{zoom}", part.layer))
+    let zoom = part.zoom.map_or_else(String::new, |zoom| format!(", z{zoom}"));
+    let by = match part.cached {
+        Some(true) => ", from the cache",
+        Some(false) => ", from the database",
+        None => "",
+    };
+    format!("{}{zoom}{by}", part.layer)
 }
 
 impl Workload for Tiles {
@@ -219,11 +240,31 @@ impl Workload for Tiles {
         Carried { prepared: true, ..Carried::default() }
     }
 
+    /// What was in a cache may be all or nothing.
     fn may_be_empty(&self) -> bool {
-        self.options.may_be_empty
+        self.options.may_be_empty || self.options.via == Via::Redis
+    }
+
+    fn asks_redis(&self) -> bool {
+        self.options.via == Via::Redis
+    }
+
+    fn figures(&self, counts: &[Counts]) -> Vec<(&'static str, f64)> {
+        let of = |cached| {
+            let parts = self.parts.iter().zip(counts).filter(move |(part, _)| part.cached == Some(cached));
+            parts.map(|(_, counts)| counts.processed()).sum::<u64>() as f64
+        };
+        let (hits, misses) = (of(true), of(false));
+        let asked = hits + misses;
+        (asked > 0.0).then(|| (HIT_PCT, 100.0 * hits / asked)).into_iter().collect()
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        if self.options.via == Via::Redis
+            && let Answered::Error(problem) = site.redis()?.one(&[b"PING"])?
+        {
+            return Err(WorkloadError::Redis { doing: "PING".to_owned(), problem });
+        }
         self.layers = layers(site.sql()?, &self.options, &self.queries)?;
         Ok(())
     }
@@ -265,8 +306,23 @@ impl Workload for Tiles {
         Ok(())
     }
 
-    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    /// Where there is a cache, it begins each run alike.
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+        if self.options.via == Via::Redis {
+            let mut control = site.redis()?;
+            bring_limits(&self.options, site, &mut *control)?;
+            let (atlas, mut cache) = (self.atlas(), std::mem::take(&mut self.cache));
+            let layers: Vec<&Layer> = self.picked.iter().map(|(layer, _)| layer).collect();
+            let mut from = FromDatabase { sql: site.sql()?, style: self.style };
+            let brought = cache.bring(&self.options, &atlas, &layers, &mut from, &mut *control);
+            self.cache = cache;
+            brought?;
+        }
         Ok(Vec::new())
+    }
+
+    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        if self.options.cache_memory.is_some() { put_back(site) } else { Ok(()) }
     }
 
     fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
@@ -300,6 +356,10 @@ impl Workload for Tiles {
         let webs = self.webs(site)?;
         let mut from = self.fetch(site, &webs)?;
         let mut guarded = probe(&mut *from, &self.probes(), &all)?;
+        if self.options.via == Via::Redis {
+            let made = guarded.samples.clone().into_iter();
+            guarded.samples.extend(made.map(|sample| TileSample { script: sample.script + 1, ..sample }));
+        }
         if self.options.may_be_empty {
             guarded.notes.extend(guarded.empty.take());
         }
@@ -320,8 +380,10 @@ impl Workload for Tiles {
             return Ok(Explained::not(format!("what asks the database stands behind {way}")));
         }
         let named = self.probes().into_iter().map(|part| {
-            let script = self.parts.get(part.script as usize).map(called).unwrap_or_default();
-            (part, script)
+            // What a cache had the database was not asked for.
+            let behind = u32::from(self.options.via == Via::Redis);
+            let script = self.parts.get((part.script + behind) as usize).map(called).unwrap_or_default();
+            (Part { script: part.script + behind, ..part }, script)
         });
         explain(site.sql()?, &named.collect::<Vec<_>>(), slowest, self.style)
     }
@@ -378,6 +440,19 @@ impl ClientWorkload for Tiles {
             Picker::Data | Picker::Uniform | Picker::Trace(_) => 1,
         };
         let members = streams.clients.into_iter().enumerate();
+        if self.options.via == Via::Redis {
+            let keys = Keys::new(&atlas, self.options.cache_ttl_s);
+            let stores = self.options.cache_hit_pct.is_none();
+            let redis = places.redis()?.clone();
+            let manner = Arc::new(Manner { atlas, keys, redis, stores });
+            return Ok(members
+                .map(|(number, random)| {
+                    let database = PgLink::new(connect, 1);
+                    let client = CachedClient::new(Arc::clone(&manner), number, database, random);
+                    Box::new(client) as Box<dyn Client>
+                })
+                .collect());
+        }
         Ok(members
             .map(|(number, random)| {
                 let links = (0..links).map(|link| PgLink::new(connect, link));

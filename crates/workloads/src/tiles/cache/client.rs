@@ -1,0 +1,314 @@
+//! A client that asks the cache first: GET; where nothing is there the database makes the tile, and it is SET.
+
+use std::sync::Arc;
+
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step, Time};
+use protocol::Address;
+use protocol::postgres::{Format, Message, ServerError, Want, frontend};
+use protocol::redis::{Replies, Reply, Want as WantReply};
+use script::Random;
+
+use super::super::atlas::{Atlas, Pick, Visit};
+use super::super::client::{INT4, write_number};
+use super::keys::Keys;
+use crate::link::{NotConnected, PgLink, Progress, address, endpoint, returned};
+
+/// The links.
+const CACHE: Link = 0;
+const DATABASE: Link = 1;
+/// Failures told in words; the rest is only counted.
+const TOLD: u32 = 3;
+
+/// What all clients of a run have in common.
+#[derive(Debug)]
+pub(in crate::tiles) struct Manner {
+    pub(in crate::tiles) atlas: Arc<Atlas>,
+    pub(in crate::tiles) keys: Keys,
+    pub(in crate::tiles) redis: Address,
+    /// Whether what was not there is put there.
+    pub(in crate::tiles) stores: bool,
+}
+
+/// What the client waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its links, and its statements.
+    SettingUp,
+    Idle,
+    LookingUp,
+    Making,
+    Storing,
+}
+
+/// One client.
+#[derive(Debug)]
+pub(in crate::tiles) struct CachedClient {
+    manner: Arc<Manner>,
+    number: usize,
+    random: Random,
+    visit: Visit,
+    database: PgLink,
+    replies: Replies,
+    cache_is_up: bool,
+    is_prepared: bool,
+    state: State,
+    pick: Pick,
+    asked: Time,
+    /// The tile that the database made.
+    tile: Vec<u8>,
+    returned: Returned,
+    error: Option<Box<ServerError>>,
+    key: Vec<u8>,
+    digits: [Vec<u8>; 3],
+    told: u32,
+}
+
+impl CachedClient {
+    pub(in crate::tiles) fn new(
+        manner: Arc<Manner>,
+        number: usize,
+        database: PgLink,
+        random: Random,
+    ) -> Self {
+        Self {
+            manner,
+            number,
+            random,
+            visit: Visit::default(),
+            database,
+            replies: Replies::new(),
+            cache_is_up: false,
+            is_prepared: false,
+            state: State::SettingUp,
+            pick: Pick::NOWHERE,
+            asked: 0,
+            tile: Vec::new(),
+            returned: Returned::default(),
+            error: None,
+            key: Vec::new(),
+            digits: Default::default(),
+            told: 0,
+        }
+    }
+
+    fn connected(&mut self, progress: Result<Progress, NotConnected>, io: &mut Io<'_>) -> Step {
+        match progress {
+            Ok(Progress::Step(step)) => step,
+            Ok(Progress::Up) => {
+                let out = io.out(DATABASE);
+                for (name, text) in &self.manner.atlas.statements {
+                    frontend::parse(out, name, text, &[INT4, INT4, INT4]);
+                }
+                frontend::sync(out);
+                self.database.connection.rows(Want::Read);
+                Step::Wait
+            }
+            Err(why) => self.give_up(why.message, why.code, true, io),
+        }
+    }
+
+    /// Once both links are up and the statements are prepared.
+    fn settled(&mut self) -> Step {
+        if self.state == State::SettingUp && self.cache_is_up && self.is_prepared {
+            self.state = State::Idle;
+            return Step::Ready;
+        }
+        Step::Wait
+    }
+
+    fn begin(&mut self, io: &mut Io<'_>) -> Step {
+        let manner = Arc::clone(&self.manner);
+        // Sessions do not go by a cache: a transaction is one tile.
+        let Some(pick) = manner.atlas.next(&mut self.random, &mut self.visit).first() else {
+            return self.give_up("there is nothing to ask for".to_owned(), None, false, io);
+        };
+        (self.pick, self.asked, self.state) = (*pick, io.now, State::LookingUp);
+        self.returned = Returned { queries: 1, ..Returned::default() };
+        manner.keys.write(pick, &mut self.key);
+        Keys::get(&self.key, io.out(CACHE));
+        Step::Wait
+    }
+
+    fn replied(&mut self, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
+        match self.replies.next(data, used) {
+            Ok(None) => Step::Wait,
+            Ok(Some(reply)) => match (self.state, reply) {
+                (State::LookingUp, Reply::Skipped(skipped)) => self.ended(false, skipped.bytes, io),
+                (State::LookingUp, Reply::Nil) => self.make(io),
+                (State::Storing, Reply::Status(_)) => {
+                    self.returned.affected = 1;
+                    self.ended(true, self.tile.len() as u64, io)
+                }
+                (State::LookingUp | State::Storing, Reply::Error(text)) => {
+                    let text = String::from_utf8_lossy(text).into_owned();
+                    let command = if self.state == State::Storing { "SET" } else { "GET" };
+                    self.failed(format!("{command}: {text}"), Failure::Other, io)
+                }
+                _ => {
+                    let reason = "Redis sent a reply that nothing asked for".to_owned();
+                    self.give_up(reason, None, false, io)
+                }
+            },
+            Err(broken) => self.give_up(broken.to_string(), None, false, io),
+        }
+    }
+
+    /// The database makes the tile.
+    fn make(&mut self, io: &mut Io<'_>) -> Step {
+        let tile::Tile { z, x, y } = self.pick.tile;
+        for (digits, number) in self.digits.iter_mut().zip([u32::from(z), x, y]) {
+            write_number(digits, number);
+        }
+        let parameters = self.digits.iter().map(|digits| Some(digits.as_slice()));
+        let name = &self.manner.atlas.statements[usize::from(self.pick.statement)].0;
+        let out = io.out(DATABASE);
+        // Three parameters are never too many.
+        let _ = frontend::bind(out, "", name, parameters, Format::Binary);
+        frontend::execute(out, "", 0);
+        frontend::sync(out);
+        self.database.connection.take_counts();
+        self.tile.clear();
+        self.state = State::Making;
+        Step::Wait
+    }
+
+    fn messages(&mut self, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
+        loop {
+            match self.database.connection.next(data, used) {
+                Ok(None) => return Step::Wait,
+                Ok(Some(Message::ReadyForQuery(_))) => return self.server_ready(io),
+                Ok(Some(Message::DataRow(row))) => {
+                    // NULL is an empty tile.
+                    self.tile.extend_from_slice(row.iter().next().flatten().unwrap_or_default());
+                }
+                Ok(Some(Message::Error(fields))) => {
+                    let error = fields.to_owned();
+                    if error.is_fatal() {
+                        return self.give_up(error.to_string(), Some(error.code), true, io);
+                    }
+                    self.error.get_or_insert_with(|| Box::new(error));
+                }
+                Ok(Some(_)) => {}
+                Err(broken) => return self.give_up(broken.to_string(), None, false, io),
+            }
+        }
+    }
+
+    fn server_ready(&mut self, io: &mut Io<'_>) -> Step {
+        match (self.state, self.error.take()) {
+            (State::SettingUp, Some(error)) => {
+                let reason = format!("client {} aborted while preparing tile queries: {error}", self.number);
+                self.give_up(reason, Some(error.code), false, io)
+            }
+            (State::SettingUp, None) => {
+                self.is_prepared = true;
+                self.settled()
+            }
+            (State::Making, Some(error)) => {
+                let failure = match error.code.as_str() {
+                    "40001" => Failure::Serialization,
+                    "40P01" => Failure::Deadlock,
+                    _ => Failure::Other,
+                };
+                self.failed(error.to_string(), failure, io)
+            }
+            (State::Making, None) => {
+                self.returned.queries += returned(self.database.connection.take_counts()).queries;
+                if self.manner.stores {
+                    self.returned.changes = 1;
+                    self.manner.keys.set(&self.key, &self.tile, io.out(CACHE));
+                    self.state = State::Storing;
+                    return Step::Wait;
+                }
+                self.ended(true, self.tile.len() as u64, io)
+            }
+            _ => Step::Wait,
+        }
+    }
+
+    /// The tile is here; `made` by the database. What is made is counted behind what was there, as script and as item.
+    fn ended(&mut self, made: bool, bytes: u64, io: &mut Io<'_>) -> Step {
+        self.state = State::Idle;
+        self.returned.rows = u64::from(bytes > 0);
+        self.returned.bytes = bytes;
+        if let Some(item) = self.pick.item {
+            io.item(item + u32::from(made), io.now.saturating_sub(self.asked), bytes);
+        }
+        self.end(made, None)
+    }
+
+    fn failed(&mut self, problem: String, failure: Failure, io: &mut Io<'_>) -> Step {
+        let made = self.state != State::LookingUp;
+        self.state = State::Idle;
+        if self.told < TOLD {
+            self.told += 1;
+            io.message(format!("client {}, tile {}: {problem}", self.number, self.pick.tile));
+        }
+        self.end(made, Some(failure))
+    }
+
+    fn end(&mut self, made: bool, failure: Option<Failure>) -> Step {
+        let script = self.pick.script + u16::from(made);
+        Step::Ended(Outcome { script, failure, tries: 1, returned: self.returned })
+    }
+
+    /// It stops; `lost`: a server did.
+    fn give_up(&mut self, message: String, code: Option<String>, lost: bool, io: &mut Io<'_>) -> Step {
+        io.abort_because(Abort { message, code, lost, ..Abort::default() });
+        Step::Done
+    }
+
+    fn cache_lost(&mut self, error: Option<&std::io::Error>, io: &mut Io<'_>) -> Step {
+        let reason =
+            error.map_or_else(|| "the server closed the connection".to_owned(), protocol::wording::system);
+        let place = self.manner.redis.in_words(None);
+        self.give_up(format!("client {} of Redis {place} aborted: {reason}", self.number), None, true, io)
+    }
+}
+
+impl Client for CachedClient {
+    fn endpoints(&self) -> Vec<Endpoint> {
+        vec![Endpoint::plain(address(&self.manner.redis)), endpoint(self.database.connect())]
+    }
+
+    fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
+        match event {
+            Event::Opened(CACHE) => {
+                self.replies = Replies::new();
+                self.replies.want(WantReply::Skip);
+                self.cache_is_up = true;
+                self.settled()
+            }
+            Event::Opened(_) => {
+                let progress = self.database.opened(io);
+                self.connected(progress, io)
+            }
+            Event::Secured { certificate, .. } => {
+                let progress = self.database.secured(certificate, io);
+                self.connected(progress, io)
+            }
+            Event::Bytes { link: CACHE, data, used } => self.replied(data, used, io),
+            Event::Bytes { data, used, .. } if self.database.is_up() => self.messages(data, used, io),
+            Event::Bytes { data, used, .. } => {
+                let progress = self.database.bytes(data, used, io);
+                self.connected(progress, io)
+            }
+            Event::Slot { .. } => self.begin(io),
+            Event::Closed { link: CACHE, error } => self.cache_lost(error, io),
+            Event::Closed { error, .. } => {
+                let progress = self.database.closed(error);
+                self.connected(progress, io)
+            }
+            Event::Timer | Event::Woken => Step::Wait,
+        }
+    }
+
+    fn abandon(&self, link: Link) -> Option<Vec<u8>> {
+        (link == DATABASE && self.state == State::Making).then(|| self.database.cancel()).flatten()
+    }
+
+    /// Until it is known better, what is under way counts as looked up.
+    fn script(&mut self) -> u16 {
+        self.pick.script + u16::from(matches!(self.state, State::Making | State::Storing))
+    }
+}

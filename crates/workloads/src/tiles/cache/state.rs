@@ -1,0 +1,182 @@
+//! The state that each run finds the cache in: empty, or with tiles in it, and with its limits.
+
+use std::collections::BTreeMap;
+
+use protocol::redis::{Answer, Control, Limits};
+
+use super::super::atlas::{Atlas, Pick};
+use super::super::fetch::Fetch;
+use super::super::layer::Layer;
+use super::super::options::Options;
+use super::keys::Keys;
+use crate::error::WorkloadError;
+use crate::place::Site;
+use crate::redis::limits;
+
+/// Bytes of commands sent before their answers are read.
+const BATCH: usize = 256 * 1024;
+/// Tiles that are put into the cache before runs are kept here: at most so many bytes.
+const MOST_KEPT: usize = 1 << 30;
+
+/// Tiles that the cache begins with, fetched once.
+#[derive(Debug, Default)]
+pub(in crate::tiles) struct State {
+    filled: Option<Vec<(Pick, Vec<u8>)>>,
+}
+
+impl State {
+    /// Brings the cache to where each run begins: none of this workload's tiles but those that it is to begin with.
+    pub(in crate::tiles) fn bring(
+        &mut self,
+        options: &Options,
+        atlas: &Atlas,
+        layers: &[&Layer],
+        from: &mut dyn Fetch,
+        control: &mut dyn Control,
+    ) -> Result<(), WorkloadError> {
+        let keys = Keys::new(atlas, options.cache_ttl_s);
+        empty(atlas, &keys, control)?;
+        let share = match options.cache_hit_pct {
+            Some(share) => share / 100.0,
+            None if options.cache_warm => 1.0,
+            None => return Ok(()),
+        };
+        let filled = match self.filled.take() {
+            Some(filled) => filled,
+            None => chosen(atlas, layers, share, from)?,
+        };
+        let written = fill(&filled, &keys, control);
+        self.filled = Some(filled);
+        written
+    }
+}
+
+/// Limits of memory, where they are wanted; without that those it was started with.
+pub(in crate::tiles) fn bring_limits(
+    options: &Options,
+    site: &Site<'_>,
+    control: &mut dyn Control,
+) -> Result<(), WorkloadError> {
+    let Some(at_start) = site.limits_at_start() else {
+        return match options.cache_memory {
+            None => Ok(()),
+            Some(_) => Err(WorkloadError::Missing {
+                what: "tiles.cache_memory sets a limit of a Redis that pgdyno starts, and this one is not its own"
+                    .to_owned(),
+                hint: "write managed = { redis = true } in [target], or leave it out".to_owned(),
+            }),
+        };
+    };
+    let wanted = match options.cache_memory {
+        None => at_start.clone(),
+        Some(memory) => {
+            // What others left there would be in its way.
+            if let Answer::Error(problem) = control.one(&[b"FLUSHALL"])? {
+                return Err(WorkloadError::Redis { doing: "FLUSHALL".to_owned(), problem });
+            }
+            Limits { memory_bytes: memory.bytes(), policy: options.cache_eviction.name().to_owned() }
+        }
+    };
+    limits::set(control, &wanted).map(drop)
+}
+
+/// After the last run: a Redis of ours has the limits again that it was started with.
+pub(in crate::tiles) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
+    match site.limits_at_start() {
+        Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn Control) -> Result<(), WorkloadError> {
+    let (mut out, mut key, mut waiting) = (Vec::new(), Vec::new(), 0);
+    for pick in distinct(atlas).into_values() {
+        keys.write(pick, &mut key);
+        protocol::redis::command(&mut out, &[b"UNLINK".as_slice(), &key]);
+        waiting += 1;
+        if out.len() >= BATCH {
+            send(control, &mut out, &mut waiting, "emptying the cache")?;
+        }
+    }
+    send(control, &mut out, &mut waiting, "emptying the cache")
+}
+
+/// Each tile once, in the order of its place.
+fn distinct(atlas: &Atlas) -> BTreeMap<(u16, tile::Tile), &Pick> {
+    atlas.groups().flat_map(|(_, _, picks)| picks).map(|pick| ((pick.statement, pick.tile), pick)).collect()
+}
+
+/// Tiles that so large a share of all requests is for, evenly over the list, with their bytes.
+fn chosen(
+    atlas: &Atlas,
+    layers: &[&Layer],
+    share: f64,
+    from: &mut dyn Fetch,
+) -> Result<Vec<(Pick, Vec<u8>)>, WorkloadError> {
+    let mut requests: BTreeMap<(u16, tile::Tile), (f64, usize, &Pick)> = BTreeMap::new();
+    for (layer, weight, picks) in atlas.groups() {
+        for pick in picks {
+            let each = weight as f64 / picks.len() as f64;
+            requests.entry((pick.statement, pick.tile)).or_insert((0.0, layer, pick)).0 += each;
+        }
+    }
+    let (mut taken, mut seen, mut kept) = (0.0, 0.0, 0);
+    let mut filled = Vec::new();
+    for (weight, layer, pick) in requests.into_values() {
+        seen += weight;
+        // As many as keep pace with the share: in each part of the list alike.
+        if taken + weight / 2.0 > share * seen {
+            continue;
+        }
+        taken += weight;
+        let layer = layers.get(layer).ok_or(WorkloadError::NoServer { kind: "PostgreSQL" })?;
+        let bytes = from.tile(layer, pick.tile)?;
+        kept += bytes.len();
+        if kept > MOST_KEPT {
+            return Err(WorkloadError::Missing {
+                what: format!("the tiles to begin with take more than {}", record::bytes(MOST_KEPT as u64)),
+                hint: "set tiles_per_zoom lower".to_owned(),
+            });
+        }
+        filled.push((*pick, bytes));
+    }
+    Ok(filled)
+}
+
+fn fill(filled: &[(Pick, Vec<u8>)], keys: &Keys, control: &mut dyn Control) -> Result<(), WorkloadError> {
+    const DOING: &str = "putting tiles into the cache";
+    let (mut out, mut key, mut waiting) = (Vec::new(), Vec::new(), 0);
+    for (pick, bytes) in filled {
+        keys.write(pick, &mut key);
+        keys.set(&key, bytes, &mut out);
+        waiting += 1;
+        if out.len() >= BATCH {
+            send(control, &mut out, &mut waiting, DOING)?;
+        }
+    }
+    send(control, &mut out, &mut waiting, DOING)
+}
+
+fn send(
+    control: &mut dyn Control,
+    out: &mut Vec<u8>,
+    waiting: &mut usize,
+    doing: &str,
+) -> Result<(), WorkloadError> {
+    let answers = control.ask(out, *waiting)?;
+    out.clear();
+    *waiting = 0;
+    let refused = answers.into_iter().find_map(|answer| match answer {
+        Answer::Error(problem) => Some(problem),
+        _ => None,
+    });
+    match refused {
+        None => Ok(()),
+        Some(problem) if problem.starts_with("OOM") => Err(WorkloadError::RedisFull {
+            problem: format!("{doing}: {problem}"),
+            hint: "raise tiles.cache_memory, choose a policy that evicts (cache_eviction = \"allkeys-lru\"), or begin with an \
+                   empty cache",
+        }),
+        Some(problem) => Err(WorkloadError::Redis { doing: doing.to_owned(), problem }),
+    }
+}
