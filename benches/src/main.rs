@@ -42,6 +42,8 @@ mod slices;
 mod stop;
 #[cfg(target_os = "linux")]
 mod throttle;
+mod tile_load;
+mod tiles;
 mod truth;
 
 use std::ffi::OsString;
@@ -130,6 +132,8 @@ enum What {
     Redis,
     /// Bodies of 1 kB and 20 kB of nginx, beside wrk and oha
     Http,
+    /// Map tiles, beside pgbench with the same query and a loop with psycopg
+    Tiles,
     /// Making pgbench's tables at scale 50
     Init,
     /// An OSM load of the extract beside osm2pgsql started by hand
@@ -171,6 +175,7 @@ fn main() -> anyhow::Result<()> {
         Some((first, rest)) if first == WATCHDOG_ARGUMENT => std::process::exit(watchdog_main(rest)),
         Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
         Some((first, rest)) if first == http_load::WORD => return http_load::main(rest),
+        Some((first, rest)) if first == tile_load::WORD => return tile_load::main(rest),
         #[cfg(target_os = "linux")]
         Some((first, rest)) if first == floor_load::WORD => return floor_load::main(rest),
         _ => {}
@@ -220,6 +225,7 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         }
         What::Redis => redis::values(options),
         What::Http => http::bodies(options),
+        What::Tiles => tiles::beside(options),
         What::Init => init::tables(options),
         What::Load => load::beside_osm2pgsql(options),
         What::Truth => truth::of_latency(options),
