@@ -11,6 +11,7 @@ mod pairs;
 mod sliced;
 mod taken_apart;
 mod unpaired;
+pub mod zooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 

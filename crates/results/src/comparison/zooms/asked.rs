@@ -1,0 +1,128 @@
+//! What runs asked of a map: by layer and zoom, from their scripts.
+
+use std::collections::BTreeMap;
+
+use record::{MapPart, Run, TileSample};
+use stats::Histogram;
+
+/// Which answers, by whether a cache in front gave them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Which {
+    /// All of them, from a cache or not.
+    All,
+    Hits,
+    Misses,
+}
+
+/// A layer at a zoom. Of a layer not its name, but its place among those of the run: arms may call it otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct Place {
+    /// From 0, in the order of the workload.
+    pub layer: usize,
+    /// `None` where its tiles have none.
+    pub zoom: Option<u8>,
+    pub which: Which,
+}
+
+/// What was asked of one of them, over one run or several of an arm.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Name of the layer.
+    pub layer: String,
+    /// Tiles that came, in time or late.
+    pub requests: u64,
+    pub failed: u64,
+    /// Of `requests`, those that held something; `None` where it was not counted.
+    pub filled: Option<u64>,
+    /// Their length as they came, all of them together; `None` where it was not counted.
+    pub bytes: Option<u64>,
+    /// From when each was asked for until it came.
+    pub service: Histogram,
+    /// What tiles of a sample hold; the same sample in each round, which counts once.
+    pub sample: Option<TileSample>,
+}
+
+impl Asked {
+    /// Share of what came that held nothing, 0..=1; `None` where nothing came.
+    #[must_use]
+    pub fn empty_share(&self) -> Option<f64> {
+        let filled = self.filled.filter(|_| self.requests > 0)?;
+        Some(1.0 - (filled as f64 / self.requests as f64).min(1.0))
+    }
+
+    /// Mean length of a tile as it came, bytes; `None` where nothing came.
+    #[must_use]
+    pub fn bytes_per_tile(&self) -> Option<f64> {
+        let bytes = self.bytes.filter(|_| self.requests > 0)?;
+        Some(bytes as f64 / self.requests as f64)
+    }
+
+    /// Adds what another run of the arm asked of the same.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.failed += other.failed;
+        self.filled = sum(self.filled, other.filled);
+        self.bytes = sum(self.bytes, other.bytes);
+        self.service.add(&other.service);
+        if self.sample.is_none() {
+            self.sample.clone_from(&other.sample);
+        }
+    }
+
+    /// Adds another script of the same run: its tiles are others.
+    fn add_script(&mut self, run: &Run, position: usize) {
+        let script = &run.scripts[position];
+        let count = |name: &str| script.counts.get(name).copied();
+        self.requests += count("ok").unwrap_or(0) + count("late").unwrap_or(0);
+        self.failed += count("failed").unwrap_or(0);
+        self.filled = sum(self.filled, count("rows"));
+        self.bytes = sum(self.bytes, count("bytes"));
+        self.service.add(&script.service);
+        for sample in run.tile_samples.iter().filter(|sample| sample.script as usize == position) {
+            self.sample.get_or_insert_with(TileSample::default).add(sample);
+        }
+    }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Layers of a run in the order of its scripts; empty where it asked for no map.
+#[must_use]
+pub fn layers(run: &Run) -> Vec<&str> {
+    let mut layers: Vec<&str> = Vec::new();
+    for part in run.scripts.iter().filter_map(|script| script.part.as_ref()) {
+        if !layers.contains(&part.layer.as_str()) {
+            layers.push(&part.layer);
+        }
+    }
+    layers
+}
+
+/// What a run asked of each layer and zoom; where there is a cache, hits and misses apart, too.
+#[must_use]
+pub fn asked(run: &Run) -> BTreeMap<Place, Asked> {
+    let layers = layers(run);
+    let mut found: BTreeMap<Place, Asked> = BTreeMap::new();
+    let parts = run.scripts.iter().enumerate().filter_map(|(at, script)| Some((at, script.part.as_ref()?)));
+    for (position, part) in parts {
+        let Some(layer) = layers.iter().position(|own| *own == part.layer) else { continue };
+        for which in which(part) {
+            let own = found.entry(Place { layer, zoom: part.zoom, which }).or_default();
+            own.layer.clone_from(&part.layer);
+            own.add_script(run, position);
+        }
+    }
+    found
+}
+
+/// As what the answers to a script count.
+fn which(part: &MapPart) -> impl Iterator<Item = Which> {
+    let apart = part.cached.map(|cached| if cached { Which::Hits } else { Which::Misses });
+    [Some(Which::All), apart].into_iter().flatten()
+}

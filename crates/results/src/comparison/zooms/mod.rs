@@ -1,0 +1,186 @@
+//! Arms compared by layer and zoom of a map: at which zoom a difference arises.
+//!
+//! What is compared is the mean service time of a tile. Means of rounds are paired as throughput is; a zoom of which too few
+//! tiles were asked for has no figure at all.
+
+mod asked;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Experiment, Run};
+use stats::{Better, Estimate, Verdict};
+
+pub use asked::{Asked, Place, Which, asked, layers};
+
+use super::pairs::{Cell, by_cell_and_arm};
+
+/// Requests of an arm, all rounds together, below which its times at a zoom are not told.
+pub const FEWEST: u64 = 20;
+/// Requests of each arm below which a round is not compared.
+const FEWEST_OF_ROUND: u64 = 5;
+
+/// A layer and zoom of a cell, in an arm against the base.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ZoomComparison {
+    pub cell: Cell,
+    pub arm: String,
+    /// As the arm has it.
+    pub place: Place,
+    /// As the base has it.
+    pub of_base: Place,
+    /// What the arm calls the layer.
+    pub layer: String,
+    /// What the base calls it.
+    pub base_layer: String,
+    /// Requests of the base and of the arm, all rounds together.
+    pub requests: [u64; 2],
+    /// ln(new / base) of the mean service times of each pair, by round.
+    pub differences: BTreeMap<u32, f64>,
+    /// Change of the mean service time; `None` where too few tiles were asked for.
+    pub mean: Option<Estimate>,
+    /// Change of the median service time; `None` as above.
+    pub median: Option<Estimate>,
+    /// p of `mean` after Holm's adjustment over all layers and zooms of the cell.
+    pub holm_p: Option<f64>,
+    /// Of `mean`, from the adjusted p where that is stricter.
+    pub verdict: Verdict,
+}
+
+impl ZoomComparison {
+    /// Whether there is no figure because too few tiles were asked for.
+    #[must_use]
+    pub fn is_of_few(&self) -> bool {
+        self.requests.iter().any(|requests| *requests < FEWEST)
+    }
+
+    /// `old.sql → new.sql`, or the layer's name where both arms call it the same.
+    #[must_use]
+    pub fn layers(&self) -> String {
+        if self.layer == self.base_layer {
+            self.layer.clone()
+        } else {
+            format!("{} → {}", self.base_layer, self.layer)
+        }
+    }
+}
+
+/// What each run of an arm asked, by round.
+type Rounds = BTreeMap<u32, BTreeMap<Place, Asked>>;
+
+/// Every other arm against the base, by cell, arm in file order, layer and zoom; empty where nothing is compared or no map was
+/// asked for. Invalid runs are left out, with their whole pair.
+#[must_use]
+pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
+    let Some(base) = &experiment.base else { return Vec::new() };
+    let runs = by_cell_and_arm(runs);
+    let mut found = Vec::new();
+    for ((cell, _), of_base) in runs.iter().filter(|((_, arm), _)| arm.as_ref() == Some(base)) {
+        for arm in experiment.arms.iter().filter(|arm| arm.name != *base) {
+            let Some(of_arm) = runs.get(&(cell.clone(), Some(arm.name.clone()))) else { continue };
+            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved() };
+            let mut compared = sides.compare(of_base, of_arm, experiment.margin);
+            adjust(&mut compared);
+            found.extend(compared);
+        }
+    }
+    found
+}
+
+/// A cell and the arm that is compared in it.
+struct Sides<'a> {
+    cell: &'a Cell,
+    arm: &'a str,
+    /// Whether the runs of a round belong together.
+    paired: bool,
+}
+
+impl Sides<'_> {
+    fn compare(&self, base: &[&Run], arm: &[&Run], margin: f64) -> Vec<ZoomComparison> {
+        let [Some(first), Some(other)] = [base, arm].map(|runs| runs.last()) else { return Vec::new() };
+        let layers = same_layers(&layers(first), &layers(other));
+        let [base, arm] =
+            [base, arm].map(|runs| -> Rounds { runs.iter().map(|run| (run.round, asked(run))).collect() });
+        let places: BTreeSet<Place> = arm.values().flat_map(|round| round.keys().copied()).collect();
+        let of_base = |place: Place| Some(Place { layer: *layers.get(&place.layer)?, ..place });
+        let pairs = places.into_iter().filter_map(|place| Some((of_base(place)?, place)));
+        pairs.filter_map(|pair| self.compare_one(pair, (&base, &arm), margin)).collect()
+    }
+
+    fn compare_one(
+        &self,
+        (of_base, place): (Place, Place),
+        (base, arm): (&Rounds, &Rounds),
+        margin: f64,
+    ) -> Option<ZoomComparison> {
+        let [old, new] = [(base, of_base), (arm, place)].map(|(rounds, place)| -> BTreeMap<u32, &Asked> {
+            rounds.iter().filter_map(|(round, asked)| Some((*round, asked.get(&place)?))).collect()
+        });
+        let [base_layer, layer] = [&old, &new].map(|side| side.values().next().map(|own| own.layer.clone()));
+        let requests = [&old, &new].map(|side| side.values().map(|own| own.requests).sum::<u64>());
+        let enough = requests.iter().all(|requests| *requests >= FEWEST);
+        let values = |side: &BTreeMap<u32, &Asked>, of: fn(&Asked) -> Option<f64>| -> BTreeMap<u32, f64> {
+            let told = side.iter().filter(|(_, own)| enough && own.requests >= FEWEST_OF_ROUND);
+            told.filter_map(|(round, own)| Some((*round, of(own).filter(|ns| *ns > 0.0)?))).collect()
+        };
+        let estimate = |of: fn(&Asked) -> Option<f64>| self.estimate(&values(&old, of), &values(&new, of));
+        let mean = |own: &Asked| own.service.mean_ns();
+        let estimated = estimate(mean);
+        Some(ZoomComparison {
+            cell: self.cell.clone(),
+            arm: self.arm.to_owned(),
+            place,
+            of_base,
+            layer: layer?,
+            base_layer: base_layer?,
+            requests,
+            differences: differences(&values(&old, mean), &values(&new, mean)),
+            mean: estimated,
+            median: estimate(|own| own.service.quantile_ns(0.5).map(|ns| ns as f64)),
+            holm_p: None,
+            verdict: estimated.map_or(Verdict::Invalid, |of| stats::verdict(&of, margin, Better::Smaller)),
+        })
+    }
+
+    fn estimate(&self, old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> Option<Estimate> {
+        if self.paired {
+            return stats::paired(&differences(old, new).into_values().collect::<Vec<f64>>());
+        }
+        let all = |side: &BTreeMap<u32, f64>| side.values().copied().collect::<Vec<f64>>();
+        if old.is_empty() || new.is_empty() { None } else { stats::welch(&all(old), &all(new)) }
+    }
+}
+
+/// ln(new / old) of the rounds that both have.
+fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {
+    old.iter().filter_map(|(round, old)| Some((*round, (new.get(round)? / old).ln()))).collect()
+}
+
+/// Which layer of the base each of an arm's is: the one of its name; what is left goes by its place, where both have as many
+/// of those.
+fn same_layers(base: &[&str], arm: &[&str]) -> BTreeMap<usize, usize> {
+    let by_name = |at: usize| base.iter().position(|own| *own == arm[at]).map(|of_base| (at, of_base));
+    let mut same: BTreeMap<usize, usize> = (0..arm.len()).filter_map(by_name).collect();
+    let taken: BTreeSet<usize> = same.values().copied().collect();
+    let left: Vec<usize> = (0..arm.len()).filter(|at| !same.contains_key(at)).collect();
+    let left_of_base: Vec<usize> = (0..base.len()).filter(|at| !taken.contains(at)).collect();
+    if left.len() == left_of_base.len() {
+        same.extend(left.into_iter().zip(left_of_base));
+    }
+    same
+}
+
+/// Holm's adjustment; what is faster or slower only without it becomes inconclusive.
+fn adjust(compared: &mut [ZoomComparison]) {
+    let p_of = |own: &ZoomComparison| own.mean.and_then(|estimate| estimate.p());
+    let raw: Vec<f64> = compared.iter().filter_map(p_of).collect();
+    let tested = compared.iter_mut().filter(|own| p_of(own).is_some());
+    for (own, p) in tested.zip(stats::holm(&raw)) {
+        own.holm_p = Some(p);
+        if matches!(own.verdict, Verdict::Faster | Verdict::Slower) && p >= 0.05 {
+            own.verdict = Verdict::Inconclusive { more_pairs: None };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
