@@ -35,6 +35,7 @@ pub mod tables;
 pub mod tile;
 pub mod visible;
 mod worth;
+mod zooms;
 
 pub use alone::{Alone, Picture, PictureError, charts};
 pub use data::ReportData;

@@ -3,7 +3,7 @@
 use report::{ReportData, tables};
 use results::{Store, Table};
 
-use super::{load, print, print_parts, print_scalings};
+use super::{chosen, load, print, print_parts, print_scalings};
 use crate::exit::{Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::talk;
@@ -18,6 +18,10 @@ enum Kind {
     Cells,
     /// One line per cell, arm and script, where a workload has several scripts
     Scripts,
+    /// One line per cell, arm, layer and zoom of tiles: shares of tiles and of time, times, what they hold, change
+    Tiles,
+    /// Single tiles: how often each came, its time, its length; for people the slowest
+    Tile,
     /// Clients down, arms across, per workload, with percent change
     Crosstab,
     /// Limits that were searched, with what broke first above them
@@ -44,6 +48,9 @@ enum Kind {
     Experiments,
 }
 
+/// What is said where there is no single tile.
+const NO_TILE: &str = "no tiles: no workload asked for any (tiles = …), or an earlier pgdyno measured it, which kept no single ones";
+
 impl Kind {
     /// What an experiment lacks of which this table is empty.
     fn why_empty(self, data: &ReportData) -> Option<&'static str> {
@@ -68,6 +75,8 @@ impl Kind {
             Self::Ladder => Some("no ladder: nothing was asked at several rates or numbers of clients"),
             Self::Scaling => Some("no scaling: it takes three numbers of clients at least"),
             Self::Scripts => Some("no scripts: no workload has several"),
+            Self::Tiles => Some("no tiles: no workload asked for any (tiles = …)"),
+            Self::Tile => Some(NO_TILE),
             Self::Runs | Self::Cells | Self::Crosstab | Self::Limits | Self::Experiments => None,
         }
     }
@@ -91,21 +100,46 @@ pub(crate) fn run(args: &Args) -> Outcome {
         experiments(args)?;
         return Ok(SAME_OR_BETTER);
     }
+    if args.kind == Kind::Tile {
+        single_tiles(args)?;
+        return Ok(SAME_OR_BETTER);
+    }
     let data = load(&args.selection)?;
     if matches!(format, Format::Text | Format::Md) && in_words(args.kind, &data, format)? {
         return Ok(SAME_OR_BETTER);
     }
-    let table = table(args.kind, &data);
+    let table = match (args.kind, format) {
+        (Kind::Tiles, Format::Text | Format::Md) => tables::tiles_in_words(&data),
+        (kind, _) => table(kind, &data),
+    };
     print(&table, format)?;
     if let Some(why) = args.kind.why_empty(&data).filter(|_| table.rows.is_empty()) {
         talk(why);
     }
-    let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts);
+    let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts | Kind::Tiles);
     let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
     if let (Some(below), Format::Text | Format::Md) = (below, format) {
         crate::print::data(&format!("\n{below}\n"))?;
     }
     Ok(SAME_OR_BETTER)
+}
+
+/// Of an experiment there can be hundreds of thousands: people see the slowest.
+fn single_tiles(args: &Args) -> anyhow::Result<()> {
+    let store = Store::open_read_only(&args.selection.results.path())?;
+    let tiles = store.tiles(chosen(&store, args.selection.experiment.as_deref())?)?;
+    if tiles.is_empty() {
+        talk(NO_TILE);
+    }
+    if matches!(args.format.format, Format::Json | Format::Csv) {
+        return print(&tables::tile(&tiles), args.format.format);
+    }
+    let (table, more) = tables::slowest_tiles(tiles);
+    print(&table, args.format.format)?;
+    if let Some(more) = more {
+        crate::print::data(&format!("\n{more}\n"))?;
+    }
+    Ok(())
 }
 
 fn experiments(args: &Args) -> anyhow::Result<()> {
@@ -144,8 +178,9 @@ fn in_words(kind: Kind, data: &ReportData, format: Format) -> anyhow::Result<boo
 fn table(kind: Kind, data: &ReportData) -> Table {
     match kind {
         Kind::Runs => tables::runs(data),
-        Kind::Cells | Kind::Experiments => tables::cells(data),
+        Kind::Cells | Kind::Experiments | Kind::Tile => tables::cells(data),
         Kind::Scripts => tables::scripts(data),
+        Kind::Tiles => tables::tiles(data),
         Kind::Crosstab => tables::crosstab(data),
         Kind::Limits => tables::limits(data).unwrap_or_else(tables::no_limits),
         Kind::Ladder => tables::ladder(data),

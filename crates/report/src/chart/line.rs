@@ -13,7 +13,7 @@ const PLOT: f64 = 230.0;
 const BOTTOM: f64 = 46.0;
 const RIGHT: f64 = 14.0;
 
-/// A point; whiskers where `range` is given.
+/// A point; whiskers where `range` is given, or a part of its line's band.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -29,15 +29,22 @@ pub(crate) struct Series {
     pub(crate) points: Vec<Point>,
     /// Whether it is computed, not measured: a line without markers.
     pub(crate) computed: bool,
+    /// Whether ranges are drawn as a band about the line, and not as whiskers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) banded: bool,
 }
 
 impl Series {
     pub(crate) fn measured(name: String, points: Vec<Point>) -> Self {
-        Self { name, points, computed: false }
+        Self { name, points, computed: false, banded: false }
+    }
+
+    pub(crate) fn banded(name: String, points: Vec<Point>) -> Self {
+        Self { banded: true, ..Self::measured(name, points) }
     }
 
     pub(crate) fn computed(name: String, points: Vec<Point>) -> Self {
-        Self { name, points, computed: true }
+        Self { name, points, computed: true, banded: false }
     }
 }
 
@@ -46,12 +53,15 @@ impl Series {
 pub(crate) enum Unit {
     PerSecond,
     Nanoseconds,
+    /// Of a whole.
+    Percent,
 }
 
 impl Unit {
     fn tick(self, value: f64) -> String {
         match self {
             Self::PerSecond => numbers::figure_short(value),
+            Self::Percent => format!("{} %", numbers::figure_short(value)),
             Self::Nanoseconds if value == 0.0 => "0".to_owned(),
             Self::Nanoseconds => numbers::latency_tick(value),
         }
@@ -60,6 +70,7 @@ impl Unit {
     pub(crate) fn text(self, value: f64) -> String {
         match self {
             Self::PerSecond => numbers::tps(value),
+            Self::Percent => numbers::percent(value / 100.0),
             Self::Nanoseconds => numbers::latency_ns(value),
         }
     }
@@ -139,14 +150,17 @@ impl Chart for LineChart {
 impl LineChart {
     fn line(&self, style: usize, series: &Series, x: &Scale, y: &Scale) -> Markup {
         let finite = || series.points.iter().filter(|point| point.x.is_finite() && point.y.is_finite());
-        let whiskers = finite().filter_map(|point| {
-            let (low, high) = point.range.filter(|(low, high)| low.is_finite() && high.is_finite())?;
-            Some((x.at(point.x), (y.at(low), y.at(high))))
-        });
+        let ranges: Vec<_> = finite()
+            .filter_map(|point| {
+                let (low, high) = point.range.filter(|(low, high)| low.is_finite() && high.is_finite())?;
+                Some((x.at(point.x), (y.at(low), y.at(high))))
+            })
+            .collect();
         let places: Vec<(f64, f64)> = finite().map(|point| (x.at(point.x), y.at(point.y))).collect();
         let marked = if self.markers && !series.computed { 0 } else { places.len().saturating_sub(1) };
         html! {
-            @for (x, ends) in whiskers { (mark::whisker(style, x, ends)) }
+            @if series.banded { (mark::band(style, &ranges)) }
+            @else { @for (x, ends) in ranges { (mark::whisker(style, x, ends)) } }
             (mark::line(style, &places))
             @for place in &places[marked..] { (mark::marker(style, *place)) }
         }

@@ -33,6 +33,16 @@ pub(super) fn line(style: usize, points: &[(f64, f64)]) -> Markup {
     }
 }
 
+/// What lies between the lower and the upper ends of ranges at these x; fewer than two draw nothing.
+pub(super) fn band(style: usize, ranges: &[(f64, (f64, f64))]) -> Markup {
+    let there = ranges.iter().map(|(x, (low, _))| (*x, *low));
+    let back = ranges.iter().rev().map(|(x, (_, high))| (*x, *high));
+    let step = |(x, y): (f64, f64)| format!("{} {}", coordinate(x), coordinate(y));
+    let path = there.chain(back).map(step).collect::<Vec<_>>().join("L");
+    let class = format!("spread {}", CLASSES[style % STYLES]);
+    html! { @if ranges.len() > 1 { path d=(format!("M{path}z")) class=(class) {} } }
+}
+
 pub(super) fn marker(style: usize, place: (f64, f64)) -> Markup {
     shape(&format!("mark {}", CLASSES[style % STYLES]), SHAPES[style % STYLES], place)
 }

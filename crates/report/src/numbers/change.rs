@@ -51,9 +51,14 @@ pub(crate) fn change_and_interval(percent: f64, interval: Option<(f64, f64)>) ->
 
 /// What a change of speed means for a time: `1.7 times as long [1.5, 1.9]`.
 pub(crate) fn as_long(speed_pct: f64, interval: Option<(f64, f64)>) -> String {
-    let longer = |pct: f64| 100.0 * (1.0 / (1.0 + pct / 100.0) - 1.0);
-    let interval = interval.map(|(low, high)| format!(" {}", factors(longer(high), longer(low))));
-    format!("{} times as long{}", factor(longer(speed_pct)), interval.unwrap_or_default())
+    let time = |pct: f64| 100.0 * (1.0 / (1.0 + pct / 100.0) - 1.0);
+    longer(time(speed_pct), interval.map(|(low, high)| (time(high), time(low))))
+}
+
+/// A change of a time as a ratio: `1.7 times as long [1.5, 1.9]`.
+pub(crate) fn longer(percent: f64, interval: Option<(f64, f64)>) -> String {
+    let interval = interval.map(|(low, high)| format!(" {}", factors(low, high)));
+    format!("{} times as long{}", factor(percent), interval.unwrap_or_default())
 }
 
 /// An end of an interval beside its change, which has the unit: `-1.8`; a large one as a factor, e.g. `52 times`.
@@ -116,6 +121,7 @@ mod tests {
     fn a_loss_of_speed_is_a_longer_time() {
         assert_eq!(as_long(-66.9, Some((-68.0, -65.5))), "3.0 times as long [2.9, 3.1]");
         assert_eq!(as_long(-100.0, None), "over 10,000 times as long");
+        assert_eq!(longer(-52.0, Some((-55.0, -48.0))), "0.48 times as long [0.45, 0.52]");
     }
 
     /// `+5,088 %` is 52 times.

@@ -11,7 +11,7 @@ pub(crate) use record::bytes;
 
 pub use change::change;
 pub(crate) use change::{
-    as_long, change_and_interval, change_end, change_tick, change_with_interval, is_factor,
+    as_long, change_and_interval, change_end, change_tick, change_with_interval, is_factor, longer,
 };
 pub use time::{duration, latency_us};
 pub(crate) use time::{latency_ns, latency_tick, milliseconds};

@@ -15,6 +15,7 @@ pub(crate) mod tiles;
 pub(crate) mod verdicts;
 pub(crate) mod workloads;
 mod worth;
+mod zooms;
 
 use maud::Markup;
 use serde::Serialize;
@@ -46,11 +47,12 @@ pub(crate) struct Section {
 }
 
 /// All sections below the answer, in the order of the page.
-pub(crate) const SECTIONS: [Section; 12] = [
+pub(crate) const SECTIONS: [Section; 13] = [
     section::<limit::Limit>("limit", "Limit"),
     section::<worth::Worths>("worth", "What each setting is worth"),
     section::<verdicts::Verdicts>("verdicts", "Verdicts"),
     section::<workloads::Workloads>("workloads", "Workloads"),
+    section::<zooms::Zooms>("zooms", "Tiles by layer and zoom"),
     section::<plans::Plans>("plans", "Where the time of statements goes"),
     section::<crosstabs::Crosstabs>("crosstabs", "Crosstabs"),
     section::<beside::Beside>("beside", "Beside the grid"),

@@ -9,6 +9,7 @@ use crate::explained;
 use crate::format::markdown_text;
 use crate::visible;
 use crate::worth::{told, worth};
+use crate::zooms;
 
 /// Width of a line, in characters.
 const WIDTH: usize = 80;
@@ -53,6 +54,7 @@ pub fn text(data: &ReportData) -> String {
         lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));
     }
     lines.extend(worth(data).iter().flat_map(told).map(|line| format!("  {line}")));
+    lines.extend(zooms::told(data).iter().map(|line| format!("  {line}")));
     lines.extend(explained::told(data).iter().map(|line| format!("  {line}")));
     lines.extend(answer.looked.iter().map(|looked| format!("  {looked}")));
     lines.extend(answer.in_time().iter().map(|line| format!("  {line}")));

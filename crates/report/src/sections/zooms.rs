@@ -1,0 +1,331 @@
+//! Tiles by layer and zoom: at which zoom it hurts, and where the time goes.
+
+use maud::{Markup, html};
+use results::comparison::zooms::{FEWEST, Place, Which};
+use serde::Serialize;
+use stats::Verdict;
+
+use super::View;
+use crate::chart::Chart;
+use crate::chart::axis::{Spacing, Tick};
+use crate::chart::line::{LineChart, Point, Series, Unit};
+use crate::compared::{FROM_SLICES, Tone, change, verdict};
+use crate::data::{ReportData, cell_text};
+use crate::numbers;
+use crate::sheet::{Cell, Sheet};
+use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers};
+
+/// Cells that stand open, and those that are drawn at all; the rest is in the table.
+const OPEN: usize = 2;
+const MOST: usize = 12;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Zooms {
+    cells: Vec<CellView>,
+    /// Cells that are not drawn.
+    more: usize,
+}
+
+/// One cell.
+#[derive(Debug, Serialize)]
+struct CellView {
+    label: String,
+    answers: Vec<String>,
+    charts: Vec<LineChart>,
+    #[serde(flatten)]
+    of: ZoomsOfCell,
+}
+
+const HOW: &str = "A tile's time is from when it was asked for until it came (service time), with what it waits for the other \
+    clients' tiles meanwhile; shares of time are of the time that all clients spent. Changes are of mean times, in pairs of a \
+    round; verdicts are Holm-adjusted over all layers and zooms of the cell.";
+
+impl View for Zooms {
+    fn of(data: &ReportData) -> Option<Self> {
+        let all = ZoomsOfCell::all(data);
+        let more = all.len().saturating_sub(MOST);
+        let cells: Vec<CellView> = all.into_iter().take(MOST).map(CellView::of).collect();
+        (!cells.is_empty()).then_some(Self { cells, more })
+    }
+
+    fn draw(&self) -> Markup {
+        let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
+        html! {
+            p { (HOW) }
+            @for cell in open { (cell.draw()) }
+            @if !folded.is_empty() {
+                details {
+                    summary { "Zooms of " (folded.len()) " more" }
+                    @for cell in folded { (cell.draw()) }
+                }
+            }
+            @if self.more > 0 { p { (self.more) " more cells are in " code { "pgdyno table tiles" } "." } }
+        }
+    }
+
+    fn charts(self) -> Vec<Box<dyn Chart>> {
+        let charts = self.cells.into_iter().flat_map(|cell| cell.charts);
+        charts.map(|chart| Box::new(chart) as Box<dyn Chart>).collect()
+    }
+}
+
+impl CellView {
+    fn of(of: ZoomsOfCell) -> Self {
+        let label = cell_text(&of.cell);
+        let layers = of.layers();
+        let charts_of = |(place, layer): (usize, &String)| {
+            let label = if layers.len() > 1 { format!("{label}, {layer}") } else { label.clone() };
+            [Drawn::Time, Drawn::Share].map(|drawn| chart(&of, place, &label, drawn))
+        };
+        let charts = layers.iter().enumerate().flat_map(charts_of).flatten().collect();
+        Self { answers: answers(&of), charts, label, of }
+    }
+
+    fn draw(&self) -> Markup {
+        html! {
+            h3 { (self.label) }
+            @for answer in &self.answers { p { (answer) } }
+            @if !self.charts.is_empty() { div.charts { @for chart in &self.charts { (chart) } } }
+            (self.times())
+            (self.contents())
+        }
+    }
+
+    /// Rows: each layer and zoom of the base's order, in it each arm.
+    fn rows(&self) -> Vec<(Place, &ZoomsOfArm, &ZoomFigures)> {
+        let mut rows: Vec<_> = self
+            .of
+            .arms
+            .iter()
+            .enumerate()
+            .flat_map(|(at, own)| own.zooms.iter().map(move |zoom| (at, own, zoom)))
+            .map(|(at, own, zoom)| {
+                let place = Place { layer: self.of.layer_of_base(own, zoom.place), ..zoom.place };
+                ((place.layer, place.which, place.zoom, at), (place, own, zoom))
+            })
+            .collect();
+        rows.sort_by_key(|(order, _)| *order);
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn times(&self) -> Sheet {
+        let sliced = self.of.arms.iter().any(|own| own.sliced);
+        let mark = if sliced { format!(" {FROM_SLICES}") } else { String::new() };
+        let compared = self.of.arms.len() > 1;
+        let mut sheet = Sheet::new(format!(
+            "Times of tiles, all rounds together, and their change against the base.{mark}"
+        ))
+        .text(["zoom", "layer"])
+        .text(compared.then_some("arm"))
+        .numbers(["requests", "of all tiles", "of all time", "mean", "p50", "p95", "p99"])
+        .numbers(compared.then_some("change of the mean"))
+        .text(compared.then_some("verdict"));
+        for (_, own, zoom) in self.rows() {
+            let mut row: Vec<Cell> = head(own, zoom, compared);
+            row.push(numbers::count(zoom.requests).into());
+            row.extend([zoom.tiles_share, zoom.time_share].map(|share| or_absent(share, numbers::percent)));
+            match zoom.mean_ns {
+                None => row.push(few()),
+                Some(ns) => row.push(numbers::latency_ns(ns).into()),
+            }
+            row.extend([zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| or_absent(ns, numbers::latency_ns)));
+            row.extend(compared.then(|| self.changed(own, zoom)).into_iter().flatten());
+            sheet.row(row);
+        }
+        sheet
+    }
+
+    /// Change and verdict.
+    fn changed(&self, own: &ZoomsOfArm, zoom: &ZoomFigures) -> [Cell; 2] {
+        let nothing = || Cell::from("");
+        let Some(found) = self.of.change(own.arm.as_deref(), zoom.place) else {
+            return [nothing(), nothing()];
+        };
+        let Some(mean) = &found.mean else { return [few(), nothing()] };
+        let class = Tone::of(found.verdict).cell_class(mean.change_pct(), self.of.margin * 300.0);
+        let judged = match found.verdict {
+            Verdict::Invalid => nothing(),
+            judged => verdict(judged, self.of.margin).into(),
+        };
+        [Cell::classed(change(mean), class), judged]
+    }
+
+    fn contents(&self) -> Sheet {
+        let compared = self.of.arms.len() > 1;
+        let mut sheet = Sheet::new(
+            "What tiles hold: length and share of empty ones as they were asked for; then of a sample taken beside the run, means of its tiles",
+        )
+        .text(["zoom", "layer"])
+        .text(compared.then_some("arm"))
+        .numbers(["length", "empty", "sample", "empty there", "features in → out", "vertices"]);
+        for (_, own, zoom) in self.rows().into_iter().filter(|(_, _, zoom)| zoom.place.which == Which::All) {
+            let mut row = head(own, zoom, compared);
+            row.push(or_absent(zoom.bytes, |bytes| numbers::bytes(bytes as u64)));
+            row.push(or_absent(zoom.empty, numbers::percent));
+            let sample = zoom.sample.as_ref();
+            let per_tile = |sum: Option<u64>| sample.zip(sum).map(|(sample, sum)| sample.per_tile(sum));
+            row.push(or_absent(sample.map(|own| own.tiles as f64), |tiles| numbers::count(tiles as u64)));
+            row.push(or_absent(sample.map(record::TileSample::empty_share), numbers::percent));
+            row.push(zoom.features().unwrap_or_else(|| numbers::ABSENT.to_owned()).into());
+            row.push(or_absent(per_tile(sample.and_then(|own| own.vertices)), numbers::figure));
+            sheet.row(row);
+        }
+        sheet
+    }
+}
+
+fn head(own: &ZoomsOfArm, zoom: &ZoomFigures, compared: bool) -> Vec<Cell> {
+    let arm = compared.then(|| own.arm.as_deref().unwrap_or(numbers::ABSENT).into());
+    [zoom.zoom().into(), Cell::from(&zoom.layer)].into_iter().chain(arm).collect()
+}
+
+fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Cell {
+    value.map_or(numbers::ABSENT.to_owned(), text).into()
+}
+
+/// What stands where too few tiles were asked for.
+fn few() -> Cell {
+    format!("fewer than {FEWEST} requests").into()
+}
+
+/// What is drawn over zooms.
+#[derive(Clone, Copy)]
+enum Drawn {
+    /// Mean time of a tile, ns.
+    Time,
+    /// Of all the time of its arm, percent.
+    Share,
+}
+
+impl Drawn {
+    fn point(self, zoom: &ZoomFigures) -> Option<Point> {
+        let x = f64::from(zoom.place.zoom?);
+        match self {
+            Self::Time => Some(Point { x, y: zoom.mean_ns?, range: zoom.rounds_ns }),
+            Self::Share => Some(Point { x, y: zoom.time_share? * 100.0, range: None }),
+        }
+    }
+
+    fn written(self, point: &Point) -> String {
+        match self {
+            Self::Time => written(point),
+            Self::Share => numbers::percent(point.y / 100.0),
+        }
+    }
+}
+
+/// A layer over zooms; `None` where it has fewer than two.
+fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<LineChart> {
+    let series = |own: &ZoomsOfArm| {
+        let of_layer = |zoom: &&ZoomFigures| {
+            zoom.place.which == Which::All && of.layer_of_base(own, zoom.place) == layer
+        };
+        let points = own.zooms.iter().filter(of_layer).filter_map(|zoom| drawn.point(zoom)).collect();
+        Series::banded(own.arm.clone().unwrap_or_default(), points)
+    };
+    let series: Vec<Series> = of.arms.iter().map(series).collect();
+    let mut zooms: Vec<u8> = series.iter().flat_map(|own| &own.points).map(|point| point.x as u8).collect();
+    zooms.sort_unstable();
+    zooms.dedup();
+    if zooms.len() < 2 {
+        return None;
+    }
+    let (title, caption, y_name, y_spacing, unit, data) = match drawn {
+        Drawn::Time => (
+            "time of a tile by zoom",
+            "Mean service time of a tile; the band lies between the least and the most of the rounds. Lower is better.",
+            "mean time",
+            Spacing::Log,
+            Unit::Nanoseconds,
+            "Mean time of a tile [least, most of the rounds]",
+        ),
+        Drawn::Share => (
+            "where the time goes",
+            "Of all the time that an arm's tiles took, that of each zoom: where it is high, a faster query pays.",
+            "share of all time",
+            Spacing::Linear,
+            Unit::Percent,
+            "Share of all the time of the arm's tiles",
+        ),
+    };
+    let mut data = Sheet::new(data)
+        .text(["zoom"])
+        .numbers(series.iter().map(|own| if own.name.is_empty() { "all" } else { &own.name }));
+    for zoom in &zooms {
+        let cell = |own: &Series| {
+            let point = own.points.iter().find(|point| point.x as u8 == *zoom);
+            point.map_or_else(few, |point| drawn.written(point).into())
+        };
+        data.row([format!("z{zoom}").into()].into_iter().chain(series.iter().map(cell)));
+    }
+    Some(LineChart {
+        title: format!("{label}: {title}"),
+        caption: caption.to_owned(),
+        x_name: "zoom",
+        y_name,
+        x_ticks: zooms
+            .iter()
+            .map(|zoom| Tick { value: f64::from(*zoom), label: format!("z{zoom}") })
+            .collect(),
+        y_spacing,
+        unit,
+        markers: true,
+        series,
+        data,
+    })
+}
+
+/// `12.3 ms [11.9 ms, 12.8 ms]`.
+fn written(point: &Point) -> String {
+    let range = point
+        .range
+        .map(|(low, high)| format!(" [{}, {}]", numbers::latency_ns(low), numbers::latency_ns(high)));
+    numbers::latency_ns(point.y) + &range.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explained::tests::data;
+    use crate::zooms::tests::{rounds, run, scripts};
+
+    #[test]
+    fn a_cell_has_its_answer_its_lines_and_its_rows() {
+        let view = Zooms::of(&data(rounds())).unwrap();
+        let page = view.draw().into_string();
+        for wanted in [
+            "A tile with b: 0.50 times as long",
+            "z9 takes 80 % of its time",
+            "map, 4 clients: time of a tile by zoom",
+            "class=\"spread s1\"",
+            "fewer than 20 requests",
+            "100.0 → 10.00",
+            "faster",
+            "same within 3 %",
+        ] {
+            assert!(page.contains(wanted), "{wanted}: {page}");
+        }
+        assert!(!page.contains("slices"), "{page}");
+        let places: Vec<Option<u8>> = view.cells[0].rows().iter().map(|(place, ..)| place.zoom).collect();
+        assert_eq!(places, [9, 9, 12, 12, 16, 16].map(Some));
+        let [times, shares] = &view.cells[0].charts[..] else { panic!("two charts") };
+        // A zoom of too few requests is no point of the times.
+        assert_eq!(times.series.iter().map(|own| own.points.len()).collect::<Vec<_>>(), [2, 2]);
+        let sum: f64 = shares.series[0].points.iter().map(|point| point.y).sum();
+        assert!((sum - 100.0).abs() < 1e-9, "{sum}");
+    }
+
+    /// Of many cells a page shows some, and says where the others are.
+    #[test]
+    fn many_cells_are_in_the_table() {
+        let cell = |clients: u32| {
+            let mut run = run("a", 1, scripts("t", &[(9, 30, 1.0), (10, 30, 2.0)], None));
+            run.factors.insert("clients".into(), clients.to_string());
+            run
+        };
+        let page = Zooms::of(&data((1..=20).map(cell).collect())).unwrap().draw().into_string();
+        assert!(page.contains("Zooms of 10 more") && page.contains("8 more cells are in"), "{page}");
+        let none = run("a", 1, vec![crate::explained::tests::script("a.sql")]);
+        assert!(Zooms::of(&data(vec![none])).is_none());
+    }
+}

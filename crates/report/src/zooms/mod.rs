@@ -1,0 +1,208 @@
+//! Tiles by layer and zoom: what each took, how much of all time, and what changed against the base.
+
+mod single;
+mod table;
+mod words;
+
+use std::collections::BTreeMap;
+
+use record::{Run, TileSample, Validity};
+use results::comparison::Cell;
+use results::comparison::zooms::{Asked, FEWEST, Place, Which, ZoomComparison, asked, zooms};
+use serde::Serialize;
+
+pub use self::single::{slowest_tiles, tile};
+pub use self::table::{tiles, tiles_in_words};
+pub(crate) use self::words::{answers, told};
+use crate::data::ReportData;
+use crate::numbers;
+
+/// Requests from which a 95th and a 99th percentile are told: five lie beyond it.
+const FEWEST_P95: u64 = 100;
+const FEWEST_P99: u64 = 500;
+
+/// One layer and zoom in one arm of a cell; all rounds together.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ZoomFigures {
+    pub(crate) place: Place,
+    pub(crate) layer: String,
+    pub(crate) requests: u64,
+    pub(crate) failed: u64,
+    /// Of the requests of all layers and zooms, 0..=1.
+    pub(crate) tiles_share: Option<f64>,
+    /// Of the time that all layers and zooms took, 0..=1.
+    pub(crate) time_share: Option<f64>,
+    /// Service times; none of too few requests.
+    pub(crate) mean_ns: Option<f64>,
+    pub(crate) p50_ns: Option<f64>,
+    pub(crate) p95_ns: Option<f64>,
+    pub(crate) p99_ns: Option<f64>,
+    /// Means of the rounds: least and most; none of a single round.
+    pub(crate) rounds_ns: Option<(f64, f64)>,
+    pub(crate) bytes: Option<f64>,
+    /// Of what was asked for, 0..=1.
+    pub(crate) empty: Option<f64>,
+    pub(crate) sample: Option<TileSample>,
+}
+
+impl ZoomFigures {
+    /// `z12`, with what it is apart from.
+    pub(crate) fn zoom(&self) -> String {
+        zoom(self.place)
+    }
+
+    /// Of a tile of the sample in the mean: `1,200 → 800`, `800` where what went in is not known.
+    pub(crate) fn features(&self) -> Option<String> {
+        let sample = self.sample.as_ref()?;
+        let per_tile = |sum: u64| numbers::figure(sample.per_tile(sum));
+        let out = per_tile(sample.features_out?);
+        Some(sample.features_in.map_or(out.clone(), |of| format!("{} → {out}", per_tile(of))))
+    }
+}
+
+/// `z12`; `z12, hits`.
+pub(crate) fn zoom(place: Place) -> String {
+    let zoom = place.zoom.map_or_else(|| "no zoom".to_owned(), |zoom| format!("z{zoom}"));
+    match place.which {
+        Which::All => zoom,
+        Which::Hits => format!("{zoom}, hits"),
+        Which::Misses => format!("{zoom}, misses"),
+    }
+}
+
+/// An arm of a cell.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ZoomsOfArm {
+    pub(crate) arm: Option<String>,
+    /// By layer, then zoom.
+    pub(crate) zooms: Vec<ZoomFigures>,
+    /// Whether its times are from slices.
+    pub(crate) sliced: bool,
+}
+
+/// A cell: the figures of its arms, the base first, and what changed.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ZoomsOfCell {
+    pub(crate) cell: Cell,
+    pub(crate) base: Option<String>,
+    pub(crate) margin: f64,
+    pub(crate) arms: Vec<ZoomsOfArm>,
+    pub(crate) changes: Vec<ZoomComparison>,
+}
+
+impl ZoomsOfCell {
+    /// All that asked for a map, in the order of cells.
+    pub(crate) fn all(data: &ReportData) -> Vec<Self> {
+        let mut arms = data.arms();
+        arms.sort_by_key(|arm| *arm != data.base());
+        let mut runs: BTreeMap<Cell, BTreeMap<usize, Vec<&Run>>> = BTreeMap::new();
+        let has_map = |run: &&Run| run.scripts.iter().any(|script| script.part.is_some());
+        for run in data.grid_runs().chain(data.runs_beside()).filter(has_map) {
+            if run.validity == Validity::Invalid {
+                continue;
+            }
+            let arm = arms.iter().position(|arm| run.arm.as_deref() == *arm).unwrap_or(0);
+            runs.entry(Cell::of(run)).or_default().entry(arm).or_default().push(run);
+        }
+        let mut changes = if runs.is_empty() { Vec::new() } else { zooms(&data.experiment, &data.runs) };
+        let one = |(cell, arms): (Cell, BTreeMap<usize, Vec<&Run>>)| {
+            let (of_cell, others) =
+                std::mem::take(&mut changes).into_iter().partition(|own| own.cell == cell);
+            changes = others;
+            Self {
+                base: data.base().filter(|_| data.compares()).map(str::to_owned),
+                margin: data.experiment.margin,
+                arms: arms.into_values().map(|runs| ZoomsOfArm::of(&runs)).collect(),
+                changes: of_cell,
+                cell,
+            }
+        };
+        runs.into_iter().map(one).collect()
+    }
+
+    /// What changed at a layer and zoom of an arm; `None` in the base.
+    pub(crate) fn change(&self, arm: Option<&str>, place: Place) -> Option<&ZoomComparison> {
+        self.changes.iter().find(|own| Some(own.arm.as_str()) == arm && own.place == place)
+    }
+
+    /// Its layers by their place: `old.sql → new.sql` where arms call one of them by several names.
+    pub(crate) fn layers(&self) -> Vec<String> {
+        let mut layers: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        for own in &self.arms {
+            for zoom in &own.zooms {
+                let names = layers.entry(self.layer_of_base(own, zoom.place)).or_default();
+                if !names.contains(&zoom.layer.as_str()) {
+                    names.push(&zoom.layer);
+                }
+            }
+        }
+        layers.into_values().map(|names| names.join(" → ")).collect()
+    }
+
+    /// Where the base has that layer; the layer's own place where the base has it not.
+    pub(crate) fn layer_of_base(&self, own: &ZoomsOfArm, place: Place) -> usize {
+        let known = self
+            .changes
+            .iter()
+            .find(|change| Some(&change.arm) == own.arm.as_ref() && change.place.layer == place.layer);
+        known.map_or(place.layer, |change| change.of_base.layer)
+    }
+}
+
+impl ZoomsOfArm {
+    /// Of at least one run.
+    fn of(runs: &[&Run]) -> Self {
+        let rounds: Vec<BTreeMap<Place, Asked>> = runs.iter().map(|run| asked(run)).collect();
+        let mut sums: BTreeMap<Place, Asked> = BTreeMap::new();
+        for (place, own) in rounds.iter().flatten() {
+            let sum = sums.entry(*place).or_default();
+            sum.layer.clone_from(&own.layer);
+            sum.add(own);
+        }
+        let whole = || sums.iter().filter(|(place, _)| place.which == Which::All).map(|(_, own)| own);
+        let requests: u64 = whole().map(|own| own.requests).sum();
+        let time: f64 = whole().map(time_ns).sum();
+        let figures = |(place, own): (&Place, &Asked)| {
+            let quantile = |q: f64, least: u64| {
+                own.service.quantile_ns(q).filter(|_| own.requests >= least).map(|ns| ns as f64)
+            };
+            ZoomFigures {
+                place: *place,
+                layer: own.layer.clone(),
+                requests: own.requests,
+                failed: own.failed,
+                tiles_share: (requests > 0).then(|| own.requests as f64 / requests as f64),
+                time_share: (time > 0.0).then(|| time_ns(own) / time),
+                mean_ns: own.service.mean_ns().filter(|_| own.requests >= FEWEST),
+                p50_ns: quantile(0.5, FEWEST),
+                p95_ns: quantile(0.95, FEWEST_P95),
+                p99_ns: quantile(0.99, FEWEST_P99),
+                rounds_ns: of_rounds(rounds.iter().filter_map(|round| round.get(place)), own.requests),
+                bytes: own.bytes_per_tile(),
+                empty: own.empty_share(),
+                sample: own.sample.clone(),
+            }
+        };
+        Self {
+            arm: runs.first().and_then(|run| run.arm.clone()),
+            zooms: sums.iter().map(figures).collect(),
+            sliced: runs.iter().any(|run| run.is_sliced()),
+        }
+    }
+}
+
+/// All the time that went by for it.
+fn time_ns(own: &Asked) -> f64 {
+    own.service.sum_ns() as f64
+}
+
+/// Least and most of the means of rounds, where there are several.
+fn of_rounds<'a>(rounds: impl Iterator<Item = &'a Asked>, requests: u64) -> Option<(f64, f64)> {
+    let means: Vec<f64> = rounds.filter_map(|own| own.service.mean_ns()).collect();
+    let (least, most) =
+        means.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));
+    (means.len() > 1 && requests >= FEWEST).then_some((least, most))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

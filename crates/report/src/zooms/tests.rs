@@ -1,0 +1,150 @@
+use record::{MapPart, RunKey, RunKind, ScriptRecord, Slice};
+use results::Value;
+use stats::Histogram;
+
+use super::*;
+use crate::explained::tests::{data, script};
+
+/// Zoom, requests in a round and their time in ms.
+type Zoom = (u8, u64, f64);
+
+pub(crate) fn scripts(layer: &str, zooms: &[Zoom], cached: Option<bool>) -> Vec<ScriptRecord> {
+    let one = |(zoom, requests, ms): &Zoom| {
+        let mut service = Histogram::new();
+        (0..*requests).for_each(|_| service.record((ms * 1e6) as u64));
+        let counts = [("ok", *requests), ("rows", requests - requests / 4), ("bytes", requests * 1000)];
+        ScriptRecord {
+            part: Some(MapPart { layer: layer.into(), zoom: Some(*zoom), cached }),
+            counts: counts.map(|(name, count)| (name.to_owned(), count)).into(),
+            service: service.clone(),
+            response: service,
+            ..script(&format!("{layer}, z{zoom:02}"))
+        }
+    };
+    zooms.iter().map(one).collect()
+}
+
+pub(crate) fn run(arm: &str, round: u32, scripts: Vec<ScriptRecord>) -> Run {
+    let factors = [("clients".to_owned(), "4".to_owned())].into();
+    let key = RunKey { workload: "map".into(), factors, arm: Some(arm.into()), round };
+    let sample = TileSample {
+        script: 0,
+        tiles: 4,
+        empty: 1,
+        features_in: Some(400),
+        features_out: Some(40),
+        vertices: Some(99),
+        bytes: 800,
+    };
+    Run {
+        scripts,
+        tile_samples: vec![sample],
+        clients: 4,
+        measured_s: 1.0,
+        sequence: round,
+        ..Run::new(RunKind::Client, key)
+    }
+}
+
+/// Four rounds in which `b` takes half as long at z9 and as long at z12; of z16 hardly anything is asked.
+pub(crate) fn rounds() -> Vec<Run> {
+    let round = |round: u32| {
+        let noise = 1.0 + 0.001 * f64::from(round * 7 % 5);
+        let zooms = |share: f64| [(9, 200, 40.0 * share), (12, 200, 10.0 * noise), (16, 3, 1.0)];
+        [
+            run("a", round, scripts("old.sql", &zooms(1.0), None)),
+            run("b", round, scripts("new.sql", &zooms(0.5 * noise), None)),
+        ]
+    };
+    (1..=4).flat_map(round).collect()
+}
+
+#[test]
+fn what_takes_the_time_and_what_changed_is_told() {
+    let all = ZoomsOfCell::all(&data(rounds()));
+    let [of] = &all[..] else { panic!("{all:?}") };
+    assert_eq!(of.layers(), ["old.sql → new.sql"]);
+    let z9 = &of.arms[0].zooms[0];
+    assert_eq!((z9.requests, z9.p99_ns.is_some(), z9.empty, z9.bytes), (800, true, Some(0.25), Some(1000.0)));
+    // 200 * 40 of 200 * 40 + 200 * 10 + 3 * 1, and the noise.
+    assert!(
+        (z9.time_share.unwrap() - 0.8).abs() < 1e-2 && (z9.tiles_share.unwrap() - 200.0 / 403.0).abs() < 1e-9
+    );
+    assert_eq!(z9.features().as_deref(), Some("100.0 → 10.00"));
+    let z16 = &of.arms[1].zooms[2];
+    assert_eq!((z16.requests, z16.mean_ns, z16.rounds_ns, z16.time_share.is_some()), (12, None, None, true));
+    let said = answers(of);
+    assert_eq!(said[0], "a: z9 takes 80 % of its time with 50 % of its tiles.");
+    let wanted = "A tile with b: 0.50 times as long [0.50, 0.50] as with a at z9; the same within 3 % at z12; too few requests at z16; \
+                  z9 takes 67 % of its time with 50 % of its tiles.";
+    assert_eq!(said[1], wanted);
+    let line = "tiles: b differs most from a at z9: 0.50 times as long [0.50, 0.50]; z9 takes 67 % of its time with 50 % of its tiles";
+    assert_eq!(told(&data(rounds())), [line]);
+}
+
+#[test]
+fn nothing_is_told_of_what_is_no_map_or_one_zoom() {
+    let mut runs = rounds();
+    runs.iter_mut().flat_map(|run| &mut run.scripts).for_each(|script| script.part = None);
+    assert!(ZoomsOfCell::all(&data(runs.clone())).is_empty() && told(&data(runs)).is_empty());
+    let mut one = rounds();
+    one.iter_mut().for_each(|run| run.scripts.truncate(1));
+    assert!(told(&data(one)).is_empty());
+}
+
+#[test]
+fn the_table_has_a_line_for_each_and_no_figure_of_few() {
+    let table = tiles(&data(rounds()));
+    let of = |row: usize, name: &str| {
+        let at = table.columns.iter().position(|own| own == name).expect(name);
+        &table.rows[row][at]
+    };
+    assert_eq!(table.rows.len(), 6);
+    assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
+    assert_eq!(
+        (of(3, "zoom"), of(3, "base_layer"), of(3, "verdict")),
+        (&Value::Int(9), &"old.sql".into(), &"faster".into())
+    );
+    assert_eq!(
+        (of(3, "sample_features_in"), of(3, "sample_empty_pct")),
+        (&Value::Real(100.0), &Value::Real(25.0))
+    );
+    assert!(matches!(of(3, "mean_change_pct"), Value::Real(pct) if (pct + 49.9).abs() < 0.2));
+    assert_eq!(
+        (of(5, "few"), of(5, "mean_us"), of(5, "mean_change_pct")),
+        (&"yes".into(), &Value::Null, &Value::Null)
+    );
+    let words = tiles_in_words(&data(rounds()));
+    assert!(words.rows.iter().all(|row| row.len() == words.columns.len()));
+    assert_eq!((&words.rows[5][7], &words.rows[5][14]), (&"too few".into(), &"too few".into()));
+}
+
+/// Through a cache hits and misses stand below the whole, and take no share of their own twice.
+#[test]
+fn hits_stand_below_the_whole() {
+    let round = |round| {
+        let mut cached = scripts("t", &[(9, 90, 1.0)], Some(true));
+        cached.extend(scripts("t", &[(9, 10, 91.0)], Some(false)));
+        [run("a", round, scripts("t", &[(9, 50, 91.0)], None)), run("b", round, cached)]
+    };
+    let mut runs: Vec<Run> = (1..=2).flat_map(round).collect();
+    runs[1].slices = vec![Slice {
+        quad: 0,
+        start_us: 0,
+        length_us: 1,
+        drain_us: 0,
+        succeeded: 1,
+        at_work_us: 1.0,
+        steal_pct: None,
+        is_void: false,
+    }];
+    let table = tiles(&data(runs));
+    let column = |name: &str| {
+        let at = table.columns.iter().position(|own| own == name).expect(name);
+        table.rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(column("cached"), [Value::Null, Value::Null, "yes".into(), "no".into()]);
+    assert_eq!(column("time_share_pct")[1..3], [Value::Real(100.0), Value::Real(9.0)]);
+    assert!(matches!(column("mean_change_pct")[1], Value::Real(pct) if (pct + 89.0).abs() < 0.1));
+    assert_eq!(column("sliced")[..2], [Value::Null, "yes".into()]);
+}

@@ -1,0 +1,153 @@
+//! The answer in words: at which zoom arms differ, and which zoom takes the time.
+
+use results::comparison::zooms::{Which, ZoomComparison};
+use stats::Verdict;
+
+use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, zoom};
+use crate::compared::indicative;
+use crate::data::{ReportData, cell_text};
+use crate::numbers;
+
+/// Zooms that are named one by one.
+const MOST: usize = 3;
+
+/// A sentence for each arm of a cell: what it takes against the base at which zoom, and which zoom takes its time.
+pub(crate) fn answers(of: &ZoomsOfCell) -> Vec<String> {
+    of.arms.iter().filter_map(|own| answer(of, own)).collect()
+}
+
+/// A line for each arm, of the cell and zoom where it differs most from the base; empty where there is but one zoom.
+pub(crate) fn told(data: &ReportData) -> Vec<String> {
+    let cells = ZoomsOfCell::all(data);
+    let Some(base) = cells.iter().find_map(|of| of.base.clone()) else {
+        let alone = cells.iter().flat_map(|of| &of.arms).find_map(most_of_time);
+        return alone.map(|said| format!("tiles: {said}")).into_iter().collect();
+    };
+    let others = data.arms().into_iter().flatten().filter(|arm| *arm != base);
+    others.filter_map(|arm| told_of(&cells, &base, arm)).collect()
+}
+
+fn told_of(cells: &[ZoomsOfCell], base: &str, arm: &str) -> Option<String> {
+    let whole = |of: &'_ ZoomsOfCell| of.changes.iter().filter(|own| is_of(own, arm)).count();
+    let (of, most) = cells
+        .iter()
+        .filter(|of| whole(of) > 1)
+        .flat_map(|of| of.changes.iter().filter(|own| is_of(own, arm)).map(move |own| (of, own)))
+        .filter(|(_, own)| matches!(own.verdict, Verdict::Faster | Verdict::Slower))
+        .max_by(|(_, one), (_, other)| size(one).total_cmp(&size(other)))
+        .or_else(|| {
+            let of = cells.iter().find(|of| whole(of) > 1)?;
+            Some((of, of.changes.iter().find(|own| is_of(own, arm))?))
+        })?;
+    let time = of.arms.iter().find(|own| own.arm.as_deref() == Some(arm)).and_then(most_of_time);
+    let time = time.map(|said| format!("; {said}")).unwrap_or_default();
+    let cell = if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() };
+    if !matches!(most.verdict, Verdict::Faster | Verdict::Slower) {
+        return Some(format!(
+            "tiles: no zoom at which {arm} surely takes longer or shorter than {base}{time}"
+        ));
+    }
+    Some(format!(
+        "tiles{cell}: {arm} differs most from {base} at {}: {}{time}",
+        named(of, most),
+        as_long(most)
+    ))
+}
+
+/// Whether it is a zoom of this arm as a whole.
+fn is_of(own: &ZoomComparison, arm: &str) -> bool {
+    own.arm == arm && own.place.which == Which::All
+}
+
+fn size(own: &ZoomComparison) -> f64 {
+    own.mean.map_or(0.0, |of| of.log_ratio.abs())
+}
+
+fn answer(of: &ZoomsOfCell, own: &ZoomsOfArm) -> Option<String> {
+    let time = most_of_time(own);
+    let name = own.arm.as_deref().unwrap_or(&of.cell.workload);
+    let base = of.base.as_deref().filter(|base| own.arm.as_deref() != Some(*base));
+    let changes = base.and_then(|base| changes(of, name, base));
+    match (changes, time) {
+        (Some(changes), Some(time)) => Some(format!("{changes}; {time}.")),
+        (Some(changes), None) => Some(format!("{changes}.")),
+        (None, Some(time)) => Some(format!("{name}: {time}.")),
+        (None, None) => None,
+    }
+}
+
+/// `new.sql takes 2.1 times as long [1.9, 2.4] as old.sql at z12; the same within 3 % at z15`.
+fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
+    let own: Vec<&ZoomComparison> = of.changes.iter().filter(|own| is_of(own, arm)).collect();
+    let with = |wanted: fn(Verdict) -> bool| -> Vec<&ZoomComparison> {
+        own.iter().copied().filter(|own| own.mean.is_some() && wanted(own.verdict)).collect()
+    };
+    let mut surely = with(|verdict| matches!(verdict, Verdict::Faster | Verdict::Slower));
+    surely.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let places =
+        |zooms: &[&ZoomComparison]| zooms.iter().map(|own| named(of, own)).collect::<Vec<_>>().join(", ");
+    let mut said: Vec<String> = surely
+        .iter()
+        .take(MOST)
+        .enumerate()
+        .map(|(at, own)| {
+            let than = if at == 0 { format!(" as with {base}") } else { String::new() };
+            format!("{}{than} at {}", as_long(own), named(of, own))
+        })
+        .collect();
+    if let Some(more @ [_, ..]) = surely.get(MOST..) {
+        said.push(format!("other, too, at {}", places(more)));
+    }
+    let [same, unclear] = [
+        with(|verdict| verdict == Verdict::Same),
+        with(|verdict| matches!(verdict, Verdict::Inconclusive { .. } | Verdict::Invalid)),
+    ];
+    let few: Vec<&ZoomComparison> = own.iter().copied().filter(|own| own.mean.is_none()).collect();
+    if !same.is_empty() {
+        said.push(format!("the same within {} at {}", numbers::percent(of.margin), places(&same)));
+    }
+    if !unclear.is_empty() {
+        said.push(format!("not told apart at {}", places(&unclear)));
+    }
+    if !few.is_empty() {
+        said.push(format!("too few requests at {}", places(&few)));
+    }
+    (!said.is_empty()).then(|| format!("A tile with {arm}: {}", said.join("; ")))
+}
+
+/// `2.1 times as long [1.9, 2.4]`.
+fn as_long(own: &ZoomComparison) -> String {
+    let Some(mean) = own.mean else { return numbers::ABSENT.to_owned() };
+    let said = numbers::longer(mean.change_pct(), mean.interval_pct());
+    indicative(&mean).map_or(said.clone(), |why| format!("{said} ({why})"))
+}
+
+/// `z12`, with its layer where the cell has several.
+fn named(of: &ZoomsOfCell, own: &ZoomComparison) -> String {
+    match of.layers().len() {
+        1 => zoom(own.place),
+        _ => format!("{} of {}", zoom(own.place), own.layers()),
+    }
+}
+
+/// `z12 takes 64 % of its time, and is 20 % of its tiles`; `None` where there is one zoom only.
+fn most_of_time(own: &ZoomsOfArm) -> Option<String> {
+    let zooms: Vec<&ZoomFigures> = own.zooms.iter().filter(|own| own.place.which == Which::All).collect();
+    let most = zooms
+        .iter()
+        .max_by(|one, other| one.time_share.unwrap_or(0.0).total_cmp(&other.time_share.unwrap_or(0.0)))?;
+    let layers = zooms.iter().any(|other| other.layer != most.layer);
+    let layer = if layers { format!(" of {}", most.layer) } else { String::new() };
+    let said = format!(
+        "{}{layer} takes {} of its time with {} of its tiles",
+        most.zoom(),
+        whole_percent(most.time_share?),
+        whole_percent(most.tiles_share?)
+    );
+    (zooms.len() > 1).then_some(said)
+}
+
+/// `64 %`.
+pub(crate) fn whole_percent(share: f64) -> String {
+    format!("{} %", numbers::fixed(share * 100.0, 0))
+}
