@@ -12,6 +12,9 @@ use stats::Histogram;
 pub(crate) struct ScriptFigures {
     pub(crate) name: String,
     pub(crate) weight: u32,
+    /// Whether it asks for a part of a map, which stands by layer and zoom elsewhere.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) of_map: bool,
     /// Succeeded, in time or late.
     pub(crate) transactions: u64,
     /// Of all scripts' transactions, 0..=1.
@@ -29,6 +32,7 @@ pub(crate) struct ScriptFigures {
 struct Gathered {
     name: String,
     weight: u32,
+    of_map: bool,
     done: u64,
     failed: u64,
     tps: Vec<f64>,
@@ -53,6 +57,7 @@ impl ScriptFigures {
                 let done = count("ok") + count("late");
                 own.name.clone_from(&script.name);
                 own.weight = script.weight;
+                own.of_map = script.part.is_some();
                 own.done += done;
                 own.failed += count("failed");
                 own.tps.extend(per_transaction.map(|each| each * done as f64));
@@ -70,6 +75,7 @@ impl ScriptFigures {
             p95_ns: own.response.quantile_ns(0.95),
             p99_ns: own.response.quantile_ns(0.99),
             name: own.name,
+            of_map: own.of_map,
             weight: own.weight,
         };
         all.into_values().map(figures).collect()

@@ -503,3 +503,54 @@ fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
         assert!(!page.contains("offered"));
     }
 }
+
+/// The small experiment, as if it had asked for tiles of two zooms, of which each arm names its layer by itself; of a third
+/// zoom hardly any.
+fn tiles() -> ReportData {
+    let ReportData { experiment, host, target, mut runs, .. } = data(&Shape::small());
+    for run in &mut runs {
+        let arm = run.arm.clone().unwrap_or_default();
+        let faster = if arm == "gis" { 0.5 } else { 1.0 };
+        let level = 1.0 + 0.004 * f64::from((run.round * 7 + u32::from(arm == "gis")) % 5);
+        let script = |(zoom, requests, ms): (u8, u64, f64)| {
+            let mut service = stats::Histogram::new();
+            (0..requests).for_each(|at| service.record((ms * level * 1e6) as u64 + at * 1000));
+            let counts = [("ok", requests), ("rows", requests - requests / 10), ("bytes", requests * 2048)];
+            record::ScriptRecord {
+                name: format!("{arm}.sql, z{zoom}"),
+                text_hash: String::new(),
+                weight: 1,
+                part: Some(record::MapPart { layer: format!("{arm}.sql"), zoom: Some(zoom), cached: None }),
+                counts: counts.map(|(name, count)| (name.to_owned(), count)).into(),
+                response: service.clone(),
+                service,
+            }
+        };
+        run.scripts = [(12, 200, 40.0 * faster), (14, 200, 9.0), (16, 2, 1.0)].map(script).into();
+        let sample = |script| record::TileSample {
+            script,
+            tiles: 8,
+            empty: 1,
+            features_in: Some(800),
+            features_out: Some(640),
+            vertices: Some(9000),
+            bytes: 16384,
+        };
+        run.tile_samples = (0..2).map(sample).collect();
+    }
+    ReportData::new(experiment, host, target, runs)
+}
+
+#[test]
+fn tiles_have_a_line_for_each_layer_and_zoom() {
+    let data = tiles();
+    insta::assert_snapshot!("tiles", csv(&tables::tiles(&data)));
+    insta::assert_snapshot!("tiles_in_words", print(&tables::tiles_in_words(&data), Format::Text));
+    let summary = flat(&summary::text(&data));
+    let line = "gis differs most from stock at z12: 0.50 times as long [0.49, 0.51]; z12 takes 69 % of its time with 50 % of its tiles";
+    assert!(summary.contains(line), "{summary}");
+    let page = html::page(&data);
+    let start = page.find("<section id=\"zooms\">").expect("a section");
+    let section = &page[start..start + page[start..].find("</section>").expect("its end")];
+    insta::assert_snapshot!("tiles_on_a_page", section.replace("</tr>", "</tr>\n").replace("</p>", "</p>\n"));
+}

@@ -84,11 +84,12 @@ pub fn tiles_in_words(data: &ReportData) -> Table {
         "features",
         "change of mean",
         "verdict",
+        "few",
         "sliced",
     ]);
     table
         .optional
-        .extend(["arm", "p95_us", "p99_us", "change of mean", "verdict", "sliced"].map(str::to_owned));
+        .extend(["arm", "p95_us", "p99_us", "change of mean", "verdict", "few", "sliced"].map(str::to_owned));
     for of in &ZoomsOfCell::all(data) {
         for own in &of.arms {
             for zoom in &own.zooms {
@@ -103,7 +104,6 @@ fn row_in_words(of: &ZoomsOfCell, own: &ZoomsOfArm, zoom: &ZoomFigures) -> Vec<V
     let change = of.change(own.arm.as_deref(), zoom.place);
     let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
     let pct = |share: Option<f64>| real(share.map(|share| share * 100.0));
-    let mean = if zoom.mean_ns.is_some() { micros(zoom.mean_ns) } else { "too few".into() };
     let judged = change.and_then(|own| Some((own.mean?, own.verdict)));
     let said = match (change, judged) {
         (None, _) => String::new(),
@@ -118,7 +118,7 @@ fn row_in_words(of: &ZoomsOfCell, own: &ZoomsOfArm, zoom: &ZoomFigures) -> Vec<V
         zoom.requests.into(),
         pct(zoom.tiles_share),
         pct(zoom.time_share),
-        mean,
+        micros(zoom.mean_ns),
         micros(zoom.p50_ns),
         micros(zoom.p95_ns),
         micros(zoom.p99_ns),
@@ -127,6 +127,7 @@ fn row_in_words(of: &ZoomsOfCell, own: &ZoomsOfArm, zoom: &ZoomFigures) -> Vec<V
         zoom.features().into(),
         said.into(),
         judged.map(|(_, verdict)| compared::verdict(verdict, of.margin)).into(),
+        zoom.mean_ns.is_none().then_some("yes").into(),
         numbers::sliced(own.sliced),
     ]
 }

@@ -95,8 +95,14 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
             format!("{}{than} at {}", as_long(own), named(of, own))
         })
         .collect();
-    if let Some(more @ [_, ..]) = surely.get(MOST..) {
-        said.push(format!("other, too, at {}", places(more)));
+    let mut more: Vec<&ZoomComparison> = surely.into_iter().skip(MOST).collect();
+    more.sort_by_key(|own| own.place);
+    let (longer, shorter): (Vec<_>, Vec<_>) =
+        more.into_iter().partition(|own| own.verdict == Verdict::Slower);
+    for (word, zooms) in [("longer", longer), ("shorter", shorter)] {
+        if !zooms.is_empty() {
+            said.push(format!("{word}, too, at {}", places(&zooms)));
+        }
     }
     let [same, unclear] = [
         with(|verdict| verdict == Verdict::Same),

@@ -269,9 +269,17 @@ impl Figures {
 
     /// Each script of each cell and arm; nothing where there is one script only.
     pub(super) fn by_script(&self) -> Markup {
+        let scripts = || self.cells.iter().flat_map(|cell| &cell.scripts);
         html! {
-            @if self.cells.iter().any(|cell| !cell.scripts.is_empty()) {
-                (self.by_script_sheet())
+            @if scripts().next().is_some() {
+                @if scripts().all(|script| script.of_map) {
+                    details {
+                        summary { "Response times of each layer and zoom" }
+                        (self.by_script_sheet())
+                    }
+                } @else {
+                    (self.by_script_sheet())
+                }
             }
         }
     }

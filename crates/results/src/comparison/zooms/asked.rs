@@ -48,7 +48,7 @@ impl Asked {
     #[must_use]
     pub fn empty_share(&self) -> Option<f64> {
         let filled = self.filled.filter(|_| self.requests > 0)?;
-        Some(1.0 - (filled as f64 / self.requests as f64).min(1.0))
+        Some(self.requests.saturating_sub(filled) as f64 / self.requests as f64)
     }
 
     /// Mean length of a tile as it came, bytes; `None` where nothing came.
