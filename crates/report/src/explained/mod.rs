@@ -5,8 +5,8 @@ mod functions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Part, Run, StatementPlan, Target};
-use results::comparison::Cell;
+use record::{MapPart, Part, Run, StatementPlan, Target};
+use results::comparison::{Cell, zooms};
 use results::{Table, Value};
 use serde::Serialize;
 
@@ -25,6 +25,10 @@ pub(crate) struct Explained {
     pub(crate) place: Option<usize>,
     /// Whether the arm has other scripts too.
     pub(crate) is_one_of_several: bool,
+    /// Of which part of a map its tiles are.
+    pub(crate) map: Option<MapPart>,
+    /// Layers of its run, in their order; empty where it asked for no map.
+    pub(crate) layers: Vec<String>,
     pub(crate) transactions: usize,
     /// Planning and execution of a transaction's statements, ms.
     pub(crate) total_ms: Spread,
@@ -60,7 +64,12 @@ pub(crate) struct PartFigures {
     pub(crate) ms: Spread,
     /// Of the whole, 0 to 1.
     pub(crate) share: Spread,
+    /// In how many transactions the share is below [`A_FIFTH`].
+    pub(crate) below_a_fifth: usize,
 }
+
+/// What is often said of index scans: that they take less than this.
+pub(crate) const A_FIFTH: f64 = 0.2;
 
 /// Over the transactions of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -68,6 +77,9 @@ pub(crate) struct Spread {
     pub(crate) mean: f64,
     pub(crate) median: f64,
     pub(crate) p10: f64,
+    /// The quartiles.
+    pub(crate) p25: f64,
+    pub(crate) p75: f64,
     pub(crate) p90: f64,
 }
 
@@ -84,6 +96,8 @@ impl Spread {
             mean: values.iter().sum::<f64>() / values.len() as f64,
             median: quantile(0.5),
             p10: quantile(0.1),
+            p25: quantile(0.25),
+            p75: quantile(0.75),
             p90: quantile(0.9),
         }
     }
@@ -148,6 +162,8 @@ impl Explained {
             script: script.to_owned(),
             place,
             is_one_of_several: run.scripts.len() > 1,
+            map: measured.and_then(|own| own.part.clone()),
+            layers: zooms::layers(run).into_iter().map(str::to_owned).collect(),
             transactions: transactions.len(),
             total_ms,
             untimed_ms: Some(mean(&untimed)).filter(|ms| ms.is_finite()),
@@ -169,13 +185,33 @@ impl Explained {
         }
     }
 
-    /// Its arm, and its script where there are several; or the script where nothing is compared.
+    /// Its arm, and its script where there are several; or the script where nothing is compared. Of tiles the zoom stands first.
     pub(crate) fn name(&self) -> String {
+        if let Some(tiles) = self.tiles() {
+            return [Some(tiles), self.arm.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        }
         match (&self.arm, self.is_one_of_several) {
             (Some(arm), false) => arm.clone(),
             (Some(arm), true) => format!("{arm}, {}", self.script),
             (None, _) => self.script.clone(),
         }
+    }
+
+    /// `z12`, where its tiles have a zoom.
+    pub(crate) fn zoom(&self) -> Option<String> {
+        Some(format!("z{}", self.map.as_ref()?.zoom?))
+    }
+
+    /// `z12`; `z12 of roads` where there are several layers. `None` of what has no zoom.
+    pub(crate) fn tiles(&self) -> Option<String> {
+        let (zoom, part) = (self.zoom()?, self.map.as_ref()?);
+        Some(if self.layers.len() > 1 { format!("{zoom} of {}", part.layer) } else { zoom })
+    }
+
+    /// Place of its layer among those of its run, from 0; `None` of what asks for no map.
+    pub(crate) fn layer(&self) -> Option<usize> {
+        let part = self.map.as_ref()?;
+        self.layers.iter().position(|layer| *layer == part.layer)
     }
 
     pub(crate) fn part(&self, part: Part) -> Option<&PartFigures> {
@@ -232,16 +268,18 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
         each.iter().any(|sums| sums.contains_key(&part)).then(|| {
             let ms: Vec<f64> = each.iter().map(|sums| sums.get(&part).copied().unwrap_or(0.0)).collect();
             let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
-            let shares = ms.iter().zip(totals).map(share).collect();
-            PartFigures { part, ms: Spread::of(ms), share: Spread::of(shares) }
+            let shares: Vec<f64> = ms.iter().zip(totals).map(share).collect();
+            let below_a_fifth = shares.iter().filter(|share| **share < A_FIFTH).count();
+            PartFigures { part, ms: Spread::of(ms), share: Spread::of(shares), below_a_fifth }
         })
     };
     Part::ALL.into_iter().filter_map(one).collect()
 }
 
 /// Parts of the time of explained transactions, a line for each cell, arm, script and part; `total` is planning and
-/// execution together. Medians over the sample with its 10th and 90th percentile, and the mean, which adds up. Below them a
-/// line for each function that the server counted (`part` is `function`), with its calls in the mean.
+/// execution together. Medians over the sample with its 10th and 90th percentile, and the mean, which adds up; of tiles also
+/// the quartiles of the share, and in how many of them it is below 20 %. Below them a line for each function that the server
+/// counted (`part` is `function`), with its calls in the mean.
 #[must_use]
 pub fn plans(data: &ReportData) -> Table {
     let mut table = Table::new(&[
@@ -260,7 +298,14 @@ pub fn plans(data: &ReportData) -> Table {
         "share_p90_pct",
         "function",
         "calls",
+        "layer",
+        "zoom",
+        "share_p25_pct",
+        "share_p75_pct",
+        "below_20_pct",
     ]);
+    let of_maps = ["layer", "zoom", "share_p25_pct", "share_p75_pct", "below_20_pct"];
+    table.optional.extend(of_maps.map(str::to_owned));
     for own in Explained::all(data) {
         let head: [Value; 5] = [
             own.cell.workload.as_str().into(),
@@ -269,18 +314,34 @@ pub fn plans(data: &ReportData) -> Table {
             own.script.as_str().into(),
             (own.transactions as u64).into(),
         ];
-        let mut line = |name: &str, ms: &Spread, share: Option<&Spread>, calls: Option<&FunctionFigures>| {
+        let map = own.map.as_ref();
+        let mut line = |name: &str,
+                        ms: &Spread,
+                        share: Option<&Spread>,
+                        calls: Option<&FunctionFigures>,
+                        below: Option<usize>| {
             let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real(Some(ms)));
             let pct = |value: fn(&Spread) -> f64| real(share.map(|share| 100.0 * value(share)));
             let shares = [pct(|share| share.median), pct(|share| share.p10), pct(|share| share.p90)];
             let calls = [calls.map(|own| own.name.clone()).into(), real(calls.map(|own| own.calls))];
+            let quartiles = [pct(|share| share.p25), pct(|share| share.p75)];
+            let below = below.map(|below| 100.0 * below as f64 / own.transactions as f64);
+            let of_map: [Value; 5] = match map {
+                None => Default::default(),
+                Some(part) => {
+                    let [low, high] = quartiles;
+                    [part.layer.as_str().into(), part.zoom.map(u64::from).into(), low, high, real(below)]
+                }
+            };
             let line = head.iter().cloned().chain([name.into()]).chain(ms).chain(shares).chain(calls);
-            table.push(line.collect());
+            table.push(line.chain(of_map).collect());
         };
-        own.parts.iter().for_each(|part| line(part.part.name(), &part.ms, Some(&part.share), None));
-        line("total", &own.total_ms, None, None);
+        for part in &own.parts {
+            line(part.part.name(), &part.ms, Some(&part.share), None, Some(part.below_a_fifth));
+        }
+        line("total", &own.total_ms, None, None, None);
         for function in &own.function_times {
-            line("function", &function.ms, Some(&function.share), Some(function));
+            line("function", &function.ms, Some(&function.share), Some(function), None);
         }
     }
     table

@@ -11,6 +11,7 @@ pub(crate) mod plans;
 mod repeat;
 pub(crate) mod runs;
 mod setup;
+mod shares;
 pub(crate) mod tiles;
 pub(crate) mod verdicts;
 pub(crate) mod workloads;

@@ -7,6 +7,7 @@ use record::{Part, PlanNode, RunEvent, StatementPlan};
 use serde::Serialize;
 
 use super::View;
+use super::shares::{self, Shares};
 use crate::chart::Chart;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
 use crate::data::{ReportData, cell_text};
@@ -26,16 +27,21 @@ const ROUNDED: f64 = 0.05;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Plans {
+    /// What index scans take of tiles, by workload and layer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shares: Vec<Shares>,
     cells: Vec<PlansOfCell>,
     /// What was not explained, and why.
     missing: BTreeSet<String>,
 }
 
-/// One cell, its arms next to each other.
+/// One cell, its arms next to each other; of tiles one layer of it.
 #[derive(Debug, Serialize)]
 struct PlansOfCell {
     label: String,
-    /// The base first.
+    /// Place of the layer, of tiles.
+    layer: Option<usize>,
+    /// The base first; of tiles each zoom's by itself.
     arms: Vec<Explained>,
     /// What each arm's plans have in place of the base's, a sentence each.
     changes: Vec<String>,
@@ -44,32 +50,36 @@ struct PlansOfCell {
 impl View for Plans {
     fn of(data: &ReportData) -> Option<Self> {
         let missing = data.remarks(RunEvent::NO_PLANS).into_iter().map(str::to_owned).collect();
+        let all = Explained::all(data);
+        let shares = shares::of(&all);
         let mut cells: Vec<PlansOfCell> = Vec::new();
-        for own in Explained::all(data) {
-            match cells.last_mut().filter(|last| last.arms[0].cell == own.cell) {
+        for own in by_layer(all) {
+            let is_with =
+                |last: &&mut PlansOfCell| last.arms[0].cell == own.cell && last.layer == own.layer();
+            match cells.last_mut().filter(is_with) {
                 Some(last) => last.arms.push(own),
-                None => {
-                    let (label, changes) = (cell_text(&own.cell), Vec::new());
-                    cells.push(PlansOfCell { label, arms: vec![own], changes });
-                }
+                None => cells.push(PlansOfCell::starting_with(own)),
             }
         }
         if let Some(base) = data.base() {
             cells.iter_mut().for_each(|cell| cell.changes = changes(&cell.arms, base));
         }
-        let plans = Self { cells, missing };
+        let plans = Self { shares, cells, missing };
         (!plans.cells.is_empty() || !plans.missing.is_empty()).then_some(plans)
     }
 
     fn charts(self) -> Vec<Box<dyn Chart>> {
-        let charts = self.cells.iter().flat_map(PlansOfCell::charts);
-        charts.map(|chart| Box::new(chart) as Box<dyn Chart>).collect()
+        let stacks = self.cells.iter().flat_map(PlansOfCell::charts);
+        let stacks = stacks.map(|chart| Box::new(chart) as Box<dyn Chart>).collect::<Vec<_>>();
+        let shares = self.shares.into_iter().filter_map(|own| own.chart);
+        shares.map(|chart| Box::new(chart) as Box<dyn Chart>).chain(stacks).collect()
     }
 
     fn draw(&self) -> Markup {
         let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
         html! {
             @if !self.cells.is_empty() { p { (HOW) } }
+            @for own in &self.shares { (own) }
             @for cell in open { (cell.draw()) }
             @if !folded.is_empty() {
                 details {
@@ -94,7 +104,26 @@ const HOW: &str = "A sample of transactions, the same for all arms, was explaine
     the first round's run of its cell and arm was over; nothing of it is in any figure of speed. Each node counts with its own \
     time; what an index scan reads of its table is in the index scan.";
 
+/// In the order that they are shown in: as they were, but tiles of a cell by layer, zoom and then arm.
+fn by_layer(mut all: Vec<Explained>) -> Vec<Explained> {
+    // Cells and arms are in order already, and stay so.
+    let mut cells: Vec<_> = all.iter().map(|own| own.cell.clone()).collect();
+    cells.dedup();
+    let place = |own: &Explained| cells.iter().position(|cell| *cell == own.cell);
+    all.sort_by_key(|own| (place(own), own.layer(), own.map.as_ref().and_then(|part| part.zoom)));
+    all
+}
+
 impl PlansOfCell {
+    fn starting_with(own: Explained) -> Self {
+        let cell = cell_text(&own.cell);
+        let label = match &own.map {
+            Some(part) if own.layers.len() > 1 => format!("{cell}, {}", part.layer),
+            _ => cell,
+        };
+        Self { label, layer: own.layer(), arms: vec![own], changes: Vec::new() }
+    }
+
     /// The parts that take most, over its arms, in their usual order: those that have a colour of their own.
     fn largest(&self) -> Vec<Part> {
         // Shares, so that a slow arm does not decide alone.
@@ -197,12 +226,15 @@ impl PlansOfCell {
                     (functions)
                 }
             }
-            @for own in &self.arms {
-                p.remark { (said(own)) }
+            // Of tiles there are many: each zoom of each arm.
+            @let folded = self.layer.is_some();
+            @if !folded {
+                @for own in &self.arms { p.remark { (said(own)) } }
             }
             @for own in &self.arms {
                 details {
                     summary { "The slowest plan of " (own.name()) }
+                    @if folded { p.remark { (said(own)) } }
                     (nodes(&own.slowest, own.rows_rounding))
                 }
             }
@@ -210,17 +242,34 @@ impl PlansOfCell {
     }
 }
 
-/// What each arm's plans have in place of the base's; nothing where the base was not explained.
+/// What each arm's plans have in place of the base's; nothing where the base was not explained. Tiles of which the same is to be
+/// said are told together: `With new.sql at z12, z13: …`.
 fn changes(arms: &[Explained], base: &str) -> Vec<String> {
-    let others = arms.iter().filter(|own| own.arm.as_deref() != Some(base));
-    let told = others.filter_map(|own| {
-        let base = of_base(arms, base, own)?;
-        Some(match change(base, own) {
-            Some(change) => format!("With {}: {change}.", own.name()),
-            None => format!("With {} the plans are those of {}.", own.name(), base.name()),
-        })
-    });
-    told.collect()
+    // Who, at which zooms, and what is said of it.
+    let mut told: Vec<(String, Vec<String>, String)> = Vec::new();
+    for own in arms.iter().filter(|own| own.arm.as_deref() != Some(base)) {
+        let Some(of_base) = of_base(arms, base, own) else { continue };
+        let tiles = own.tiles();
+        let [name, base] = match (&tiles, &own.arm) {
+            (Some(_), Some(arm)) => [arm.clone(), base.to_owned()],
+            _ => [own.name(), of_base.name()],
+        };
+        let said = match change(of_base, own) {
+            Some(change) => format!(": {change}."),
+            None => format!(" the plans are those of {base}."),
+        };
+        match told.iter_mut().find(|(other, zooms, known)| {
+            *other == name && *known == said && tiles.is_some() && !zooms.is_empty()
+        }) {
+            Some((_, zooms, _)) => zooms.extend(tiles),
+            None => told.push((name, tiles.into_iter().collect(), said)),
+        }
+    }
+    let sentence = |(name, zooms, said): (String, Vec<String>, String)| {
+        let at = if zooms.is_empty() { String::new() } else { format!(" at {}", zooms.join(", ")) };
+        format!("With {name}{at}{said}")
+    };
+    told.into_iter().map(sentence).collect()
 }
 
 /// `1.2 [1.1, 1.4], 45 %`.
@@ -421,5 +470,45 @@ mod tests {
         );
         only.runs.iter_mut().for_each(|run| run.events.clear());
         assert!(Plans::of(&only).is_none());
+    }
+
+    /// The order of the plans was that of arms, and then of scripts.
+    #[test]
+    fn tiles_stand_by_layer_and_zoom() {
+        let mut found = both();
+        for run in &mut found.runs {
+            let name = |zoom: u8| format!("t, z{zoom:02}");
+            let part = |zoom| Some(record::MapPart { layer: "t".into(), zoom: Some(zoom), cached: None });
+            run.scripts = [9, 12]
+                .map(|zoom| record::ScriptRecord {
+                    part: part(zoom),
+                    ..crate::explained::tests::script(&name(zoom))
+                })
+                .into();
+            let other = run.plans.iter().cloned().map(|plan| StatementPlan { script: name(9), ..plan });
+            let other: Vec<StatementPlan> = other.collect();
+            run.plans.iter_mut().for_each(|plan| plan.script = name(12));
+            run.plans.extend(other);
+        }
+        let view = Plans::of(&found).unwrap();
+        let [cell] = &view.cells[..] else { panic!("{view:?}") };
+        assert_eq!(
+            cell.arms.iter().map(Explained::name).collect::<Vec<_>>(),
+            ["z9, a", "z9, b", "z12, a", "z12, b"]
+        );
+        assert_eq!(cell.changes, ["With b at z9, z12: Index Scan using i on t instead of Seq Scan on t."]);
+        let page = view.draw().into_string();
+        assert!(
+            page.contains("what index scans take of a tile")
+                && page.contains("b: index scans take less than"),
+            "{page}"
+        );
+        let table = crate::tables::plans(&found);
+        let at = |name: &str| table.columns.iter().position(|own| own == name).unwrap();
+        let scan = table.rows.iter().find(|row| row[at("part")] == "seq_scan".into()).unwrap();
+        assert_eq!(
+            (&scan[at("zoom")], &scan[at("below_20_pct")]),
+            (&results::Value::Int(12), &results::Value::Real(0.0))
+        );
     }
 }
