@@ -34,11 +34,25 @@ fn computed(own: &Explained) -> String {
 }
 
 /// What the base has in place of a script's sample; `None` where that was not explained. Scripts of arms may have other names:
-/// by their place among the scripts of their run.
+/// by their place among the scripts of their run, and tiles by zoom and layer, since a cache doubles scripts.
 pub(crate) fn of_base<'e>(all: &'e [Explained], base: &str, own: &Explained) -> Option<&'e Explained> {
     let place = own.place?;
     let is_base = |other: &&Explained| other.arm.as_deref() == Some(base) && other.cell == own.cell;
-    all.iter().filter(is_base).find(|other| other.place == Some(place))
+    let mut of_base = all.iter().filter(is_base);
+    match &own.map {
+        Some(part) => of_base.find(|other| {
+            let zoom = other.map.as_ref().map(|of| of.zoom);
+            zoom == Some(part.zoom) && is_same_layer(other, own)
+        }),
+        None => of_base.find(|other| other.place == Some(place)),
+    }
+}
+
+/// By its name; by its place where the base has none of that name.
+fn is_same_layer(base: &Explained, own: &Explained) -> bool {
+    let layer = |of: &Explained| of.map.as_ref().map(|part| part.layer.clone());
+    let is_named = layer(own).is_some_and(|layer| base.layers.contains(&layer));
+    if is_named { layer(base) == layer(own) } else { base.layer() == own.layer() }
 }
 
 /// A line for each arm whose plans are others than the base's, of the first cell where they are.
@@ -179,5 +193,39 @@ mod tests {
         assert_eq!(without(&nodes("a b a c"), &nodes("a c d")), ["b", "a"]);
         assert_eq!(named(nodes("a b c d e f")), "a, b, c, d and 2 more");
         assert_eq!(named(vec!["Limit".into(), "Seq Scan on t".into()]), "Seq Scan on t, Limit");
+    }
+
+    /// Behind a cache each zoom has two scripts, and z12 was held against the base's z13.
+    #[test]
+    fn tiles_are_held_against_their_own_zoom() {
+        let tiles = |arm: &str, layer: &str, zooms: &[(u8, Option<bool>)]| {
+            let mut made = run(arm, 1, (Part::Index, "Index Scan", "i"), &[1.0]);
+            let name = |zoom: u8, cached: Option<bool>| format!("{layer} {zoom} {cached:?}");
+            made.scripts = zooms
+                .iter()
+                .map(|(zoom, cached)| record::ScriptRecord {
+                    part: Some(record::MapPart { layer: layer.into(), zoom: Some(*zoom), cached: *cached }),
+                    ..script(&name(*zoom, *cached))
+                })
+                .collect();
+            let plan = made.plans[0].clone();
+            let asked = zooms.iter().filter(|(_, cached)| *cached != Some(true));
+            made.plans = asked
+                .map(|(zoom, cached)| record::StatementPlan { script: name(*zoom, *cached), ..plan.clone() })
+                .collect();
+            made
+        };
+        let base = tiles("a", "old", &[(12, None), (13, None)]);
+        let both = |zoom| [(zoom, Some(true)), (zoom, Some(false))];
+        let cached = tiles("b", "new", &[both(12), both(13)].concat());
+        let all = Explained::all(&data(vec![base, cached]));
+        let pairs: Vec<(String, String)> = all
+            .iter()
+            .filter(|own| own.arm.as_deref() == Some("b"))
+            .filter_map(|own| Some((own.name(), of_base(&all, "a", own)?.name())))
+            .collect();
+        let wanted = [("z12, b", "z12, a"), ("z13, b", "z13, a")]
+            .map(|(one, other)| (one.to_owned(), other.to_owned()));
+        assert_eq!(pairs, wanted);
     }
 }

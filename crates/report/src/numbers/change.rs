@@ -1,6 +1,6 @@
 //! Changes in percent, and as factors where they are large.
 
-use super::{ABSENT, figure_short, fixed};
+use super::{ABSENT, about, figure_short, fixed};
 
 /// From this ratio on a change is told as a factor: `52 times` says more than `+5,088 %`.
 const TIMES: f64 = 4.0;
@@ -55,10 +55,14 @@ pub(crate) fn as_long(speed_pct: f64, interval: Option<(f64, f64)>) -> String {
     longer(time(speed_pct), interval.map(|(low, high)| (time(high), time(low))))
 }
 
-/// A change of a time as a ratio: `1.7 times as long [1.5, 1.9]`.
+/// A change of a time as a ratio: `1.7 times as long [1.5, 1.9]`; what is left of it is told as long as there is anything.
 pub(crate) fn longer(percent: f64, interval: Option<(f64, f64)>) -> String {
-    let interval = interval.map(|(low, high)| format!(" {}", factors(low, high)));
-    format!("{} times as long{}", factor(percent), interval.unwrap_or_default())
+    let ratio = |percent: f64| match 1.0 + percent / 100.0 {
+        ratio if ratio > 0.0 && ratio < 0.0995 => about(ratio),
+        _ => factor(percent),
+    };
+    let interval = interval.map(|(low, high)| format!(" [{}, {}]", ratio(low), ratio(high)));
+    format!("{} times as long{}", ratio(percent), interval.unwrap_or_default())
 }
 
 /// An end of an interval beside its change, which has the unit: `-1.8`; a large one as a factor, e.g. `52 times`.
@@ -122,6 +126,7 @@ mod tests {
         assert_eq!(as_long(-66.9, Some((-68.0, -65.5))), "3.0 times as long [2.9, 3.1]");
         assert_eq!(as_long(-100.0, None), "over 10,000 times as long");
         assert_eq!(longer(-52.0, Some((-55.0, -48.0))), "0.48 times as long [0.45, 0.52]");
+        assert_eq!(longer(-99.85, Some((-99.89, -99.77))), "0.0015 times as long [0.0011, 0.0023]");
     }
 
     /// `+5,088 %` is 52 times.
