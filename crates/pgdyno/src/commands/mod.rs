@@ -1,6 +1,7 @@
 //! One file per command, with its arguments; this one is the list of them, and only chooses.
 
 mod bench;
+mod by_zoom;
 mod calibrate;
 mod compare;
 mod completion;
@@ -18,6 +19,7 @@ mod signals;
 mod sql;
 mod table;
 mod target;
+mod tiles;
 mod typed;
 
 use std::ffi::OsString;
@@ -57,6 +59,9 @@ enum Command {
     Ladder(Box<ladder::Args>),
     /// How much a database can take: the highest rate of pgbench scripts at which a promise holds, and what breaks above it
     Limit(Box<limit::Args>),
+    /// Map tiles of tables, functions or queries: how fast they are at each zoom, where their time goes, and which of two ways to
+    /// make them is faster
+    Tiles(Box<tiles::Args>),
     /// PostgreSQL's pgbench to the letter, and what it lacks (its own help: pgdyno pgbench --help; docs/pgbench.md)
     #[command(disable_help_flag = true)]
     Pgbench(Pgbench),
@@ -144,6 +149,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Bench(args) => bench::run(&args),
         Command::Ladder(args) => ladder::run(&args),
         Command::Limit(args) => limit::run(&args),
+        Command::Tiles(args) => tiles::run(&args),
         Command::Pgbench(args) => Ok(pgbench::main("pgdyno pgbench".to_owned(), &args.arguments)),
         Command::Table(args) => table::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -13,7 +13,7 @@ use results::{ExperimentId, Store};
 use target::Stop;
 use target::settings::Machine;
 
-use super::{print, print_compared, print_parts, print_scalings, report as page, signals, typed};
+use super::{by_zoom, print, print_compared, print_parts, print_scalings, report as page, signals, typed};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
@@ -78,6 +78,8 @@ pub(super) enum Shown {
     Answer,
     /// All its ladders.
     Ladders,
+    /// The answer, and figures of tiles by layer and zoom.
+    Tiles,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -190,6 +192,15 @@ impl How<'_> {
         Ok(SAME_OR_BETTER)
     }
 
+    /// Below the answer for people, where figures of tiles are shown.
+    fn print_tiles(&self, stored: (&Store, ExperimentId), found: &ReportData) -> anyhow::Result<()> {
+        let format = self.output.format.format;
+        match self.shown {
+            Shown::Tiles => by_zoom::print_below(stored, found, format),
+            Shown::Answer | Shown::Ladders => Ok(()),
+        }
+    }
+
     /// Compares, prints the summary, writes the report.
     fn conclude(&self, results: &Path, experiment: ExperimentId) -> Outcome {
         results::looked_at(results, experiment);
@@ -206,10 +217,15 @@ impl How<'_> {
             (Format::Text, _) => {
                 data(&report::summary::text(&found))?;
                 print_ladders(&found, Format::Text, self.shown)?;
+                self.print_tiles((&store, experiment), &found)?;
             }
             (Format::Md, _) if self.shown == Shown::Ladders => print_ladders(&found, Format::Md, self.shown)?,
             (format, _) if self.shown == Shown::Ladders => print(&report::tables::ladder(&found), format)?,
-            (format, Some(comparison)) => print_compared(&found, comparison, format)?,
+            (format, Some(comparison)) => {
+                print_compared(&found, comparison, format)?;
+                self.print_tiles((&store, experiment), &found)?;
+            }
+            (format, None) if self.shown == Shown::Tiles => print(&by_zoom::table(&found), format)?,
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
         let which = found.called();

@@ -2,6 +2,7 @@
 
 mod changed;
 mod functions;
+mod shares;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 pub(crate) use self::changed::{change, of_base, told};
 pub(crate) use self::functions::FunctionFigures;
+pub use self::shares::plan_shares;
 use crate::data::{ReportData, levels};
 use crate::numbers::real;
 

@@ -58,7 +58,7 @@ pub(crate) struct AgainstArgs {
     pub(super) report: Option<PathBuf>,
 }
 
-fn margin(text: &str) -> Result<f64, String> {
+pub(in crate::commands) fn margin(text: &str) -> Result<f64, String> {
     let percent = text.parse::<f64>().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
     percent.ok_or_else(|| "must be a number of percent above 0 and below 100, without the sign".to_owned())
 }

@@ -18,8 +18,8 @@ use crate::commands::bench::asked::Asked;
 /// Where the base runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum Server {
-    /// A private server of this name.
-    Managed(String),
+    /// A private server of this name, and the extensions in its database.
+    Managed(String, &'static [&'static str]),
     /// As it was given, a password included, which never leaves this program.
     Url(String),
 }
@@ -27,18 +27,25 @@ pub(in crate::commands) enum Server {
 impl Server {
     pub(in crate::commands) fn of(args: &Asked<'_>) -> anyhow::Result<Self> {
         let Target { dsn, dbname, host, port, username } = args.target;
-        let dsn = dsn.as_ref().or(dbname.as_ref());
-        match args.managed {
-            Some(_) if dsn.is_some() || [host, port, username].into_iter().any(Option::is_some) => {
-                Err(usage(
-                    "--managed is a private server; a database or server is given too",
-                    "leave one of them out",
-                ))
-            }
-            Some(name) => Ok(Self::Managed(name.to_owned())),
-            None => {
-                Self::by_url(dsn.map(String::as_str), host.as_deref(), port.as_deref(), username.as_deref())
-            }
+        let dsn = dsn.as_ref().or(dbname.as_ref()).map(String::as_str);
+        Self::given([dsn, host.as_deref(), port.as_deref(), username.as_deref()], args.managed)
+    }
+
+    /// By database, host, port and user, or by the name of a private server.
+    ///
+    /// # Errors
+    /// Both, or a connection string that is none.
+    pub(in crate::commands) fn given(
+        [dsn, host, port, username]: [Option<&str>; 4],
+        managed: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        match managed {
+            Some(_) if [dsn, host, port, username].into_iter().any(|part| part.is_some()) => Err(usage(
+                "--managed is a private server; a database or server is given too",
+                "leave one of them out",
+            )),
+            Some(name) => Ok(Self::Managed(name.to_owned(), &[])),
+            None => Self::by_url(dsn, host, port, username),
         }
     }
 
@@ -51,18 +58,18 @@ impl Server {
     ) -> anyhow::Result<Self> {
         match bench::at(dsn, host, port, user)? {
             TargetSpec::Url { url, .. } => Ok(Self::Url(url)),
-            TargetSpec::Managed { name, .. } => Ok(Self::Managed(name)),
+            TargetSpec::Managed { name, .. } => Ok(Self::Managed(name, &[])),
         }
     }
 
     pub(in crate::commands) fn is_managed(&self) -> bool {
-        matches!(self, Self::Managed(_))
+        matches!(self, Self::Managed(..))
     }
 
     /// Its connection string, where it has one.
     pub(in crate::commands) fn url(&self) -> Option<&str> {
         match self {
-            Self::Managed(_) => None,
+            Self::Managed(..) => None,
             Self::Url(url) => Some(url),
         }
     }
@@ -76,7 +83,14 @@ impl Server {
     /// The key of its table and the value.
     pub(in crate::commands) fn entry(&self) -> (&'static str, Value) {
         match self {
-            Self::Managed(name) => ("managed", inline([("name", Value::from(name.as_str()))])),
+            Self::Managed(name, extensions) => {
+                let extensions = extensions.iter().map(|name| Value::from(*name)).collect::<Vec<_>>();
+                let extensions = Some(("extensions", Value::Array(extensions)));
+                let extensions =
+                    extensions.filter(|(_, names)| names.as_array().is_some_and(|all| !all.is_empty()));
+                let name = Some(("name", Value::from(name.as_str())));
+                ("managed", inline([name, extensions].into_iter().flatten()))
+            }
             Self::Url(url) => ("url", Value::from(url_without_secrets(url).replace('$', "$$"))),
         }
     }

@@ -40,16 +40,27 @@ pub(in crate::commands) struct Compared<'a> {
 }
 
 /// The arms of a comparison.
-struct Sides {
+pub(in crate::commands) struct Sides {
     /// The factor that is compared.
-    factor: &'static str,
-    base: Value,
+    pub(in crate::commands) factor: &'static str,
+    pub(in crate::commands) base: Value,
     /// Its levels, where they are no tables of their own.
-    levels: Vec<Value>,
+    pub(in crate::commands) levels: Vec<Value>,
     /// What the base and the other side are called in the question.
     called: [String; 2],
     /// What else the other side is called, for a file of its own.
-    short: String,
+    pub(in crate::commands) short: String,
+}
+
+impl Sides {
+    /// What `ask` makes of the two.
+    pub(in crate::commands) fn question(&self, ask: &dyn Fn(&str, &str) -> String) -> String {
+        let [base, other] = self.called.each_ref().map(|called| match called.chars().count() > LONGEST {
+            true => called.chars().take(LONGEST).chain(['…']).collect(),
+            false => called.split_whitespace().collect::<Vec<_>>().join(" "),
+        });
+        ask(&base, &other)
+    }
 }
 
 /// What `bench` would run with the same thing changed.
@@ -82,17 +93,14 @@ pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow
     asked.tables_fit(asks_tables)?;
     let mut tables = TomlText::default();
     let sides = match change {
-        Change::Settings(settings) => of_settings(settings, &base, &mut tables),
         Change::Scripts(scripts) => {
             of_scripts(asked, &Workload::of_other(scripts), &base, folder, &mut tables)?
         }
-        Change::Url(_) => of_servers(&base),
-        Change::Version { base: first, new } => of_versions(first.as_deref(), new, &base, &mut tables)?,
-        Change::Sql(sql) => of_sql(sql, compare.undo.as_deref(), &base, &mut tables),
+        other => of_change(other, compare, &base.name, &mut tables)?,
     };
     let mut text = TomlText::default();
     text.comment(of.saved_by);
-    text.entry("question", question(of.question, &sides));
+    text.entry("question", sides.question(of.question));
     if let Some(seed) = &asked.conduct.random_seed {
         text.entry("seed", seed_of(seed)?);
     }
@@ -124,7 +132,34 @@ pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow
     })
 }
 
-fn targets(text: &mut TomlText, server: &Server, other: Option<&Server>, change_server: bool) {
+/// The arms of whatever is changed but the scripts; `name` is that of what is run.
+///
+/// # Errors
+/// Scripts, and versions that are none.
+pub(in crate::commands) fn of_change(
+    change: &Change,
+    compare: &Compare,
+    name: &str,
+    tables: &mut TomlText,
+) -> anyhow::Result<Sides> {
+    Ok(match change {
+        Change::Settings(settings) => of_settings(settings, name, tables),
+        Change::Url(_) => of_servers(name),
+        Change::Version { base: first, new } => of_versions(first.as_deref(), new, name, tables)?,
+        Change::Sql(sql) => of_sql(sql, compare.undo.as_deref(), name, tables),
+        Change::Scripts(_) => {
+            return Err(usage("script: is for pgbench's scripts, and none are run here", ""));
+        }
+    })
+}
+
+/// Where the sides stand.
+pub(in crate::commands) fn targets(
+    text: &mut TomlText,
+    server: &Server,
+    other: Option<&Server>,
+    change_server: bool,
+) {
     match other {
         None => {
             text.table(&["target"]);
@@ -143,10 +178,10 @@ fn targets(text: &mut TomlText, server: &Server, other: Option<&Server>, change_
 }
 
 /// The server of the other side, where it has one of its own.
-fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>> {
+pub(in crate::commands) fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>> {
     let Change::Url(url) = change else { return Ok(None) };
     if base.is_managed() {
-        let hint = "name the base by URL too: pgdyno bench --against 'url: …' DBNAME|URI";
+        let hint = "name the base's database too";
         return Err(usage("--managed: what stands on a private server is not on the other one", hint));
     }
     let wrong =
@@ -159,7 +194,12 @@ fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>
 }
 
 /// Whether the server of the base may be changed so.
-fn can_be_changed(own: &Compare, change: &Change, server: &Server, by_turns: bool) -> anyhow::Result<()> {
+pub(in crate::commands) fn can_be_changed(
+    own: &Compare,
+    change: &Change,
+    server: &Server,
+    by_turns: bool,
+) -> anyhow::Result<()> {
     let is_sql = matches!(change, Change::Sql(_));
     if own.undo.is_some() && !is_sql {
         return Err(usage("--undo undoes 'sql: …', and nothing else", ""));
@@ -170,8 +210,7 @@ fn can_be_changed(own: &Compare, change: &Change, server: &Server, by_turns: boo
     }
     match change {
         Change::Version { .. } if !server.is_managed() => {
-            let hint =
-                "pgdyno bench --managed … --against 'version: …'; for two servers of your own: 'url: …'";
+            let hint = "--managed … --against 'version: …'; for two servers of your own: 'url: …'";
             Err(usage("version: needs a private server, which pgdyno makes of each version", hint))
         }
         Change::Sql(_) if by_turns || !server.is_managed() => {
@@ -202,7 +241,7 @@ fn can_be_changed(own: &Compare, change: &Change, server: &Server, by_turns: boo
     }
 }
 
-fn of_settings(settings: &[(String, String)], base: &Workload, tables: &mut TomlText) -> Sides {
+fn of_settings(settings: &[(String, String)], workload: &str, tables: &mut TomlText) -> Sides {
     // What may be secret stands in the file alone, which hides it.
     let value = |value: &str| if is_telling_text(value) { "set".to_owned() } else { value.to_owned() };
     let each = settings.iter().map(|(name, of)| format!("{name} {}", value(of)));
@@ -213,7 +252,7 @@ fn of_settings(settings: &[(String, String)], base: &Workload, tables: &mut Toml
         tables.entry(name, scalar(value));
     }
     let each = settings.iter().map(|(name, of)| format!("{name} = {}", value(of)));
-    let other = format!("{} with {}", base.name, each.collect::<Vec<_>>().join(", "));
+    let other = format!("{workload} with {}", each.collect::<Vec<_>>().join(", "));
     let called = ["without".to_owned(), other];
     Sides { factor: "settings", base: "base".into(), levels: Vec::new(), called, short: name }
 }
@@ -234,8 +273,8 @@ fn of_scripts(
     Ok(Sides { factor: "workload", base: base.name.as_str().into(), levels, called, short })
 }
 
-fn of_servers(base: &Workload) -> Sides {
-    let called = ["on the base server".to_owned(), format!("{} on the other server", base.name)];
+fn of_servers(workload: &str) -> Sides {
+    let called = ["on the base server".to_owned(), format!("{workload} on the other server")];
     let short = "other-server".to_owned();
     Sides { factor: "server", base: "base".into(), levels: Vec::new(), called, short }
 }
@@ -244,7 +283,7 @@ fn of_servers(base: &Workload) -> Sides {
 fn of_versions(
     first: Option<&str>,
     new: &str,
-    workload: &Workload,
+    workload: &str,
     tables: &mut TomlText,
 ) -> anyhow::Result<Sides> {
     let base = match first {
@@ -269,7 +308,7 @@ fn of_versions(
         build.to_owned()
     };
     let [base, new] = [name(&base, "base-build"), name(new, "build")];
-    let called = [format!("on {base}"), format!("{} on PostgreSQL {new}", workload.name)];
+    let called = [format!("on {base}"), format!("{workload} on PostgreSQL {new}")];
     let levels = [&base, &new].map(|level| scalar(level)).to_vec();
     let short = format!("version-{base}-{new}");
     Ok(Sides { factor: "version", base: scalar(&base), levels, called, short })
@@ -281,7 +320,7 @@ fn newest() -> anyhow::Result<u32> {
     Ok(found.map_err(missing)?.major)
 }
 
-fn of_sql(sql: &str, undo: Option<&str>, base: &Workload, tables: &mut TomlText) -> Sides {
+fn of_sql(sql: &str, undo: Option<&str>, workload: &str, tables: &mut TomlText) -> Sides {
     tables.table(&["change", "sql", "before"]);
     tables.table(&["change", "sql", "after"]);
     tables.entry("do", sql);
@@ -289,17 +328,9 @@ fn of_sql(sql: &str, undo: Option<&str>, base: &Workload, tables: &mut TomlText)
         tables.entry("undo", undo);
     }
     let done = if sql_may_hold_password(sql) { "the SQL" } else { sql };
-    let called = ["before".to_owned(), format!("{} after: {done}", base.name)];
+    let called = ["before".to_owned(), format!("{workload} after: {done}")];
     let short = "after-sql".to_owned();
     Sides { factor: "sql", base: "before".into(), levels: Vec::new(), called, short }
-}
-
-fn question(ask: &dyn Fn(&str, &str) -> String, sides: &Sides) -> String {
-    let [base, other] = sides.called.each_ref().map(|called| match called.chars().count() > LONGEST {
-        true => called.chars().take(LONGEST).chain(['…']).collect(),
-        false => called.split_whitespace().collect::<Vec<_>>().join(" "),
-    });
-    ask(&base, &other)
 }
 
 /// How each round is measured: the two sides share its length.

@@ -34,7 +34,7 @@ impl Change {
     ///
     /// # Errors
     /// What is wrong with it; advice follows on a line of its own.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(in crate::commands) fn parse(text: &str) -> Result<Self, String> {
         let kinds = || format!("kinds: {}", KINDS.join(", "));
         let Some((kind, what)) = text.split_once(':') else {
             return Err(format!("--against must be KIND: WHAT\n{}", kinds()));
@@ -105,7 +105,7 @@ fn settings(what: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 /// The text between commas or semicolons that stand in no quotes.
-fn parts(what: &str) -> Result<Vec<&str>, String> {
+pub(in crate::commands) fn parts(what: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
     for (at, c) in what.char_indices() {
         match (quote, c) {

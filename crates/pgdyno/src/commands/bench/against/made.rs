@@ -29,7 +29,8 @@ pub(in crate::commands) struct Made {
 pub(in crate::commands) struct Use<'a> {
     /// What messages call the file that stands nowhere.
     pub(in crate::commands) nowhere: &'static str,
-    pub(in crate::commands) asked: Asked<'a>,
+    /// What pgbench's options say, where they are taken.
+    pub(in crate::commands) asked: Option<Asked<'a>>,
     pub(in crate::commands) save: Option<&'a Path>,
     pub(in crate::commands) dry_run: bool,
     pub(in crate::commands) again: bool,
@@ -49,7 +50,9 @@ impl Use<'_> {
         make: impl FnOnce(&Folder) -> anyhow::Result<Made>,
     ) -> Outcome {
         let there = if self.nowhere.starts_with('-') { "with" } else { "in a" };
-        self.asked.check(&format!("{there} {}", self.nowhere))?;
+        if let Some(asked) = &self.asked {
+            asked.check(&format!("{there} {}", self.nowhere))?;
+        }
         self.save.map_or(Ok(()), saved::check_name)?;
         let how = How {
             name: self.nowhere.to_owned(),

@@ -60,12 +60,12 @@ impl MadeArgs {
     ) -> Use<'_> {
         Use {
             nowhere,
-            asked: self.asked(),
+            asked: Some(self.asked()),
             save: self.save.as_deref(),
             dry_run: self.dry_run,
             again: self.again,
             same: false,
-            has_secret: has_secret(&self.asked(), compared),
+            has_secret: has_secret(&self.scripts.define, compared),
             report: self.report.as_deref(),
             output: &self.output,
             shown,

@@ -45,12 +45,12 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
     };
     let of = Use {
         nowhere: NOWHERE,
-        asked: Asked::of(args),
+        asked: Some(Asked::of(args)),
         save: own.save.as_deref(),
         dry_run: own.dry_run,
         again: own.again,
         same: own.same,
-        has_secret: has_secret(&Asked::of(args), Some((&own.compare, &change))),
+        has_secret: has_secret(&args.scripts.define, Some((&own.compare, &change))),
         report: own.report.as_deref(),
         output: &args.output,
         shown: Shown::Answer,
@@ -94,7 +94,7 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
 
 /// Whether variables, settings or SQL, which a file has as they are, may hold a password; connection strings are written
 /// without theirs.
-fn has_secret(asked: &Asked<'_>, compared: Option<(&Compare, &Change)>) -> bool {
+pub(in crate::commands) fn has_secret(define: &[String], compared: Option<(&Compare, &Change)>) -> bool {
     let undo = compared.and_then(|(compare, _)| compare.undo.as_deref());
     let sql = match compared {
         Some((_, Change::Sql(sql))) => Some(sql.as_str()),
@@ -104,7 +104,7 @@ fn has_secret(asked: &Asked<'_>, compared: Option<(&Compare, &Change)>) -> bool 
         Some((_, Change::Settings(settings))) => settings.as_slice(),
         _ => &[],
     };
-    let given = settings.iter().map(|(_, value)| value).chain(&asked.scripts.define);
+    let given = settings.iter().map(|(_, value)| value).chain(define);
     undo.into_iter().chain(sql).any(sql_may_hold_password)
         || given.into_iter().any(|text| is_telling_text(text))
 }

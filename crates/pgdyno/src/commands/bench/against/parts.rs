@@ -10,7 +10,7 @@ use crate::commands::bench::args::PartitionMethod;
 use crate::commands::bench::asked::Asked;
 
 /// What a private server lets in, less what pgdyno and superusers need.
-const ROOM: u32 = 90;
+pub(in crate::commands) const ROOM: u32 = 90;
 
 /// A file that begins with its question, and says where and what is run.
 pub(in crate::commands) struct Begun {
@@ -68,14 +68,14 @@ impl Begun {
 }
 
 /// `--random-seed` as a file has it.
-pub(super) fn seed_of(text: &str) -> anyhow::Result<i64> {
+pub(in crate::commands) fn seed_of(text: &str) -> anyhow::Result<i64> {
     let seed = text.parse::<u64>().ok().and_then(|seed| i64::try_from(seed).ok());
     let hint = "without it the seed is made from the plan";
     seed.ok_or_else(|| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint))
 }
 
 /// Where the server is.
-pub(super) fn entry_of(text: &mut TomlText, server: &Server) {
+pub(in crate::commands) fn entry_of(text: &mut TomlText, server: &Server) {
     let (key, value) = server.entry();
     if value.as_str() == Some("") {
         text.comment("as the environment says: PGHOST, PGDATABASE and the like");

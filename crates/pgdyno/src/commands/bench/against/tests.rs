@@ -10,7 +10,7 @@ use super::base::Folder;
 use super::file::{of_bench, written};
 use super::kind::Change;
 use super::made::Made;
-use super::{Asked, BenchArgs, has_only_what_can_be_compared, has_secret};
+use super::{BenchArgs, has_only_what_can_be_compared, has_secret};
 use crate::commands::{Command, parse_from};
 
 const HERE: Machine = Machine { memory_bytes: 8 << 30, cores: 2 };
@@ -211,7 +211,11 @@ fn what_may_hold_a_password_is_saved_in_no_file() {
     ] {
         let args = args(line);
         let change = Change::parse(&args.against.compare.against[0]).unwrap();
-        assert_eq!(has_secret(&Asked::of(&args), Some((&args.against.compare, &change))), wanted, "{line}");
+        assert_eq!(
+            has_secret(&args.scripts.define, Some((&args.against.compare, &change))),
+            wanted,
+            "{line}"
+        );
         let written = written(&of_bench(&args, &change), &Folder::of(None)).unwrap();
         // It is in the text that is run, and nowhere else.
         assert!(!written.name.contains("geheim"), "{}", written.name);

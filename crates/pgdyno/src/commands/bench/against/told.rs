@@ -6,7 +6,7 @@ use lab::experiment::{FileProblems, Problem};
 use crate::exit::{BAD_INPUT, Failure, USAGE};
 
 /// Keys of the made file, and the options that they come from.
-const OPTIONS: [(&str, &str); 32] = [
+const OPTIONS: [(&str, &str); 46] = [
     ("builtin", "-b"),
     ("files", "-f"),
     ("mode", "-M"),
@@ -39,6 +39,20 @@ const OPTIONS: [(&str, &str); 32] = [
     ("index_tablespace", "--index-tablespace"),
     ("sql", "--prepare"),
     ("undo", "--undo"),
+    ("tiles", "LAYER"),
+    ("table", "LAYER"),
+    ("function", "LAYER"),
+    ("query", "LAYER"),
+    ("layers", "LAYER"),
+    ("zooms", "--zooms"),
+    ("picker", "--picker"),
+    ("trace", "--trace"),
+    ("pick_from", "--pick-from"),
+    ("bounds", "--bounds"),
+    ("tiles_per_zoom", "--tiles"),
+    ("min_pixels", "--min-pixels"),
+    ("variant", "--variant"),
+    ("extract", "--osm"),
 ];
 
 /// The option that made what stands at a place of the file.
@@ -56,6 +70,8 @@ fn option(text: &str, problem: &Problem, otherwise: &'static str) -> &'static st
         "server" => return "DBNAME",
         "load" if table == "[load.search]" && line.starts_with("promise") => return "--promise",
         "target" if line.starts_with("url") => return "DBNAME",
+        "prepare" if line.starts_with("sql") && otherwise == "tiles" => return "--sql",
+        "factors" if line.starts_with("\"tiles.") => return "--against",
         "factors" if line.starts_with("version") => return "--against 'version: …'",
         _ => {}
     }
@@ -64,13 +80,19 @@ fn option(text: &str, problem: &Problem, otherwise: &'static str) -> &'static st
     let keys = before.rsplit(" = ").filter_map(|part| part.rsplit([' ', '{', ',']).next());
     let known = |key: &str| OPTIONS.iter().find(|(known, _)| *known == key).map(|(_, option)| *option);
     let whole = line.split(" = ").next();
-    keys.chain(whole).find_map(known).unwrap_or(otherwise)
+    match keys.chain(whole).find_map(known).unwrap_or(otherwise) {
+        "--picker" if line.contains("picker = { trace = ") => "--trace",
+        option => option,
+    }
 }
 
 /// `-f: no.sql: cannot be read: …`, without the key of the file; what stands in a table of names keeps them.
 fn told(text: &str, problem: &Problem, otherwise: &'static str) -> String {
     let (option, message) = (option(text, problem, otherwise), problem.message.as_str());
-    let key = |first: &str| first.starts_with('`') || first.starts_with("pgbench.") && first.ends_with(':');
+    let key = |first: &str| {
+        first.starts_with('`')
+            || ["pgbench.", "tiles."].iter().any(|kind| first.starts_with(kind)) && first.ends_with(':')
+    };
     let said = match message.split_once(' ') {
         Some((first, said)) if key(first) && !option.starts_with("--against") => said,
         _ => message,
@@ -87,8 +109,11 @@ pub(in crate::commands) fn problems(
 ) -> anyhow::Error {
     let all: Vec<String> = found.problems.iter().map(|problem| told(text, problem, otherwise)).collect();
     // What is in a file is not how the command is to be used.
-    let of_file =
-        |told: &String| ["-f", "--prepare", "--against"].iter().any(|option| told.starts_with(option));
+    let of_file = |told: &String| {
+        ["-f", "--prepare", "--against", "LAYER", "--trace", "--osm", "--sql"]
+            .iter()
+            .any(|option| told.starts_with(option))
+    };
     let code = if all.iter().any(of_file) { BAD_INPUT } else { USAGE };
     let hint = found.problems.first().filter(|_| all.len() == 1).and_then(|problem| problem.hint.as_deref());
     Failure::with_code(code, all.join("\n"), hint.map(own))
@@ -98,9 +123,12 @@ pub(in crate::commands) fn problems(
 pub(in crate::commands) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<LabError>() {
         Ok(LabError::Failed { class, what, hint, source }) => {
-            // What it came from says the same in the words of a file.
-            let source = source.filter(|_| own(&what) == what);
-            LabError::Failed { class, what: own(&what), hint: own(&hint), source }.into()
+            let (what, source) = match source {
+                // What it came from says the same in the words of a file.
+                Some(source) if own(&what) == what => of_source(what, source),
+                _ => (own(&what), None),
+            };
+            LabError::Failed { class, what, hint: own(&hint), source }.into()
         }
         Ok(LabError::OwnChange(error)) => {
             anyhow::Error::from(LabError::OwnChange(error)).context("--against 'sql: …'")
@@ -110,11 +138,32 @@ pub(in crate::commands) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Er
     }
 }
 
+/// What a mistake came from says it in words of a file, too: then it becomes part of the mistake.
+fn of_source(what: String, source: Source) -> (String, Option<Source>) {
+    let said = source.to_string();
+    match own(&said) {
+        own if own == said => (what, Some(source)),
+        own => (format!("{what}: {own}"), None),
+    }
+}
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
 /// What advice for a file says, and what it is here.
-const ADVICE: [(&str, &str); 3] = [
+const ADVICE: [(&str, &str); 7] = [
     ("write change_server = true into [target]", "give --change-server"),
     ("use a managed target, or set it there by hand for all arms", "use --managed, or set it there by hand"),
     ("make [measure] duration at least as long", "make -T at least as long"),
+    (
+        "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds",
+        "name a table with --pick-from, or give --trace FILE, or --picker uniform with --bounds",
+    ),
+    (
+        "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table",
+        "load an extract with --osm FILE or pgdyno osm load, or correct the name",
+    ),
+    ("make it in prepare.sql, or name its schema", "make it by --sql FILE, or name its schema"),
+    ("or try min_pixels = 0, or other bounds", "or try --min-pixels 0, or other --bounds"),
 ];
 
 fn own(text: &str) -> String {

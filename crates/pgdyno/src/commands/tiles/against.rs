@@ -1,0 +1,73 @@
+//! What tiles are compared with: other layers, or the same ones under a change.
+
+use crate::commands::bench::against::kind::{Change, parts};
+use crate::commands::bench::against::usage;
+use crate::options::AGAINST as KINDS;
+
+/// What is compared.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Against {
+    /// Nothing, or other ways to make the layer.
+    Layers(Vec<String>),
+    Change(Change),
+}
+
+impl Against {
+    /// All that `--against` was given.
+    ///
+    /// # Errors
+    /// A change beside anything else, or one that is none.
+    pub(super) fn read(given: &[String]) -> anyhow::Result<Self> {
+        let mut layers = Vec::new();
+        let mut changes = Vec::new();
+        for one in given {
+            match change(one)? {
+                Some(change) => changes.push(change),
+                None => {
+                    let told = |why: String| usage(&format!("--against: {why}"), "");
+                    layers.extend(parts(one).map_err(told)?.into_iter().map(str::to_owned));
+                }
+            }
+        }
+        match (changes.pop(), changes.is_empty() && layers.is_empty()) {
+            (None, _) if layers.is_empty() && !given.is_empty() => {
+                Err(usage("--against names no layer", "a table, function() or file.sql"))
+            }
+            (None, _) => Ok(Self::Layers(layers)),
+            (Some(change), true) => Ok(Self::Change(change)),
+            (Some(_), false) => {
+                let what = "--against: a change stands alone, beside no other one and no layer";
+                Err(usage(
+                    what,
+                    "one now and the other later; or --save FILE, and give the file further levels",
+                ))
+            }
+        }
+    }
+}
+
+/// A change, if it is none of layers: `KIND: WHAT`, or `name=value` as it is short for settings.
+fn change(written: &str) -> anyhow::Result<Option<Change>> {
+    let text = written.trim();
+    let read = |text: &str| {
+        Change::parse(text).map(Some).map_err(|why| {
+            let (why, hint) = why.split_once('\n').unwrap_or((&why, ""));
+            usage(why, hint)
+        })
+    };
+    let setting = |name: &str| {
+        let name = name.trim();
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_.".contains(letter))
+    };
+    let is_setting = text.split_once('=').is_some_and(|(name, _)| setting(name));
+    match text.split_once(':') {
+        Some((kind, _)) if kind.trim() == "script" => {
+            let hint = "a layer is written without it: --against new.sql";
+            Err(usage("--against 'script: …' is for pgbench's scripts", hint))
+        }
+        Some((kind, _)) if KINDS.contains(&kind.trim()) => read(text),
+        Some(_) if !text.starts_with('"') && !is_setting => read(text),
+        _ if is_setting => read(&format!("settings: {text}")),
+        _ => Ok(None),
+    }
+}

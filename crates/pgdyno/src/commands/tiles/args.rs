@@ -1,0 +1,207 @@
+//! The arguments of `pgdyno tiles`: layers, which tiles of them, and `bench`'s words for load and comparison.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+use toml::Value;
+
+use super::zooms::zooms;
+use crate::commands::bench::against_args::{Compare, margin};
+use crate::options::{Known, Output, WrittenSlices};
+
+/// `pgdyno tiles`.
+#[derive(Debug, Args)]
+#[command(version, disable_help_flag = true, args_override_self = true, infer_long_args = true)]
+#[command(
+    after_help = "How fast are my tiles, and where does the time go?\n  pgdyno tiles -d gis --zooms 8-16 planet_osm_polygon\n\
+    Which of my two queries is faster, and at which zoom?\n  pgdyno tiles -d gis old.sql --against new.sql\n\
+    Without a database, from an extract:\n  pgdyno tiles --osm malta.osm.pbf planet_osm_polygon --report tiles.html\n\
+    How tiles are chosen, what stands in a query, and traps: docs/tiles.md"
+)]
+pub(crate) struct TilesArgs {
+    /// Print help
+    #[arg(long, short = '?', action = ArgAction::Help)]
+    help: Option<bool>,
+    /// What tiles are made of: a table, a function() of zoom, column and row, or a file.sql with :z, :x, :y or :envelope
+    #[arg(value_name = "LAYER", required = true)]
+    pub(super) layers: Vec<String>,
+    #[command(flatten)]
+    pub(super) tiles: Which,
+    #[command(flatten)]
+    pub(super) load: Load,
+    #[command(flatten)]
+    pub(super) server: Where,
+    #[command(flatten)]
+    pub(super) arms: Arms,
+    /// Also write this as an experiment file, for `pgdyno run FILE`
+    #[arg(long, value_name = "FILE")]
+    pub(super) save: Option<PathBuf>,
+    /// Show what would be run, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Measure what is finished already again, as a new experiment
+    #[arg(long)]
+    pub(super) again: bool,
+    /// Also write the HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+/// Which tiles are asked for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tiles")]
+pub(super) struct Which {
+    /// Lowest and highest zoom, as 12-16, all asked for equally often; or each with its frequency, as 12=1,14=6
+    /// [default: 12-16]
+    #[arg(short = 'z', long, value_name = "ZOOMS", value_parser = zooms)]
+    pub(super) zooms: Option<Value>,
+    /// How tiles are chosen: data (that of a random feature), uniform (any within the bounds), sessions (users who pan and
+    /// zoom, all tiles of a view at once) [default: data]
+    #[arg(long, value_name = "HOW", value_parser = PICKERS, hide_possible_values = true)]
+    pub(super) picker: Option<String>,
+    /// Ask for the tiles of this list, lines of z/x/y or a web server's access log, with its repetitions
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["picker", "zooms"])]
+    pub(super) trace: Option<PathBuf>,
+    /// Choose tiles by the features of this table, where layers are no tables
+    #[arg(long, value_name = "TABLE")]
+    pub(super) pick_from: Option<String>,
+    /// Choose tiles within west, south, east and north, degrees [default: the bounds of the data]
+    #[arg(long, value_name = "W,S,E,N", value_parser = bounds, allow_hyphen_values = true)]
+    pub(super) bounds: Option<Bounds>,
+    /// Tiles that are chosen of each layer and zoom; clients draw among them [default: 200]
+    #[arg(long, value_name = "N")]
+    pub(super) tiles: Option<u32>,
+    /// Leave out polygons smaller than this on the map, square pixels; 0 keeps all [default: 4]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) min_pixels: Option<f64>,
+    /// Which query makes tiles of tables: modern, unfiltered (all polygons), historic (that of a study of 2021)
+    /// [default: modern]
+    #[arg(long, value_name = "VARIANT", value_parser = VARIANTS, hide_possible_values = true)]
+    pub(super) variant: Option<String>,
+    /// All layers are in one tile, made by one statement
+    #[arg(long)]
+    pub(super) together: bool,
+    /// A layer may hold nothing at all: its runs are valid nevertheless
+    #[arg(long)]
+    pub(super) may_be_empty: bool,
+}
+
+/// How hard they are asked for, and how long.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(super) struct Load {
+    /// Clients; of sessions users, each with six connections
+    #[arg(short = 'c', long, alias = "client", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) clients: u32,
+    /// Threads of the load generator, at most as many as clients
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) jobs: u32,
+    /// Seconds of a round, shared by what is compared
+    #[arg(short = 'T', long, alias = "time", value_name = "SEC", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) duration: u64,
+    /// Seconds of load before anything counts
+    #[arg(long, value_name = "SEC", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(super) warmup: f64,
+    /// Rounds; what is finished goes on with the ones that are more [default: 3; with --against 12]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) rounds: Option<u32>,
+    /// Open load: tiles (of sessions views) per second over all clients, or a rate that changes, as in pgdyno bench
+    #[arg(short = 'R', long, value_name = "TPS")]
+    pub(super) rate: Option<String>,
+    /// The longest that a tile may take, milliseconds: slower ones count as late
+    #[arg(short = 'L', long, alias = "promise", value_name = "MS", allow_negative_numbers = true)]
+    pub(super) latency_limit: Option<f64>,
+    /// Seed of all randomness [default: made from the plan; always recorded]
+    #[arg(long, value_name = "N")]
+    pub(super) random_seed: Option<String>,
+}
+
+/// Where the server is, and what is put on it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connection")]
+pub(super) struct Where {
+    /// Database name, connection string or URI [default: a private server that pgdyno makes]
+    #[arg(short = 'd', long, alias = "url", value_name = "DBNAME|URI")]
+    pub(super) dbname: Option<String>,
+    /// Server's host or socket folder
+    #[arg(short = 'h', long, value_name = "HOST")]
+    pub(super) host: Option<String>,
+    /// Server's port
+    #[arg(short = 'p', long, value_name = "PORT")]
+    pub(super) port: Option<String>,
+    /// User name
+    #[arg(short = 'U', long, value_name = "NAME")]
+    pub(super) username: Option<String>,
+    /// The private server of this name [name: default]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
+    pub(super) managed: Option<String>,
+    /// Load this extract (.osm.pbf) into the private server first, unless it is there
+    #[arg(long, value_name = "FILE")]
+    pub(super) osm: Option<PathBuf>,
+    /// SQL file to run on the private server first, after --osm (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(super) sql: Vec<PathBuf>,
+}
+
+impl Where {
+    /// Database, host, port and user.
+    pub(super) fn given(&self) -> [Option<&str>; 4] {
+        [&self.dbname, &self.host, &self.port, &self.username].map(Option::as_deref)
+    }
+}
+
+/// What is compared.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Comparison")]
+pub(super) struct Arms {
+    /// Compare with another way to make the layer: a table, function() or file.sql (repeatable, or several with commas);
+    /// or with the same under a change: jit=off, 'settings: jit=off, work_mem=64MB', 'version: 18', 'url: postgres://…',
+    /// 'sql: create index …'
+    #[arg(long, value_name = "LAYER|CHANGE", allow_hyphen_values = true)]
+    pub(super) against: Vec<String>,
+    /// What undoes 'sql: …'; needed on a server that is not pgdyno's
+    #[arg(long, value_name = "SQL", requires = "against")]
+    undo: Option<String>,
+    /// The server may be changed for the other side (settings of the whole server by a reload, SQL), and is put back
+    #[arg(long, requires = "against")]
+    change_server: bool,
+    /// Change that counts as none, percent [default: 3]
+    #[arg(long, value_name = "PCT", value_parser = margin, allow_negative_numbers = true, requires = "against")]
+    margin: Option<f64>,
+    /// Whether arms take turns in slices within a round: auto, true, false or a length such as 100ms [default: auto]
+    #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
+    pub(super) slices: Option<WrittenSlices>,
+    /// Arms may be the same: A is compared with A
+    #[arg(long, requires = "against")]
+    pub(super) same: bool,
+}
+
+impl Arms {
+    /// As `bench` has it, but for what is compared.
+    pub(super) fn compare(&self) -> Compare {
+        let Self { undo, change_server, margin, .. } = self;
+        Compare { against: Vec::new(), undo: undo.clone(), change_server: *change_server, margin: *margin }
+    }
+}
+
+const PICKERS: Known<String> = Known {
+    read: |text| match text {
+        "trace" => Err("a list of tiles is given by --trace FILE".to_owned()),
+        other => Ok(other.to_owned()),
+    },
+    names: &["data", "uniform", "sessions"],
+};
+
+const VARIANTS: Known<String> =
+    Known { read: |text| Ok(text.to_owned()), names: &workloads::tiles::Variant::NAMES };
+
+/// West, south, east, north.
+pub(super) type Bounds = [f64; 4];
+
+fn bounds(text: &str) -> Result<Bounds, String> {
+    let parts: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    let four = parts.and_then(|parts| Bounds::try_from(parts).ok());
+    four.ok_or_else(|| "must be west,south,east,north in degrees, such as 14.1,35.7,14.6,36.1".to_owned())
+}

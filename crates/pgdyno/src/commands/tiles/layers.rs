@@ -1,0 +1,194 @@
+//! What layers are made of, as keys of an experiment file have it.
+
+use std::path::Path;
+
+use toml::Value;
+use workloads::tiles::{Options, Source, Tiles};
+
+use crate::commands::bench::against::base::{Folder, plain};
+use crate::commands::bench::against::usage;
+use crate::exit::{BAD_INPUT, Failure};
+
+/// One way to make a layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layer {
+    /// As the file has it: a file's path from where that is.
+    written: String,
+    source: Source,
+}
+
+impl Layer {
+    /// What was written on the command line.
+    ///
+    /// # Errors
+    /// A function with arguments, or no name at all.
+    pub(super) fn read(text: &str, folder: &Folder) -> anyhow::Result<Self> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(usage("an empty name is no layer", "a table, function() or file.sql"));
+        }
+        if let Some((name, _)) =
+            text.split_once('(').filter(|_| !text.ends_with("()") && !text.starts_with('"'))
+        {
+            let what =
+                format!("layer {text}: a function is named without arguments, and called with each tile");
+            return Err(usage(
+                &what,
+                &format!("'{}()'; for other arguments a file with SELECT {name}(:z, :x, :y, …)", name.trim()),
+            ));
+        }
+        let source = Source::of(text);
+        let written = match &source {
+            Source::Query(_) => folder.path(text),
+            Source::Table(_) | Source::Function(_) => text.to_owned(),
+        };
+        Ok(Self { written, source })
+    }
+
+    /// The key of the workload that takes one of this kind.
+    fn key(&self) -> &'static str {
+        match self.source {
+            Source::Table(_) => "table",
+            Source::Function(_) => "function",
+            Source::Query(_) => "query",
+        }
+    }
+
+    /// A level that begins with a quote would be read as a text in quotes.
+    fn is_quoted(&self) -> bool {
+        self.written.starts_with('"')
+    }
+
+    /// Whether it is of use, as far as that is seen without a server: its file is read with the plan, and that of another arm
+    /// would be told without the option that named it.
+    fn check(&self) -> anyhow::Result<()> {
+        let Source::Query(_) = self.source else { return Ok(()) };
+        let options = Options { query: Some((&self.written).into()), ..Options::default() };
+        let wrong = |error| Failure::with_code(BAD_INPUT, format!("--against: {error}"), None);
+        Tiles::open(&options, Path::new("")).map(drop).map_err(wrong)
+    }
+
+    /// As it is shown: a file by its name alone.
+    pub(super) fn shown(&self) -> String {
+        self.source.shown()
+    }
+
+    /// Its name without folder, ending and parentheses.
+    fn stem(&self) -> String {
+        let shown = self.shown();
+        let stem = match self.source {
+            Source::Query(_) => shown.rsplit_once('.').map(|(stem, _)| stem),
+            Source::Function(_) => shown.strip_suffix("()"),
+            Source::Table(_) => None,
+        };
+        stem.unwrap_or(&shown).replace('"', "")
+    }
+}
+
+/// What the workload makes tiles of, and what it is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layers {
+    base: Vec<Layer>,
+    others: Vec<Layer>,
+}
+
+/// The compared option, its base and all of its levels.
+pub(super) struct Levels {
+    pub(super) key: &'static str,
+    pub(super) base: Value,
+    pub(super) all: Vec<Value>,
+}
+
+impl Layers {
+    /// # Errors
+    /// Layers that are none, the same one twice, or one compared with several that are counted apart.
+    pub(super) fn read(
+        base: &[String],
+        others: &[String],
+        together: bool,
+        folder: &Folder,
+    ) -> anyhow::Result<Self> {
+        let read = |layers: &[String]| {
+            layers.iter().map(|layer| Layer::read(layer, folder)).collect::<anyhow::Result<Vec<_>>>()
+        };
+        let (base, others) = (read(base)?, read(others)?);
+        let all: Vec<&Layer> = base.iter().chain(&others).collect();
+        let twice = all.iter().enumerate().find(|(place, layer)| all[..*place].contains(layer));
+        if let Some((_, twice)) = twice {
+            return Err(usage(&format!("{} is given twice", twice.shown()), "name each layer once"));
+        }
+        if !others.is_empty() && base.len() > 1 && !together {
+            let what = "--against: one layer is compared with another, and several are given";
+            let hint = "one LAYER; or --together, which makes one tile of all of them";
+            return Err(usage(what, hint));
+        }
+        others.iter().try_for_each(Layer::check)?;
+        Ok(Self { base, others })
+    }
+
+    /// The key of what is not compared, or of the base.
+    pub(super) fn entry(&self) -> (&'static str, Value) {
+        let key = self.key();
+        (key, self.value(&self.base))
+    }
+
+    /// What is compared, if layers are.
+    pub(super) fn levels(&self) -> Option<Levels> {
+        let others = self.others.iter().map(|other| self.value(std::slice::from_ref(other)));
+        let base = self.value(&self.base);
+        let all = std::iter::once(base.clone()).chain(others).collect();
+        (!self.others.is_empty()).then(|| Levels { key: self.key(), base, all })
+    }
+
+    /// One key for all of one kind, else that of lists.
+    fn key(&self) -> &'static str {
+        let first = &self.base[0];
+        let mut all = self.base.iter().chain(&self.others);
+        let alike = self.base.len() == 1 && all.all(|layer| layer.key() == first.key() && !layer.is_quoted());
+        if alike { first.key() } else { "layers" }
+    }
+
+    fn value(&self, layers: &[Layer]) -> Value {
+        let mut written = layers.iter().map(|layer| Value::from(layer.written.as_str()));
+        match (self.key(), layers) {
+            ("layers", _) => Value::Array(written.collect()),
+            (_, _) => written.next().unwrap_or_else(|| Value::Array(Vec::new())),
+        }
+    }
+
+    /// `tiles`, where layers are compared; else what the layers are called.
+    pub(super) fn name(&self) -> String {
+        let stems: Vec<String> = self.base.iter().map(Layer::stem).collect();
+        let name = plain(&stems.join(" and "));
+        if self.others.is_empty() && !name.is_empty() { name } else { "tiles".to_owned() }
+    }
+
+    /// For a file of its own.
+    pub(super) fn short(&self) -> String {
+        let stems = |layers: &[Layer]| layers.iter().map(Layer::stem).collect::<Vec<_>>().join(" and ");
+        match self.others.is_empty() {
+            true => format!("{} tiles", stems(&self.base)),
+            false => format!("{} against {}", stems(&self.base), stems(&self.others)),
+        }
+    }
+
+    /// `tiles of roads and water`.
+    pub(super) fn in_words(&self) -> String {
+        format!("tiles of {}", shown(&self.base, " and "))
+    }
+
+    /// What is asked of them.
+    pub(super) fn question(&self) -> String {
+        match &self.others[..] {
+            [] => format!("How fast are {}, and where does the time go?", self.in_words()),
+            others => {
+                let (others, base) = (shown(others, " or "), shown(&self.base, " and "));
+                format!("Are tiles by {others} faster than those by {base}, and at which zoom?")
+            }
+        }
+    }
+}
+
+fn shown(layers: &[Layer], joint: &str) -> String {
+    layers.iter().map(Layer::shown).collect::<Vec<_>>().join(joint)
+}

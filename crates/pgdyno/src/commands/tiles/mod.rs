@@ -1,0 +1,46 @@
+//! `pgdyno tiles`: how fast map tiles are, where their time goes, and which of several ways to make them is faster. The
+//! arguments become an experiment file; what is run is the plan of that file, whether it is saved or not.
+
+mod against;
+mod args;
+mod file;
+mod layers;
+#[cfg(test)]
+mod tests;
+mod zooms;
+
+pub(super) use args::TilesArgs as Args;
+
+use self::against::Against;
+use super::bench::against::has_secret;
+use super::bench::against::made::Use;
+use super::run::Shown;
+use crate::exit::Outcome;
+
+/// First line of what is saved.
+const SAVED_BY: &str = "Made by pgdyno tiles; docs/experiment.md explains every key.";
+
+/// What messages call the file that stands nowhere.
+const NOWHERE: &str = "tiles";
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let against = Against::read(&args.arms.against)?;
+    let compare = args.arms.compare();
+    let compared = match &against {
+        Against::Change(change) => Some((&compare, change)),
+        Against::Layers(_) => None,
+    };
+    let of = Use {
+        nowhere: NOWHERE,
+        asked: None,
+        save: args.save.as_deref(),
+        dry_run: args.dry_run,
+        again: args.again,
+        same: args.arms.same,
+        has_secret: has_secret(&[], compared),
+        report: args.report.as_deref(),
+        output: &args.output,
+        shown: Shown::Tiles,
+    };
+    of.carry_out(|folder| file::written(args, &against, folder))
+}

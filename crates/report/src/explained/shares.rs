@@ -1,0 +1,55 @@
+//! Where the time of explained transactions goes, in short: a line for each arm and script.
+
+use record::Part;
+use results::{Table, Value};
+
+use super::Explained;
+use crate::data::{ReportData, levels};
+use crate::numbers::real;
+
+/// The median share of each part that any of them has, beside the median of the whole; all figures with their spread are in
+/// [`plans`](super::plans).
+#[must_use]
+pub fn plan_shares(data: &ReportData) -> Table {
+    let all = Explained::all(data);
+    let parts: Vec<Part> =
+        Part::ALL.into_iter().filter(|part| all.iter().any(|own| own.part(*part).is_some())).collect();
+    let names = parts.iter().map(|part| format!("{}_pct", part.name()));
+    let head = ["workload", "cell", "arm", "script", "median_ms"].map(str::to_owned);
+    let mut table = Table { columns: head.into_iter().chain(names).collect(), ..Table::default() };
+    table.optional.push("arm".to_owned());
+    for own in &all {
+        let shares = parts.iter().map(|part| real(own.part(*part).map(|own| 100.0 * own.share.median)));
+        let head: [Value; 5] = [
+            own.cell.workload.as_str().into(),
+            levels(&own.cell).into(),
+            own.arm.clone().into(),
+            own.script.as_str().into(),
+            real(Some(own.total_ms.median)),
+        ];
+        table.push(head.into_iter().chain(shares).collect());
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explained::tests::{data, run};
+
+    #[test]
+    fn a_line_for_each_arm_and_a_column_for_each_part_that_there_is() {
+        let index = (Part::Index, "Index Scan", "i");
+        let scan = (Part::SeqScan, "Seq Scan", "");
+        let table = plan_shares(&data(vec![run("b", 1, index, &[1.0]), run("a", 1, scan, &[1.0, 2.0, 9.0])]));
+        let has = |name: &str| table.columns.iter().position(|column| column == name);
+        let [scans, indexes] =
+            ["seq_scan_pct", "index_pct"].map(|name| has(name).unwrap_or_else(|| panic!("{table:?}")));
+        assert_eq!((has("joins_pct"), table.rows.len()), (None, 2));
+        // The base first; of the three the median, which is twice as long with its planning.
+        assert_eq!(table.rows[0][2..5], ["a".into(), "a.sql".into(), Value::Real(2.2)]);
+        let share = |value: &Value| matches!(value, Value::Real(share) if (share - 100.0 / 1.1).abs() < 1e-9);
+        assert!(share(&table.rows[0][scans]) && share(&table.rows[1][indexes]), "{table:?}");
+        assert_eq!((&table.rows[0][indexes], &table.rows[1][scans]), (&Value::Null, &Value::Null));
+    }
+}
