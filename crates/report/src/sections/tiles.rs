@@ -1,52 +1,151 @@
-//! Sample tiles as pictures.
+//! Sample tiles as pictures: of a place side by side, as each arm gave them.
 
 use maud::{Markup, html};
-use record::Artifact;
+use record::{Artifact, Run};
 use serde::Serialize;
 
 use super::View;
 use crate::data::ReportData;
-use crate::tile::{self, Sample};
+use crate::tile::{self, Room, Rooms, Sample, place};
 
-/// Pictures at most: a page of many more would be slow to open.
-const MOST: usize = 12;
+/// Places at most: a page of many more would be slow to open.
+const MOST_PLACES: usize = 12;
+
+/// Pictures of tiles at most, wherever they are of.
+const MOST_PICTURES: usize = 24;
+
+/// Bytes of all pictures of whole tiles together, and of all of single layers.
+const WHOLE_BYTES: usize = 720_000;
+const ALONE_BYTES: usize = 240_000;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Tiles {
-    samples: Vec<Sample>,
+    places: Vec<Place>,
+    /// Places that are not shown.
     more: usize,
 }
+
+/// Tiles of one place.
+#[derive(Debug, Serialize)]
+struct Place {
+    /// Workload and place, where arms are compared; else empty.
+    heading: String,
+    samples: Vec<Sample>,
+}
+
+/// A tile that was kept, and by whom.
+type Kept<'r> = (&'r Run, &'r Artifact);
 
 /// Whether there is any sample tile.
 pub(crate) fn any(data: &ReportData) -> bool {
     kept(data).next().is_some()
 }
 
-fn kept(data: &ReportData) -> impl Iterator<Item = &Artifact> {
-    let artifacts = data.runs.iter().flat_map(|run| &run.artifacts);
-    artifacts.filter(|artifact| artifact.media_type == tile::MEDIA_TYPE)
+fn kept(data: &ReportData) -> impl Iterator<Item = Kept<'_>> {
+    let artifacts =
+        data.runs.iter().flat_map(|run| run.artifacts.iter().map(move |artifact| (run, artifact)));
+    artifacts.filter(|(_, artifact)| artifact.media_type == tile::MEDIA_TYPE)
+}
+
+/// Tiles by workload and place, arms in their order; each content of an arm once.
+fn by_place(data: &ReportData) -> Vec<Vec<Kept<'_>>> {
+    let mut places: Vec<Vec<Kept<'_>>> = Vec::new();
+    for (run, artifact) in kept(data) {
+        let is_same = |(of, other): &Kept<'_>| of.workload == run.workload && other.name == artifact.name;
+        let is_known = |(of, other): &Kept<'_>| of.arm == run.arm && other.bytes == artifact.bytes;
+        match places.iter_mut().find(|place| place.iter().any(is_same)) {
+            Some(place) if place.iter().any(is_known) => {}
+            Some(place) => place.push((run, artifact)),
+            None => places.push(vec![(run, artifact)]),
+        }
+    }
+    let arms = data.arms();
+    let base = data.base();
+    for place in &mut places {
+        let order = |run: &Run| arms.iter().position(|arm| *arm == run.arm.as_deref());
+        place.sort_by_key(|(run, _)| (run.arm.as_deref() != base, order(run)));
+    }
+    places
+}
+
+/// How many pictures a place needs: one of each content.
+fn pictures(place: &[Kept<'_>]) -> usize {
+    let is_first = |at: usize| !place[..at].iter().any(|(_, other)| other.bytes == place[at].1.bytes);
+    (0..place.len()).filter(|at| is_first(*at)).count()
+}
+
+/// Layers of a place's tiles that may be drawn alone.
+fn layers(place: &[Kept<'_>]) -> usize {
+    let layers = |(_, artifact): &Kept<'_>| {
+        ::tile::mvt::measure(&artifact.bytes).map_or(0, |found| found.layers.len())
+    };
+    place.iter().map(layers).sum()
 }
 
 impl View for Tiles {
     fn of(data: &ReportData) -> Option<Self> {
-        // Each place and content once.
-        let mut samples: Vec<&Artifact> = Vec::new();
-        for artifact in kept(data) {
-            if !samples.iter().any(|other| other.name == artifact.name && other.bytes == artifact.bytes) {
-                samples.push(artifact);
-            }
+        let mut places = by_place(data);
+        let all = places.len();
+        if all == 0 {
+            return None;
         }
-        (!samples.is_empty()).then(|| Self {
-            samples: samples.iter().take(MOST).map(|artifact| Sample::of(artifact)).collect(),
-            more: samples.len().saturating_sub(MOST),
-        })
+        let mut drawn = 0;
+        let fits = |place: &&Vec<Kept<'_>>| {
+            let is_first = drawn == 0;
+            drawn += pictures(place);
+            is_first || drawn <= MOST_PICTURES
+        };
+        let shown = places.iter().take(MOST_PLACES).take_while(fits).count();
+        places.truncate(shown);
+        let wholes: usize = places.iter().map(|place| pictures(place)).sum();
+        let alones: usize = places.iter().map(|place| layers(place)).sum();
+        let room = |bytes: usize, of: usize, finest| Room { bytes: bytes / of.max(1), finest };
+        let limited = |room: Room, most: usize| Room { bytes: room.bytes.min(most), ..room };
+        let rooms = Rooms {
+            whole: limited(room(WHOLE_BYTES, wholes, 2.0), 72_000),
+            alone: limited(room(ALONE_BYTES, alones, 6.0), 9_000),
+        };
+        let mut colours = Vec::new();
+        let places = places.iter().map(|place| Place::of(place, rooms, &mut colours)).collect();
+        Some(Self { places, more: all - shown })
     }
 
     fn draw(&self) -> Markup {
+        // Places of a single tile share rows.
+        let runs = self.places.chunk_by(|one, next| one.heading.is_empty() && next.heading.is_empty());
         html! {
             p { "What the server sent, drawn from the stored bytes and simplified to what a screen can show." }
-            div.tiles { @for sample in &self.samples { (sample) } }
-            @if self.more > 0 { p { (self.more) " more are kept in the results file." } }
+            @for run in runs {
+                @if let Some(first) = run.first().filter(|place| !place.heading.is_empty()) { h3 { (first.heading) } }
+                div.tiles { @for place in run { @for sample in &place.samples { (sample) } } }
+            }
+            @if self.more > 0 { p { (more(self.more)) } }
         }
+    }
+}
+
+fn more(places: usize) -> String {
+    format!(
+        "Tiles of {} more are kept in the results file, and not drawn here.",
+        crate::numbers::counted(places, "place")
+    )
+}
+
+impl Place {
+    fn of(kept: &[Kept<'_>], rooms: Rooms, colours: &mut Vec<String>) -> Self {
+        let arm = |run: &Run| run.arm.clone().unwrap_or_default();
+        let mut samples = Vec::new();
+        for (at, (run, artifact)) in kept.iter().enumerate() {
+            let drawn = kept[..at].iter().find(|(_, other)| other.bytes == artifact.bytes);
+            samples.push(match drawn {
+                Some((drawn, _)) => Sample::same(artifact, &arm(run), &arm(drawn)),
+                None => Sample::of(artifact, &arm(run), rooms, colours),
+            });
+        }
+        let heading = match kept {
+            [(run, artifact), _, ..] => format!("{}, {}", run.workload, place(&artifact.name)),
+            _ => String::new(),
+        };
+        Self { heading, samples }
     }
 }

@@ -1,5 +1,6 @@
 //! Layers to SVG paths on a grid of half pixels, coarser where the picture would become too large.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use ::tile::mvt::{Feature, Kind, Layer};
@@ -8,11 +9,16 @@ use serde::Serialize;
 /// Width and height of the picture in its own units: half pixels of a 512 px tile.
 pub(super) const GRID: i32 = 1024;
 
-/// Most bytes of all paths together.
-const BUDGET: usize = 72_000;
+/// How much a picture may show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Room {
+    /// Most bytes of all paths together.
+    pub(crate) bytes: usize,
+    /// Smallest thing drawn, in units of the grid, where that fits.
+    pub(crate) finest: f64,
+}
 
-/// Smallest thing drawn, in units of the grid: first try, last try.
-const FINEST: f64 = 2.0;
+/// The coarsest that is tried.
 const COARSEST: f64 = 256.0;
 /// How much coarser each further try is.
 const COARSER: f64 = 1.25;
@@ -20,7 +26,7 @@ const COARSER: f64 = 1.25;
 /// Polygons from this share of the tile's area on are ground: painted one by one, so that what overlaps can be seen.
 const GROUND_SHARE: f64 = 0.002;
 
-/// Paths by how they are painted.
+/// Paths of a layer by how they are painted.
 #[derive(Default)]
 struct Paths {
     /// Area and path of each ground polygon.
@@ -28,6 +34,8 @@ struct Paths {
     polygons: Path,
     lines: Path,
     points: Path,
+    /// Where there is a point already, in steps of the detail.
+    dotted: BTreeSet<(i32, i32)>,
 }
 
 impl Paths {
@@ -35,54 +43,82 @@ impl Paths {
         let ground: usize = self.ground.iter().map(|(_, path)| path.len() + 30).sum();
         ground + self.polygons.text.len() + self.lines.text.len() + self.points.text.len()
     }
+
+    fn of(layer: &Layer, detail: f64) -> Self {
+        let mut paths = Self::default();
+        for feature in &layer.features {
+            add(&mut paths, feature, layer.extent, detail);
+        }
+        paths
+    }
 }
 
 /// An outline and how it is painted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Painted {
     pub(super) class: &'static str,
+    /// Which of the layers it is of.
+    pub(super) layer: usize,
     pub(super) outline: String,
 }
 
-/// All layers, with the finest detail that fits the budget; what comes later is painted over what came before.
-pub(super) fn draw(layers: &[Layer]) -> Vec<Painted> {
-    let mut detail = FINEST;
-    let mut paths = drawn(layers, detail);
-    while paths.bytes() > BUDGET && detail < COARSEST {
+/// All layers, with the finest detail that has room; what comes later is painted over what came before: ground, large below
+/// small, then areas, ways and points of all layers.
+pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
+    let drawn = |detail| layers.iter().map(|layer| Paths::of(layer, detail)).collect::<Vec<_>>();
+    let mut detail = room.finest;
+    let mut paths = drawn(detail);
+    while paths.iter().map(Paths::bytes).sum::<usize>() > room.bytes && detail < COARSEST {
         detail *= COARSER;
-        paths = drawn(layers, detail);
+        paths = drawn(detail);
     }
-    // Large below small.
-    paths.ground.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let ground = paths.ground.into_iter().map(|(_, outline)| Painted { class: "ground", outline });
-    let others = [("area", paths.polygons.text), ("way", paths.lines.text), ("point", paths.points.text)]
-        .map(|(class, outline)| Painted { class, outline });
-    // A tile of nothing but long outlines may exceed the budget at any detail: then parts are left out.
-    let mut left = BUDGET;
-    let fits = |path: &Painted| {
-        let fits = !path.outline.is_empty() && path.outline.len() <= left;
-        left -= if fits { path.outline.len() } else { 0 };
-        fits
-    };
-    ground.chain(others).filter(fits).collect()
+    let mut painted = ground(&mut paths);
+    for (class, path) in PAINTS {
+        painted.extend(paths.iter_mut().enumerate().map(|(layer, paths)| {
+            let outline = std::mem::take(&mut path(paths).text);
+            Painted { class, layer, outline }
+        }));
+    }
+    // A tile of nothing but long outlines may exceed the room at any detail: then parts are left out.
+    let mut left = room.bytes;
+    for path in &mut painted {
+        if path.outline.len() > left {
+            let end = path.outline.as_bytes()[..left].iter().rposition(|letter| *letter == b'm');
+            path.outline.truncate(end.unwrap_or(0));
+        }
+        left -= path.outline.len();
+    }
+    painted.retain(|path| !path.outline.is_empty());
+    painted
 }
 
-fn drawn(layers: &[Layer], detail: f64) -> Paths {
-    let mut paths = Paths::default();
-    for layer in layers {
-        for feature in &layer.features {
-            add(&mut paths, feature, layer.extent, detail);
-        }
+/// What is painted over the ground, in this order.
+const PAINTS: [(&str, fn(&mut Paths) -> &mut Path); 3] = [
+    ("area", |paths| &mut paths.polygons),
+    ("way", |paths| &mut paths.lines),
+    ("point", |paths| &mut paths.points),
+];
+
+/// Ground of all layers, large below small.
+fn ground(paths: &mut [Paths]) -> Vec<Painted> {
+    let mut ground: Vec<(f64, Painted)> = Vec::new();
+    for (layer, paths) in paths.iter_mut().enumerate() {
+        let painted = |outline| Painted { class: "ground", layer, outline };
+        ground.extend(paths.ground.drain(..).map(|(area, outline)| (area, painted(outline))));
     }
-    paths
+    ground.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ground.into_iter().map(|(_, painted)| painted).collect()
 }
 
 fn add(paths: &mut Paths, feature: &Feature, extent: u32, detail: f64) {
     let scaled = || feature.parts.iter().map(|part| simplified(part, extent, detail));
     match feature.kind {
         Kind::Point => {
+            let step = |number: i32| (f64::from(number) / detail) as i32;
             for point in scaled().flatten().filter(|point| inside(*point)) {
-                paths.points.dot(point);
+                if paths.dotted.insert((step(point.0), step(point.1))) {
+                    paths.points.dot(point);
+                }
             }
         }
         Kind::Line => {
@@ -99,7 +135,7 @@ fn add(paths: &mut Paths, feature: &Feature, extent: u32, detail: f64) {
             for ring in rings.iter().filter(|ring| area(ring) >= detail * detail) {
                 path.add(ring, true);
             }
-            if is_ground {
+            if is_ground && !own.text.is_empty() {
                 paths.ground.push((largest, own.text));
             }
         }

@@ -1,0 +1,278 @@
+//! One tile with its picture, and each of its layers alone.
+
+use ::tile::mvt;
+use maud::{Markup, Render, html};
+use record::Artifact;
+use serde::Serialize;
+
+use super::draw::{self, Painted};
+use super::{ATTRIBUTION, Room, place};
+use crate::numbers;
+
+/// Colours that layers have; more of them begin anew.
+const COLOURS: usize = 6;
+
+/// Layers of a tile that are drawn alone, at most.
+const MOST_ALONE: usize = 6;
+
+/// How much the pictures of a tile may show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rooms {
+    /// All layers together.
+    pub(crate) whole: Room,
+    /// Each alone.
+    pub(crate) alone: Room,
+}
+
+/// A tile as an arm gave it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Sample {
+    /// Empty where nothing is compared.
+    arm: String,
+    /// `z14/8851/6439`; a name that is not of a tile as it is.
+    place: String,
+    bytes: u64,
+    caption: String,
+    shown: Shown,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+enum Shown {
+    Picture {
+        paths: Vec<Painted>,
+        layers: Vec<Layer>,
+    },
+    /// Drawn already, for this arm.
+    Same(String),
+    /// The reason why it cannot be drawn.
+    Broken(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Layer {
+    name: String,
+    features: usize,
+    vertices: usize,
+    /// Its place among the colours of layers, the same on the whole page.
+    colour: usize,
+    /// Its picture; none of a tile's only layer.
+    alone: Vec<Painted>,
+}
+
+impl Layer {
+    fn said(&self) -> String {
+        let features = numbers::counted(self.features, "feature");
+        let vertices = match self.vertices {
+            1 => "1 vertex".to_owned(),
+            many => format!("{} vertices", numbers::count(many as u64)),
+        };
+        format!("{}: {features}, {vertices}", self.name)
+    }
+}
+
+impl Sample {
+    /// Decodes and draws it; `colours` are the names of layers that have one, to which those of this tile are added.
+    pub(crate) fn of(artifact: &Artifact, arm: &str, rooms: Rooms, colours: &mut Vec<String>) -> Self {
+        let shown = match mvt::decode(&artifact.bytes) {
+            Ok(layers) => Shown::Picture {
+                paths: draw::draw(&layers, rooms.whole),
+                layers: described(&layers, rooms.alone, colours),
+            },
+            Err(broken) => Shown::Broken(broken.to_string()),
+        };
+        Self { shown, ..Self::same(artifact, arm, "") }
+    }
+
+    /// The same bytes as those that were drawn for another arm.
+    pub(crate) fn same(artifact: &Artifact, arm: &str, drawn: &str) -> Self {
+        Self {
+            arm: arm.to_owned(),
+            place: place(&artifact.name),
+            bytes: artifact.bytes.len() as u64,
+            caption: artifact.caption.clone(),
+            shown: Shown::Same(drawn.to_owned()),
+        }
+    }
+
+    /// Place and size; with what is in it, where that is known.
+    fn said(&self) -> String {
+        let size = numbers::bytes(self.bytes);
+        match &self.shown {
+            Shown::Picture { layers, .. } => {
+                let features = layers.iter().map(|layer| layer.features).sum();
+                format!("{}: {size}, {}", self.place, numbers::counted(features, "feature"))
+            }
+            _ => format!("{}: {size}", self.place),
+        }
+    }
+}
+
+/// What layers hold, in the order of the tile, and each alone where there are several.
+fn described(layers: &[mvt::Layer], room: Room, colours: &mut Vec<String>) -> Vec<Layer> {
+    let several = layers.len() > 1;
+    let described = |(at, layer): (usize, &mvt::Layer)| {
+        let known = colours.iter().position(|name| *name == layer.name);
+        let colour = known.unwrap_or_else(|| {
+            colours.push(layer.name.clone());
+            colours.len() - 1
+        });
+        let parts = layer.features.iter().flat_map(|feature| &feature.parts);
+        let is_drawn = several && at < MOST_ALONE;
+        let alone = if is_drawn { draw::draw(std::slice::from_ref(layer), room) } else { Vec::new() };
+        Layer {
+            name: layer.name.clone(),
+            features: layer.features.len(),
+            vertices: parts.map(Vec::len).sum(),
+            colour: colour % COLOURS,
+            alone,
+        }
+    };
+    layers.iter().enumerate().map(described).collect()
+}
+
+impl Render for Sample {
+    fn render(&self) -> Markup {
+        html! {
+            figure.tile {
+                @if !self.arm.is_empty() { h4 { (self.arm) } }
+                @match &self.shown {
+                    Shown::Picture { paths, layers } => (self.picture(paths, layers)),
+                    Shown::Same(arm) => figcaption { strong { (self.said()) } ". The same bytes as in " (arm) "." },
+                    Shown::Broken(broken) => figcaption {
+                        strong { (self.place) } ": not available: " (broken) " (" (numbers::bytes(self.bytes)) ")"
+                    },
+                }
+            }
+        }
+    }
+}
+
+impl Sample {
+    fn picture(&self, paths: &[Painted], layers: &[Layer]) -> Markup {
+        let several = layers.len() > 1;
+        html! {
+            (svg(&self.said(), paths, |path| several.then(|| layers[path.layer].colour)))
+            figcaption {
+                strong { (self.said()) }
+                @if !self.caption.is_empty() { ". " (self.caption) }
+                br;
+                small { (ATTRIBUTION) }
+            }
+            @if several {
+                ul.layers { @for layer in layers { li {
+                    @if !layer.alone.is_empty() { (svg(&layer.said(), &layer.alone, |_| Some(layer.colour))) }
+                    span { i class=(format!("c{}", layer.colour)) {} " " (layer.said()) }
+                } } }
+            } @else {
+                @for layer in layers { p.layer { (layer.said()) } }
+            }
+        }
+    }
+}
+
+/// Paths as a picture; in the colours of their layers where these are told, else by what they are.
+fn svg(said: &str, paths: &[Painted], colour: impl Fn(&Painted) -> Option<usize>) -> Markup {
+    let class = |path: &Painted| match colour(path) {
+        Some(colour) => format!("{} c{colour}", path.class),
+        None => path.class.to_owned(),
+    };
+    html! {
+        svg viewBox=(format!("0 0 {0} {0}", draw::GRID)) role="img" {
+            title { (said) }
+            desc { "A picture of the map tile. " (ATTRIBUTION) "." }
+            @for path in paths { path class=(class(path)) d=(path.outline) {} }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::MEDIA_TYPE;
+    use super::*;
+
+    const TILE: &[u8] = include_bytes!("../../tests/data/malta-14-8851-6439.mvt");
+    const ROOMS: Rooms =
+        Rooms { whole: Room { bytes: 72_000, finest: 2.0 }, alone: Room { bytes: 9_000, finest: 8.0 } };
+
+    fn artifact(bytes: &[u8]) -> Artifact {
+        Artifact {
+            name: "tile/14/8851/6439".into(),
+            media_type: MEDIA_TYPE.into(),
+            caption: "<b>Valletta</b>".into(),
+            bytes: bytes.to_vec(),
+        }
+    }
+
+    fn written(bytes: &[u8]) -> String {
+        Sample::of(&artifact(bytes), "", ROOMS, &mut Vec::new()).render().0
+    }
+
+    /// A layer of this name with a point of an extent of 4096.
+    fn layer(name: &str) -> Vec<u8> {
+        let feature = [0x18, 1, 0x22, 3, 9, 50, 34];
+        let mut layer = vec![0x78, 2, 0x0a, name.len() as u8];
+        layer.extend(name.as_bytes());
+        layer.extend([0x12, feature.len() as u8]);
+        layer.extend(feature);
+        let mut tile = vec![0x1a, layer.len() as u8];
+        tile.extend(layer);
+        tile
+    }
+
+    #[test]
+    fn a_large_tile_becomes_a_small_picture() {
+        let picture = written(TILE);
+        assert!(picture.len() < 100_000, "{} bytes", picture.len());
+        assert!(picture.len() > 20_000, "detail is kept: {} bytes", picture.len());
+        assert!(picture.contains("z14/8851/6439: 141 kB, 4,322 features"));
+        assert!(picture.contains(ATTRIBUTION));
+        assert!(!picture.contains("<b>"));
+    }
+
+    #[test]
+    fn broken_bytes_say_why() {
+        for bytes in [&b"not a tile"[..], &[0x1a, 0xff, 0xff], &[0x1a, 0x02, 0x12, 0x05]] {
+            let text = written(bytes);
+            assert!(text.contains("not available: "), "{text}");
+            assert!(!text.contains("<svg"));
+        }
+    }
+
+    #[test]
+    fn an_empty_tile_is_a_picture_of_nothing() {
+        assert!(written(&[]).contains("0 bytes, 0 features"));
+    }
+
+    #[test]
+    fn layers_have_colours_of_their_own_and_each_is_drawn_alone() {
+        let mut colours = vec!["roads".to_owned()];
+        let bytes = [layer("water"), layer("roads")].concat();
+        let text = Sample::of(&artifact(&bytes), "new", ROOMS, &mut colours).render().0;
+        assert_eq!(colours, ["roads", "water"]);
+        assert_eq!(text.matches("<svg").count(), 3, "{text}");
+        for wanted in
+            ["<h4>new</h4>", "point c0", "point c1", "water: 1 feature, 1 vertex", "<i class=\"c0\">"]
+        {
+            assert!(text.contains(wanted), "{wanted} in {text}");
+        }
+        let one = written(&layer("roads"));
+        assert!(one.contains("class=\"point\"") && one.contains("roads: 1 feature"), "{one}");
+        assert_eq!(one.matches("<svg").count(), 1);
+    }
+
+    #[test]
+    fn what_was_drawn_is_named_instead() {
+        let text = Sample::same(&artifact(TILE), "new", "old").render().0;
+        assert!(text.contains("z14/8851/6439: 141 kB</strong>. The same bytes as in old."), "{text}");
+    }
+
+    #[test]
+    fn pictures_have_no_more_bytes_than_room() {
+        let layers = mvt::decode(TILE).expect("a tile");
+        for room in [4_000, 20_000, 72_000] {
+            let painted = draw::draw(&layers, Room { bytes: room, finest: 2.0 });
+            let bytes: usize = painted.iter().map(|path| path.outline.len()).sum();
+            assert!(bytes <= room && bytes > room / 4, "{bytes} of {room}");
+        }
+    }
+}
