@@ -8,7 +8,7 @@ use results::comparison::{
     two_groups,
 };
 use results::limits::Limits;
-use results::{Course, ExperimentId, Store, StoreError, StoredExperiment};
+use results::{Course, ExperimentId, Store, StoreError, StoredExperiment, StoredTile};
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::InTime;
@@ -38,6 +38,8 @@ pub struct ReportData {
     pub differences: Vec<Difference>,
     /// The command that measured it, and how often it was looked at and extended.
     pub course: Course,
+    /// Single tiles of maps over all rounds of an arm, from runs that are not invalid.
+    pub tiles: Vec<StoredTile>,
     /// Runs that the machine disturbed and that were measured again, by their identity: they count no more.
     pub(crate) again: BTreeSet<String>,
     /// Figures of the grid's runs, by cell and arm.
@@ -55,7 +57,8 @@ impl ReportData {
         let stored = store.experiment(id)?;
         let (texts, course) = (store.texts(id)?, store.course(id)?);
         let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
-        Ok(Self { stored: Some((id, store.called(id)?)), texts, course, ..data })
+        let (called, tiles) = (store.called(id)?, store.tiles(id)?);
+        Ok(Self { stored: Some((id, called)), texts, course, tiles, ..data })
     }
 
     /// What to call it in a command.
@@ -120,6 +123,7 @@ impl ReportData {
             notes,
             differences,
             course,
+            tiles: Vec::new(),
             again,
             grid,
             beside,
@@ -132,9 +136,9 @@ impl ReportData {
     /// The same with another arm as the base that the others are compared with.
     #[must_use]
     pub fn against(self, base: &str) -> Self {
-        let Self { stored, experiment, host, target, runs, texts, notes, course, .. } = self;
+        let Self { stored, experiment, host, target, runs, texts, notes, course, tiles, .. } = self;
         let experiment = Experiment { base: Some(base.to_owned()), ..experiment };
-        Self { stored, texts, notes, course, ..Self::new(experiment, host, target, runs) }
+        Self { stored, texts, notes, course, tiles, ..Self::new(experiment, host, target, runs) }
     }
 
     /// The comparison that answers the question: by throughput; by response times where schedules set the throughput of

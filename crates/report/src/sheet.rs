@@ -29,6 +29,9 @@ pub(crate) struct Cell {
     text: String,
     /// For colour, e.g. that of a verdict; never alone.
     class: &'static str,
+    /// Address that the text leads to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
 }
 
 impl<T: Display> From<T> for Cell {
@@ -39,7 +42,23 @@ impl<T: Display> From<T> for Cell {
 
 impl Cell {
     pub(crate) fn classed(text: impl Display, class: &'static str) -> Self {
-        Self { text: text.to_string(), class }
+        Self { text: text.to_string(), class, link: None }
+    }
+
+    /// A text that leads to a place outside of the page.
+    pub(crate) fn linked(text: impl Display, address: String) -> Self {
+        Self { link: Some(address), ..Self::from(text) }
+    }
+}
+
+impl Render for Cell {
+    fn render(&self) -> Markup {
+        html! {
+            @match &self.link {
+                Some(address) => a href=(address) rel="noreferrer" { (self.text) },
+                None => (self.text),
+            }
+        }
     }
 }
 
@@ -100,8 +119,8 @@ impl Render for Sheet {
                         @for row in &self.rows { tr {
                             @for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
                                 @let class = class(column.numeric, cell.class);
-                                @if at == 0 { th scope="row" class=[class] { (cell.text) } }
-                                @else { td data-of=[stacks.then_some(&column.name)] class=[class] { (cell.text) } }
+                                @if at == 0 { th scope="row" class=[class] { (cell) } }
+                                @else { td data-of=[stacks.then_some(&column.name)] class=[class] { (cell) } }
                             }
                         } }
                     }

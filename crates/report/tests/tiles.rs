@@ -3,8 +3,9 @@
 mod fixture;
 
 use fixture::{Shape, data, remade};
-use record::{Artifact, Run};
+use record::{Artifact, MapPart, Run};
 use report::{ReportData, html};
+use results::StoredTile;
 
 const TILE: &[u8] = include_bytes!("data/malta-14-8851-6439.mvt");
 
@@ -30,8 +31,12 @@ fn with(artifacts: impl Fn(&Run) -> Vec<Artifact>) -> ReportData {
 
 /// What stands below the heading of the section.
 fn section(data: &ReportData) -> String {
+    section_of(data, "tiles")
+}
+
+fn section_of(data: &ReportData, anchor: &str) -> String {
     let page = html::page(data);
-    let (_, from) = page.split_once("<section id=\"tiles\">").expect("the section");
+    let (_, from) = page.split_once(&format!("<section id=\"{anchor}\">")).expect("the section");
     from.split_once("</section>").expect("its end").0.to_owned()
 }
 
@@ -66,4 +71,61 @@ fn pictures_of_many_large_tiles_stay_within_bounds_and_the_rest_is_told() {
     assert!(shown.len() < 1_100_000, "{} bytes", shown.len());
     assert_eq!(shown.matches("<figure class=\"tile\">").count(), 24);
     assert!(shown.contains("Tiles of 8 places more are kept in the results file"), "it is said");
+}
+
+/// Tiles of this many columns and rows that both arms were asked for, those of the second half as long; a layer for each arm,
+/// or the same one.
+fn asked(columns: u32, rows: u32, is_layer_of_arm: bool) -> ReportData {
+    let mut data = data(&Shape::small());
+    for (arm, factor) in [("stock", 1.0), ("gis", 0.5)] {
+        let layer = if is_layer_of_arm { format!("{arm}.sql") } else { "roads".to_owned() };
+        data.tiles.extend((0..columns * rows).map(|number| StoredTile {
+            workload: "polygons".into(),
+            factors: [("clients".to_owned(), "1".to_owned())].into(),
+            arm: Some(arm.into()),
+            script: layer.clone(),
+            part: MapPart { layer: layer.clone(), zoom: Some(14), cached: None },
+            z: 14,
+            x: 8840 + number % columns,
+            y: 6430 + number / columns,
+            requests: 3,
+            mean_us: factor * 100.0 * f64::from(number + 1),
+            max_us: factor * 150.0 * f64::from(number + 1),
+            bytes: 52_400.0,
+        }));
+    }
+    data
+}
+
+#[test]
+fn where_it_is_slow_stands_on_a_map_of_each_arm_and_in_a_list() {
+    let shown = section_of(&asked(4, 3, false), "slow");
+    assert!(shown.contains("<h3>polygons, roads</h3>"), "{shown}");
+    assert_eq!(shown.matches("<svg").count(), 2);
+    assert_eq!(shown.matches("<rect").count(), 24);
+    assert!(shown.contains("The 10 slowest of 12 tiles"));
+    // The slowest is in the last column and row.
+    let slowest = "<a href=\"https://www.openstreetmap.org/#map=14/36.02245/14.31519\" rel=\"noreferrer\">z14/8843/6432</a>";
+    assert!(shown.find(slowest).expect("the slowest") < shown.find("z14/8842/6432</a>").expect("the next"));
+    for wanted in
+        ["Mean, stock", "Mean, gis", "1.20 ms", "600 µs", "1.80 ms", "51.2 kB", "36.022° N, 14.315° E"]
+    {
+        assert!(shown.contains(wanted), "{wanted}");
+    }
+    let links = shown.matches("https:").count();
+    assert_eq!((links, shown.matches("<a href=\"https://www.openstreetmap.org/#map=14/").count()), (10, 10));
+    assert!(section_of(&asked(4, 3, true), "slow").contains("<h3>polygons</h3>"), "one question");
+}
+
+#[test]
+fn maps_of_very_many_tiles_stay_small() {
+    let shown = section_of(&asked(140, 120, false), "slow");
+    assert!(shown.len() < 200_000, "{} bytes", shown.len());
+    assert!(shown.contains("drawn as tiles of z12"), "16,800 tiles");
+    assert!(shown.contains("16,800 tiles, mean"));
+}
+
+#[test]
+fn without_single_tiles_there_is_no_map() {
+    assert!(!html::page(&data(&Shape::small())).contains("Where it is slow"));
 }

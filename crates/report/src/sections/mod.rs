@@ -12,6 +12,7 @@ mod repeat;
 pub(crate) mod runs;
 mod setup;
 mod shares;
+mod slow;
 pub(crate) mod tiles;
 pub(crate) mod verdicts;
 pub(crate) mod workloads;
@@ -58,6 +59,7 @@ pub(crate) const SECTIONS: [Section; 13] = [
     section::<crosstabs::Crosstabs>("crosstabs", "Crosstabs"),
     section::<beside::Beside>("beside", "Beside the grid"),
     section::<load::Load>("load", "Loading and sizes"),
+    section::<slow::Slow>("slow", "Where it is slow"),
     section::<tiles::Tiles>("tiles", "Sample tiles"),
     section::<setup::Setup>("setup", "What was run on what"),
     section::<runs::Runs>("runs", "All runs"),

@@ -1,0 +1,77 @@
+//! From a figure to one of a few colours.
+
+use serde::Serialize;
+
+/// Colours of the scale: classes `h0` to `h6`.
+pub(crate) const STEPS: usize = 7;
+
+/// From so many times the least on the greatest is far away, and steps grow with the figure.
+const WIDE: f64 = 8.0;
+
+/// Steps between two figures, even by difference or by ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Scale {
+    low: f64,
+    high: f64,
+    by_ratio: bool,
+}
+
+impl Scale {
+    /// Over these; `None` where there are none above nought.
+    pub(crate) fn over(figures: impl Iterator<Item = f64>) -> Option<Self> {
+        let figures = figures.filter(|figure| figure.is_finite() && *figure > 0.0);
+        let ends = figures.fold(None, |ends: Option<(f64, f64)>, figure| {
+            let (low, high) = ends.unwrap_or((figure, figure));
+            Some((low.min(figure), high.max(figure)))
+        });
+        ends.map(|(low, high)| Self { low, high, by_ratio: high > WIDE * low })
+    }
+
+    /// Which step a figure is in, 0..7; what is beyond an end is in the last one there.
+    pub(crate) fn step(self, figure: f64) -> usize {
+        let share = match self.by_ratio {
+            true => (figure / self.low).ln() / (self.high / self.low).ln(),
+            false => (figure - self.low) / (self.high - self.low),
+        };
+        // All alike are no share of anything, and stand at the beginning.
+        (share * STEPS as f64).clamp(0.0, STEPS as f64 - 1.0) as usize
+    }
+
+    /// From where to where each step goes; one step where all are alike.
+    pub(crate) fn steps(self) -> Vec<[f64; 2]> {
+        let end = |step: usize| {
+            let share = step as f64 / STEPS as f64;
+            match self.by_ratio {
+                true => self.low * (self.high / self.low).powf(share),
+                false => self.low + (self.high - self.low) * share,
+            }
+        };
+        let steps = if self.high > self.low { STEPS } else { 1 };
+        (0..steps).map(|step| [end(step), end(step + 1)]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_even_or_grow_where_the_range_is_wide() {
+        let near = Scale::over([2.0, 3.0, 9.0].into_iter()).unwrap();
+        assert_eq!([2.0, 2.9, 3.1, 9.0].map(|figure| near.step(figure)), [0, 0, 1, 6]);
+        assert_eq!(near.steps()[6], [8.0, 9.0]);
+        let wide = Scale::over([1.0, 128.0].into_iter()).unwrap();
+        assert_eq!(
+            [1.0, 2.1, 4.1, 65.0, 128.0, 1e9, 0.0].map(|figure| wide.step(figure)),
+            [0, 1, 2, 6, 6, 6, 0]
+        );
+        assert!((wide.steps()[3][1] - 16.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_alike_has_one_step() {
+        let same = Scale::over([5.0, 5.0].into_iter()).unwrap();
+        assert_eq!((same.step(5.0), same.steps().len()), (0, 1));
+        assert_eq!(Scale::over([f64::NAN, 0.0].into_iter()), None);
+    }
+}
