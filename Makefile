@@ -36,7 +36,7 @@ uninstall: ## what install put there (same PREFIX and DESTDIR)
 	@setup/place uninstall
 
 test: ## every check: format, lints, docs, unit, property, snapshot and end-to-end tests
-	@setup/install rust lint postgres osm2pgsql osmium redis pgbouncer openssl browser perl filesystems tipg
+	@setup/install rust lint postgres osm2pgsql osmium redis pgbouncer openssl browser perl filesystems tipg gdal
 	@setup/versions
 	@$(MAKE) --no-print-directory check unit
 

@@ -4,7 +4,7 @@
 //! experiment with the figures of its cells; each section of a report (`sections`) makes a view of it, plain data, and
 //! draws that: on a page ([`html`]), as [`tables`] that [`mod@format`] prints, as the lines at the end of a run
 //! ([`summary`]). Numbers are written only by [`numbers`]; a chart can also stand
-//! alone as a file ([`charts`]); whatever in foreign text would drive a terminal or turn the
+//! alone as a file ([`charts`]), and single tiles as one for maps ([`geopackage()`]); whatever in foreign text would drive a terminal or turn the
 //! direction of what stands beside it is shown as an escape by [`visible`].
 //! [`pgbench`] is apart: what the drop-in prints of a run that was just measured, in pgbench's own layout.
 
@@ -19,6 +19,7 @@ mod data;
 mod differences;
 mod explained;
 pub mod format;
+mod geopackage;
 mod heat;
 pub mod html;
 mod ladder;
@@ -42,5 +43,6 @@ mod zooms;
 pub use alone::{Alone, Picture, PictureError, charts};
 pub use data::ReportData;
 pub use format::Format;
+pub use geopackage::{GeoPackage, GeoPackageError, geopackage};
 pub use ladder::{BOUND, Ladder, Outcome, ladders};
 pub use sections::answer::summary;

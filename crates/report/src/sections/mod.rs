@@ -49,7 +49,7 @@ pub(crate) struct Section {
 }
 
 /// All sections below the answer, in the order of the page.
-pub(crate) const SECTIONS: [Section; 13] = [
+pub(crate) const SECTIONS: [Section; 14] = [
     section::<limit::Limit>("limit", "Limit"),
     section::<worth::Worths>("worth", "What each setting is worth"),
     section::<verdicts::Verdicts>("verdicts", "Verdicts"),

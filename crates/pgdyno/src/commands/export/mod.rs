@@ -1,5 +1,7 @@
 //! `pgdyno export`: out of a results file, so that it can be used without it.
 
+mod tiles;
+
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -22,6 +24,8 @@ use crate::print::{data, talk, warning};
 pub(crate) enum Command {
     /// Write an experiment's file and all its scripts into a folder, which pgdyno run then repeats
     Experiment(Experiment),
+    /// Write the single tiles of an experiment with their times into a GeoPackage, which QGIS and its like open
+    Tiles(tiles::Tiles),
 }
 
 /// `pgdyno export experiment`.
@@ -40,7 +44,13 @@ pub(crate) struct Experiment {
 }
 
 pub(crate) fn run(command: &Command) -> Outcome {
-    let Command::Experiment(args) = command;
+    match command {
+        Command::Experiment(args) => experiment(args),
+        Command::Tiles(args) => tiles::run(args),
+    }
+}
+
+fn experiment(args: &Experiment) -> Outcome {
     let store = Store::open_read_only(&args.results.path())?;
     let found = ReportData::load(&store, chosen(&store, Some(&args.experiment))?)?;
     let Some(kit) = Kit::of(&found) else {

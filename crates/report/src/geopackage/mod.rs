@@ -1,0 +1,135 @@
+//! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3): a polygon per tile with its figures, for QGIS and its like
+//! (docs/decisions/0026).
+
+mod geometry;
+
+use std::collections::BTreeMap;
+
+use ::tile::Tile;
+use results::StoredTile;
+use rusqlite::{Connection, MAIN_DB, params};
+
+use crate::data::ReportData;
+use crate::places::{self, Figures};
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// What could not be put together: memory was wanting.
+#[derive(Debug, thiserror::Error)]
+#[error("the GeoPackage could not be put together: {0}")]
+pub struct GeoPackageError(#[from] rusqlite::Error);
+
+/// A file in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeoPackage {
+    pub bytes: Vec<u8>,
+    /// How many polygons are in it, at least one.
+    pub tiles: usize,
+}
+
+/// All single tiles of an experiment: by cell, arm, layer and whether a cache gave them. `None` where there are none.
+///
+/// # Errors
+/// When there is no memory for it.
+pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageError> {
+    if data.tiles.is_empty() {
+        return Ok(None);
+    }
+    let mut connection = Connection::open_in_memory()?;
+    connection.execute_batch(SCHEMA)?;
+    describe(&connection, data)?;
+    let transaction = connection.transaction()?;
+    let bases = Bases::of(data);
+    let mut insert = transaction.prepare(
+        "INSERT INTO tiles (geom, workload, factors, arm, layer, zoom, x, y, cached, requests, mean_ms, max_ms, bytes, base_mean_ms, change_pct)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    )?;
+    for tile in &data.tiles {
+        let base_us = bases.mean_us(tile);
+        insert.execute(params![
+            geometry::polygon(places::place(tile).bounds_m()),
+            tile.workload,
+            factors(tile),
+            tile.arm,
+            tile.part.layer,
+            tile.z,
+            tile.x,
+            tile.y,
+            tile.part.cached,
+            tile.requests as i64,
+            tile.mean_us / 1e3,
+            tile.max_us / 1e3,
+            tile.bytes,
+            base_us.map(|us| us / 1e3),
+            base_us.filter(|us| *us > 0.0).map(|us| (tile.mean_us / us - 1.0) * 100.0),
+        ])?;
+    }
+    drop(insert);
+    transaction.commit()?;
+    let bytes = connection.serialize(MAIN_DB)?.to_vec();
+    Ok(Some(GeoPackage { bytes, tiles: data.tiles.len() }))
+}
+
+/// What the table is, and the rectangle around it.
+fn describe(connection: &Connection, data: &ReportData) -> rusqlite::Result<()> {
+    let mut around = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    for [west, south, east, north] in data.tiles.iter().map(|tile| places::place(tile).bounds_m()) {
+        let [from_x, from_y, to_x, to_y] = around;
+        around = [from_x.min(west), from_y.min(south), to_x.max(east), to_y.max(north)];
+    }
+    let [west, south, east, north] = around;
+    let about = format!("Times of single map tiles, measured by pgdyno: {}", data.called());
+    connection.execute(
+        "INSERT INTO gpkg_contents (table_name, data_type, identifier, description, min_x, min_y, max_x, max_y, srs_id)
+         VALUES ('tiles', 'features', 'tiles', ?1, ?2, ?3, ?4, ?5, ?6)",
+        params![about, west, south, east, north, geometry::SRS],
+    )?;
+    connection.execute(
+        "INSERT INTO gpkg_geometry_columns VALUES ('tiles', 'geom', 'POLYGON', ?1, 0, 0)",
+        [geometry::SRS],
+    )?;
+    Ok(())
+}
+
+/// `clients 4, memory 64MB`.
+fn factors(tile: &StoredTile) -> String {
+    let levels = tile.factors.iter().map(|(name, level)| format!("{name} {level}"));
+    levels.collect::<Vec<_>>().join(", ")
+}
+
+/// A tile of the base: workload, levels, layer where layers are told apart, place.
+type Key<'t> = (&'t str, &'t BTreeMap<String, String>, Option<&'t str>, Tile);
+
+/// What the base took for each tile.
+struct Bases<'t> {
+    base: Option<&'t str>,
+    /// Whether layers are told apart, by workload.
+    by_layer: BTreeMap<&'t str, bool>,
+    figures: BTreeMap<Key<'t>, Figures>,
+}
+
+impl<'t> Bases<'t> {
+    fn of(data: &'t ReportData) -> Self {
+        let base = data.base().filter(|_| data.compares());
+        let mut workloads: BTreeMap<&str, Vec<&StoredTile>> = BTreeMap::new();
+        for tile in &data.tiles {
+            workloads.entry(&tile.workload).or_default().push(tile);
+        }
+        let by_layer = workloads.iter().map(|(name, tiles)| (*name, places::by_layer(tiles))).collect();
+        let mut bases = Self { base, by_layer, figures: BTreeMap::new() };
+        let of_base = data.tiles.iter().filter(|tile| base.is_some() && tile.arm.as_deref() == base);
+        bases.figures = places::added(of_base, |tile| bases.key(tile));
+        bases
+    }
+
+    fn key(&self, tile: &'t StoredTile) -> Key<'t> {
+        let layer = self.by_layer[tile.workload.as_str()].then_some(tile.part.layer.as_str());
+        (&tile.workload, &tile.factors, layer, places::place(tile))
+    }
+
+    /// Mean of the base for the same tile, µs; `None` of the base itself, and where it was not asked for that.
+    fn mean_us(&self, tile: &'t StoredTile) -> Option<f64> {
+        let is_other = tile.arm.is_some() && tile.arm.as_deref() != self.base;
+        self.figures.get(&self.key(tile)).filter(|_| is_other).map(Figures::mean_us)
+    }
+}
