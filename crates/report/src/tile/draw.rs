@@ -92,8 +92,11 @@ pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
     painted
 }
 
+/// The path of one kind of geometry.
+type OfKind = fn(&mut Paths) -> &mut Path;
+
 /// What is painted over the ground, in this order.
-const PAINTS: [(&str, fn(&mut Paths) -> &mut Path); 3] = [
+const PAINTS: [(&str, OfKind); 3] = [
     ("area", |paths| &mut paths.polygons),
     ("way", |paths| &mut paths.lines),
     ("point", |paths| &mut paths.points),

@@ -4,7 +4,6 @@ use protocol::http::{Control, Encoding, Get, Got};
 
 use super::requests::{Request, Requests};
 use super::web::Web;
-use super::words::Seen;
 use crate::error::WorkloadError;
 use crate::place::Site;
 use crate::workload::Guarded;
@@ -59,25 +58,6 @@ pub(super) fn ask(
     control: &mut dyn Control,
 ) -> Result<Got, WorkloadError> {
     web.ask(Get::path_of(requests.bytes(request)), control)
-}
-
-/// Asks for a path.
-pub(super) fn ask_path(web: &Web, path: &str, control: &mut dyn Control) -> Result<Got, WorkloadError> {
-    let got = control.get(web.get(), path).map_err(WorkloadError::http)?;
-    let Some(fault) = web.accept().fault(got.status, got.content_type.as_bytes(), got.bytes) else {
-        return Ok(got);
-    };
-    let seen = Seen {
-        path,
-        status: got.status,
-        content_type: got.content_type.as_bytes(),
-        location: got.location.as_bytes(),
-        // The control connection has unpacked what it could.
-        encoding: if got.encoding == Encoding::Other { Encoding::Other } else { Encoding::Identity },
-        body: &got.body,
-    };
-    let what = format!("{}: {}", web.url(), seen.in_words(fault));
-    Err(WorkloadError::HttpAnswer { what, hint: seen.hint(fault) })
 }
 
 /// Responses that came.

@@ -6,6 +6,7 @@
 //! ([`Requests`], [`Web`]).
 
 mod accept;
+mod ask;
 mod client;
 mod guard;
 mod list;

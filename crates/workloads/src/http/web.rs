@@ -9,8 +9,9 @@ use protocol::postgres::Tls;
 use script::Streams;
 
 use super::accept::Accept;
+use super::ask::ask;
 use super::client::{HttpClient, Manner};
-use super::guard::ask_path;
+
 use super::options::Options;
 use super::requests::Requests;
 use crate::error::WorkloadError;
@@ -81,15 +82,7 @@ impl Web {
     /// # Errors
     /// When the answer would be a failure of a run, or none comes.
     pub fn ask(&self, path: &str, control: &mut dyn Control) -> Result<Got, WorkloadError> {
-        ask_path(self, path, control)
-    }
-
-    pub(super) fn get(&self) -> &Get {
-        &self.get
-    }
-
-    pub(super) fn accept(&self) -> &Accept {
-        &self.accept
+        ask((&self.url, &self.get, &self.accept), path, control)
     }
 
     /// The clients of a run, which send these requests.

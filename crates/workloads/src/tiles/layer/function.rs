@@ -31,7 +31,7 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadErro
             quote_literal(name)
         ))
         .map_err(asked)?;
-    let found: Vec<Found> = parts.iter().filter_map(|row| Found::of(row)).collect();
+    let found: Vec<Found> = parts.iter().filter_map(Found::of).collect();
     if found.is_empty() {
         return Err(WorkloadError::Missing {
             what: format!("function {shown} does not exist in this database"),

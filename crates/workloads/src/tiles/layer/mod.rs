@@ -43,7 +43,7 @@ pub(super) struct Layer {
 /// By what a tile is made.
 #[derive(Debug, Clone, PartialEq)]
 enum Made {
-    Table(Table),
+    Table(Box<Table>),
     Statement(Statement),
     Historic(Historic),
     Together(Vec<Layer>),
@@ -115,7 +115,7 @@ fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer
     }
     let table = Table::of(sql, &ground)?;
     let remarks = table.remarks();
-    Ok(Layer { shown: name.to_owned(), made: Made::Table(table), grounds: vec![ground], remarks })
+    Ok(Layer { shown: name.to_owned(), made: Made::Table(Box::new(table)), grounds: vec![ground], remarks })
 }
 
 fn together(layers: Vec<Layer>) -> Layer {

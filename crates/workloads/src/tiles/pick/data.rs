@@ -65,7 +65,7 @@ pub(super) fn feature_points(
     // Of a large table only features with a small hash are sorted: of the others not even the geometry is read.
     if ground.rows > LARGE {
         let share = SPARE * limit as f64 / ground.rows;
-        let below = (share < 1.0).then(|| (i64::MIN as f64 + share * (u64::MAX as f64)) as i64);
+        let below = (share < 1.0).then_some((i64::MIN as f64 + share * (u64::MAX as f64)) as i64);
         if let Some(below) = below {
             let points = points(sql, ground, filter, Some(below), limit, seed)?;
             if points.len() == limit {
