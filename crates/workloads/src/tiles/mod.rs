@@ -18,6 +18,7 @@ mod source;
 mod taste;
 #[cfg(test)]
 mod tests;
+mod validate;
 mod via;
 mod web;
 mod workload;

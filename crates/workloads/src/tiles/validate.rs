@@ -1,0 +1,123 @@
+//! Whether what a user wrote about tiles can be had.
+
+use protocol::http::Url;
+
+use super::cache;
+use super::options::{Options, Variant};
+use super::picker::Picker;
+use super::source::Source;
+use super::via::Via;
+use crate::error::WorkloadError;
+
+impl Options {
+    /// Checks ranges and words.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`].
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("tiles.{key}"), problem));
+        let given = [
+            ("table", self.table.is_some()),
+            ("tables", !self.tables.is_empty()),
+            ("function", self.function.is_some()),
+            ("query", self.query.is_some()),
+            ("layers", !self.layers.is_empty()),
+        ];
+        let given: Vec<&str> = given.into_iter().filter_map(|(key, given)| given.then_some(key)).collect();
+        match given[..] {
+            [] => return wrong("table", "is missing; try table = \"planet_osm_polygon\"".into()),
+            [_] => {}
+            [first, second, ..] => {
+                return wrong(
+                    second,
+                    format!("give {first} or {second}, not both; several layers go into layers"),
+                );
+            }
+        }
+        if let Some(problem) = self.sources().iter().find_map(Source::problem) {
+            return wrong(given[0], problem);
+        }
+        if let Some(problem) = self.zooms.problem() {
+            return wrong("zooms", problem);
+        }
+        if !(1..=100_000).contains(&self.tiles_per_zoom) {
+            return wrong("tiles_per_zoom", format!("{} is not within 1..100000", self.tiles_per_zoom));
+        }
+        if !(0.0..=65_536.0).contains(&self.min_pixels) {
+            return wrong("min_pixels", format!("{} is not within 0..65536", self.min_pixels));
+        }
+        if let Some(problem) = self.bounds.and_then(bounds_problem) {
+            return wrong("bounds", problem);
+        }
+        if let Picker::Sessions(sessions) = &self.picker
+            && let Some((key, problem)) = sessions.problem()
+        {
+            return wrong(key, problem);
+        }
+        self.validate_via()?;
+        cache::validate(self)?;
+        self.validate_historic()
+    }
+
+    /// Web servers know tables by their names, and no statement.
+    fn validate_via(&self) -> Result<(), WorkloadError> {
+        let wrong = |problem: &str| Err(WorkloadError::option("tiles.via".to_owned(), problem));
+        if self.via == Via::Sql {
+            return Ok(());
+        }
+        if self.variant == Variant::Historic {
+            return wrong("historic is a statement; leave via out");
+        }
+        if matches!(self.picker, Picker::Sessions(_)) {
+            return wrong("sessions are asked for by SQL; leave via or picker out");
+        }
+        let only_tables = self.sources().iter().all(|source| matches!(source, Source::Table(_)));
+        if self.via.tile_server().is_some() && (self.together || !only_tables) {
+            return wrong("a tile server of the target serves tables, each by itself");
+        }
+        if let Via::Http(url) = &self.via {
+            let several = self.sources().len() > 1 && !self.together;
+            if several && !url.contains("{layer}") {
+                return wrong(
+                    "several layers need {layer} in the URL, or together = true where it gives all of them",
+                );
+            }
+            match Url::parse(&url.replace("{layer}", "layer")) {
+                Err(error) => return wrong(&error.to_string()),
+                Ok(url) if !url.has_places() => return wrong("the URL has no {z}, {x} and {y}"),
+                Ok(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Random boxes have no zoom and no list.
+    fn validate_historic(&self) -> Result<(), WorkloadError> {
+        if self.variant != Variant::Historic {
+            return Ok(());
+        }
+        let only_tables = self.sources().iter().all(|source| matches!(source, Source::Table(_)));
+        let problem = if !only_tables {
+            "historic asks tables only"
+        } else if self.together {
+            "historic makes tiles of one table; leave together out"
+        } else if self.picker != Picker::default() {
+            "historic draws its boxes in the query; leave picker out"
+        } else {
+            return Ok(());
+        };
+        Err(WorkloadError::option("tiles.variant".to_owned(), problem))
+    }
+}
+
+/// West, south, east, north.
+fn bounds_problem(bounds: [f64; 4]) -> Option<String> {
+    let [west, south, east, north] = bounds;
+    let within = (-180.0..=180.0).contains(&west)
+        && (-180.0..=180.0).contains(&east)
+        && (-90.0..=90.0).contains(&south)
+        && (-90.0..=90.0).contains(&north);
+    (!within || west >= east || south >= north).then(|| {
+        format!("{bounds:?} is no [west, south, east, north] in degrees; try [14.1, 35.7, 14.6, 36.1]")
+    })
+}
