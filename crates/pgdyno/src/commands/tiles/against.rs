@@ -23,10 +23,7 @@ impl Against {
         for one in given {
             match change(one)? {
                 Some(change) => changes.push(change),
-                None => {
-                    let told = |why: String| usage(&format!("--against: {why}"), "");
-                    layers.extend(parts(one).map_err(told)?.into_iter().map(str::to_owned));
-                }
+                None => layers.extend(listed(one)?),
             }
         }
         match (changes.pop(), changes.is_empty() && layers.is_empty()) {
@@ -44,6 +41,19 @@ impl Against {
             }
         }
     }
+}
+
+/// Layers with commas between them.
+///
+/// # Errors
+/// A quote that is not closed.
+pub(super) fn listed(written: &str) -> anyhow::Result<Vec<String>> {
+    let told = |why: String| usage(&format!("{written}: {why}"), "");
+    // Commas between arguments of a function are told as what they are.
+    if written.replace("()", "").contains('(') && !written.contains('"') {
+        return Ok(vec![written.to_owned()]);
+    }
+    Ok(parts(written).map_err(told)?.into_iter().map(str::to_owned).collect())
 }
 
 /// A change, if it is none of layers: `KIND: WHAT`, or `name=value` as it is short for settings.

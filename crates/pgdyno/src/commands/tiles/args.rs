@@ -22,7 +22,8 @@ pub(crate) struct TilesArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]
     help: Option<bool>,
-    /// What tiles are made of: a table, a function() of zoom, column and row, or a file.sql with :z, :x, :y or :envelope
+    /// What tiles are made of: a table, a function() of zoom, column and row, or a file.sql with :z, :x, :y or :envelope;
+    /// several are counted apart
     #[arg(value_name = "LAYER", required = true)]
     pub(super) layers: Vec<String>,
     #[command(flatten)]

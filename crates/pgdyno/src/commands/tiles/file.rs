@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::against::Against;
+use super::against::{Against, listed};
 use super::args::{Load, TilesArgs, Where, Which};
 use super::layers::Layers;
 use crate::commands::bench::against::base::{Folder, Server, plain};
@@ -31,7 +31,8 @@ pub(super) fn written(args: &TilesArgs, against: &Against, folder: &Folder) -> a
         Against::Layers(others) => (&others[..], None),
         Against::Change(change) => (&[][..], Some(change)),
     };
-    let layers = Layers::read(&args.layers, others, args.tiles.together, folder)?;
+    let base = args.layers.iter().map(|layers| listed(layers)).collect::<anyhow::Result<Vec<_>>>()?.concat();
+    let layers = Layers::read(&base, others, args.tiles.together, folder)?;
     let name = layers.name();
     let (mut other, mut sides, mut tables) = (None, None, TomlText::default());
     if let Some(change) = change {

@@ -112,6 +112,9 @@ impl Layers {
             layers.iter().map(|layer| Layer::read(layer, folder)).collect::<anyhow::Result<Vec<_>>>()
         };
         let (base, others) = (read(base)?, read(others)?);
+        if base.is_empty() {
+            return Err(usage("the arguments name no layer", "a table, function() or file.sql"));
+        }
         let all: Vec<&Layer> = base.iter().chain(&others).collect();
         let twice = all.iter().enumerate().find(|(place, layer)| all[..*place].contains(layer));
         if let Some((_, twice)) = twice {

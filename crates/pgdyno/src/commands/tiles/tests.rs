@@ -55,7 +55,7 @@ fn layers_and_tiles_become_a_workload() {
         ("roads", r#"{ roads = { tiles = { table = "roads" } } }"#),
         ("osm.poi() -z 8-14", r#"{ osm-poi = { tiles = { function = "osm.poi()", zooms = [8, 14] } } }"#),
         (
-            "roads water f() --together --zooms 12=1,14=6",
+            "roads,water f() --together --zooms 12=1,14=6",
             r#"{ "roads and water and f" = { tiles = { layers = ["roads", "water", "f()"], together = true, zooms = { 12 = 1.0, 14 = 6.0 } } } }"#,
         ),
         (
@@ -193,6 +193,8 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
         ("a --against |setings: jit=off|".into(), "did you mean 'settings: …'?"),
         ("a --against |script: b.sql|".into(), "--against new.sql"),
         ("a --against ,".into(), "names no layer"),
+        (",".into(), "name no layer"),
+        (r#"|"My|"#.into(), "a quote is not closed"),
         ("a --against b --rounds 5".into(), "cannot be balanced"),
         ("a --against b --change-server".into(), "--undo and --change-server are for"),
         ("a -d gis --sql x.sql".into(), "--sql puts data on a private server"),
