@@ -62,7 +62,7 @@ fn a_table_is_shown_by_zoom_with_its_slowest_tiles_and_where_the_time_goes() {
     // The same as JSON, one line for each zoom.
     let json =
         place.run(tiles(&url, &["spots", "-z", "10-12", "--again", "--format", "json"])).expect(0).stdout;
-    assert_eq!(json.matches("\"script\": \"spots, z1").count(), 3, "{json}");
+    assert_eq!(json.matches("\"layer\": \"spots\", \"zoom\": 1").count(), 3, "{json}");
     // What was saved is the same experiment.
     place.run(["run", "spots.toml"]).expect(64).says(&["is finished"]);
 }

@@ -92,7 +92,8 @@ pub(super) fn forms<T>(level: &str, mut with: impl FnMut(Value) -> Result<T, Str
     let value = read.and_then(|mut table| table.remove("level"));
     let text = || Value::from(level);
     match value {
-        None => with(text()),
+        // What is kept in quotes was written so: a name that needs them.
+        None | Some(Value::String(_)) => with(text()),
         Some(value) => with(value).or_else(|why| with(text()).map_err(|_| why)),
     }
 }

@@ -9,10 +9,10 @@ use crate::options::Format;
 /// Of the slowest tiles of an arm so many are shown; `v_tile` has all of them.
 const SLOWEST: usize = 5;
 
-/// Each layer at each zoom is a script of its own; where there is only one, it is the cell.
+/// Each layer at each zoom; where there is none, as of random boxes that failed, the cells.
 pub(super) fn table(found: &ReportData) -> Table {
-    let scripts = tables::scripts(found);
-    if scripts.rows.is_empty() { tables::cells(found) } else { scripts }
+    let tiles = tables::tiles(found);
+    if tiles.rows.is_empty() { tables::cells(found) } else { tiles }
 }
 
 /// For people, below the summary; other programs get one table, and these by `pgdyno table` and `pgdyno sql`.
@@ -31,7 +31,7 @@ pub(super) fn print_below(
         different(&tiles)
     );
     let parts = [
-        ("By layer and zoom:", in_short(table(found)), Vec::new()),
+        ("By layer and zoom:", in_short(tables::tiles_in_words(found)), Vec::new()),
         (
             "Where the time goes, median share of a sample (more: pgdyno table plans):",
             in_short(tables::plan_shares(found)),

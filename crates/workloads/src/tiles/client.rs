@@ -219,6 +219,9 @@ impl TileClient {
     ) -> Step {
         let courier = &self.couriers[link];
         let message = match courier.state {
+            State::Connecting if self.couriers.len() > 1 => {
+                format!("{reason}\n(each client opens {} links, picker.sessions.links)", self.couriers.len())
+            }
             State::Connecting => reason.to_owned(),
             State::Preparing => {
                 format!("client {} aborted while preparing tile queries: {reason}", self.number)

@@ -40,7 +40,11 @@ pub(super) fn probe(
             sample.add(&TileSample { features_in, ..taste.held(part.script) });
         }
         held.entry(&part.layer.shown).or_default().add(&sample);
-        guarded.samples.push(sample);
+        // Views count all layers together.
+        match guarded.samples.iter_mut().find(|known| known.script == part.script) {
+            Some(known) => known.add(&sample),
+            None => guarded.samples.push(sample),
+        }
     }
     for part in parts {
         let shown = part.layer.shown.as_str();

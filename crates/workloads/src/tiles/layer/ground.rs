@@ -8,6 +8,9 @@ use crate::error::WorkloadError;
 /// SRID of the web map.
 pub(super) const WEB_MERCATOR: i64 = 3857;
 
+/// SQLSTATE of a name that cannot be read.
+const INVALID_NAME: &str = "42602";
+
 /// A table with features.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::tiles) struct Ground {
@@ -91,7 +94,13 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
              WHERE c.oid = to_regclass({})",
             quote_literal(shown)
         ))
-        .map_err(asked)?;
+        .map_err(|error| match error.is(INVALID_NAME) {
+            true => WorkloadError::Missing {
+                what: format!("{shown} is no name of a table as SQL has it"),
+                hint: format!("a name with blanks or capitals stands in quotes: {}", quote_identifier(shown)),
+            },
+            false => asked(error),
+        })?;
     let Some([schema, name, oid, rows]) = texts(found.first()) else {
         return Err(WorkloadError::Missing {
             what: format!("table {shown} does not exist in this database"),
@@ -140,6 +149,13 @@ fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, SqlError> {
     let tables = sql.rows("SELECT DISTINCT f_table_name FROM geometry_columns")?;
     let tables: Vec<String> = tables.into_iter().filter_map(|mut row| row.pop()?).collect();
     Ok(match nearest(shown, tables.iter().map(String::as_str)) {
+        Some(right)
+            if right
+                .chars()
+                .any(|letter| !(letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')) =>
+        {
+            format!("did you mean {}? (with the quotes)", quote_identifier(right))
+        }
         Some(right) => format!("did you mean {right}?"),
         None => "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table".to_owned(),
     })
