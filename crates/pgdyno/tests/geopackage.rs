@@ -152,6 +152,11 @@ fn tiles_are_polygons_with_figures_to_others() {
     assert!(gis.contains(ring) && stock.contains(ring), "{rows:#?}");
     assert!(!row("map;clients 4;stock;roads;2;2;1;40;0.5;1;1234.5;;").is_empty(), "{rows:#?}");
 
+    let page = place.path().join("page.html");
+    place.run(["report", "-e", "map", "--results", results, "-o", page.to_str().expect("UTF-8")]).expect(0);
+    let page = std::fs::read_to_string(page).expect("the page");
+    assert!(page.contains("Where it is slow") && page.contains("z2/1/1</a>"), "the report has their map");
+
     export().expect(74).says(&["tiles.gpkg cannot be written: it is there already"]);
     let left = std::fs::read_dir(place.path()).expect("the folder").flatten();
     let parts = left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".tmp")).count();

@@ -38,7 +38,8 @@ pub struct ReportData {
     pub differences: Vec<Difference>,
     /// The command that measured it, and how often it was looked at and extended.
     pub course: Course,
-    /// Single tiles of maps over all rounds of an arm, from runs that are not invalid.
+    /// Single tiles of maps over all rounds of an arm, from runs that are not invalid; none before
+    /// [`ReportData::with_tiles`].
     pub tiles: Vec<StoredTile>,
     /// Runs that the machine disturbed and that were measured again, by their identity: they count no more.
     pub(crate) again: BTreeSet<String>,
@@ -57,8 +58,19 @@ impl ReportData {
         let stored = store.experiment(id)?;
         let (texts, course) = (store.texts(id)?, store.course(id)?);
         let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
-        let (called, tiles) = (store.called(id)?, store.tiles(id)?);
-        Ok(Self { stored: Some((id, called)), texts, course, tiles, ..data })
+        Ok(Self { stored: Some((id, store.called(id)?)), texts, course, ..data })
+    }
+
+    /// The same with its single tiles, of which there may be very many: only where they are shown.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn with_tiles(self, store: &Store) -> Result<Self, StoreError> {
+        let tiles = match &self.stored {
+            Some((id, _)) => store.tiles(*id)?,
+            None => Vec::new(),
+        };
+        Ok(Self { tiles, ..self })
     }
 
     /// What to call it in a command.

@@ -103,6 +103,11 @@ fn where_it_is_slow_stands_on_a_map_of_each_arm_and_in_a_list() {
     assert!(shown.contains("<h3>polygons, roads</h3>"), "{shown}");
     assert_eq!(shown.matches("<svg").count(), 2);
     assert_eq!(shown.matches("<rect").count(), 24);
+    assert_eq!(
+        (shown.matches("<desc>").count(), shown.matches("role=\"img\"").count()),
+        (2, 2),
+        "each is told in words"
+    );
     assert!(shown.contains("The 10 slowest of 12 tiles"));
     // The slowest is in the last column and row.
     let slowest = "<a href=\"https://www.openstreetmap.org/#map=14/36.02245/14.31519\" rel=\"noreferrer\">z14/8843/6432</a>";

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use report::{Alone, ReportData, visible};
-use results::Table;
+use results::{Store, Table};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use workloads::probe::Probed;
 
@@ -50,6 +50,7 @@ fn page(args: &Args) -> Outcome {
         check_writable(output)?;
     }
     let data = load_to_judge(&args.selection)?;
+    let data = data.with_tiles(&Store::open_read_only(&args.selection.results.path())?)?;
     is_no_probe(&data)?;
     if printed {
         print::data(&report::html::page(&data))?;

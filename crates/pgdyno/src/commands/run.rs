@@ -206,6 +206,7 @@ impl How<'_> {
         results::looked_at(results, experiment);
         let store = Store::open_read_only(results)?;
         let found = ReportData::load(&store, experiment)?;
+        let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
         let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
         // That by response times, where schedules set the throughput.
         let comparison = found.answer().or(throughput.as_ref());

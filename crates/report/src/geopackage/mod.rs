@@ -1,5 +1,5 @@
 //! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3): a polygon per tile with its figures, for QGIS and its like
-//! (docs/decisions/0026).
+//! (docs/decisions/0028).
 
 mod geometry;
 

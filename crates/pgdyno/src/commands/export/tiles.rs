@@ -40,7 +40,7 @@ pub(super) fn run(args: &Tiles) -> Outcome {
         return Err(unwritable(file, "it is there already", "name one that is not there"));
     }
     let store = Store::open_read_only(&args.results.path())?;
-    let data = ReportData::load(&store, chosen(&store, Some(&args.experiment))?)?;
+    let data = ReportData::load(&store, chosen(&store, Some(&args.experiment))?)?.with_tiles(&store)?;
     let found = report::geopackage(&data).map_err(|error| {
         Failure::with_code(INTERNAL, error.to_string(), Some("try with more memory".into()))
     })?;
