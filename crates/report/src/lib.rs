@@ -15,6 +15,7 @@ pub mod asked;
 mod cells;
 mod chart;
 mod compared;
+mod costs;
 mod data;
 mod differences;
 mod explained;

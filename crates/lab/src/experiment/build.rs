@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::Parameters;
-use record::{AskedLimit, Profile};
+use record::{AskedLimit, Prices, Profile};
 use toml::Value;
 use toml::de::DeValue;
 use workloads::{Preparation, Spec, WorkloadError};
@@ -105,6 +105,7 @@ impl Builder<'_, '_> {
             arms,
             load,
             measure: self.measure(written.measure, written.load.search.is_some()),
+            prices: self.prices(written.prices),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
         }
     }
@@ -760,6 +761,14 @@ impl Builder<'_, '_> {
             }
         }
         shapes
+    }
+
+    fn prices(&mut self, written: Option<Prices>) -> Option<Prices> {
+        if let Some((keys, problem)) = written.as_ref().and_then(Prices::problem) {
+            let keys: Vec<&str> = ["prices"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+            self.document.wrong_key(&keys, problem, None);
+        }
+        written
     }
 
     fn measure(&mut self, written: written::Measure, searches: bool) -> Measure {

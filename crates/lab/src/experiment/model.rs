@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::AskedLimit;
+use record::{AskedLimit, Prices};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 use workloads::{Preparation, Spec};
@@ -48,6 +48,8 @@ pub struct ExperimentFile {
     pub(crate) arms: Vec<ArmSpec>,
     pub(crate) load: LoadSpec,
     pub(crate) measure: Measure,
+    /// What machines cost.
+    pub(crate) prices: Option<Prices>,
     /// What its author should know, such as a key with a new name.
     pub notes: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use record::Term;
+use record::{Prices, Term};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -51,6 +51,7 @@ pub(super) struct File {
     pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
     pub(super) load: Load,
     pub(super) measure: Measure,
+    pub(super) prices: Option<Prices>,
     pub(super) full: Option<Full>,
 }
 

@@ -55,6 +55,7 @@ impl Plan {
             name: file.name.clone(),
             question: file.question.clone(),
             taste: file.taste.clone(),
+            prices: file.prices.clone(),
             rounds,
             seed,
             repeat_disturbed: file.measure.repeat_disturbed,

@@ -64,6 +64,9 @@ pub struct Plan {
     /// Whether arms take turns; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slicing: Option<Slicing>,
+    /// What machines cost; not part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<record::Prices>,
     /// How often a block that the machine disturbed is measured again at most, where the file says so; not part of the
     /// identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -44,6 +44,8 @@ enum Kind {
     Differences,
     /// How far answers of arms are from those of the base: rows, and relative errors of columns of numbers
     Answers,
+    /// What machines cost by the month and by the million, at the rates measured: where the experiment has a price list
+    Costs,
     /// The experiments in the file
     Experiments,
 }
@@ -77,6 +79,9 @@ impl Kind {
             Self::Scripts => Some("no scripts: no workload has several"),
             Self::Tiles => Some("no tiles: no workload asked for any (tiles = …)"),
             Self::Tile => Some(NO_TILE),
+            Self::Costs => Some(
+                "no costs: the experiment has no price list ([prices] in its file), or no rate was measured",
+            ),
             Self::Runs | Self::Cells | Self::Crosstab | Self::Limits | Self::Experiments => None,
         }
     }
@@ -181,6 +186,7 @@ fn table(kind: Kind, data: &ReportData) -> Table {
         Kind::Cells | Kind::Experiments | Kind::Tile => tables::cells(data),
         Kind::Scripts => tables::scripts(data),
         Kind::Tiles => tables::tiles(data),
+        Kind::Costs => tables::costs(data),
         Kind::Crosstab => tables::crosstab(data),
         Kind::Limits => tables::limits(data).unwrap_or_else(tables::no_limits),
         Kind::Ladder => tables::ladder(data),

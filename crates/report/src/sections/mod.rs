@@ -4,6 +4,7 @@
 
 pub mod answer;
 mod beside;
+mod costs;
 pub(crate) mod crosstabs;
 pub(crate) mod limit;
 pub(crate) mod load;
@@ -49,7 +50,7 @@ pub(crate) struct Section {
 }
 
 /// All sections below the answer, in the order of the page.
-pub(crate) const SECTIONS: [Section; 14] = [
+pub(crate) const SECTIONS: [Section; 15] = [
     section::<limit::Limit>("limit", "Limit"),
     section::<worth::Worths>("worth", "What each setting is worth"),
     section::<verdicts::Verdicts>("verdicts", "Verdicts"),
@@ -59,6 +60,7 @@ pub(crate) const SECTIONS: [Section; 14] = [
     section::<crosstabs::Crosstabs>("crosstabs", "Crosstabs"),
     section::<beside::Beside>("beside", "Beside the grid"),
     section::<load::Load>("load", "Loading and sizes"),
+    section::<costs::Costs>("costs", "What it costs"),
     section::<slow::Slow>("slow", "Where it is slow"),
     section::<tiles::Tiles>("tiles", "Sample tiles"),
     section::<setup::Setup>("setup", "What was run on what"),

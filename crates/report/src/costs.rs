@@ -1,0 +1,161 @@
+//! What it costs: each offer of the price list, by the month and by the million, at the rates that were measured.
+
+use record::{Price, Prices};
+use results::{Table, Value};
+use serde::Serialize;
+
+use crate::cells::CellFigures;
+use crate::data::{ReportData, levels};
+use crate::numbers::{count, fixed};
+use crate::sheet::{Cell, Sheet};
+
+/// An offer beside a rate that it may be paid for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Cost {
+    workload: String,
+    cell: String,
+    arm: Option<String>,
+    /// Per second: commands where a transaction is several of them.
+    rate: f64,
+    offer: String,
+    per_month: f64,
+    per_million: f64,
+}
+
+/// All of them, with the list they are by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Costs {
+    prices: Prices,
+    costs: Vec<Cost>,
+}
+
+impl Costs {
+    /// `None` where the experiment has no price list, or nothing was measured that has a rate of its own.
+    pub(crate) fn of(data: &ReportData) -> Option<Self> {
+        let plan: serde_json::Value = serde_json::from_str(&data.experiment.plan_json).ok()?;
+        let prices: Prices = serde_json::from_value(plan.get("prices")?.clone()).ok()?;
+        let compared = data.experiment.compare_factor.as_deref();
+        let mut costs = Vec::new();
+        for figures in data.grid.iter().chain(&data.beside) {
+            // At a rate that somebody chose a machine does not show what it can.
+            let rate = figures
+                .commands_per_s
+                .or(figures.tps.mean)
+                .filter(|rate| *rate > 0.0 && figures.rate.is_none());
+            let Some(rate) = rate.filter(|_| figures.clients > 0) else { continue };
+            for (name, offer) in &prices.offer {
+                if is_of(offer, figures, compared) {
+                    costs.push(Cost {
+                        workload: figures.cell.workload.clone(),
+                        cell: levels(&figures.cell),
+                        arm: figures.arm.clone(),
+                        rate,
+                        offer: name.clone(),
+                        per_month: offer.per_month(prices.hours_per_month),
+                        per_million: prices.per_million(offer, rate),
+                    });
+                }
+            }
+        }
+        (!costs.is_empty()).then_some(Self { prices, costs })
+    }
+
+    /// What is to be known of all of them.
+    pub(crate) fn caption(&self) -> String {
+        let Prices { date, currency, source, hours_per_month, .. } = &self.prices;
+        let source = if source.is_empty() { String::new() } else { format!(", {source}") };
+        format!(
+            "Prices in {currency} of {date}{source}; a month of {hours_per_month} hours. A million: what that many transactions cost where \
+             nothing else is done all month, at the rate measured here. Rate and price belong together only where an offer is the price \
+             of the machine that was measured."
+        )
+    }
+
+    pub(crate) fn sheet(&self) -> Sheet {
+        let mut sheet = Sheet::new(self.caption()).text(["workload", "cell", "arm", "offer"]).numbers([
+            "per second",
+            "a month",
+            "a million",
+        ]);
+        for cost in &self.costs {
+            sheet.row([
+                Cell::from(&cost.workload),
+                Cell::from(&cost.cell),
+                Cell::from(cost.arm.as_deref().unwrap_or_default()),
+                Cell::from(&cost.offer),
+                Cell::from(crate::numbers::figure(cost.rate)),
+                Cell::from(money(cost.per_month)),
+                Cell::from(money(cost.per_million)),
+            ]);
+        }
+        sheet
+    }
+}
+
+/// Whether an offer is the price of what these figures were measured on.
+fn is_of(offer: &Price, figures: &CellFigures, compared: Option<&str>) -> bool {
+    offer.of.iter().all(|(factor, level)| match compared {
+        Some(name) if name == factor => figures.arm.as_ref() == Some(level),
+        _ => figures.cell.factors.get(factor).is_some_and(|own| own.0 == *level),
+    })
+}
+
+/// Two decimals, more where that would be nothing.
+fn money(amount: f64) -> String {
+    match amount {
+        100_000.0.. => count(amount.round() as u64),
+        0.1.. => fixed(amount, 2),
+        0.001.. => fixed(amount, 4),
+        _ => format!("{amount:.2e}"),
+    }
+}
+
+/// A line for each offer beside each cell and arm. Empty without a price list.
+#[must_use]
+pub fn costs(data: &ReportData) -> Table {
+    let mut table = Table::new(&[
+        "workload",
+        "cell",
+        "arm",
+        "offer",
+        "per_s",
+        "cost_per_month",
+        "cost_per_million",
+        "currency",
+        "prices_of",
+    ]);
+    table.optional.extend(["cell", "arm"].map(str::to_owned));
+    let Some(found) = Costs::of(data) else { return table };
+    for cost in found.costs {
+        table.push(vec![
+            cost.workload.into(),
+            Some(cost.cell).filter(|cell| !cell.is_empty()).into(),
+            cost.arm.into(),
+            cost.offer.into(),
+            Value::Real(cost.rate),
+            Value::Real(cost.per_month),
+            Value::Real(cost.per_million),
+            found.prices.currency.clone().into(),
+            found.prices.date.clone().into(),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_keep_what_matters() {
+        for (amount, said) in [
+            (260.89, "260.89"),
+            (3.0732, "3.07"),
+            (0.01234, "0.0123"),
+            (1e-6, "1.00e-6"),
+            (1.5e6, "1,500,000"),
+        ] {
+            assert_eq!(money(amount), said);
+        }
+    }
+}
