@@ -117,7 +117,7 @@ mod tests {
     /// As the study reckons: 0.318 x 730 + 250 x 0.115 = 260.89 for RDS, 0.1808 x 730 + 100 x 0.08 = 139.98 for EC2.
     #[test]
     fn months_cost_what_the_study_says() {
-        let rds = Price { hour: 0.318, storage_gb: 250.0, storage_gb_month: 0.115, ..Price::default() };
+        let rds = Price { hour: 318.0 / 1e3, storage_gb: 250.0, storage_gb_month: 0.115, ..Price::default() };
         let ec2 = Price { hour: 0.1808, storage_gb: 100.0, storage_gb_month: 0.08, ..Price::default() };
         assert!((rds.per_month(730.0) - 260.89).abs() < 1e-9);
         assert!((ec2.per_month(730.0) - 139.984).abs() < 1e-9);
