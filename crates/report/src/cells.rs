@@ -187,6 +187,17 @@ impl CellFigures {
 /// From the counts of all runs together, never from other shares.
 fn hit_pct(runs: &[&Run]) -> Option<f64> {
     let caches = || runs.iter().filter(|run| run.hit_pct().is_some());
+    // Of tiles, hits and misses are counted apart; a miss asks twice.
+    let of_tiles = |cached: bool| {
+        let scripts = caches().flat_map(|run| &run.scripts);
+        let own =
+            scripts.filter(move |script| script.part.as_ref().and_then(|part| part.cached) == Some(cached));
+        own.map(|script| record::Counts::of(&script.counts).processed()).sum::<u64>() as f64
+    };
+    let (hits, misses) = (of_tiles(true), of_tiles(false));
+    if hits + misses > 0.0 {
+        return Some(100.0 * hits / (hits + misses));
+    }
     let sum = |name: &str| caches().map(|run| run.count(name)).sum::<u64>();
     let asked = sum("queries");
     (asked > 0).then(|| 100.0 * sum("rows") as f64 / asked as f64)

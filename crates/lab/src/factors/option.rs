@@ -40,6 +40,13 @@ impl Factor for WorkloadOption {
     fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
         let (workload, option) = parts(key);
         let level = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if level.contains("://") && protocol::postgres::conninfo::may_hold_password(&level) {
+            // A level's text is its name, in results and reports.
+            return Err(
+                "a level with a password in it would be shown; write two workloads and compare `workload`"
+                    .to_owned(),
+            );
+        }
         let spec = known.workloads.get(workload).ok_or("names no workload")?;
         with_options(spec, &[(option.to_owned(), level.clone())].into())?
             .validate()

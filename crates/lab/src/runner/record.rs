@@ -79,7 +79,8 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         is_trial: setup.sought.is_some(),
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
-        hit_pct: figure(HIT_PCT),
+        // A cache of tiles may begin empty, and stay so: what it had not the database made.
+        hit_pct: figure(HIT_PCT).filter(|_| judged.scripts.iter().all(|script| script.part.is_none())),
         cold_pct: run.figures.get("page_cache_pct").copied().filter(|_| setup.cache == Cache::Cold),
     });
     run.started_at.clone_from(&measured.started_at);

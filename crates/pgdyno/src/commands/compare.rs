@@ -93,11 +93,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     headline(&found, args.format.format)?;
     print_compared(&found, &comparison, args.format.format)?;
+    let exit = exit::of_comparison(&comparison, TakenApart::of(&found.experiment).as_ref());
     if let Some(path) = &args.report {
+        // Of two experiments there are no single tiles.
+        let found = match found.stored {
+            Some(_) => found.with_tiles(&Store::open_read_only(&args.selection.results.path())?)?,
+            None => found,
+        };
         page::write(path, &found)?;
         talk(&format!("report:  {}", path.display()));
     }
-    Ok(exit::of_comparison(&comparison, TakenApart::of(&found.experiment).as_ref()))
+    Ok(exit)
 }
 
 /// The same experiment with another arm as its base.

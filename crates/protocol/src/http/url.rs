@@ -152,21 +152,38 @@ impl Url {
     }
 }
 
-/// The URL without user and password, places as they were written.
+/// The URL without user and password, places as they were written; nor is what services log in by in a query, by its name.
 impl fmt::Display for Url {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.secure { "https" } else { "http" };
         write!(formatter, "{scheme}://{}", self.authority())?;
+        let mut path = String::new();
         for piece in &self.path {
             let place = Piece::PLACES.iter().find(|(_, place)| place == piece);
             match (piece, place) {
-                (Piece::Text(text), _) => formatter.write_str(text)?,
-                (_, Some((written, _))) => formatter.write_str(written)?,
+                (Piece::Text(text), _) => path.push_str(text),
+                (_, Some((written, _))) => path.push_str(written),
                 (_, None) => {}
             }
         }
-        Ok(())
+        let Some((path, query)) = path.split_once('?') else { return formatter.write_str(&path) };
+        let hidden = query.split('&').map(|pair| match pair.split_once('=') {
+            Some((name, value)) if logs_in(name) && !is_place(value) => format!("{name}=hidden"),
+            _ => pair.to_owned(),
+        });
+        write!(formatter, "{path}?{}", hidden.collect::<Vec<_>>().join("&"))
     }
+}
+
+/// Whether a value of a query by this name may be a secret.
+fn logs_in(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["key", "token", "secret", "pass", "auth", "sig"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+fn is_place(text: &str) -> bool {
+    Piece::PLACES.iter().any(|(written, _)| text == *written)
 }
 
 impl fmt::Debug for Url {
@@ -301,6 +318,14 @@ mod tests {
             ("http://[::1]:8080", "http://[::1]:8080/", "[::1]:8080", 8080, "/", false),
             ("https://h:443/a%20b", "https://h/a%20b", "h", 443, "/a%20b", false),
             ("http://h?q=1", "http://h/?q=1", "h", 80, "/?q=1", false),
+            (
+                "http://h/{z}/{x}/{y}?map=roads&api_key=geheim",
+                "http://h/{z}/{x}/{y}?map=roads&api_key=hidden",
+                "h",
+                80,
+                "/3/1/2?map=roads&api_key=geheim",
+                true,
+            ),
             ("http://h:/{z}/{y}/{x}", "http://h/{z}/{y}/{x}", "h", 80, "/3/2/1", true),
         ] {
             let wanted = (shown.to_owned(), authority.to_owned(), port, path.to_owned(), places);

@@ -98,13 +98,15 @@ fn factors(tile: &StoredTile) -> String {
 }
 
 /// A tile of the base: workload, levels, layer where layers are told apart, place.
-type Key<'t> = (&'t str, &'t BTreeMap<String, String>, Option<&'t str>, Tile);
+type Key<'t> = (&'t str, &'t BTreeMap<String, String>, Option<&'t str>, Option<bool>, Tile);
 
 /// What the base took for each tile.
 struct Bases<'t> {
     base: Option<&'t str>,
     /// Whether layers are told apart, by workload.
     by_layer: BTreeMap<&'t str, bool>,
+    /// Whether the base has a cache: then hits are held against hits, and misses against misses.
+    cached: bool,
     figures: BTreeMap<Key<'t>, Figures>,
 }
 
@@ -116,7 +118,9 @@ impl<'t> Bases<'t> {
             workloads.entry(&tile.workload).or_default().push(tile);
         }
         let by_layer = workloads.iter().map(|(name, tiles)| (*name, places::by_layer(tiles))).collect();
-        let mut bases = Self { base, by_layer, figures: BTreeMap::new() };
+        let is_cached = |tile: &StoredTile| tile.arm.as_deref() == base && tile.part.cached.is_some();
+        let cached = data.tiles.iter().any(is_cached);
+        let mut bases = Self { base, by_layer, cached, figures: BTreeMap::new() };
         let of_base = data.tiles.iter().filter(|tile| base.is_some() && tile.arm.as_deref() == base);
         bases.figures = places::added(of_base, |tile| bases.key(tile));
         bases
@@ -124,7 +128,8 @@ impl<'t> Bases<'t> {
 
     fn key(&self, tile: &'t StoredTile) -> Key<'t> {
         let layer = self.by_layer[tile.workload.as_str()].then_some(tile.part.layer.as_str());
-        (&tile.workload, &tile.factors, layer, places::place(tile))
+        let cached = tile.part.cached.filter(|_| self.cached);
+        (&tile.workload, &tile.factors, layer, cached, places::place(tile))
     }
 
     /// Mean of the base for the same tile, µs; `None` of the base itself, and where it was not asked for that.

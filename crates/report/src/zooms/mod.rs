@@ -104,7 +104,9 @@ impl ZoomsOfCell {
             let arm = arms.iter().position(|arm| run.arm.as_deref() == *arm).unwrap_or(0);
             runs.entry(Cell::of(run)).or_default().entry(arm).or_default().push(run);
         }
-        let mut changes = if runs.is_empty() { Vec::new() } else { zooms(&data.experiment, &data.runs) };
+        // Trials at this rate or that are no cells to compare.
+        let compares = !runs.is_empty() && data.limits().is_none();
+        let mut changes = if compares { zooms(&data.experiment, &data.runs) } else { Vec::new() };
         let one = |(cell, arms): (Cell, BTreeMap<usize, Vec<&Run>>)| {
             let (of_cell, others) =
                 std::mem::take(&mut changes).into_iter().partition(|own| own.cell == cell);

@@ -51,8 +51,9 @@ pub(super) fn probe(
         let Some(sample) = held.get_mut(shown).filter(|sample| sample.bytes == 0) else { continue };
         let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(PATIENCE)]);
         for tile in tiles {
-            let bytes = from.tile(part.layer, *tile)?;
-            sample.add(&Taste { tile: *tile, bytes }.held(part.script));
+            let taste = Taste { tile: *tile, bytes: from.tile(part.layer, *tile)? };
+            is_a_tile(part.layer, &taste)?;
+            sample.add(&taste.held(part.script));
             if sample.bytes > 0 {
                 break;
             }

@@ -197,6 +197,7 @@ impl Options {
             picker,
             query: self.query.as_deref().map(|path| file_name(path).into()),
             layers: self.layers.iter().map(layer).collect(),
+            via: self.via.portable(),
             ..self.clone()
         }
     }

@@ -7,6 +7,7 @@ use super::options::{Options, Variant};
 use super::picker::Picker;
 use super::source::Source;
 use super::via::Via;
+use super::zooms::Zooms;
 use crate::error::WorkloadError;
 
 impl Options {
@@ -37,6 +38,13 @@ impl Options {
         if let Some(problem) = self.sources().iter().find_map(Source::problem) {
             return wrong(given[0], problem);
         }
+        let shown: Vec<String> = self.sources().iter().map(Source::shown).collect();
+        let twice = shown.iter().enumerate().find(|(at, name)| shown[..*at].contains(name));
+        if let Some((_, name)) = twice {
+            let problem =
+                format!("{name} stands twice; figures are kept by layer, so each needs a name of its own");
+            return wrong(given[0], problem);
+        }
         if let Some(problem) = self.zooms.problem() {
             return wrong("zooms", problem);
         }
@@ -49,10 +57,14 @@ impl Options {
         if let Some(problem) = self.bounds.and_then(bounds_problem) {
             return wrong("bounds", problem);
         }
-        if let Picker::Sessions(sessions) = &self.picker
-            && let Some((key, problem)) = sessions.problem()
-        {
-            return wrong(key, problem);
+        if let Picker::Sessions(sessions) = &self.picker {
+            if let Some((key, problem)) = sessions.problem() {
+                return wrong(key, problem);
+            }
+            if matches!(self.zooms, Zooms::Mix(_)) {
+                let problem = "users zoom one by one; give [lowest, highest] with sessions";
+                return wrong("zooms", problem.to_owned());
+            }
         }
         self.validate_via()?;
         cache::validate(self)?;
@@ -81,6 +93,10 @@ impl Options {
                 return wrong(
                     "several layers need {layer} in the URL, or together = true where it gives all of them",
                 );
+            }
+            let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[..at]));
+            if path.is_some_and(|place| place.contains("{layer}")) {
+                return wrong("{layer} stands in the path only: all layers come from one host");
             }
             match Url::parse(&url.replace("{layer}", "layer")) {
                 Err(error) => return wrong(&error.to_string()),

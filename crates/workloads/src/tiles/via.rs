@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::words::unknown_word;
 
 /// By which way tiles are fetched: the same list by another way is another arm.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
     /// From the database, by the layer's statement.
@@ -40,6 +40,14 @@ impl Via {
         }
     }
 
+    /// The same without user and password.
+    pub(super) fn portable(&self) -> Self {
+        match self {
+            Self::Http(url) => Self::Http(without_login(url)),
+            other => other.clone(),
+        }
+    }
+
     /// As it is called in remarks; a URL may hold a password.
     pub(super) fn words(&self) -> &'static str {
         match self {
@@ -49,6 +57,26 @@ impl Via {
             Self::Redis => "Redis",
             Self::Http(_) => "HTTP",
         }
+    }
+}
+
+/// Without the password that a URL may hold.
+impl std::fmt::Debug for Via {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Http(url) => write!(formatter, "Http({})", without_login(url)),
+            other => formatter.write_str(other.words()),
+        }
+    }
+}
+
+/// What stands before the `@` of a URL's host goes.
+fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+        None => url.to_owned(),
     }
 }
 
@@ -83,5 +111,17 @@ impl<'de> Deserialize<'de> for Via {
                 other => Err(serde::de::Error::custom(unknown_word("way", other, &Self::NAMES))),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_a_url_is_not_shown() {
+        let via = Via::Http("http://me:ge@heim@h:80/{z}/{x}/{y}?a=b@c".to_owned());
+        assert_eq!(format!("{via:?}"), "Http(http://h:80/{z}/{x}/{y}?a=b@c)");
+        assert_eq!(via.portable(), Via::Http("http://h:80/{z}/{x}/{y}?a=b@c".to_owned()));
     }
 }

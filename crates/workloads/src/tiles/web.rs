@@ -29,7 +29,7 @@ pub(super) fn of_layers(
     let mut webs = Webs::new();
     for (layer, _) in layers {
         let web = match (via, via.tile_server(), layer.grounds.first()) {
-            (Via::Http(url), ..) => of_url(url, &layer.shown)?,
+            (Via::Http(url), ..) => of_url(url, layer.shown.trim_end_matches("()"))?,
             (_, Some(name), Some(ground)) => {
                 Web::new(&Options::new(&tile_server(name)?.tiles_of(&ground.schema, &ground.name)))?
             }

@@ -276,7 +276,13 @@ impl Workload for Tiles {
         let sql = site.sql()?;
         self.picked.clear();
         for layer in &self.layers {
-            let picked = pick(sql, layer, &self.options, &self.trace, seed)?;
+            let picked = match self.picked.first() {
+                // A view asks for all layers where the first one is.
+                Some((_, first)) if !first.sessions.is_empty() => {
+                    Picked { table: layer.shown.clone(), ..first.clone() }
+                }
+                _ => pick(sql, layer, &self.options, &self.trace, seed)?,
+            };
             self.picked.push((layer.clone(), picked));
         }
         let picked: Vec<&Picked> = self.picked.iter().map(|(_, picked)| picked).collect();
@@ -322,6 +328,9 @@ impl Workload for Tiles {
     }
 
     fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        if self.options.via == Via::Redis && !self.picked.is_empty() {
+            cache::clear(&self.atlas(), self.options.cache_ttl_s, &mut *site.redis()?)?;
+        }
         if self.options.cache_memory.is_some() { put_back(site) } else { Ok(()) }
     }
 

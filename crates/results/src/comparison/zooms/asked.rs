@@ -30,8 +30,10 @@ pub struct Place {
 pub struct Asked {
     /// Name of the layer.
     pub layer: String,
-    /// Tiles that came, in time or late.
+    /// Transactions that came, in time or late: a tile each, or a view.
     pub requests: u64,
+    /// Tiles of these.
+    pub tiles: u64,
     pub failed: u64,
     /// Of `requests`, those that held something; `None` where it was not counted.
     pub filled: Option<u64>,
@@ -47,20 +49,21 @@ impl Asked {
     /// Share of what came that held nothing, 0..=1; `None` where nothing came.
     #[must_use]
     pub fn empty_share(&self) -> Option<f64> {
-        let filled = self.filled.filter(|_| self.requests > 0)?;
-        Some(self.requests.saturating_sub(filled) as f64 / self.requests as f64)
+        let filled = self.filled.filter(|_| self.tiles > 0)?;
+        Some(self.tiles.saturating_sub(filled) as f64 / self.tiles as f64)
     }
 
     /// Mean length of a tile as it came, bytes; `None` where nothing came.
     #[must_use]
     pub fn bytes_per_tile(&self) -> Option<f64> {
-        let bytes = self.bytes.filter(|_| self.requests > 0)?;
-        Some(bytes as f64 / self.requests as f64)
+        let bytes = self.bytes.filter(|_| self.tiles > 0)?;
+        Some(bytes as f64 / self.tiles as f64)
     }
 
     /// Adds what another run of the arm asked of the same.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
+        self.tiles += other.tiles;
         self.failed += other.failed;
         self.filled = sum(self.filled, other.filled);
         self.bytes = sum(self.bytes, other.bytes);
@@ -74,12 +77,23 @@ impl Asked {
     fn add_script(&mut self, run: &Run, position: usize) {
         let script = &run.scripts[position];
         let count = |name: &str| script.counts.get(name).copied();
-        self.requests += count("ok").unwrap_or(0) + count("late").unwrap_or(0);
+        let came = count("ok").unwrap_or(0) + count("late").unwrap_or(0);
+        self.requests += came;
+        // A view has a query for each tile; behind a cache a tile that is not there has two, and is one.
+        let is_cached = script.part.as_ref().is_some_and(|part| part.cached.is_some());
+        let failed = count("failed").unwrap_or(0);
+        self.tiles += match count("queries") {
+            Some(queries) if !is_cached && failed == 0 => queries.max(came),
+            _ => came,
+        };
         self.failed += count("failed").unwrap_or(0);
         self.filled = sum(self.filled, count("rows"));
         self.bytes = sum(self.bytes, count("bytes"));
         self.service.add(&script.service);
-        for sample in run.tile_samples.iter().filter(|sample| sample.script as usize == position) {
+        // Hits and misses are of the same tiles: their sample counts once.
+        let counts_again = is_cached && self.sample.is_some();
+        let samples = run.tile_samples.iter().filter(|sample| sample.script as usize == position);
+        for sample in samples.filter(|_| !counts_again) {
             self.sample.get_or_insert_with(TileSample::default).add(sample);
         }
     }

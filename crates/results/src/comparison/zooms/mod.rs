@@ -77,7 +77,8 @@ pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
     for ((cell, _), of_base) in runs.iter().filter(|((_, arm), _)| arm.as_ref() == Some(base)) {
         for arm in experiment.arms.iter().filter(|arm| arm.name != *base) {
             let Some(of_arm) = runs.get(&(cell.clone(), Some(arm.name.clone()))) else { continue };
-            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved() };
+            let sliced = of_base.iter().chain(of_arm).any(|run| run.is_sliced());
+            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved(), sliced };
             let mut compared = sides.compare(of_base, of_arm, experiment.margin);
             adjust(&mut compared);
             found.extend(compared);
@@ -92,6 +93,8 @@ struct Sides<'a> {
     arm: &'a str,
     /// Whether the runs of a round belong together.
     paired: bool,
+    /// Whether times are from slices, whose quantiles are not compared.
+    sliced: bool,
 }
 
 impl Sides<'_> {
@@ -135,7 +138,10 @@ impl Sides<'_> {
             requests,
             differences: differences(&values(&old, mean), &values(&new, mean)),
             mean: estimated,
-            median: estimate(|own| own.service.quantile_ns(0.5).map(|ns| ns as f64)),
+            median: match self.sliced {
+                true => None,
+                false => estimate(|own| own.service.quantile_ns(0.5).map(|ns| ns as f64)),
+            },
             holm_p: None,
             verdict: estimated.map_or(Verdict::Invalid, |of| stats::verdict(&of, margin, Better::Smaller)),
         })

@@ -11,4 +11,4 @@ mod state;
 pub(super) use self::client::{CachedClient, Manner};
 pub(super) use self::keys::Keys;
 pub(super) use self::options::validate;
-pub(super) use self::state::{State, bring_limits, put_back};
+pub(super) use self::state::{State, bring_limits, clear, put_back};

@@ -80,6 +80,15 @@ pub(in crate::tiles) fn bring_limits(
     limits::set(control, &wanted).map(drop)
 }
 
+/// After the last run: nothing of this workload's tiles is left.
+pub(in crate::tiles) fn clear(
+    atlas: &Atlas,
+    ttl_s: Option<u32>,
+    control: &mut dyn Control,
+) -> Result<(), WorkloadError> {
+    empty(atlas, &Keys::new(atlas, ttl_s), control)
+}
+
 /// After the last run: a Redis of ours has the limits again that it was started with.
 pub(in crate::tiles) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
     match site.limits_at_start() {

@@ -33,7 +33,7 @@ pub(in crate::tiles) struct Ground {
     pub(in crate::tiles) identity: String,
     /// Rows that the planner supposes.
     pub(in crate::tiles) rows: f64,
-    /// Whether an index can find features by place.
+    /// Whether an index can find features by place; so it is said of views, whose tables may have one.
     pub(super) is_indexed: bool,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
     };
     let indexed = sql
         .scalar(&format!(
-            "SELECT count(*) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam \
+            "SELECT count(*) + (SELECT count(*) FROM pg_class WHERE oid = {oid} AND relkind NOT IN ('r', 'p', 'm')) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam \
              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] \
              WHERE i.indrelid = {oid} AND i.indisvalid AND m.amname IN ('gist', 'spgist', 'brin') AND a.attname = {}",
             quote_literal(&geometry)

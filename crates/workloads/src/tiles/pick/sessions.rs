@@ -34,7 +34,9 @@ pub(super) fn made_up(
     let filter = layer.size_filter(ground, high, style) + &data::within(ground, options.bounds);
     let starts = data::feature_points(sql, ground, &filter, sessions.count.into(), seed)?;
     let mut random = Random::new(seed);
-    Ok(starts.into_iter().map(|start| walk(start, [low, high], sessions, &mut random)).collect())
+    let walks = starts.into_iter().map(|start| walk(start, [low, high], sessions, &mut random));
+    // One that begins beyond the edge of the map sees nothing.
+    Ok(walks.filter(|views| !views.is_empty()).collect())
 }
 
 /// One session from where it starts.
