@@ -12,7 +12,7 @@ use crate::error::WorkloadError;
 
 /// Pictures wanted.
 const SAMPLES: usize = 4;
-/// Tiles looked at for each of them; the fullest is taken.
+/// Tiles looked at for each of them; the first that holds something is taken.
 const CANDIDATES: usize = 8;
 
 /// Four tiles from the lowest zoom to the highest, each with all layers; of random boxes, some of each table.
@@ -23,14 +23,13 @@ pub(super) fn samples(
     let Some((_, picked)) = layers.first() else { return Ok(Vec::new()) };
     let mut artifacts = Vec::new();
     for candidates in candidates(picked) {
-        let mut best: Option<(Tile, Vec<u8>)> = None;
         for tile in candidates {
             let bytes = whole(from, layers, tile)?;
-            if best.as_ref().is_none_or(|(_, fullest)| bytes.len() > fullest.len()) {
-                best = Some((tile, bytes));
+            if !bytes.is_empty() {
+                artifacts.push(artifact(layers, (tile, bytes)));
+                break;
             }
         }
-        artifacts.extend(best.filter(|(_, bytes)| !bytes.is_empty()).map(|best| artifact(layers, best)));
     }
     artifacts.extend(boxes(from, layers)?);
     Ok(artifacts)
@@ -50,8 +49,10 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
         let free: Vec<Tile> =
             tiles.iter().filter(|tile| tile.z == zoom && !taken.contains(tile)).copied().collect();
         let step = (free.len() / CANDIDATES).max(1);
-        let chosen: Vec<Tile> = free.into_iter().step_by(step).take(CANDIDATES).collect();
+        let mut chosen: Vec<Tile> = free.into_iter().step_by(step).take(CANDIDATES).collect();
         taken.extend(&chosen);
+        // Crowded places first, by the list alone: it is the same for all arms, and so are their pictures' places.
+        chosen.sort_by_key(|tile| std::cmp::Reverse(picked.tiles().filter(|other| other == tile).count()));
         if !chosen.is_empty() {
             samples.push(chosen);
         }
