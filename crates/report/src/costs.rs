@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cells::CellFigures;
 use crate::data::{ReportData, levels};
-use crate::numbers::{count, fixed};
+use crate::numbers::money;
 use crate::sheet::{Cell, Sheet};
 
 /// An offer beside a rate that it may be paid for.
@@ -100,16 +100,6 @@ fn is_of(offer: &Price, figures: &CellFigures, compared: Option<&str>) -> bool {
     })
 }
 
-/// Two decimals, more where that would be nothing.
-fn money(amount: f64) -> String {
-    match amount {
-        100_000.0.. => count(amount.round() as u64),
-        0.1.. => fixed(amount, 2),
-        0.001.. => fixed(amount, 4),
-        _ => format!("{amount:.2e}"),
-    }
-}
-
 /// A line for each offer beside each cell and arm. Empty without a price list.
 #[must_use]
 pub fn costs(data: &ReportData) -> Table {
@@ -140,22 +130,4 @@ pub fn costs(data: &ReportData) -> Table {
         ]);
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_keep_what_matters() {
-        for (amount, said) in [
-            (260.89, "260.89"),
-            (3.0732, "3.07"),
-            (0.01234, "0.0123"),
-            (1e-6, "1.00e-6"),
-            (1.5e6, "1,500,000"),
-        ] {
-            assert_eq!(money(amount), said);
-        }
-    }
 }

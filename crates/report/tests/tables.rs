@@ -144,6 +144,27 @@ fn sizes_are_told_per_arm_where_runs_recorded_them() {
     assert!(row.contains(">n/a<"), "nothing in the base: {row}");
 }
 
+/// Of a small and a large city only the sizes of one stood there.
+#[test]
+fn sizes_are_told_for_each_level_of_what_was_prepared() {
+    let mut data = data(&Shape::small());
+    for run in data.runs.iter_mut().filter(|run| run.arm.is_some()) {
+        let large = u64::from(run.round % 2);
+        run.factors.insert("prepare.osm.scale".into(), if large == 1 { "10" } else { "1" }.into());
+        let (name, kind, table) = ("roads".to_owned(), RelationKind::Table, "roads".to_owned());
+        run.relations = vec![Relation { table, name, kind, bytes: (1 << 20) << (3 * large), rows: 7 }];
+    }
+    let data = remade(data);
+    let sizes = tables::sizes(&data);
+    let told: Vec<_> = column(&sizes, "arm").into_iter().zip(column(&sizes, "size_bytes")).collect();
+    let arms = &data.experiment.arms;
+    for (arm, scale, bytes) in [(0, 1, 1_u64 << 20), (0, 10, 8 << 20), (1, 1, 1 << 20), (1, 10, 8 << 20)] {
+        let owner = Value::from(format!("{}, prepare.osm.scale {scale}", arms[arm].name));
+        assert!(told.contains(&(&owner, &Value::from(bytes))), "{owner:?} in {told:?}");
+    }
+    assert_eq!(told.len(), 4);
+}
+
 /// Rows of two questions stood there as two of one; those of numbers of clients, of which one is asked, stand once.
 #[test]
 fn answers_to_other_questions_have_their_cell() {

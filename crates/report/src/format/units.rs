@@ -48,6 +48,9 @@ impl Units {
             (Value::Real(number), Kind::Plain) if column.ends_with("_pct") => {
                 numbers::fixed(*number, 1).replace(',', "")
             }
+            (Value::Real(number), Kind::Plain) if column.starts_with("cost_") => {
+                numbers::money(*number).replace(',', "")
+            }
             (Value::Real(number), Kind::Plain) => numbers::figure(*number).replace(',', ""),
             (Value::Int(number), kind) => suited(*number as f64, kind),
             (Value::Real(number), kind) => suited(*number, kind),
@@ -141,6 +144,8 @@ mod tests {
             ("steal_pct", Value::Real(4.12), "steal", "4.1 %"),
             ("rate_per_s", Value::Real(16_000.0), "rate_per_s", "16000"),
             ("tps_mean", Value::Real(5.1234), "tps_mean", "5.123"),
+            // A million GETs of Redis cost 0.000.
+            ("cost_per_million", Value::Real(0.000_42), "cost_per_million", "4.20e-4"),
             ("p99_us", Value::Null, "p99", ""),
         ] {
             assert_eq!(

@@ -69,6 +69,16 @@ pub(crate) fn figure_short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// An amount of money: two decimals, more where that would be nothing.
+pub(crate) fn money(amount: f64) -> String {
+    match amount {
+        100_000.0.. => count(amount.round() as u64),
+        0.1.. => fixed(amount, 2),
+        0.001.. => fixed(amount, 4),
+        _ => format!("{amount:.2e}"),
+    }
+}
+
 /// A number of about this size, two digits: `6,900`.
 pub(crate) fn about(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
@@ -138,6 +148,19 @@ fn grouped(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_keep_what_matters() {
+        for (amount, said) in [
+            (260.89, "260.89"),
+            (3.0732, "3.07"),
+            (0.01234, "0.0123"),
+            (1e-6, "1.00e-6"),
+            (1.5e6, "1,500,000"),
+        ] {
+            assert_eq!(money(amount), said);
+        }
+    }
 
     #[test]
     fn figures_have_four_digits() {

@@ -33,7 +33,8 @@ struct Job {
 /// What takes how much of a disk: of one server or arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Sizes {
-    /// Arm, or server of levels that are not compared; empty where all runs had the same relations before them.
+    /// Arm, or server of levels that are not compared, with the levels of what was prepared; empty where all runs had the same relations
+    /// before them.
     of: String,
     /// Tables first, then by name.
     relations: Vec<Relation>,
@@ -51,7 +52,8 @@ impl Sizes {
         Self { of, relations: last.into_iter().cloned().collect() }
     }
 
-    /// Of each arm where its runs recorded them: an index may be there in one arm only. Else as the jobs left them.
+    /// Of each arm and each level of what was prepared where their runs recorded them: an index may be there in one arm only. Else as
+    /// the jobs left them.
     fn all(data: &ReportData) -> Vec<Self> {
         let runs = || data.measured_runs().filter(|run| !run.relations.is_empty());
         let mut owners: Vec<String> = Vec::new();
@@ -61,7 +63,7 @@ impl Sizes {
             }
         }
         let base = data.base().unwrap_or_default();
-        owners.sort_by_key(|owner| owner != base);
+        owners.sort_by_key(|owner| !owner.starts_with(base));
         let mut all: Vec<Self> = owners
             .into_iter()
             .map(|of| Self::new(of.clone(), runs().filter(|run| owner(run) == of).last().into_iter()))
@@ -74,11 +76,13 @@ impl Sizes {
     }
 }
 
-/// Whose relations a run saw: its arm's; its server's, where nothing is compared.
+/// Whose relations a run saw: its arm's; its server's, where nothing is compared; and what was prepared otherwise for some cells.
 fn owner(run: &Run) -> String {
     let server = || run.events.iter().find(|event| event.kind == "server");
     let server = || server().and_then(|event| Some(event.detail.split_once(": ")?.0.to_owned()));
-    run.arm.clone().or_else(server).unwrap_or_default()
+    let prepared = run.factors.iter().filter(|(factor, _)| factor.starts_with("prepare."));
+    let prepared = prepared.map(|(factor, level)| format!("{factor} {level}"));
+    run.arm.clone().or_else(server).into_iter().chain(prepared).collect::<Vec<_>>().join(", ")
 }
 
 fn is_index(relation: &Relation) -> bool {

@@ -7,15 +7,17 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Reason, Run, RunEvent, Validity};
+use record::{Reason, Run, RunEvent, ScriptRecord, Validity};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
 use serde::Serialize;
 
 use super::View;
 use super::limit::Limit;
 use crate::arrivals::InTime;
-use crate::data::{NotRun, ReportData};
+use crate::cells::CellFigures;
+use crate::data::{NotRun, ReportData, levels};
 use crate::next::{self, Next};
+use crate::numbers;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
@@ -51,7 +53,7 @@ pub(crate) struct Answer {
     own_choice: Vec<String>,
     /// Why arms did not take turns in slices, and in which rounds: a sentence for each workload.
     uncut: Vec<String>,
-    /// Workloads whose throughput is of something else than transactions.
+    /// Throughput that is of something else than transactions of the database.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     units: Vec<String>,
     /// Why they had better not.
@@ -154,7 +156,7 @@ impl Answer {
             different: sentences(RunEvent::OTHER_ANSWERS),
             same: same_answers(&data.remarks(RunEvent::SAME_ANSWERS)),
             own_choice: sentences(RunEvent::OWN_CHOICE),
-            units: units(data),
+            units: units(data).into_iter().chain(from_caches(data)).collect(),
             uncut: if searches { Vec::new() } else { uncut(data) },
             sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
             not_run: data.not_run(),
@@ -181,24 +183,58 @@ fn units(data: &ReportData) -> Vec<String> {
     names.into_iter().filter(|_| data.compares()).map(told).collect()
 }
 
-/// Why arms did not take turns, and in which rounds, where they did in others.
-fn uncut(data: &ReportData) -> Vec<String> {
-    let sentence = |why: &str| {
-        let uncut = || {
-            data.measured_runs().filter(|run| {
-                run.events.iter().any(|event| event.kind == RunEvent::UNCUT && event.detail == why)
-            })
-        };
-        let of: BTreeSet<&str> = uncut().map(|run| run.workload.as_str()).collect();
-        let all = || data.measured_runs().filter(|run| of.contains(run.workload.as_str()));
-        if !all().any(Run::is_sliced) {
-            return format!("No slices: {why}.");
-        }
-        let [uncut, all]: [BTreeSet<u32>; 2] =
-            [uncut().map(|run| run.round).collect(), all().map(|run| run.round).collect()];
-        format!("No slices in {} of {} rounds: {why}.", uncut.len(), all.len())
+/// Tiles from a cache in front of the database are no measure of the database.
+fn from_caches(data: &ReportData) -> Vec<String> {
+    let is_cached = |run: &Run| {
+        let part = |script: &ScriptRecord| script.part.as_ref().and_then(|part| part.cached);
+        run.scripts.iter().any(|script| part(script).is_some())
     };
-    data.remarks(RunEvent::UNCUT).into_iter().map(sentence).collect()
+    let told = |figures: &CellFigures| {
+        let mut runs = data.grid_runs().filter(|run| run.arm == figures.arm && Cell::of(run) == figures.cell);
+        let share = figures.hit_pct.filter(|_| runs.any(is_cached))?;
+        let share = numbers::fixed(share, 2);
+        let share = share.trim_end_matches('0').trim_end_matches('.');
+        let arm = figures.arm.as_deref().unwrap_or(&figures.cell.workload);
+        let levels = if data.grid.iter().any(|other| other.cell != figures.cell) {
+            format!(", {}", levels(&figures.cell))
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "{arm}{levels}: {share} % of its tiles came from the cache, and say nothing of the database; hits and misses stand apart by zoom."
+        ))
+    };
+    data.grid.iter().filter_map(told).collect()
+}
+
+/// Why arms did not take turns, and in which rounds, where they did in others. Workloads that have a reason in common are told together, and
+/// reasons that differ in their figures alone once, with those of one of them.
+fn uncut(data: &ReportData) -> Vec<String> {
+    let kind = |why: &str| why.split(|letter: char| letter.is_ascii_digit()).collect::<String>();
+    let mut found: BTreeMap<(String, &str), (&str, BTreeSet<u32>)> = BTreeMap::new();
+    for run in data.measured_runs() {
+        for event in run.events.iter().filter(|event| event.kind == RunEvent::UNCUT) {
+            let why = event.detail.strip_prefix(&format!("{}: ", run.workload)).unwrap_or(&event.detail);
+            let (_, rounds) =
+                found.entry((kind(why), &run.workload)).or_insert_with(|| (why, BTreeSet::new()));
+            rounds.insert(run.round);
+        }
+    }
+    let mut together: BTreeMap<(String, String), (&str, Vec<&str>)> = BTreeMap::new();
+    for ((kind, workload), (why, rounds)) in found {
+        let all = || data.measured_runs().filter(|run| run.workload == workload);
+        let head = if all().any(Run::is_sliced) {
+            let all: BTreeSet<u32> = all().map(|run| run.round).collect();
+            format!("No slices in {} of {} rounds", rounds.len(), all.len())
+        } else {
+            "No slices".to_owned()
+        };
+        together.entry((head, kind)).or_insert_with(|| (why, Vec::new())).1.push(workload);
+    }
+    let told = |((head, _), (why, of)): ((String, String), (&str, Vec<&str>))| {
+        format!("{head}: {}: {why}.", of.join(", "))
+    };
+    together.into_iter().map(told).collect()
 }
 
 impl Instead {
