@@ -106,6 +106,12 @@ impl Spec {
         }
     }
 
+    /// Whether each run begins with an empty cache, which a warm-up would fill unseen.
+    #[must_use]
+    pub fn begins_cold(&self) -> bool {
+        matches!(self, Self::Tiles(options) if options.begins_cold())
+    }
+
     /// Whether it changes what only a server of pgdyno's own may be changed in; the option that says so.
     #[must_use]
     pub fn needs_own_redis(&self) -> Option<&'static str> {

@@ -86,11 +86,8 @@ impl Content {
 
     /// Load before a run counts, seconds: a warm-up would heat a cold one unseen.
     pub(crate) fn warmup_of(&self, run: &PlannedRun) -> f64 {
-        let level = match self.compared() {
-            CACHE => run.arm.as_ref(),
-            _ => run.factors.get(CACHE),
-        };
-        if level.is_some_and(|level| level == "cold") { 0.0 } else { self.measure.warmup_s }
+        let setup = self.setup(&run.factors, run.arm.as_deref());
+        setup.map_or(self.measure.warmup_s, |setup| setup.warmup.as_secs_f64())
     }
 
     /// Whether going on from one run to the next may take a restart.

@@ -69,6 +69,9 @@ impl Content {
                 ..setup
             });
         }
+        if self.spec(&setup).is_ok_and(|spec| spec.begins_cold()) {
+            setup.warmup = Duration::ZERO;
+        }
         if let Some(asked) = &self.measure.search {
             setup.promise = setup.load.profile().map(|_| asked.longest());
             setup.sought = Some(asked.clone());

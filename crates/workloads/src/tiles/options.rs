@@ -137,6 +137,11 @@ impl<'de> Deserialize<'de> for Variant {
 }
 
 impl Options {
+    /// Whether each run begins with an empty cache in front of the database, and fills it.
+    pub(crate) fn begins_cold(&self) -> bool {
+        self.via == Via::Redis && !self.cache_warm && self.cache_hit_pct.is_none()
+    }
+
     /// What each layer is made of, whichever way it was given.
     #[must_use]
     pub fn sources(&self) -> Vec<Source> {
