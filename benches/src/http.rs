@@ -1,4 +1,4 @@
-//! Bodies of 1 kB and 20 kB of nginx at 50 connections, beside wrk and oha.
+//! Bodies of 1 kB and 20 kB of nginx at 50 connections, beside wrk, oha and a loop that does nothing else.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use target::child::{Child, Program};
 
 use crate::child;
 use crate::pairs::{Sample, compare};
-use crate::{Args, Missing, What, daemon, http_load, or_told, page};
+use crate::{Args, Missing, What, daemon, http_floor, http_load, or_told, page};
 
 const CLIENTS: &str = "50";
 /// Bytes of a body, incompressible as far as nginx is concerned: it is told not to try.
@@ -20,15 +20,24 @@ pub(crate) fn bodies(options: &Args) -> anyhow::Result<()> {
     let title = format!("HTTP, nginx with one worker, {CLIENTS} connections");
     println!("{}", page::title(options, What::Http, &title, ""));
     let server = Nginx::start()?;
-    or_told(beside(options, &server, "wrk", by_wrk))?;
-    or_told(beside(options, &server, "oha", by_oha))
+    let installed =
+        |name: &str| found(name).ok_or_else(|| Missing(format!("no {name}; setup/install {name}")).into());
+    beside(options, &server, "bare loop", std::env::current_exe().context("this program"), by_bare)?;
+    or_told(beside(options, &server, "wrk", installed("wrk"), by_wrk))?;
+    or_told(beside(options, &server, "oha", installed("oha"), by_oha))
 }
 
 /// One measurement by another program: its path, a URL, seconds.
 type By = fn(&Path, &str, u32) -> anyhow::Result<Sample>;
 
-fn beside(options: &Args, server: &Nginx, name: &str, by: By) -> anyhow::Result<()> {
-    let program = found(name).ok_or_else(|| Missing(format!("no {name}; setup/install {name}")))?;
+fn beside(
+    options: &Args,
+    server: &Nginx,
+    name: &str,
+    program: anyhow::Result<PathBuf>,
+    by: By,
+) -> anyhow::Result<()> {
+    let program = program?;
     println!("{}", page::COST_HEAD.replace("pgbench", name));
     for bytes in BODIES {
         let url = server.url(bytes);
@@ -50,8 +59,17 @@ fn found(name: &str) -> Option<PathBuf> {
 }
 
 fn ours(url: &str, seconds: u32) -> anyhow::Result<Sample> {
-    let words = [http_load::WORD, url, CLIENTS, &seconds.to_string()];
-    let ran = child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)?;
+    by_word(&std::env::current_exe()?, http_load::WORD, url, seconds)
+}
+
+/// The least that a client can cost here.
+fn by_bare(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
+    by_word(program, http_floor::WORD, url, seconds)
+}
+
+fn by_word(program: &Path, word: &str, url: &str, seconds: u32) -> anyhow::Result<Sample> {
+    let words = [word, url, CLIENTS, &seconds.to_string()];
+    let ran = child::run(program, &words.map(OsString::from), &[], None)?;
     let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
         bail!("the load printed: {}", ran.output);

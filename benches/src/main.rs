@@ -17,6 +17,7 @@ mod floor_load;
 mod floor_talk;
 mod growth;
 mod http;
+mod http_floor;
 mod http_load;
 mod init;
 mod known;
@@ -130,7 +131,7 @@ enum What {
     Memory,
     /// 32,000-byte values of Redis
     Redis,
-    /// Bodies of 1 kB and 20 kB of nginx, beside wrk and oha
+    /// Bodies of 1 kB and 20 kB of nginx, beside a bare loop, wrk and oha
     Http,
     /// Map tiles, beside pgbench with the same query and a loop with psycopg
     Tiles,
@@ -175,6 +176,7 @@ fn main() -> anyhow::Result<()> {
         Some((first, rest)) if first == WATCHDOG_ARGUMENT => std::process::exit(watchdog_main(rest)),
         Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
         Some((first, rest)) if first == http_load::WORD => return http_load::main(rest),
+        Some((first, rest)) if first == http_floor::WORD => return http_floor::main(rest),
         Some((first, rest)) if first == tile_load::WORD => return tile_load::main(rest),
         #[cfg(target_os = "linux")]
         Some((first, rest)) if first == floor_load::WORD => return floor_load::main(rest),
