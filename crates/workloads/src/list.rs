@@ -122,6 +122,15 @@ impl Spec {
         }
     }
 
+    /// Connections that each of its clients has.
+    #[must_use]
+    pub fn links(&self) -> u32 {
+        match self {
+            Self::Tiles(options) => options.links() as u32,
+            Self::Pgbench(_) | Self::Redis(_) | Self::Osm(_) | Self::Http(_) => 1,
+        }
+    }
+
     /// Requests that one of its transactions has.
     #[must_use]
     pub fn commands_per_transaction(&self) -> u32 {

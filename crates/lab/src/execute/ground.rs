@@ -214,7 +214,7 @@ fn opened(
             _ => error,
         };
         let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop).map_err(of_level)?;
-        stage.expect_clients(plan.most_clients());
+        stage.expect_connections(plan.most_connections());
         is_as_it_was(&stage)?;
         stage.makes_changes(file.folder(), needs_undo(&spec));
         progress.note(stage.target.redacted());

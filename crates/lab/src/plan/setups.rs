@@ -144,9 +144,14 @@ impl Plan {
         ways.max().unwrap_or(Via::Socket)
     }
 
-    /// Clients of the largest of its runs; 0 where there are only jobs.
-    pub(crate) fn most_clients(&self) -> u32 {
-        self.runs.iter().map(|run| self.setup(run).clients).max().unwrap_or(0)
+    /// Connections of all clients of the largest of its runs; 0 where there are only jobs.
+    pub(crate) fn most_connections(&self) -> u32 {
+        let connections = |run| {
+            let setup = self.setup(run);
+            let links = self.content.spec(&setup).map_or(1, |spec| spec.links());
+            setup.clients.saturating_mul(links)
+        };
+        self.runs.iter().map(connections).max().unwrap_or(0)
     }
 
     /// The servers that are opened for its runs, that of the base arm first.

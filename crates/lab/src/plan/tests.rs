@@ -67,6 +67,23 @@ fn a_sample_is_explained_once_where_something_is_compared() {
     assert_eq!(explained(&(alone + "explain = true\n")).1.len(), 1);
 }
 
+/// Users of six connections each got as many of a tile server as there were users: they waited for each other there.
+#[test]
+fn tile_servers_have_a_connection_for_each_of_a_user() {
+    let most = |picker: &str| {
+        let target = "managed = { extensions = [\"postgis\"] }\ntile_servers = [\"tipg\"]";
+        let tiles = format!("tiles = {{ table = \"t\", via = \"tipg\", picker = {picker} }}");
+        let text = format!(
+            "question = \"?\"\n[target]\n{target}\n[workload.map]\n{tiles}\n[factors]\nclients = [2, 4]\n\
+             [measure]\nrounds = 2\nduration = \"2s\"\n"
+        );
+        plan(&text).most_connections()
+    };
+    assert_eq!(most("\"data\""), 4);
+    assert_eq!(most("\"sessions\""), 24);
+    assert_eq!(most("{ sessions = { links = 3 } }"), 12);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

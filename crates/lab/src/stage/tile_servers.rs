@@ -16,8 +16,8 @@ use crate::error::LabError;
 #[derive(Debug, Default)]
 pub(super) struct TileServers {
     all: Vec<Wanted>,
-    /// The most clients that any run has: their pools stay as they are from one run to the next.
-    clients: u32,
+    /// The most connections that clients of any run have: their pools stay as they are from one run to the next.
+    connections: u32,
 }
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl TileServers {
             let installed = Installed::find(options, watchdog, stop)?;
             Ok(Wanted { options: options.clone(), installed, port: None, running: None })
         });
-        Ok(Self { all: found.collect::<Result<_, TileServerError>>()?, clients: 0 })
+        Ok(Self { all: found.collect::<Result<_, TileServerError>>()?, connections: 0 })
     }
 
     /// The same for another server.
@@ -49,7 +49,7 @@ impl TileServers {
             let (options, installed) = (wanted.options.clone(), wanted.installed.clone());
             Wanted { options, installed, port: None, running: None }
         };
-        Self { all: self.all.iter().map(anew).collect(), clients: self.clients }
+        Self { all: self.all.iter().map(anew).collect(), connections: self.connections }
     }
 
     pub(super) fn stop(&mut self) {
@@ -90,9 +90,9 @@ impl TileServers {
 }
 
 impl Stage {
-    /// Says how many clients the largest of its runs has, before the first.
-    pub(crate) fn expect_clients(&mut self, most: u32) {
-        self.tile_servers.clients = most;
+    /// Says how many connections the clients of the largest of its runs have, before the first.
+    pub(crate) fn expect_connections(&mut self, most: u32) {
+        self.tile_servers.connections = most;
     }
 
     /// Starts the tile servers that do not run, with the settings in force.
@@ -102,7 +102,7 @@ impl Stage {
         }
         let schemas = schemas(self.control()?)?;
         let (home, upstream) = (Home::locate()?, self.target.upstream_of_the_arm());
-        let clients = self.tile_servers.clients.max(1);
+        let clients = self.tile_servers.connections.max(1);
         let before = Before { upstream: &upstream, schemas: &schemas, clients };
         for wanted in self.tile_servers.all.iter_mut().filter(|wanted| wanted.running.is_none()) {
             let Wanted { options, installed, port, .. } = &*wanted;

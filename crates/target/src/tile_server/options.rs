@@ -86,7 +86,8 @@ pub struct Options {
     /// Processes (TiPg) or threads (martin) that answer, 1 to 256; one for each CPU when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Connections to the database, of all workers together, 1 to 10,000; as many as clients, but 50 at most, when `None`.
+    /// Connections to the database, of all workers together, 1 to 10,000; as many as ask it at the same time, but 50 at most,
+    /// when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// Its own cache of tiles, MB, which only martin has; none when `None`: every tile is then made by the database.

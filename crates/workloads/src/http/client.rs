@@ -1,18 +1,19 @@
-//! A client of a web server: one request at a time, over a connection that is kept, or one for each.
+//! A client of a web server: one request at a time, over a connection that is kept, or one for each; or all requests of a view
+//! at once over several connections, as browsers do.
 
 use std::io;
 use std::sync::Arc;
 
-use engine::{Abort, Client, Endpoint, Event, Failure, Io, Outcome, Returned, Step, Time};
-use protocol::http::{Get, Response, Responses, Want};
+use engine::{Abort, Client, Endpoint, Event, Failure, Io, Link, Outcome, Returned, Step};
+use protocol::http::Get;
 use protocol::wording;
 use script::Random;
 
-use super::accept::{Accept, Fault};
+use super::accept::Accept;
+use super::courier::{Courier, Ended};
 use super::requests::{Request, Requests};
-use super::words::Seen;
+use crate::views::Visit;
 
-const LINK: usize = 0;
 /// Failures told in words; the rest is only counted.
 const TOLD: u32 = 3;
 
@@ -25,6 +26,8 @@ pub(super) struct Manner {
     pub(super) server: String,
     pub(super) secure: bool,
     pub(super) keepalive: bool,
+    /// Connections of each client, at least 1.
+    pub(super) links: usize,
     pub(super) accept: Accept,
 }
 
@@ -35,195 +38,196 @@ pub(super) struct HttpClient {
     requests: Arc<Requests>,
     number: usize,
     random: Random,
-    responses: Responses,
-    /// What it asks for, or asked for last.
-    request: Option<Request>,
-    /// A transaction is open.
-    asking: bool,
-    /// The connection takes requests.
-    open: bool,
-    /// The connection has given a response.
-    served: bool,
-    /// When the transaction began.
-    began: Time,
-    /// How often the request was sent.
-    tries: u32,
-    /// Which of the places it goes to, and how many in a row took no connection.
-    endpoint: usize,
-    refused: usize,
+    visit: Visit,
+    couriers: Vec<Courier>,
+    /// Requests of the transaction, the last one first; those that no connection has taken over yet.
+    waiting: Vec<Request>,
+    /// Requests that have no answer yet, of those that were taken over; 0 when no transaction is open.
+    busy: usize,
+    /// What the transaction gave so far.
+    outcome: Outcome,
     told: u32,
-}
-
-/// What is kept of a response.
-struct Ended {
-    bytes: u64,
-    stays: bool,
-    fault: Option<Fault>,
-}
-
-impl Ended {
-    #[inline]
-    fn of(response: &Response<'_>, accept: &Accept) -> Self {
-        let fault = accept.fault_of(response);
-        Self { bytes: response.bytes, stays: response.stays, fault }
-    }
 }
 
 impl HttpClient {
     pub(super) fn new(manner: Arc<Manner>, requests: Arc<Requests>, number: usize, random: Random) -> Self {
-        Self {
-            manner,
-            requests,
-            number,
-            random,
-            responses: Responses::new(Want::Skip),
-            request: None,
-            asking: false,
-            open: false,
-            served: false,
-            began: 0,
-            tries: 0,
-            endpoint: 0,
-            refused: 0,
-            told: 0,
-        }
+        let couriers = (0..manner.links.max(1)).map(|_| Courier::new()).collect();
+        let outcome = Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() };
+        let (visit, waiting) = Default::default();
+        Self { manner, requests, number, random, visit, couriers, waiting, busy: 0, outcome, told: 0 }
     }
 
+    /// The next transaction: all connections take requests over at once.
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
-        self.request = self.requests.draw(&mut self.random).cloned();
-        self.asking = true;
-        self.began = io.now;
-        self.tries = 1;
-        if !self.open {
-            return Step::Reconnect(LINK);
+        let requests = self.requests.next(&mut self.random, &mut self.visit);
+        self.waiting.clear();
+        self.waiting.extend(requests.iter().rev().cloned());
+        let Some(first) = requests.first() else {
+            return self.give_up("there is nothing to ask for", false, io);
+        };
+        let returned = Returned::default();
+        self.outcome = Outcome { script: first.script, failure: None, tries: 1, returned };
+        let mut step = Step::Wait;
+        for link in 0..self.couriers.len() {
+            let Some(request) = self.waiting.pop() else { break };
+            // Only that of a client that has no other may be closed here.
+            if let connects @ Step::Reconnect(_) = self.ask(link, request, io) {
+                step = connects;
+            }
         }
-        self.send(io)
+        step
+    }
+
+    /// Asks over this connection, once it is there.
+    #[inline]
+    fn ask(&mut self, link: Link, request: Request, io: &mut Io<'_>) -> Step {
+        let courier = &mut self.couriers[link];
+        courier.take(request, io.now);
+        self.busy += 1;
+        if !courier.open {
+            return Step::Reconnect(link);
+        }
+        self.send(link, io)
     }
 
     #[inline]
-    fn send(&mut self, io: &mut Io<'_>) -> Step {
-        let Some(request) = &self.request else {
-            return self.give_up("there is nothing to ask for", false, io);
-        };
-        io.out(LINK).extend_from_slice(self.requests.bytes(request));
+    fn send(&self, link: Link, io: &mut Io<'_>) -> Step {
+        if let Some(request) = &self.couriers[link].request {
+            io.out(link).extend_from_slice(self.requests.bytes(request));
+        }
         Step::Wait
     }
 
     /// The connection takes requests.
-    fn up(&mut self, io: &mut Io<'_>) -> Step {
-        self.responses.restart();
-        (self.open, self.served, self.refused) = (true, false, 0);
-        if self.asking { self.send(io) } else { Step::Ready }
+    fn up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
+        self.couriers[link].up();
+        if self.couriers[link].asking {
+            return self.send(link, io);
+        }
+        // The client is free when all its connections are there.
+        match self.busy == 0 && self.all_open() {
+            true => Step::Ready,
+            false => Step::Wait,
+        }
     }
 
-    fn bytes(&mut self, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
-        if !self.asking {
+    fn all_open(&self) -> bool {
+        self.couriers.iter().all(|courier| courier.open)
+    }
+
+    fn bytes(&mut self, link: Link, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
+        let courier = &mut self.couriers[link];
+        if !courier.asking {
             // Some servers say why they are about to close a connection that nobody uses.
             *used = data.len();
-            self.close(io);
-            return Step::Reconnect(LINK);
+            self.close(link, io);
+            return Step::Reconnect(link);
         }
-        let next = self.responses.next(data, used);
-        match next.map(|response| response.map(|response| Ended::of(&response, &self.manner.accept))) {
+        match courier.next(data, used, &self.manner.accept) {
             Ok(None) => Step::Wait,
-            Ok(Some(ended)) => self.end(ended, io),
-            Err(broken) => self.fail(&broken.to_string(), io),
+            Ok(Some(ended)) => self.end(link, &ended, io),
+            Err(broken) => self.fail(link, &broken.to_string(), io),
         }
     }
 
     #[inline]
-    fn end(&mut self, ended: Ended, io: &mut Io<'_>) -> Step {
-        let Ended { bytes, stays, fault } = ended;
-        self.served = true;
+    fn end(&mut self, link: Link, ended: &Ended, io: &mut Io<'_>) -> Step {
+        let Ended { bytes, stays, fault } = *ended;
+        self.couriers[link].served = true;
         if !stays || !self.manner.keepalive {
-            self.close(io);
+            self.close(link, io);
         }
+        self.outcome.returned.bytes += bytes;
+        let courier = &self.couriers[link];
         if let Some(fault) = fault {
-            let response = self.responses.last();
-            let words = self.told < TOLD;
-            let words = words.then(|| {
-                let seen = Seen {
-                    path: self.path(),
-                    status: response.status,
-                    content_type: response.content_type,
-                    location: response.location,
-                    encoding: response.encoding,
-                    body: response.first,
-                };
-                seen.in_words(fault)
-            });
-            self.tell(words, io);
+            let words = (self.told < TOLD).then(|| courier.seen(self.path(link)).in_words(fault));
+            self.failed(words, io);
+        } else {
+            self.outcome.returned.rows += u64::from(bytes > 0);
+            if let Some(item) = courier.request.as_ref().and_then(|request| request.item) {
+                io.item(item, io.now.saturating_sub(courier.asked), bytes);
+            }
         }
-        if fault.is_none()
-            && let Some(item) = self.request.as_ref().and_then(|request| request.item)
-        {
-            io.item(item, io.now.saturating_sub(self.began), bytes);
-        }
-        self.ended(u64::from(bytes > 0 && fault.is_none()), bytes, fault.is_some())
+        self.came(link, io)
     }
 
     /// The response is none; the connection is of no use any more.
-    fn fail(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
-        self.close(io);
-        let words = format!("GET {}: {reason}", self.path());
-        self.tell(Some(words), io);
-        self.ended(0, 0, true)
+    fn fail(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
+        self.close(link, io);
+        let words = format!("GET {}: {reason}", self.path(link));
+        self.failed(Some(words), io);
+        self.came(link, io)
     }
 
-    fn ended(&mut self, rows: u64, bytes: u64, failed: bool) -> Step {
-        self.asking = false;
-        let failure = failed.then_some(Failure::Other);
-        let returned = Returned { rows, bytes, queries: 1, ..Returned::default() };
-        let script = self.request.as_ref().map_or(0, |request| request.script);
-        Step::Ended(Outcome { script, failure, tries: self.tries, returned })
-    }
-
-    fn tell(&mut self, words: Option<String>, io: &mut Io<'_>) {
+    /// The transaction fails; what else it asks for is asked for nevertheless.
+    fn failed(&mut self, words: Option<String>, io: &mut Io<'_>) {
+        self.outcome.failure = Some(Failure::Other);
         if let Some(words) = words.filter(|_| self.told < TOLD) {
             self.told += 1;
             io.message(format!("client {}: {words}", self.number));
         }
     }
 
-    fn path(&self) -> &str {
-        self.request.as_ref().map_or("", |request| Get::path_of(self.requests.bytes(request)))
+    /// A request is over: the next one goes out, or the last one ends the transaction.
+    #[inline]
+    fn came(&mut self, link: Link, io: &mut Io<'_>) -> Step {
+        let courier = &mut self.couriers[link];
+        courier.asking = false;
+        self.busy -= 1;
+        self.outcome.tries = self.outcome.tries.max(courier.tries);
+        self.outcome.returned.queries += 1;
+        // A client of one connection makes it again when it needs it; one of several at once.
+        let again = !courier.open && self.couriers.len() > 1;
+        if let Some(next) = self.waiting.pop() {
+            return self.ask(link, next, io);
+        }
+        if self.busy == 0 {
+            if self.couriers.len() == 1 || self.all_open() {
+                return Step::Ended(self.outcome);
+            }
+            io.ended(self.outcome);
+        }
+        if again { Step::Reconnect(link) } else { Step::Wait }
     }
 
-    fn close(&mut self, io: &mut Io<'_>) {
-        if std::mem::take(&mut self.open) {
-            io.close(LINK);
+    fn path(&self, link: Link) -> &str {
+        let request = self.couriers[link].request.as_ref();
+        request.map_or("", |request| Get::path_of(self.requests.bytes(request)))
+    }
+
+    fn close(&mut self, link: Link, io: &mut Io<'_>) {
+        if std::mem::take(&mut self.couriers[link].open) {
+            io.close(link);
         }
     }
 
     /// The connection is gone, or could not be made.
-    fn closed(&mut self, error: Option<&io::Error>, io: &mut Io<'_>) -> Step {
-        if !std::mem::take(&mut self.open) {
-            return self.not_connected(error, io);
+    fn closed(&mut self, link: Link, error: Option<&io::Error>, io: &mut Io<'_>) -> Step {
+        let courier = &mut self.couriers[link];
+        if !std::mem::take(&mut courier.open) {
+            return self.not_connected(link, error, io);
         }
-        if !self.asking {
-            return Step::Reconnect(LINK);
+        if !courier.asking {
+            return Step::Reconnect(link);
         }
-        let last = self.responses.closed();
-        match last.map(|response| response.map(|response| Ended::of(&response, &self.manner.accept))) {
-            Ok(Some(ended)) => self.end(ended, io),
-            Err(broken) => self.fail(&broken.to_string(), io),
+        match courier.last(&self.manner.accept) {
+            Ok(Some(ended)) => self.end(link, &ended, io),
+            Err(broken) => self.fail(link, &broken.to_string(), io),
             // It had answered before, and was perhaps about to close the connection when the request came.
-            Ok(None) if self.served && self.tries == 1 => {
-                self.tries = 2;
-                Step::Reconnect(LINK)
+            Ok(None) if courier.served && courier.tries == 1 => {
+                courier.tries = 2;
+                Step::Reconnect(link)
             }
             Ok(None) => self.give_up(&reason(error), true, io),
         }
     }
 
     /// Goes to the next place, as long as there is one that was not tried.
-    fn not_connected(&mut self, error: Option<&io::Error>, io: &mut Io<'_>) -> Step {
-        self.refused += 1;
+    fn not_connected(&mut self, link: Link, error: Option<&io::Error>, io: &mut Io<'_>) -> Step {
         let places = &self.manner.endpoints;
-        if self.refused < places.len() {
-            self.endpoint = (self.endpoint + 1) % places.len();
-            io.redirect(LINK, places[self.endpoint].clone());
-            return Step::Reconnect(LINK);
+        if let Some(place) = self.couriers[link].elsewhere(places.len()) {
+            io.redirect(link, places[place].clone());
+            return Step::Reconnect(link);
         }
         let advice = match error.map(io::Error::kind) {
             Some(io::ErrorKind::ConnectionRefused) => "; is a web server running there?",
@@ -250,25 +254,27 @@ fn reason(error: Option<&io::Error>) -> String {
 
 impl Client for HttpClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        self.manner.endpoints.first().cloned().into_iter().collect()
+        let first = self.manner.endpoints.first();
+        first.into_iter().flat_map(|first| self.couriers.iter().map(|_| first.clone())).collect()
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
         match event {
-            Event::Bytes { data, used, .. } => self.bytes(data, used, io),
+            Event::Bytes { link, data, used } => self.bytes(link, data, used, io),
             Event::Slot { .. } => self.begin(io),
-            Event::Opened(_) if self.manner.secure => Step::StartTls(LINK),
-            Event::Opened(_) | Event::Secured { .. } => self.up(io),
-            Event::Closed { error, .. } => self.closed(error, io),
+            Event::Opened(link) if self.manner.secure => Step::StartTls(link),
+            Event::Opened(link) | Event::Secured { link, .. } => self.up(link, io),
+            Event::Closed { link, error } => self.closed(link, error, io),
             Event::Timer | Event::Woken => Step::Wait,
         }
     }
 
     fn script(&mut self) -> u16 {
-        self.request.as_ref().map_or(0, |request| request.script)
+        self.outcome.script
     }
 
+    /// One of several connections has them before its first request.
     fn on_demand(&self) -> bool {
-        !self.manner.keepalive
+        !self.manner.keepalive && self.couriers.len() == 1
     }
 }

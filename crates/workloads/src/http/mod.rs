@@ -8,6 +8,7 @@
 mod accept;
 mod ask;
 mod client;
+mod courier;
 mod guard;
 mod list;
 mod options;

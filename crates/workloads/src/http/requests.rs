@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use script::Random;
 
+use crate::views::{Views, Visit};
+
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -15,7 +17,7 @@ pub struct Request {
     pub item: Option<u32>,
 }
 
-/// What clients ask for: groups that are drawn from by their weights, however many requests each has.
+/// What clients ask for: groups that are drawn from by their weights, however many requests each has; or sessions of views.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Requests {
     bytes: Vec<u8>,
@@ -23,6 +25,8 @@ pub struct Requests {
     groups: Vec<Vec<Request>>,
     /// Sum of the weights up to each group.
     up_to: Vec<u64>,
+    /// Sessions, in place of groups.
+    views: Views<Request>,
 }
 
 /// The weight of groups that are drawn from equally often.
@@ -53,30 +57,48 @@ impl Requests {
 
     /// Adds a request to the last group; `write` appends its bytes.
     pub fn add(&mut self, script: u16, item: Option<u32>, write: impl FnOnce(&mut Vec<u8>)) {
+        let request = self.written(script, item, write);
+        self.push(request);
+    }
+
+    /// Adds a request that is written to the last group.
+    pub fn push(&mut self, request: Request) {
         if self.groups.is_empty() {
             self.group();
         }
+        self.groups.last_mut().expect("there is a group").push(request);
+    }
+
+    /// Writes a request that is asked for where it is put: [`Requests::push`], [`Requests::session`].
+    pub fn written(&mut self, script: u16, item: Option<u32>, write: impl FnOnce(&mut Vec<u8>)) -> Request {
         let start = self.bytes.len();
         write(&mut self.bytes);
-        let request = Request { place: start..self.bytes.len(), script, item };
-        self.groups.last_mut().expect("there is a group").push(request);
+        Request { place: start..self.bytes.len(), script, item }
+    }
+
+    /// Adds a session: views one after another, the requests of a view at once. Views of none are left out.
+    pub fn session(&mut self, mut views: Vec<Vec<Request>>) {
+        views.retain(|view| !view.is_empty());
+        if !views.is_empty() {
+            self.views.add(views);
+        }
     }
 
     /// Number of requests.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.groups.iter().map(Vec::len).sum()
+        self.iter().count()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.iter().next().is_none()
     }
 
-    /// All of them, group by group.
+    /// All of them, group by group, then session by session.
     pub fn iter(&self) -> impl Iterator<Item = &Request> {
-        self.groups.iter().flatten()
+        self.groups.iter().flatten().chain(self.views.sessions().flatten().flatten())
     }
 
     /// What is sent for one of them. It may hold a password.
@@ -85,9 +107,18 @@ impl Requests {
         &self.bytes[request.place.clone()]
     }
 
+    /// What a client asks for at once: its next view, or one request of a group; nothing where there is none.
+    #[inline]
+    pub(super) fn next(&self, random: &mut Random, visit: &mut Visit) -> &[Request] {
+        if !self.views.is_empty() {
+            return self.views.next(random, visit);
+        }
+        self.draw(random).map(std::slice::from_ref).unwrap_or_default()
+    }
+
     /// A group by its weight, then one of it, each as likely as another; `None` where there are none.
     #[inline]
-    pub(super) fn draw(&self, random: &mut Random) -> Option<&Request> {
+    fn draw(&self, random: &mut Random) -> Option<&Request> {
         let filled = self.groups.len() - usize::from(self.groups.last().is_some_and(Vec::is_empty));
         let group = match filled {
             0 => return None,

@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::ops::Range;
+use std::sync::Arc;
 
 use engine::sim::{Greeting, Replies, Server, simulate};
 use engine::{Address, Measured, Stop, Time, Until};
 use protocol::http::{Control, ControlError, Encoding, Get, Got, Url};
 use protocol::postgres::Tls;
 
-use super::{Http, Options};
+use super::{Http, Options, Request, Requests, Web};
 use crate::answers::Sampled;
 use crate::place::{Places, Site};
 use crate::testing::plan;
@@ -18,7 +20,7 @@ use crate::workload::{ClientWorkload, Clients, Workload};
 const TILE: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 5\r\n\r\nabcde";
 
-/// Gives the same reply to every request, then closes the connection if asked to.
+/// Gives the same reply to every request but one, then closes the connection if asked to.
 struct Same {
     reply: String,
     piece: usize,
@@ -27,12 +29,16 @@ struct Same {
     refuses: usize,
     attempts: Vec<Address>,
     received: String,
+    /// When requests came.
+    times: Vec<Time>,
+    /// The path that fails.
+    fails: &'static str,
 }
 
 impl Same {
     fn new(reply: &str) -> Self {
-        let (reply, received) = (reply.to_owned(), String::new());
-        Self { reply, piece: 4096, closes: false, refuses: 0, attempts: Vec::new(), received }
+        let (reply, attempts, received, times) = (reply.to_owned(), Vec::new(), String::new(), Vec::new());
+        Self { reply, piece: 4096, closes: false, refuses: 0, attempts, received, times, fails: "" }
     }
 }
 
@@ -46,9 +52,14 @@ impl Server for Same {
     }
 
     fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
-        self.received.push_str(std::str::from_utf8(bytes).unwrap());
+        let text = std::str::from_utf8(bytes).unwrap();
+        self.received.push_str(text);
+        self.times.push(replies.now());
         replies.chunk(self.piece);
-        replies.send(1000, self.reply.as_bytes());
+        let fails = !self.fails.is_empty() && text.starts_with(&format!("GET {} ", self.fails));
+        let reply: &str =
+            if fails { "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno" } else { &self.reply };
+        replies.send(1000, reply.as_bytes());
         if self.closes {
             replies.close(1000);
         }
@@ -165,6 +176,74 @@ fn every_address_is_tried_before_a_client_gives_up() {
         message.contains("of two.example:1 aborted: ") && message.contains("is a web server running there?"),
         "{message}"
     );
+}
+
+/// Four views of one client with three connections: of seven tiles, then of two, and the same again.
+fn run_views(server: &mut Same) -> Measured {
+    let web = Web::new(&options("http://127.0.0.1:3000/")).unwrap();
+    let mut requests = Requests::new();
+    let mut view = |tiles: Range<u32>| -> Vec<Request> {
+        tiles.map(|n| requests.written(0, Some(n), |out| web.write(&format!("/{n}"), out))).collect()
+    };
+    let session = vec![view(0..7), Vec::new(), view(7..9)];
+    requests.session(session);
+    assert_eq!((requests.len(), requests.is_empty()), (9, false));
+    let clients = web.clients(&Arc::new(requests), 3, WANTED).unwrap();
+    let plan = engine::Plan { items: 9, ..plan(4, 1) };
+    simulate(&plan, clients, server, &mut (), &Stop::new()).unwrap()
+}
+
+#[test]
+fn all_tiles_of_a_view_are_asked_for_at_once() {
+    let mut server = Same::new(TILE);
+    let measured = run_views(&mut server);
+    let totals = measured.totals();
+    assert_eq!((totals.ok, totals.failed, totals.queries, totals.rows, totals.bytes), (4, 0, 18, 18, 90));
+    assert_eq!(server.attempts.len(), 3);
+    // Three at a time, and one more; then two.
+    let mut rounds: Vec<usize> = Vec::new();
+    rounds.extend(server.times.chunk_by(|one, other| one == other).map(<[Time]>::len));
+    assert_eq!(rounds, [3, 3, 1, 2, 3, 3, 1, 2]);
+    assert!(measured.items.iter().all(|item| (item.requests, item.bytes) == (2, 10)));
+    // A view takes as long as its rounds, a tile as its own.
+    let longest = measured.items.iter().map(|item| item.max_ns).max().unwrap() as f64;
+    let of_views = measured.scripts[0].service.mean_ns().unwrap();
+    assert!((longest..3.0 * longest).contains(&of_views), "{longest} {of_views}");
+
+    // One tile fails: so does its view, and the others come nevertheless.
+    let mut server = Same { fails: "/3", ..Same::new(TILE) };
+    let measured = run_views(&mut server);
+    let totals = measured.totals();
+    assert_eq!((totals.ok, totals.failed, totals.rows), (2, 2, 4 + 12));
+    assert_eq!(measured.messages, ["client 0: GET /3 gave 500: no"; 2]);
+    let came: Vec<u64> = measured.items.iter().map(|item| item.requests).collect();
+    assert_eq!(came, [2, 2, 2, 0, 2, 2, 2, 2, 2]);
+}
+
+#[test]
+fn connections_that_are_closed_within_a_view_are_made_again() {
+    let closing = TILE.replace("Content-Length", "Connection: close\r\nContent-Length");
+    let endless = "HTTP/1.1 200 OK\r\n\r\nabcde";
+    for (reply, closes) in [(&*closing, false), (&*closing, true), (endless, true), (TILE, true)] {
+        for piece in [3, 4096] {
+            let mut server = Same { closes, piece, ..Same::new(reply) };
+            let measured = run_views(&mut server);
+            let totals = measured.totals();
+            let what = format!("{reply} {closes} {:?} {:?}", measured.aborts, measured.messages);
+            assert_eq!((totals.ok, totals.failed, totals.rows, totals.bytes), (4, 0, 18, 90), "{what}");
+            assert!(measured.items.iter().all(|item| item.requests == 2), "{what}");
+            // Each has one answer; some are asked for twice, where nobody says that the connection will be closed.
+            assert!((18..=40).contains(&server.attempts.len()), "{}: {what}", server.attempts.len());
+        }
+    }
+    // Nobody is there: said once, and the run ends.
+    let mut server = Same { refuses: usize::MAX, ..Same::new(TILE) };
+    let web = Web::new(&options("http://127.0.0.1:3000/")).unwrap();
+    let mut requests = Requests::new();
+    requests.add(0, None, |out| web.write("/", out));
+    let clients = web.clients(&Arc::new(requests), 3, WANTED).unwrap();
+    let told = simulate(&plan(4, 1), clients, &mut server, &mut (), &Stop::new()).unwrap_err().to_string();
+    assert!(told.contains("is a web server running there?"), "{told}");
 }
 
 #[test]

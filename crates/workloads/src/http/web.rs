@@ -85,13 +85,14 @@ impl Web {
         ask((&self.url, &self.get, &self.accept), path, control)
     }
 
-    /// The clients of a run, which send these requests.
+    /// The clients of a run, which send these requests, each over so many connections (at least 1).
     ///
     /// # Errors
     /// When the host cannot be looked up.
     pub fn clients(
         &self,
         requests: &Arc<Requests>,
+        links: usize,
         wanted: Clients,
     ) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         let manner = Arc::new(Manner {
@@ -99,6 +100,7 @@ impl Web {
             server: self.url.authority(),
             secure: self.url.is_secure(),
             keepalive: self.keepalive,
+            links,
             accept: self.accept.clone(),
         });
         let streams = Streams::new(wanted.seed, wanted.count.max(1), 1, true);

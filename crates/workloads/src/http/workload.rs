@@ -125,6 +125,6 @@ impl Workload for Http {
 
 impl ClientWorkload for Http {
     fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
-        self.web.clients(&self.requests, wanted)
+        self.web.clients(&self.requests, 1, wanted)
     }
 }

@@ -8,6 +8,7 @@ use tile::Tile;
 
 use super::layer::{Layer, Style};
 use super::pick::Picked;
+use crate::views::{Views, Visit};
 use crate::workload::TileItem;
 
 /// Weights are whole parts of this.
@@ -17,6 +18,8 @@ const WHOLE: u64 = 1 << 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pick {
     pub(super) tile: Tile,
+    /// Its layer's place in the list of layers.
+    pub(super) layer: u16,
     /// Place of its statement in [`Atlas::statements`].
     pub(super) statement: u16,
     /// As in `Workload::scripts`.
@@ -28,7 +31,7 @@ pub(super) struct Pick {
 impl Pick {
     /// Before anything was asked for.
     pub(super) const NOWHERE: Self =
-        Self { tile: Tile { z: 0, x: 0, y: 0 }, statement: 0, script: 0, item: None };
+        Self { tile: Tile { z: 0, x: 0, y: 0 }, layer: 0, statement: 0, script: 0, item: None };
 }
 
 /// A group of transactions that are drawn alike: those of a layer's zoom.
@@ -46,25 +49,17 @@ pub(super) struct Atlas {
     pub(super) statements: Vec<(String, String)>,
     /// For each layer, drawn equally often, its groups.
     layers: Vec<Vec<Group>>,
-    /// Sessions of views, in place of layers.
-    sessions: Vec<Vec<Vec<Pick>>>,
+    /// Sessions, in place of layers.
+    pub(super) views: Views<Pick>,
     pub(super) items: Vec<TileItem>,
-}
-
-/// Where a client is in its session.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Visit {
-    session: usize,
-    /// The view that comes next.
-    view: usize,
 }
 
 impl Atlas {
     /// The tiles of the next transaction.
     #[inline]
     pub(super) fn next(&self, random: &mut Random, visit: &mut Visit) -> &[Pick] {
-        if !self.sessions.is_empty() {
-            return self.next_view(random, visit);
+        if !self.views.is_empty() {
+            return self.views.next(random, visit);
         }
         let groups = &self.layers[random.up_to(self.layers.len() as u64 - 1) as usize];
         let group = if groups.len() == 1 {
@@ -77,26 +72,16 @@ impl Atlas {
         &group.picks[at..=at]
     }
 
-    /// The groups of all layers: number of the layer, weight, and what is drawn from it.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (usize, u64, &[Pick])> {
-        let layers = self.layers.iter().enumerate();
-        layers.flat_map(|(number, groups)| {
+    /// The groups of all layers: weight, and what is drawn from it.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &[Pick])> {
+        self.layers.iter().flat_map(|groups| {
             let mut before = 0;
             groups.iter().map(move |group| {
                 let weight = group.below - before;
                 before = group.below;
-                (number, weight, group.picks.as_slice())
+                (weight, group.picks.as_slice())
             })
         })
-    }
-
-    fn next_view(&self, random: &mut Random, visit: &mut Visit) -> &[Pick] {
-        if visit.view == 0 || visit.view >= self.sessions[visit.session].len() {
-            *visit = Visit { session: random.up_to(self.sessions.len() as u64 - 1) as usize, view: 0 };
-        }
-        let view = &self.sessions[visit.session][visit.view];
-        visit.view += 1;
-        view
     }
 
     /// The one of these layers and what was picked for them.
@@ -112,8 +97,8 @@ impl Atlas {
         if layers.iter().any(|(_, picked)| !picked.sessions.is_empty()) {
             maker.sessions(layers);
         } else {
-            for (layer, picked) in layers {
-                let groups = maker.groups(layer, picked, weights);
+            for (number, (layer, picked)) in (0..).zip(layers) {
+                let groups = maker.groups((number, layer), picked, weights);
                 maker.atlas.layers.push(groups);
             }
         }
@@ -130,13 +115,19 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn groups(&mut self, layer: &Layer, picked: &Picked, weights: &BTreeMap<u8, f64>) -> Vec<Group> {
+    fn groups(
+        &mut self,
+        (number, layer): (u16, &Layer),
+        picked: &Picked,
+        weights: &BTreeMap<u8, f64>,
+    ) -> Vec<Group> {
         if layer.is_historic() {
             // Any tile is as good as another: the query draws its own box.
             let tile = Tile { z: 0, x: 0, y: 0 };
             let statement = self.statement(layer, 0);
             let script = self.script(&layer.shown, None);
-            return vec![Group { below: WHOLE, picks: vec![Pick { tile, statement, script, item: None }] }];
+            let pick = Pick { tile, layer: number, statement, script, item: None };
+            return vec![Group { below: WHOLE, picks: vec![pick] }];
         }
         let weight = |tiles: &Vec<Tile>| match tiles.first() {
             // A trace is one list of all zooms.
@@ -150,7 +141,7 @@ impl Maker<'_> {
         let mut groups = Vec::new();
         for tiles in &picked.zooms {
             below += weight(tiles) / sum;
-            let picks = tiles.iter().map(|tile| self.pick(layer, &layer.shown, *tile)).collect();
+            let picks = tiles.iter().map(|tile| self.pick((number, layer), &layer.shown, *tile)).collect();
             groups.push(Group { below: (below * WHOLE as f64) as u64, picks });
         }
         groups
@@ -164,14 +155,15 @@ impl Maker<'_> {
         for session in &first.sessions {
             let mut views = Vec::new();
             for view in session {
-                let tiles = view.iter().flat_map(|tile| layers.iter().map(move |(layer, _)| (layer, *tile)));
+                let numbered = || (0..).zip(layers.iter().map(|(layer, _)| layer));
+                let tiles = view.iter().flat_map(|tile| numbered().map(move |layer| (layer, *tile)));
                 views.push(tiles.map(|(layer, tile)| self.pick(layer, &all, tile)).collect());
             }
-            self.atlas.sessions.push(views);
+            self.atlas.views.add(views);
         }
     }
 
-    fn pick(&mut self, layer: &Layer, counted_as: &str, tile: Tile) -> Pick {
+    fn pick(&mut self, (number, layer): (u16, &Layer), counted_as: &str, tile: Tile) -> Pick {
         let script = self.script(counted_as, Some(tile.z));
         let next = self.atlas.items.len() as u32;
         let item = *self.items.entry((script, tile)).or_insert(next);
@@ -182,7 +174,7 @@ impl Maker<'_> {
                 self.atlas.items.push(TileItem { script: script + 1, tile });
             }
         }
-        Pick { tile, statement: self.statement(layer, tile.z), script, item: Some(item) }
+        Pick { tile, layer: number, statement: self.statement(layer, tile.z), script, item: Some(item) }
     }
 
     fn script(&self, layer: &str, zoom: Option<u8>) -> u16 {

@@ -8,8 +8,9 @@ use protocol::postgres::{Format, Message, ServerError, Want, frontend};
 use script::Random;
 use tile::Tile;
 
-use super::atlas::{Atlas, Pick, Visit};
+use super::atlas::{Atlas, Pick};
 use crate::link::{NotConnected, PgLink, Progress, endpoint, returned};
+use crate::views::Visit;
 
 /// Failures told in words; the rest is only counted.
 const TOLD: u32 = 3;

@@ -163,6 +163,15 @@ impl Options {
         self.query.iter().map(PathBuf::as_path).chain(listed).chain(trace).collect()
     }
 
+    /// Connections that each client has.
+    #[must_use]
+    pub fn links(&self) -> usize {
+        match &self.picker {
+            Picker::Sessions(sessions) => sessions.links.into(),
+            Picker::Data | Picker::Uniform | Picker::Trace(_) => 1,
+        }
+    }
+
     /// Whether tiles are chosen by the same rule: what a layer is made of does not matter where it says what they are
     /// chosen from.
     pub(crate) fn chooses_like(&self, other: &Self) -> bool {

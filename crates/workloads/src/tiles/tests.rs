@@ -1,10 +1,13 @@
 //! The workload with canned answers, and its clients against a simulated server.
 
+use engine::Stop;
+use engine::sim::{Replies, Server, simulate};
+
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
 use crate::testing::sql::FakeSql;
-use crate::testing::{Answer, FakePostgres, connect};
-use crate::tiles::{Options, Picker, Tiles, Zooms};
+use crate::testing::{Answer, FakePostgres, connect, plan};
+use crate::tiles::{Options, Picker, Sessions, Tiles, Via, Zooms};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
 /// A tile with one layer "a" of one point, in hex.
@@ -154,4 +157,56 @@ fn a_query_the_server_refuses_stops_the_run_before_it_starts() {
     let mut server = FakePostgres::new(|_, _: &str| vec![Answer::Fatal("57P01", "shutting down")]);
     let measured = server.run(workload.clients(&places, wanted).unwrap(), 1, 2).unwrap();
     assert!(measured.aborts[0].message.contains("FATAL:  shutting down"), "{:?}", measured.aborts);
+}
+
+/// A tile server that gives the same to all, and keeps what it was asked for.
+#[derive(Default)]
+struct TileServer(Vec<String>);
+
+impl Server for TileServer {
+    fn received(&mut self, _connection: usize, bytes: &[u8], replies: &mut Replies) {
+        let text = std::str::from_utf8(bytes).unwrap();
+        self.0.push(text.split(' ').nth(1).unwrap().to_owned());
+        replies.send(1000, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde");
+    }
+}
+
+/// They were refused: users were to be had by SQL only.
+#[test]
+fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
+    let sessions = Sessions { viewport: [600, 400], views: 3, links: 1, count: 2 };
+    let by = |via| {
+        let picker = Picker::Sessions(sessions);
+        let mut workload = open(&Options { via, picker, ..options("planet_osm_polygon") });
+        workload.prepare(&mut Site::postgres(&mut database()), 42).unwrap();
+        workload
+    };
+    let wanted = Clients { count: 1, threads: 1, seed: 3, statements: false };
+    let workload = by(Via::Sql);
+    let tile = || vec![Answer::Rows(vec!["st_asmvt"], vec![vec![Some("01234")]])];
+    let mut postgres = FakePostgres::new(|_, _: &str| tile());
+    let clients = workload.clients(&Places::from(connect()), wanted).unwrap();
+    let by_sql = postgres.run(clients, 8, 2).unwrap().totals();
+    let asked = postgres.asked().into_iter().map(|sql| {
+        let (_, behind) = sql.split_once("ST_TileEnvelope(").unwrap();
+        let numbers = behind.split([',', ')']).take(3).map(str::trim);
+        numbers.map(|number| format!("/{number}")).collect::<String>()
+    });
+    let asked: Vec<String> = asked.collect();
+
+    let workload = by(Via::Http("http://127.0.0.1:3000/{z}/{x}/{y}".to_owned()));
+    let mut server = TileServer::default();
+    let clients = workload.clients(&Places::default(), wanted).unwrap();
+    let plan = engine::Plan { items: workload.items().len(), ..plan(8, 2) };
+    let measured = simulate(&plan, clients, &mut server, &mut (), &Stop::new()).unwrap();
+    let by_http = measured.totals();
+    assert_eq!(server.0, asked);
+    assert_eq!((by_http.ok, by_http.queries, by_http.bytes), (8, by_sql.queries, by_sql.bytes));
+    assert!(by_http.queries > 2 * by_http.ok, "several tiles in a view: {by_http:?}");
+    let single: u64 = measured.items.iter().map(|item| item.requests).sum();
+    assert_eq!(single, by_http.queries, "each tile has its own figures");
+
+    let options = Options { via: Via::Redis, picker: Picker::Sessions(sessions), ..options("t") };
+    let told = Tiles::open(&options, std::path::Path::new(".")).map(drop).unwrap_err().to_string();
+    assert!(told.contains("tiles.via: a client asks the cache for one tile at a time"), "{told}");
 }

@@ -80,8 +80,10 @@ impl Options {
         if self.variant == Variant::Historic {
             return wrong("historic is a statement; leave via out");
         }
-        if matches!(self.picker, Picker::Sessions(_)) {
-            return wrong("sessions are asked for by SQL; leave via or picker out");
+        if self.via == Via::Redis && matches!(self.picker, Picker::Sessions(_)) {
+            return wrong(
+                "a client asks the cache for one tile at a time, and sessions for many at once; leave via or picker out",
+            );
         }
         let only_tables = self.sources().iter().all(|source| matches!(source, Source::Table(_)));
         if self.via.tile_server().is_some() && (self.together || !only_tables) {

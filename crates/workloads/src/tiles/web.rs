@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::atlas::Atlas;
+use tile::Tile;
+
+use super::atlas::{Atlas, Pick};
 use super::layer::Layer;
 use super::pick::Picked;
 use super::via::Via;
 use crate::error::WorkloadError;
-use crate::http::{Options, Requests, Web};
+use crate::http::{Options, Request, Requests, Web};
 use crate::place::HttpPlace;
 
 /// The server of each layer, by what it is shown as.
@@ -43,13 +45,31 @@ pub(super) fn of_layers(
 /// The requests for all tiles of an atlas.
 pub(super) fn requests(atlas: &Atlas, layers: &[(Layer, Picked)], webs: &Webs) -> Arc<Requests> {
     let mut requests = Requests::new();
-    for (number, weight, picks) in atlas.groups() {
-        let Some(web) = layers.get(number).and_then(|(layer, _)| webs.get(&layer.shown)) else { continue };
+    // The same tile is in many sessions, and written once.
+    let mut known: BTreeMap<(u16, Tile), Request> = BTreeMap::new();
+    let mut request = |requests: &mut Requests, pick: &Pick| {
+        let (layer, _) = layers.get(usize::from(pick.layer))?;
+        let web = webs.get(&layer.shown)?;
+        let written = known.entry((pick.layer, pick.tile)).or_insert_with(|| {
+            let path = web.url().path(pick.tile.z, pick.tile.x, pick.tile.y);
+            requests.written(pick.script, pick.item, |out| web.write(&path, out))
+        });
+        Some(written.clone())
+    };
+    for (weight, picks) in atlas.groups() {
         requests.weighted_group(weight);
         for pick in picks {
-            let path = web.url().path(pick.tile.z, pick.tile.x, pick.tile.y);
-            requests.add(pick.script, pick.item, |out| web.write(&path, out));
+            if let Some(request) = request(&mut requests, pick) {
+                requests.push(request);
+            }
         }
+    }
+    for session in atlas.views.sessions() {
+        let mut views: Vec<Vec<Request>> = Vec::new();
+        for view in session {
+            views.push(view.iter().filter_map(|pick| request(&mut requests, pick)).collect());
+        }
+        requests.session(views);
     }
     Arc::new(requests)
 }

@@ -436,18 +436,15 @@ impl ClientWorkload for Tiles {
     fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         self.is_picked()?;
         let atlas = Arc::new(self.atlas());
+        let links = self.options.links();
         if !self.options.via.is_sql() {
             let webs = of_layers(&self.options.via, &self.picked, |name| places.tile_server(name).cloned())?;
             let requests = requests(&atlas, &self.picked, &webs);
             let first = webs.values().next().ok_or(WorkloadError::NoServer { kind: "web" })?;
-            return first.clients(&requests, wanted);
+            return first.clients(&requests, links, wanted);
         }
         let connect = &places.postgres()?.place;
         let streams = Streams::new(wanted.seed, wanted.count.max(1), 1, true);
-        let links = match &self.options.picker {
-            Picker::Sessions(sessions) => usize::from(sessions.links),
-            Picker::Data | Picker::Uniform | Picker::Trace(_) => 1,
-        };
         let members = streams.clients.into_iter().enumerate();
         if self.options.via == Via::Redis {
             let keys = Keys::new(&atlas, self.options.cache_ttl_s);

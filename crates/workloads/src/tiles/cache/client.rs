@@ -8,10 +8,11 @@ use protocol::postgres::{Format, Message, ServerError, Want, frontend};
 use protocol::redis::{Replies, Reply, Want as WantReply};
 use script::Random;
 
-use super::super::atlas::{Atlas, Pick, Visit};
+use super::super::atlas::{Atlas, Pick};
 use super::super::client::{INT4, write_number};
 use super::keys::Keys;
 use crate::link::{NotConnected, PgLink, Progress, address, endpoint, returned};
+use crate::views::Visit;
 
 /// The links.
 const CACHE: Link = 0;

@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn commands_are_written_as_redis_reads_them() {
-        let pick = Pick { tile: Tile { z: 14, x: 8851, y: 6439 }, statement: 2, script: 0, item: None };
+        let pick =
+            Pick { tile: Tile { z: 14, x: 8851, y: 6439 }, layer: 0, statement: 2, script: 0, item: None };
         let keys = Keys::new(&Atlas::default(), Some(60));
         let mut key = b"old".to_vec();
         keys.write(&pick, &mut key);

@@ -112,7 +112,7 @@ fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn Control) -> Result<(), Wo
 
 /// Each tile once, in the order of its place.
 fn distinct(atlas: &Atlas) -> BTreeMap<(u16, tile::Tile), &Pick> {
-    atlas.groups().flat_map(|(_, _, picks)| picks).map(|pick| ((pick.statement, pick.tile), pick)).collect()
+    atlas.groups().flat_map(|(_, picks)| picks).map(|pick| ((pick.statement, pick.tile), pick)).collect()
 }
 
 /// Tiles that so large a share of all requests is for, evenly over the list, with their bytes.
@@ -122,23 +122,24 @@ fn chosen(
     share: f64,
     from: &mut dyn Fetch,
 ) -> Result<Vec<(Pick, Vec<u8>)>, WorkloadError> {
-    let mut requests: BTreeMap<(u16, tile::Tile), (f64, usize, &Pick)> = BTreeMap::new();
-    for (layer, weight, picks) in atlas.groups() {
+    let mut requests: BTreeMap<(u16, tile::Tile), (f64, &Pick)> = BTreeMap::new();
+    for (weight, picks) in atlas.groups() {
         for pick in picks {
             let each = weight as f64 / picks.len() as f64;
-            requests.entry((pick.statement, pick.tile)).or_insert((0.0, layer, pick)).0 += each;
+            requests.entry((pick.statement, pick.tile)).or_insert((0.0, pick)).0 += each;
         }
     }
     let (mut taken, mut seen, mut kept) = (0.0, 0.0, 0);
     let mut filled = Vec::new();
-    for (weight, layer, pick) in requests.into_values() {
+    for (weight, pick) in requests.into_values() {
         seen += weight;
         // As many as keep pace with the share: in each part of the list alike.
         if taken + weight / 2.0 > share * seen {
             continue;
         }
         taken += weight;
-        let layer = layers.get(layer).ok_or(WorkloadError::NoServer { kind: "PostgreSQL" })?;
+        let layer =
+            layers.get(usize::from(pick.layer)).ok_or(WorkloadError::NoServer { kind: "PostgreSQL" })?;
         let bytes = from.tile(layer, pick.tile)?;
         kept += bytes.len();
         if kept > MOST_KEPT {
