@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use tile::Tile;
+
 use crate::error::WorkloadError;
 
 /// Highest zoom whose numbers are believed.
 const HIGHEST: u8 = 30;
-
-/// A tile: zoom, column, row from the north.
-pub(super) type Tile = (u8, u32, u32);
 
 /// Reads a list; empty lines and those that begin with `#` name none.
 pub(super) fn read(path: &Path) -> Result<Vec<Tile>, WorkloadError> {
@@ -37,7 +36,7 @@ fn tile(text: &str) -> Option<Tile> {
     let z: u8 = next()?.parse().ok().filter(|z| *z <= HIGHEST)?;
     let mut place = || next()?.parse::<u32>().ok().filter(|place| *place < 1 << z);
     let (x, y) = (place()?, place()?);
-    parts.next().is_none().then_some((z, x, y))
+    parts.next().is_none().then_some(Tile { z, x, y })
 }
 
 #[cfg(test)]
@@ -51,7 +50,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             super::read(&path).map_err(|error| error.to_string())
         };
-        assert_eq!(read("# mine\n\n14/8851/6439\r\n 0/0/0 \n").unwrap(), [(14, 8851, 6439), (0, 0, 0)]);
+        let tiles = [(14, 8851, 6439), (0, 0, 0)].map(tile::Tile::from);
+        assert_eq!(read("# mine\n\n14/8851/6439\r\n 0/0/0 \n").unwrap(), tiles);
         for (text, wanted) in [
             ("", "names no tile"),
             ("1/0/0\n1/2/0", "line 2: \"1/2/0\" is no tile"),

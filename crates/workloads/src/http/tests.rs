@@ -274,15 +274,25 @@ fn tiles_of_a_list_are_asked_for() {
         text
     });
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("list.txt"), "1/0/1\n2/3/0\n").unwrap();
+    std::fs::write(folder.path().join("list.txt"), "1/0/1\n2/3/0\n2/3/0\n1/0/1\n").unwrap();
     let url = format!("http://{address}/{{z}}/{{x}}/{{-y}}.pbf");
     let options = Options { tiles: Some("list.txt".into()), ..options(&url) };
     let mut workload = Http::open(&options, folder.path()).unwrap();
     let prepared = workload.prepare(&mut Site::default(), 1).unwrap();
-    assert_eq!(prepared.summary, format!("2 tiles of {url}"));
+    assert_eq!(prepared.summary, format!("4 tiles of {url}"));
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
-    let measured = engine::run(&plan(20, 1), clients, &mut (), &Stop::new()).unwrap();
+    // Each zoom is counted apart, and each tile has figures of its own.
+    let scripts = workload.scripts().into_iter().map(|script| (script.name, script.part.unwrap().zoom));
+    let wanted = [1, 2].map(|z| (format!("{url}, z{z}"), Some(z)));
+    assert_eq!(scripts.collect::<Vec<_>>(), wanted);
+    let items: Vec<_> = workload.items().iter().map(|item| (item.script, item.tile)).collect();
+    assert_eq!(items, [(0, (1, 0, 1).into()), (1, (2, 3, 0).into())]);
+    let plan = engine::Plan { items: 2, ..plan(20, 2) };
+    let measured = engine::run(&plan, clients, &mut (), &Stop::new()).unwrap();
     assert_eq!((measured.totals().ok, measured.totals().bytes), (20, 100));
+    let of_scripts: Vec<u64> = measured.scripts.iter().map(|script| script.counts.ok).collect();
+    let of_items: Vec<u64> = measured.items.iter().map(|item| item.requests).collect();
+    assert_eq!(of_scripts, of_items);
     let asked = asked.join().unwrap();
     let times = |path: &str| asked.matches(&format!("GET {path} HTTP/1.1\r\n")).count();
     let (one, other) = (times("/1/0/0.pbf"), times("/2/3/3.pbf"));

@@ -1,13 +1,15 @@
 //! The workload as `lab` sees it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use record::{Artifact, TextKind};
+use record::{Artifact, MapPart, TextKind};
+use tile::Tile;
 
 use super::guard::{ask, probe, spread};
-use super::list::{self, Tile};
+use super::list;
 use super::options::Options;
 use super::requests::Requests;
 use super::web::Web;
@@ -15,7 +17,7 @@ use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
-use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Workload};
+use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload};
 
 /// GET requests.
 #[derive(Debug)]
@@ -23,6 +25,10 @@ pub struct Http {
     options: Options,
     web: Web,
     tiles: Vec<Tile>,
+    /// The zooms among them, each counted apart.
+    zooms: Vec<u8>,
+    /// Each tile once.
+    items: Vec<TileItem>,
     requests: Arc<Requests>,
 }
 
@@ -38,26 +44,45 @@ impl Http {
             None => Vec::new(),
         };
         let web = Web::new(options)?;
+        let zooms: BTreeSet<u8> = tiles.iter().map(|tile| tile.z).collect();
+        let zooms: Vec<u8> = zooms.into_iter().collect();
+        let (mut items, mut known) = (Vec::new(), BTreeMap::new());
         let mut requests = Requests::new();
-        let asked = if tiles.is_empty() { &[(0, 0, 0)][..] } else { &tiles };
-        for (z, x, y) in asked {
-            requests.add(0, None, |out| web.write(&web.url().path(*z, *x, *y), out));
+        for tile in &tiles {
+            let script = zooms.binary_search(&tile.z).unwrap_or_default() as u16;
+            let item = *known.entry(*tile).or_insert_with(|| {
+                items.push(TileItem { script, tile: *tile });
+                items.len() as u32 - 1
+            });
+            requests.add(script, Some(item), |out| web.write(&web.url().path(tile.z, tile.x, tile.y), out));
         }
-        Ok(Self { options: options.clone(), web, tiles, requests: Arc::new(requests) })
+        if tiles.is_empty() {
+            requests.add(0, None, |out| web.write(&web.url().path(0, 0, 0), out));
+        }
+        Ok(Self { options: options.clone(), web, tiles, zooms, items, requests: Arc::new(requests) })
     }
 
     fn list(&self) -> String {
-        let lines = self.tiles.iter().map(|(z, x, y)| format!("{z}/{x}/{y}\n"));
-        lines.collect()
+        self.tiles.iter().map(|Tile { z, x, y }| format!("{z}/{x}/{y}\n")).collect()
     }
 }
 
 impl Workload for Http {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let Options { accept, gzip, keepalive, .. } = &self.options;
-        let name = self.web.url().to_string();
-        let text = format!("{name} {accept:?} {gzip} {keepalive}");
-        vec![ScriptInfo { name, text_hash: sha256_hex(text.as_bytes()), weight: 1, part: None }]
+        let url = self.web.url().to_string();
+        let script = |name: String, part| {
+            let text = format!("{name} {accept:?} {gzip} {keepalive}");
+            ScriptInfo { name, text_hash: sha256_hex(text.as_bytes()), weight: 1, part }
+        };
+        if self.zooms.is_empty() {
+            return vec![script(url, None)];
+        }
+        let of_zoom = |z: &u8| {
+            let part = MapPart { layer: url.clone(), zoom: Some(*z), cached: None };
+            script(format!("{url}, z{z}"), Some(part))
+        };
+        self.zooms.iter().map(of_zoom).collect()
     }
 
     fn texts(&self) -> Vec<Asked> {
@@ -124,6 +149,10 @@ impl Workload for Http {
 }
 
 impl ClientWorkload for Http {
+    fn items(&self) -> Vec<TileItem> {
+        self.items.clone()
+    }
+
     fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
         self.web.clients(&self.requests, 1, wanted)
     }
