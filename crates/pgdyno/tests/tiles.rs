@@ -102,6 +102,30 @@ fn two_queries_a_function_and_a_quoted_table_are_compared() {
 }
 
 #[test]
+fn tiles_go_by_a_tile_server_and_ways_are_compared() {
+    let (place, server) = prepared();
+    let url = server.url();
+    let ways = ["spots", "-z", "11", "--against", "via: tipg", "--save", "ways.toml"];
+    let done = place.run(tiles(&url, &ways));
+    assert!([0, 1, 2].contains(&done.status.code().unwrap()), "{}", done.stderr);
+    let arms = "select group_concat(arm, ' ') from (select distinct arm from v_run order by arm)";
+    assert_eq!(place.sql(arms), "sql tipg");
+    place.run(["run", "ways.toml"]).expect(64).says(&["is finished"]);
+    // A user's view comes over several connections, and each of its tiles has its own time.
+    let users = ["spots", "squares", "-z", "10-12", "--via", "tipg", "--picker", "sessions"];
+    let done = place.run(tiles(&url, &users)).expect(0);
+    assert!(done.stdout.contains("How fast are tiles of spots and squares by TiPg?"), "{}", done.stdout);
+    let newest = "experiment_id = 2";
+    let views = format!(
+        "select sum(failed) = 0 and min(queries * 1.0 / ok) > 2 from (select failed, ok, \
+         (select value from run_count where run_id = r.run_id and name = 'queries') as queries from v_run r where {newest})"
+    );
+    assert_eq!(place.sql(&views), "1");
+    let single = format!("select count(*) > 5 and min(mean_us) > 0 from v_tile where {newest}");
+    assert_eq!(place.sql(&single), "1");
+}
+
+#[test]
 fn what_cannot_be_asked_for_is_told_with_what_to_try() {
     let (place, server) = prepared();
     let url = server.url();

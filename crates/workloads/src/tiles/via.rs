@@ -22,7 +22,7 @@ pub enum Via {
 }
 
 impl Via {
-    /// Words for it; a URL is written `{ http = "http://…/{z}/{x}/{y}" }`.
+    /// Words for it; in place of `http` stands a URL: `"http://…/{z}/{x}/{y}"` or `{ http = "http://…/{z}/{x}/{y}" }`.
     pub const NAMES: [&'static str; 5] = ["sql", "tipg", "martin", "redis", "http"];
 
     /// Whether the database is asked by the layer's own statement.
@@ -49,7 +49,8 @@ impl Via {
     }
 
     /// As it is called in remarks; a URL may hold a password.
-    pub(super) fn words(&self) -> &'static str {
+    #[must_use]
+    pub fn words(&self) -> &'static str {
         match self {
             Self::Sql => "SQL",
             Self::Tipg => "TiPg",
@@ -89,7 +90,7 @@ struct HttpTable {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "\"sql\", \"tipg\", \"martin\", \"redis\" or { http = \"http://host/{z}/{x}/{y}\" }"
+    expecting = "\"sql\", \"tipg\", \"martin\", \"redis\" or a URL, such as \"http://host/{z}/{x}/{y}\""
 )]
 enum ViaForm {
     Word(String),
@@ -100,13 +101,14 @@ impl<'de> Deserialize<'de> for Via {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         match ViaForm::deserialize(source)? {
             ViaForm::Http(table) => Ok(Self::Http(table.http)),
+            ViaForm::Word(url) if url.contains("://") => Ok(Self::Http(url)),
             ViaForm::Word(word) => match word.as_str() {
                 "sql" => Ok(Self::Sql),
                 "tipg" => Ok(Self::Tipg),
                 "martin" => Ok(Self::Martin),
                 "redis" => Ok(Self::Redis),
                 "http" => Err(serde::de::Error::custom(
-                    "via http needs a URL: { http = \"http://host/{z}/{x}/{y}\" }",
+                    "a web server is named by its URL: \"http://host/{z}/{x}/{y}\"",
                 )),
                 other => Err(serde::de::Error::custom(unknown_word("way", other, &Self::NAMES))),
             },

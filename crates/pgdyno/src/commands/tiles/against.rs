@@ -1,5 +1,8 @@
-//! What tiles are compared with: other layers, or the same ones under a change.
+//! What tiles are compared with: other layers, or the same ones under a change or by other ways.
 
+use workloads::tiles::Via;
+
+use super::ways;
 use crate::commands::bench::against::kind::{Change, parts};
 use crate::commands::bench::against::usage;
 use crate::options::AGAINST as KINDS;
@@ -10,6 +13,8 @@ pub(super) enum Against {
     /// Nothing, or other ways to make the layer.
     Layers(Vec<String>),
     Change(Change),
+    /// Other ways to fetch the same tiles.
+    Ways(Vec<Via>),
 }
 
 impl Against {
@@ -18,22 +23,25 @@ impl Against {
     /// # Errors
     /// A change beside anything else, or one that is none.
     pub(super) fn read(given: &[String]) -> anyhow::Result<Self> {
-        let mut layers = Vec::new();
-        let mut changes = Vec::new();
+        let (mut layers, mut changes, mut ways) = (Vec::new(), Vec::new(), Vec::new());
         for one in given {
-            match change(one)? {
-                Some(change) => changes.push(change),
-                None => layers.extend(listed(one)?),
+            match one.split_once(':').filter(|(kind, _)| kind.trim() == "via") {
+                Some((_, what)) => ways.extend(ways::listed(what)?),
+                None => match change(one)? {
+                    Some(change) => changes.push(change),
+                    None => layers.extend(listed(one)?),
+                },
             }
         }
-        match (changes.pop(), changes.is_empty() && layers.is_empty()) {
-            (None, _) if layers.is_empty() && !given.is_empty() => {
+        match (changes.pop(), layers.is_empty(), ways.is_empty()) {
+            (None, true, true) if !given.is_empty() => {
                 Err(usage("--against names no layer", "a table, function() or file.sql"))
             }
-            (None, _) => Ok(Self::Layers(layers)),
-            (Some(change), true) => Ok(Self::Change(change)),
-            (Some(_), false) => {
-                let what = "--against: a change stands alone, beside no other one and no layer";
+            (None, _, true) => Ok(Self::Layers(layers)),
+            (None, true, false) => Ok(Self::Ways(ways)),
+            (Some(change), true, true) if changes.is_empty() => Ok(Self::Change(change)),
+            _ => {
+                let what = "--against: a change stands alone, beside no other one, no way and no layer; and so do ways";
                 Err(usage(
                     what,
                     "one now and the other later; or --save FILE, and give the file further levels",

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use toml::Value;
+use workloads::tiles::Via;
 
+use super::ways::way;
 use super::zooms::zooms;
 use crate::commands::bench::against_args::{Compare, margin};
 use crate::options::{Known, Output, WrittenSlices};
@@ -81,6 +83,10 @@ pub(super) struct Which {
     /// [default: modern]
     #[arg(long, value_name = "VARIANT", value_parser = VARIANTS, hide_possible_values = true)]
     pub(super) variant: Option<String>,
+    /// By which way they are fetched: sql, tipg or martin (tile servers that pgdyno starts), redis (in front of the database),
+    /// or the URL of a web server with {z}, {x} and {y}, and {layer} where there are several [default: sql]
+    #[arg(long, value_name = "WAY", value_parser = way)]
+    pub(super) via: Option<Via>,
     /// All layers are in one tile, made by one statement
     #[arg(long)]
     pub(super) together: bool,
@@ -159,7 +165,7 @@ impl Where {
 pub(super) struct Arms {
     /// Compare with another way to make the layer: a table, function() or file.sql (repeatable, or several with commas);
     /// or with the same under a change: jit=off, 'settings: jit=off, work_mem=64MB', 'version: 18', 'url: postgres://…',
-    /// 'sql: create index …'
+    /// 'sql: create index …'; or with the same by other ways: 'via: tipg, martin'
     #[arg(long, value_name = "LAYER|CHANGE", allow_hyphen_values = true)]
     pub(super) against: Vec<String>,
     /// What undoes 'sql: …'; needed on a server that is not pgdyno's

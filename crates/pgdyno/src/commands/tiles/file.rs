@@ -5,6 +5,7 @@ use toml::Value;
 use super::against::{Against, listed};
 use super::args::{Load, TilesArgs, Where, Which};
 use super::layers::Layers;
+use super::ways::{self, Ways};
 use crate::commands::bench::against::base::{Folder, Server, plain};
 use crate::commands::bench::against::file::{can_be_changed, of_change, other_server, targets};
 use crate::commands::bench::against::kind::Change;
@@ -25,33 +26,36 @@ const LINKS: u32 = 6;
 /// # Errors
 /// What cannot be meant, with what to write.
 pub(super) fn written(args: &TilesArgs, against: &Against, folder: &Folder) -> anyhow::Result<Made> {
-    let server = server(&args.server)?;
     let compare = args.arms.compare();
-    let (others, change) = match against {
-        Against::Layers(others) => (&others[..], None),
-        Against::Change(change) => (&[][..], Some(change)),
+    let (others, change, ways) = match against {
+        Against::Layers(others) => (&others[..], None, &[][..]),
+        Against::Change(change) => (&[][..], Some(change), &[][..]),
+        Against::Ways(ways) => (&[][..], None, &ways[..]),
     };
+    let ways = Ways::new(args.tiles.via.as_ref(), ways)?;
+    let server = ways.beside(server(&args.server)?)?;
     let base = args.layers.iter().map(|layers| listed(layers)).collect::<anyhow::Result<Vec<_>>>()?.concat();
     let layers = Layers::read(&base, others, args.tiles.together, folder)?;
-    let name = layers.name();
+    let name = if ways.is_compared() { "tiles".to_owned() } else { layers.name() };
     let (mut other, mut sides, mut tables) = (None, None, TomlText::default());
     if let Some(change) = change {
         other = other_server(change, &server)?;
         can_be_changed(&compare, change, &server, false)?;
-        sides = Some(of_change(change, &compare, &layers.in_words(), &mut tables)?);
+        sides = Some(of_change(change, &compare, &(layers.in_words() + &ways.in_words()), &mut tables)?);
     } else if compare.undo.is_some() || compare.change_server {
-        let what = "--undo and --change-server are for settings and SQL, and layers are compared";
+        let what = "--undo and --change-server are for settings and SQL, and something else is compared";
         return Err(usage(what, "leave them out"));
     }
     let mut text = TomlText::default();
     text.comment(super::SAVED_BY);
     let asked =
         sides.as_ref().map(|sides| sides.question(&|base, other| format!("Are {other} faster than {base}?")));
+    let asked = asked.or_else(|| ways.question(&layers).filter(|_| others.is_empty()));
     text.entry("question", asked.unwrap_or_else(|| layers.question()));
     if let Some(seed) = &args.load.random_seed {
         text.entry("seed", seed_of(seed)?);
     }
-    targets(&mut text, &server, other.as_ref(), compare.change_server);
+    targets(&mut text, &server, other.as_ref(), compare.change_server, &ways.tile_servers());
     prepare(&args.server, folder, &mut text);
     text.table(&["workload", &name]);
     text.entry("tiles", inline([layers.entry()].into_iter().chain(chosen(&args.tiles, folder))));
@@ -60,15 +64,16 @@ pub(super) fn written(args: &TilesArgs, against: &Against, folder: &Folder) -> a
     let compared = match (&sides, layers.levels()) {
         (Some(sides), _) => Some((sides.factor.to_owned(), sides.base.clone(), sides.levels.clone())),
         (None, Some(levels)) => Some((format!("{name}.{}", levels.key), levels.base, levels.all)),
-        (None, None) => None,
+        (None, None) => ways.levels().map(|(base, all)| (format!("{name}.via"), base, all)),
     };
     let arms =
         compared.map_or(1, |(factor, base, levels)| arms(&factor, base, levels, compare.margin, &mut text));
     let mut text = text.into_text() + &tables.into_text();
-    text.push_str(&measured(args, arms)?);
-    text.push_str(&room(args, &server, change));
+    text.push_str(&measured(args, arms, ways.is_explained())?);
+    text.push_str(&room(args, &server, &ways, change));
     let servers = [Some(&server), other.as_ref()];
-    let short = sides.map_or_else(|| layers.short(), |sides| format!("{} {}", layers.short(), sides.short));
+    let short = layers.short() + &ways.short();
+    let short = sides.map_or_else(|| short.clone(), |sides| format!("{short} {}", sides.short));
     Ok(Made {
         name: plain(&short).replace(' ', "-"),
         text,
@@ -99,7 +104,7 @@ fn server(args: &Where) -> anyhow::Result<Server> {
     let is_given = given.iter().any(Option::is_some);
     let managed = args.managed.as_deref().or((!is_given).then_some("default"));
     let server = match Server::given(given, managed)? {
-        Server::Managed(name, _) => Server::Managed(name, &["postgis"]),
+        Server::Managed { name, redis, .. } => Server::Managed { name, extensions: &["postgis"], redis },
         server => server,
     };
     let puts = [(args.osm.is_some(), "--osm"), (!args.sql.is_empty(), "--sql")];
@@ -143,6 +148,7 @@ fn chosen(args: &Which, folder: &Folder) -> Vec<(&'static str, Value)> {
         ("tiles_per_zoom", args.tiles.map(|tiles| Value::Integer(tiles.into()))),
         ("min_pixels", args.min_pixels.map(Value::Float)),
         ("variant", args.variant.as_deref().map(Value::from)),
+        ("via", args.via.as_ref().map(ways::value)),
         ("together", flag(args.together)),
         ("may_be_empty", flag(args.may_be_empty)),
     ];
@@ -150,7 +156,7 @@ fn chosen(args: &Which, folder: &Folder) -> Vec<(&'static str, Value)> {
 }
 
 /// `[load]` and `[measure]`; arms share the length of a round.
-fn measured(args: &TilesArgs, arms: usize) -> anyhow::Result<String> {
+fn measured(args: &TilesArgs, arms: usize, is_explained: bool) -> anyhow::Result<String> {
     let Load { jobs, duration, warmup, rounds, rate, latency_limit, .. } = &args.load;
     let is_odd = rounds.filter(|rounds| arms > 1 && rounds % 2 == 1);
     if let Some(odd) = is_odd {
@@ -178,7 +184,7 @@ fn measured(args: &TilesArgs, arms: usize) -> anyhow::Result<String> {
     if let Some(slices) = args.arms.slices.as_ref().filter(|slices| slices.text != "auto") {
         text.entry("slices", scalar(&slices.text));
     }
-    if arms == 1 {
+    if arms == 1 && is_explained {
         // Where the time goes is asked where nothing is compared, too.
         text.entry("explain", true);
     }
@@ -189,13 +195,13 @@ fn measured(args: &TilesArgs, arms: usize) -> anyhow::Result<String> {
 }
 
 /// Has a private server let in all connections of many clients. Settings that are compared are left as they are.
-fn room(args: &TilesArgs, server: &Server, change: Option<&Change>) -> String {
+fn room(args: &TilesArgs, server: &Server, ways: &Ways, change: Option<&Change>) -> String {
     let of_sessions = args.tiles.picker.as_deref() == Some("sessions");
-    let links = args.load.clients.saturating_mul(if of_sessions { LINKS } else { 1 });
+    let connections = ways.connections(args.load.clients, if of_sessions { LINKS } else { 1 });
     let mut text = TomlText::default();
-    if server.is_managed() && links > ROOM && !matches!(change, Some(Change::Settings(_))) {
+    if server.is_managed() && connections > ROOM && !matches!(change, Some(Change::Settings(_))) {
         text.table(&["settings", "room"]);
-        text.entry("max_connections", Value::Integer(i64::from(links) + 10));
+        text.entry("max_connections", Value::Integer(i64::from(connections) + 10));
     }
     text.into_text()
 }

@@ -7,13 +7,14 @@ mod file;
 mod layers;
 #[cfg(test)]
 mod tests;
+mod ways;
 mod zooms;
 
 pub(super) use args::TilesArgs as Args;
 
 use self::against::Against;
-use super::bench::against::has_secret;
 use super::bench::against::made::Use;
+use super::bench::against::{has_secret, usage};
 use super::run::Shown;
 use crate::exit::Outcome;
 
@@ -28,8 +29,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let compare = args.arms.compare();
     let compared = match &against {
         Against::Change(change) => Some((&compare, change)),
-        Against::Layers(_) => None,
+        Against::Layers(_) | Against::Ways(_) => None,
     };
+    if args.save.is_some() && args.tiles.via.as_ref().is_some_and(ways::has_login) {
+        let what = "--via: a user and a password stand in the URL, which no file is to hold";
+        return Err(usage(what, "leave --save out, or user and password"));
+    }
     let of = Use {
         nowhere: NOWHERE,
         asked: None,

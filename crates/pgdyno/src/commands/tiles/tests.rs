@@ -162,6 +162,52 @@ fn changes_are_arms_as_those_of_bench() {
 }
 
 #[test]
+fn tiles_go_by_other_ways_and_ways_are_arms() {
+    let written = made("roads --via tipg").unwrap();
+    assert_eq!(part(&written, "workload"), r#"{ roads = { tiles = { table = "roads", via = "tipg" } } }"#);
+    let private = r#"managed = { extensions = ["postgis"], name = "default" }"#;
+    assert_eq!(part(&written, "target"), format!(r#"{{ {private}, tile_servers = ["tipg"] }}"#));
+    assert_eq!(part(&written, "question"), r#""How fast are tiles of roads by TiPg?""#);
+    // What asks the database stands behind it, and is not explained.
+    assert_eq!(part(&written, "measure"), r#"{ duration = "10s", rounds = 3, warmup = "1s" }"#);
+    assert_eq!(written.name, "roads-tiles-by-TiPg");
+
+    let url = "http://localhost:3000/{layer}/{z}/{x}/{y}";
+    let written = made(&format!("roads water --picker sessions -c 50 --via {url}")).unwrap();
+    let wanted = format!(
+        r#"{{ "roads and water" = {{ tiles = {{ layers = ["roads", "water"], picker = "sessions", via = "{url}" }} }} }}"#
+    );
+    assert_eq!(part(&written, "workload"), wanted);
+    assert_eq!(part(&written, "settings"), "", "its connections are to the web server");
+    let written = made("roads --via redis").unwrap();
+    let redis = r#"{ managed = { extensions = ["postgis"], name = "default", redis = true } }"#;
+    assert_eq!(part(&written, "target"), redis);
+
+    let written = made("osm.roads --against |via: tipg, martin| -c 30").unwrap();
+    let factors = r#"{ clients = 30, "tiles.via" = ["sql", "tipg", "martin"] }"#;
+    assert_eq!(part(&written, "factors"), factors);
+    assert_eq!(part(&written, "compare"), r#"{ base = "sql", factor = "tiles.via" }"#);
+    assert_eq!(part(&written, "target"), format!(r#"{{ {private}, tile_servers = ["tipg", "martin"] }}"#));
+    let question = r#""Are tiles of osm.roads faster by TiPg or martin than by SQL, and at which zoom?""#;
+    assert_eq!(part(&written, "question"), question);
+    assert_eq!(written.name, "osm-roads-tiles-SQL-against-TiPg-and-martin");
+    // Tile servers keep their connections while SQL is measured.
+    let written = made("roads --via tipg --against |via: sql| -c 60").unwrap();
+    assert_eq!(part(&written, "compare"), r#"{ base = "tipg", factor = "tiles.via" }"#);
+    assert_eq!(part(&written, "settings"), "{ room = { max_connections = 120 } }");
+    let written = made(&format!("roads --via martin --against |via: {url}?a=1,2|")).unwrap();
+    let factors = format!(r#"{{ clients = 1, "tiles.via" = ["martin", "{url}?a=1,2"] }}"#);
+    assert_eq!(part(&written, "factors"), factors);
+
+    // A change under which a tile server is asked; each server has its own.
+    let written = made("roads --via martin --against jit=off").unwrap();
+    let question = r#""Are tiles of roads by martin with jit = off faster than without?""#;
+    assert_eq!(part(&written, "question"), question);
+    let written = made("roads --via tipg -d a --against |url: b|").unwrap();
+    assert_eq!(part(&written, "server").matches(r#"tile_servers = ["tipg"]"#).count(), 2);
+}
+
+#[test]
 fn what_cannot_be_meant_is_told_in_words_of_the_command() {
     let (folder, [old, _]) = queries();
     let bad = folder.path().join("bad.sql");
@@ -204,6 +250,18 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
         ("a --sql /nowhere/x.sql".into(), "--sql: "),
         ("a -L -1".into(), "-L"),
         ("a --against a".into(), "a is given twice"),
+        ("a --via martn".into(), "did you mean \"martin\"?"),
+        ("a --via http".into(), "by its URL"),
+        ("a --via http://h/tiles".into(), "--via: the URL has no {z}, {x} and {y}"),
+        ("a b --via http://h/{z}/{x}/{y}".into(), "--via: several layers need {layer}"),
+        ("f() --via tipg".into(), "--via: a tile server of the target serves tables"),
+        ("a --via redis --picker sessions".into(), "--via: a client asks the cache for one tile at a time"),
+        ("a --via redis -d gis".into(), "a private server has a Redis"),
+        ("a --against |via: sql|".into(), "via: SQL is given twice"),
+        ("a --against via:".into(), "write 'via: martin'"),
+        ("a --against |via: tipg| --against b".into(), "a change stands alone"),
+        ("a --against |via: martn|".into(), "did you mean \"martin\"?"),
+        ("a --against |via: http://me:geheim@h/{z}/{x}/{y}|".into(), "a password stands in a URL"),
     ] {
         let told = match parse_from(words(&line).into_iter().map(Into::into)) {
             Err(error) => error.to_string(),

@@ -18,8 +18,8 @@ use crate::commands::bench::asked::Asked;
 /// Where the base runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum Server {
-    /// A private server of this name, and the extensions in its database.
-    Managed(String, &'static [&'static str]),
+    /// A private server of this name, the extensions in its database, and whether it has a Redis beside it.
+    Managed { name: String, extensions: &'static [&'static str], redis: bool },
     /// As it was given, a password included, which never leaves this program.
     Url(String),
 }
@@ -44,7 +44,7 @@ impl Server {
                 "--managed is a private server; a database or server is given too",
                 "leave one of them out",
             )),
-            Some(name) => Ok(Self::Managed(name.to_owned(), &[])),
+            Some(name) => Ok(Self::managed(name.to_owned())),
             None => Self::by_url(dsn, host, port, username),
         }
     }
@@ -58,18 +58,23 @@ impl Server {
     ) -> anyhow::Result<Self> {
         match bench::at(dsn, host, port, user)? {
             TargetSpec::Url { url, .. } => Ok(Self::Url(url)),
-            TargetSpec::Managed { name, .. } => Ok(Self::Managed(name, &[])),
+            TargetSpec::Managed { name, .. } => Ok(Self::managed(name)),
         }
     }
 
+    /// A private server with nothing in it.
+    fn managed(name: String) -> Self {
+        Self::Managed { name, extensions: &[], redis: false }
+    }
+
     pub(in crate::commands) fn is_managed(&self) -> bool {
-        matches!(self, Self::Managed(..))
+        matches!(self, Self::Managed { .. })
     }
 
     /// Its connection string, where it has one.
     pub(in crate::commands) fn url(&self) -> Option<&str> {
         match self {
-            Self::Managed(..) => None,
+            Self::Managed { .. } => None,
             Self::Url(url) => Some(url),
         }
     }
@@ -83,13 +88,12 @@ impl Server {
     /// The key of its table and the value.
     pub(in crate::commands) fn entry(&self) -> (&'static str, Value) {
         match self {
-            Self::Managed(name, extensions) => {
-                let extensions = extensions.iter().map(|name| Value::from(*name)).collect::<Vec<_>>();
-                let extensions = Some(("extensions", Value::Array(extensions)));
-                let extensions =
-                    extensions.filter(|(_, names)| names.as_array().is_some_and(|all| !all.is_empty()));
+            Self::Managed { name, extensions, redis } => {
                 let name = Some(("name", Value::from(name.as_str())));
-                ("managed", inline([name, extensions].into_iter().flatten()))
+                let extensions =
+                    (!extensions.is_empty()).then(|| ("extensions", Value::from(extensions.to_vec())));
+                let redis = redis.then_some(("redis", Value::Boolean(true)));
+                ("managed", inline([name, extensions, redis].into_iter().flatten()))
             }
             Self::Url(url) => ("url", Value::from(url_without_secrets(url).replace('$', "$$"))),
         }

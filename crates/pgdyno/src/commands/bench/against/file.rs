@@ -104,7 +104,7 @@ pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow
     if let Some(seed) = &asked.conduct.random_seed {
         text.entry("seed", seed_of(seed)?);
     }
-    targets(&mut text, &server, other_server.as_ref(), compare.change_server);
+    targets(&mut text, &server, other_server.as_ref(), compare.change_server, &[]);
     if server.is_managed() {
         prepare(asked, asks_tables, folder, &mut text);
     }
@@ -153,26 +153,29 @@ pub(in crate::commands) fn of_change(
     })
 }
 
-/// Where the sides stand.
+/// Where the sides stand, each with these tile servers before it.
 pub(in crate::commands) fn targets(
     text: &mut TomlText,
     server: &Server,
     other: Option<&Server>,
     change_server: bool,
+    tile_servers: &[&str],
 ) {
-    match other {
-        None => {
-            text.table(&["target"]);
-            entry_of(text, server);
-            if change_server {
-                text.entry("change_server", true);
-            }
+    let mut place = |table: &[&str], server: &Server, change_server: bool| {
+        text.table(table);
+        entry_of(text, server);
+        if change_server {
+            text.entry("change_server", true);
         }
+        if !tile_servers.is_empty() {
+            text.entry("tile_servers", tile_servers.to_vec());
+        }
+    };
+    match other {
+        None => place(&["target"], server, change_server),
         Some(other) => {
-            text.table(&["server", "base"]);
-            entry_of(text, server);
-            text.table(&["server", "other"]);
-            entry_of(text, other);
+            place(&["server", "base"], server, false);
+            place(&["server", "other"], other, false);
         }
     }
 }

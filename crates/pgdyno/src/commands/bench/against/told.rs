@@ -6,7 +6,7 @@ use lab::experiment::{FileProblems, Problem};
 use crate::exit::{BAD_INPUT, Failure, USAGE};
 
 /// Keys of the made file, and the options that they come from.
-const OPTIONS: [(&str, &str); 46] = [
+const OPTIONS: [(&str, &str); 47] = [
     ("builtin", "-b"),
     ("files", "-f"),
     ("mode", "-M"),
@@ -52,6 +52,7 @@ const OPTIONS: [(&str, &str); 46] = [
     ("tiles_per_zoom", "--tiles"),
     ("min_pixels", "--min-pixels"),
     ("variant", "--variant"),
+    ("via", "--via"),
     ("extract", "--osm"),
 ];
 

@@ -1,0 +1,208 @@
+//! By which ways tiles are fetched: `--via`, and `--against 'via: …'`.
+
+use protocol::postgres::conninfo::may_hold_password;
+use toml::Value;
+use workloads::tiles::Via;
+
+use super::layers::Layers;
+use crate::commands::bench::against::base::Server;
+use crate::commands::bench::against::kind::parts;
+use crate::commands::bench::against::usage;
+
+/// Connections to the database that a tile server has by itself, at most.
+const POOL: u32 = 50;
+
+/// `tipg`, or the URL of a web server.
+///
+/// # Errors
+/// What there is.
+pub(super) fn way(text: &str) -> Result<Via, String> {
+    match text.trim() {
+        "http" => Err("a web server is given by its URL, such as http://localhost:3000/{z}/{x}/{y}".into()),
+        text => Value::from(text).try_into().map_err(|error: toml::de::Error| error.message().to_owned()),
+    }
+}
+
+/// What stands behind `via:` in `--against`: ways with commas between them, or a URL, which may have commas of its own.
+///
+/// # Errors
+/// What is no way.
+pub(super) fn listed(written: &str) -> anyhow::Result<Vec<Via>> {
+    let told = |why: String| usage(&format!("--against 'via: …': {why}"), "");
+    let ways = match written.contains("://") {
+        true => vec![written],
+        false => parts(written).map_err(told)?,
+    };
+    if ways.is_empty() {
+        return Err(usage("--against 'via:' says nothing", "write 'via: martin'"));
+    }
+    ways.into_iter().map(|text| way(text).map_err(told)).collect()
+}
+
+/// Whether a user and a password may stand in a URL.
+pub(super) fn has_login(via: &Via) -> bool {
+    matches!(via, Via::Http(url) if may_hold_password(url))
+}
+
+/// As the file has it.
+pub(super) fn value(via: &Via) -> Value {
+    match via {
+        Via::Http(url) => url.as_str().into(),
+        other => Value::try_from(other).expect("a word"),
+    }
+}
+
+/// The way of the base, and those that it is compared with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Ways {
+    base: Via,
+    others: Vec<Via>,
+}
+
+impl Ways {
+    /// # Errors
+    /// The same way twice, or an arm whose name would be a password.
+    pub(super) fn new(base: Option<&Via>, others: &[Via]) -> anyhow::Result<Self> {
+        let ways = Self { base: base.cloned().unwrap_or_default(), others: others.to_vec() };
+        let all: Vec<&Via> = ways.all().collect();
+        let twice = all.iter().enumerate().find(|(place, via)| all[..*place].contains(via));
+        if let Some((_, twice)) = twice {
+            return Err(usage(&format!("via: {} is given twice", called(twice)), "name each way once"));
+        }
+        if ways.is_compared() && ways.has_login() {
+            let what = "via: arms are called as they were typed, and a password stands in a URL";
+            return Err(usage(what, "an experiment file with a workload for each, compared by `workload`"));
+        }
+        Ok(ways)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Via> {
+        std::iter::once(&self.base).chain(&self.others)
+    }
+
+    fn has(&self, wanted: &Via) -> bool {
+        self.all().any(|via| via == wanted)
+    }
+
+    /// Whether they are what is compared.
+    pub(super) fn is_compared(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Whether a user and a password may stand in a URL among them.
+    pub(super) fn has_login(&self) -> bool {
+        self.all().any(has_login)
+    }
+
+    /// The base, and all that are compared.
+    pub(super) fn levels(&self) -> Option<(Value, Vec<Value>)> {
+        self.is_compared().then(|| (value(&self.base), self.all().map(value).collect()))
+    }
+
+    /// The tile servers that have to be there.
+    pub(super) fn tile_servers(&self) -> Vec<&'static str> {
+        self.all().filter_map(Via::tile_server).collect()
+    }
+
+    /// The server, with what has to stand beside it.
+    ///
+    /// # Errors
+    /// When nobody said where that is.
+    pub(super) fn beside(&self, server: Server) -> anyhow::Result<Server> {
+        match server {
+            server if !self.has(&Via::Redis) => Ok(server),
+            Server::Managed { name, extensions, .. } => Ok(Server::Managed { name, extensions, redis: true }),
+            Server::Url(_) => {
+                let what = "via redis: a private server has a Redis, and a database is given";
+                let hint =
+                    "leave -d out; or an experiment file with redis = \"redis://HOST:PORT\" in [target]";
+                Err(usage(what, hint))
+            }
+        }
+    }
+
+    /// Connections to the database at the same time: of clients, each with so many links, and of tile servers beside them.
+    pub(super) fn connections(&self, clients: u32, links: u32) -> u32 {
+        let all = clients.saturating_mul(links);
+        let direct = match (self.has(&Via::Sql), self.has(&Via::Redis)) {
+            (true, _) => all,
+            (false, true) => clients,
+            (false, false) => 0,
+        };
+        self.tile_servers().iter().fold(direct, |sum, _| sum.saturating_add(all.min(POOL)))
+    }
+
+    /// Whether the database is asked by statements that can be explained.
+    pub(super) fn is_explained(&self) -> bool {
+        matches!(self.base, Via::Sql | Via::Redis)
+    }
+
+    /// ` by martin`; nothing where that is usual.
+    pub(super) fn in_words(&self) -> String {
+        if self.base == Via::Sql { String::new() } else { format!(" by {}", called(&self.base)) }
+    }
+
+    /// What is asked of them, where layers are no question themselves.
+    pub(super) fn question(&self, layers: &Layers) -> Option<String> {
+        let tiles = layers.in_words();
+        let others: Vec<&str> = self.others.iter().map(called).collect();
+        match &others[..] {
+            [] if self.base == Via::Sql => None,
+            [] => Some(format!("How fast are {tiles}{}?", self.in_words())),
+            others => {
+                let (others, base) = (others.join(" or "), called(&self.base));
+                Some(format!("Are {tiles} faster by {others} than by {base}, and at which zoom?"))
+            }
+        }
+    }
+
+    /// For a file of its own: `by martin`, `SQL against martin`.
+    pub(super) fn short(&self) -> String {
+        let words = |ways: &[Via]| ways.iter().map(Via::words).collect::<Vec<_>>().join(" and ");
+        match self.is_compared() {
+            true => format!(" {} against {}", self.base.words(), words(&self.others)),
+            false if self.base == Via::Sql => String::new(),
+            false => format!(" by {}", self.base.words()),
+        }
+    }
+}
+
+/// In a question: a URL as it is, unless it holds a password.
+fn called(via: &Via) -> &str {
+    match via {
+        Via::Http(url) if !has_login(via) => url,
+        other => other.words(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_words_and_urls() {
+        let url = "http://localhost:3000/{z}/{x}/{y}";
+        assert_eq!(way("tipg"), Ok(Via::Tipg));
+        assert_eq!(way(url), Ok(Via::Http(url.to_owned())));
+        assert!(way("http").unwrap_err().contains("by its URL"));
+        assert!(way("martn").unwrap_err().contains("did you mean \"martin\"?"));
+        assert_eq!(listed(" tipg, martin ").unwrap(), [Via::Tipg, Via::Martin]);
+        let commas = format!("{url}?a=1,2");
+        assert_eq!(listed(&commas).unwrap(), [Via::Http(commas.clone())]);
+        // What is written is what is read.
+        for via in [Via::Sql, Via::Martin, Via::Http(commas)] {
+            assert_eq!(value(&via).try_into(), Ok(via));
+        }
+    }
+
+    #[test]
+    fn tile_servers_need_connections_too() {
+        let of =
+            |others: &[Via], clients, links| Ways::new(None, others).unwrap().connections(clients, links);
+        assert_eq!(of(&[], 20, 6), 120);
+        assert_eq!(of(&[Via::Tipg, Via::Martin], 20, 6), 120 + 50 + 50);
+        assert_eq!(of(&[Via::Tipg, Via::Redis], 3, 1), 3 + 3);
+        let ways = Ways::new(Some(&Via::Http("http://h/{z}/{x}/{y}".into())), &[]).unwrap();
+        assert_eq!(ways.connections(500, 6), 0);
+    }
+}
