@@ -89,37 +89,66 @@ fn status(word: &str) -> Option<u16> {
 }
 
 fn of_json(value: &Value) -> Request {
-    let (mut texts, mut found) = (Vec::new(), NOTHING);
-    gather("", value, &mut texts, &mut found);
+    let mut gathered = Gathered::default();
+    gathered.gather("", 0, value);
+    let Gathered { mut texts, method, status } = gathered;
     // What is called a path before any other text.
     texts.sort_by_key(|(rank, _)| *rank);
     let request = best(texts.iter().map(|(_, text)| of_text(text)));
     Request {
         named: request.named,
-        method: request.method.or(found.method),
-        status: request.status.or(found.status),
+        method: request.method.or(method.map(|(_, method)| method)),
+        status: request.status.or(status.map(|(_, status)| status)),
     }
 }
 
-/// All texts of a value, with how likely each is the path; method and status by their keys.
-fn gather<'a>(key: &str, value: &'a Value, texts: &mut Vec<(usize, &'a str)>, found: &mut Request) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                let key: String = key.chars().filter(|c| !"_-".contains(*c)).collect();
-                gather(&key.to_ascii_lowercase(), value, texts, found);
+/// How likely a key has what is looked for: its place among those known, then its depth. The least is the likeliest.
+type Rank = (usize, usize);
+
+/// What a value of JSON has.
+#[derive(Default)]
+struct Gathered<'a> {
+    /// All texts, with how likely each is the path.
+    texts: Vec<(usize, &'a str)>,
+    /// By the likeliest key, of several such the first.
+    method: Option<(Rank, String)>,
+    status: Option<(Rank, u16)>,
+}
+
+impl<'a> Gathered<'a> {
+    fn gather(&mut self, key: &str, depth: usize, value: &'a Value) {
+        let place = |keys: &[&str]| keys.iter().position(|known| *known == key);
+        let rank = |keys: &[&str]| place(keys).map(|place| (place, depth));
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    let key: String = key.chars().filter(|c| !"_-".contains(*c)).collect();
+                    self.gather(&key.to_ascii_lowercase(), depth + 1, value);
+                }
             }
+            Value::Array(values) => values.iter().for_each(|value| self.gather(key, depth + 1, value)),
+            Value::Number(number) => likelier(&mut self.status, rank(&STATUS), status(&number.to_string())),
+            Value::String(text) if place(&STATUS).is_some() => {
+                likelier(&mut self.status, rank(&STATUS), status(text));
+            }
+            Value::String(text) if place(&METHOD).is_some() => {
+                likelier(&mut self.method, rank(&METHOD), Some(text.clone()));
+            }
+            // The page that a map is on may have numbers in its address, too.
+            Value::String(text) if !key.contains("refer") => {
+                self.texts.push((place(&PATHS).unwrap_or(PATHS.len()), text));
+            }
+            _ => {}
         }
-        Value::Array(values) => values.iter().for_each(|value| gather(key, value, texts, found)),
-        Value::Number(number) if STATUS.contains(&key) => found.status = status(&number.to_string()),
-        Value::String(text) if STATUS.contains(&key) => found.status = status(text),
-        Value::String(text) if METHOD.contains(&key) => found.method = Some(text.clone()),
-        // The page that a map is on may have numbers in its address, too.
-        Value::String(text) if !key.contains("refer") => {
-            let rank = PATHS.iter().position(|path| *path == key).unwrap_or(PATHS.len());
-            texts.push((rank, text));
-        }
-        _ => {}
+    }
+}
+
+/// Keeps what was found under a likelier key than what is kept.
+fn likelier<T>(kept: &mut Option<(Rank, T)>, rank: Option<Rank>, found: Option<T>) {
+    if let Some((rank, found)) = rank.zip(found)
+        && kept.as_ref().is_none_or(|(known, _)| rank < *known)
+    {
+        *kept = Some((rank, found));
     }
 }
 
@@ -181,6 +210,23 @@ mod tests {
         ];
         for (line, named, method, status) in cases {
             let wanted = Request { named, method: method.map(str::to_owned), status };
+            assert_eq!(request(line), wanted, "{line}");
+        }
+    }
+
+    /// A line of Caddy, as its documentation has it, but for the path, the status and one header more; then lines in which the same
+    /// key comes again further in, or another one that is less sure.
+    #[test]
+    fn a_later_key_like_status_does_not_replace_the_first() {
+        let caddy = r#"{"level":"info","ts":1646861401.5241024,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"41342","client_ip":"127.0.0.1","proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/t/14/8851/6439.pbf","headers":{"User-Agent":["curl/7.82.0"],"Accept":["*/*"]},"tls":{"resumed":false,"version":772,"cipher_suite":4865,"proto":"h2","server_name":"example.com"}},"bytes_read":0,"user_id":"","duration":0.000929675,"size":10900,"status":404,"resp_headers":{"Server":["Caddy"],"Status":["200"],"Content-Type":["text/html; charset=utf-8"]}}"#;
+        let cases = [
+            caddy,
+            r#"{"method":"GET","path":"/14/8851/6439","status":404,"upstream":{"method":"HEAD","status":200}}"#,
+            r#"{"code":200,"method":"GET","path":"/14/8851/6439","status":404,"verb":"HEAD"}"#,
+            r#"{"method":"GET","path":"/14/8851/6439","status":404,"httpStatus":"200 OK"}"#,
+        ];
+        for line in cases {
+            let wanted = Request { named: TILE, method: Some("GET".to_owned()), status: Some(404) };
             assert_eq!(request(line), wanted, "{line}");
         }
     }
