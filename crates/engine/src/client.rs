@@ -143,7 +143,7 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// How often it was tried; 1 without a retry.
     pub tries: u32,
-    /// What the server gave in it.
+    /// What the server gave in it; of one that failed it counts for nothing.
     pub returned: Returned,
 }
 

@@ -83,7 +83,7 @@ counters! {
         retries,
     }
     returned {
-        /// Received over all statements.
+        /// Received over all statements; like all that follows, by transactions that succeeded: an error page is no payload.
         rows,
         /// Payload received.
         bytes,

@@ -8,7 +8,7 @@ mod outbox;
 use std::sync::mpsc::{Receiver, Sender};
 
 pub(crate) use self::outbox::Outbox;
-use crate::client::{Failure, ItemNote, Outcome, StatementNote, Time};
+use crate::client::{Failure, ItemNote, Outcome, Returned, StatementNote, Time};
 use crate::control::Report;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
 use crate::observer::{Entry, EntryEnd};
@@ -148,11 +148,6 @@ impl Recorder {
         };
         let counts = &mut figures.counts;
         counts.due += 1;
-        counts.rows += outcome.returned.rows;
-        counts.bytes += outcome.returned.bytes;
-        counts.queries += u64::from(outcome.returned.queries);
-        counts.changes += u64::from(outcome.returned.changes);
-        counts.affected += outcome.returned.affected;
         counts.retried += u64::from(outcome.tries > 1);
         counts.retries += u64::from(outcome.tries.saturating_sub(1));
         match outcome.failure {
@@ -162,6 +157,12 @@ impl Recorder {
                 counts.deadlock_failures += u64::from(failure == Failure::Deadlock);
             }
             None => {
+                let Returned { rows, bytes, affected, queries, changes } = outcome.returned;
+                counts.rows += rows;
+                counts.bytes += bytes;
+                counts.affected += affected;
+                counts.queries += u64::from(queries);
+                counts.changes += u64::from(changes);
                 let response = now.saturating_sub(transaction.due);
                 figures.response.record(response);
                 figures.service.record(now.saturating_sub(transaction.started));

@@ -81,9 +81,8 @@ impl Asked {
         self.requests += came;
         // A view has a query for each tile; behind a cache a tile that is not there has two, and is one.
         let is_cached = script.part.as_ref().is_some_and(|part| part.cached.is_some());
-        let failed = count("failed").unwrap_or(0);
         self.tiles += match count("queries") {
-            Some(queries) if !is_cached && failed == 0 => queries.max(came),
+            Some(queries) if !is_cached => queries.max(came),
             _ => came,
         };
         self.failed += count("failed").unwrap_or(0);
