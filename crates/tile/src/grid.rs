@@ -118,7 +118,7 @@ impl fmt::Display for Tile {
 /// Why a text names no tile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TileError {
-    #[error("\"{0}\" is not a tile z/x/y")]
+    #[error("\"{0}\" is not a tile z/x/y (zoom 0 to {most})", most = MOST_ZOOM)]
     NoTile(String),
     #[error("tile {0} is outside the world (x and y go up to {last})", last = last(.0.z))]
     Outside(Tile),

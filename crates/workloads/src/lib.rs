@@ -28,6 +28,7 @@ mod plans;
 mod sql_file;
 #[cfg(test)]
 mod testing;
+mod trace;
 mod views;
 mod words;
 mod workload;

@@ -204,9 +204,9 @@ mod tests {
         );
         assert_eq!(
             wrong("# a\n1/0/0\n1/0/1\n\n1/x\u{1b}/0\n"),
-            "line 5: \"1/x\\u{1b}/0\" is not a tile z/x/y"
+            "line 5: \"1/x\\u{1b}/0\" is not a tile z/x/y (zoom 0 to 22)"
         );
-        assert_eq!(wrong("1/0/-1\n"), "line 1: \"1/0/-1\" is not a tile z/x/y");
+        assert_eq!(wrong("1/0/-1\n"), "line 1: \"1/0/-1\" is not a tile z/x/y (zoom 0 to 22)");
         let long = wrong(&format!("1/0/0\n1/0/1\n{}\n", "a".repeat(1 << 20)));
         assert!(long.len() < 300, "{} bytes", long.len());
     }

@@ -10,7 +10,6 @@ mod ask;
 mod client;
 mod courier;
 mod guard;
-mod list;
 mod options;
 mod requests;
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::jobs::file_name;
 pub struct Options {
     /// What is asked for: a URL, perhaps with the places `{z}`, `{x}` and `{y}` (or `{-y}`).
     pub url: String,
-    /// The tiles that stand in these places, one `z/x/y` a line.
+    /// The tiles that stand in these places: a list, one `z/x/y` a line, or a web server's access log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<PathBuf>,
     /// Content types that are expected, such as `image/png` or `image/*`; none: anything but HTML.
@@ -70,7 +70,7 @@ impl Options {
         let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("http.{key}"), problem));
         match (&self.tiles, url.has_places()) {
             (None, true) => {
-                let problem = "is missing: the URL has places for tiles; name a file with one z/x/y a line";
+                let problem = "is missing: the URL has places for tiles; name a file with one z/x/y a line, or an access log";
                 return wrong("tiles", problem.to_owned());
             }
             (Some(_), false) => {

@@ -299,6 +299,30 @@ fn tiles_of_a_list_are_asked_for() {
     assert!(one + other == 20 && one > 4 && other > 4, "{one} {other}");
 }
 
+#[test]
+fn lists_and_logs_are_read_as_those_of_tiles_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |text: &str| {
+        std::fs::write(folder.path().join("list.txt"), text).unwrap();
+        let options = Options { tiles: Some("list.txt".into()), ..options("http://h/{z}/{x}/{y}") };
+        Http::open(&options, folder.path()).map_err(|error| error.to_string())
+    };
+    let log = "::1 - - [23/Nov/2026:10:00:00 +0000] \"GET /t/14/8851/6439.pbf HTTP/1.1\" 200 512 \"-\" \"x\"\n\
+               ::1 - - [23/Nov/2026:10:00:01 +0000] \"GET /style.json HTTP/1.1\" 200 99 \"-\" \"x\"\n";
+    let mut workload = open(log).unwrap();
+    assert_eq!(workload.texts()[0].text, b"14/8851/6439\n");
+    let web = Told { addresses: Vec::new(), answers: RefCell::new(vec![got(200, "", "x")]) };
+    let guarded = workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
+    let remark = &guarded.notes[0];
+    assert!(remark.contains("list.txt is read as an access log: 1 tile; 1 line name no tile"), "{remark}");
+    let message = open("# mine\n14/8851/6439\n14/99999/1\n").unwrap_err();
+    assert!(
+        message.contains("list.txt") && message.contains("line 3: tile 14/99999/1 is outside the world"),
+        "{message}"
+    );
+    assert!(open("31/0/0\n").unwrap_err().contains("line 1: \"31/0/0\" is not a tile z/x/y (zoom 0 to 22)"));
+}
+
 /// What a control connection gives, request by request, the last one again and again.
 #[derive(Default)]
 struct Told {

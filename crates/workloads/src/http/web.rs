@@ -1,6 +1,6 @@
 //! A web server as clients and guards ask it: where it is, how requests are written, what is expected back.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use engine::{Client, Endpoint};
@@ -26,7 +26,7 @@ pub struct Web {
     accept: Accept,
     keepalive: bool,
     tls: Option<Tls>,
-    /// As they were looked up last; empty before that.
+    /// As they were looked up; empty before that, unless the URL has the address itself.
     addresses: Vec<SocketAddr>,
 }
 
@@ -44,7 +44,11 @@ impl Web {
             accept: Accept(options.accept.clone()),
             keepalive: options.keepalive,
             tls,
-            addresses: Vec::new(),
+            addresses: url
+                .host()
+                .parse()
+                .map(|host: IpAddr| vec![(host, url.port()).into()])
+                .unwrap_or_default(),
             url,
         })
     }
@@ -60,7 +64,7 @@ impl Web {
         self.get.write(path, out);
     }
 
-    /// Looks its host up, and sees whether something takes connections there.
+    /// Looks its host up for all runs, and sees whether something takes connections there.
     ///
     /// # Errors
     /// [`WorkloadError::Http`].
@@ -88,7 +92,7 @@ impl Web {
     /// The clients of a run, which send these requests, each over so many connections (at least 1).
     ///
     /// # Errors
-    /// When the host cannot be looked up.
+    /// When nobody has looked its host up.
     pub fn clients(
         &self,
         requests: &Arc<Requests>,
@@ -115,15 +119,11 @@ impl Web {
 
     /// Where clients may connect, in the order in which they try; at least one place.
     fn endpoints(&self) -> Result<Vec<Endpoint>, WorkloadError> {
-        let mut addresses = self.addresses.clone();
-        if addresses.is_empty() {
-            let found = (self.url.host(), self.url.port()).to_socket_addrs();
-            addresses = found.map(Iterator::collect).unwrap_or_default();
-        }
-        if addresses.is_empty() {
-            return Err(WorkloadError::Http {
-                doing: format!("looking up the host of {}", self.url),
-                problem: "it has no address; check the name in the URL, or write the address".to_owned(),
+        if self.addresses.is_empty() {
+            // Here nothing could end the wait for a name server that is silent.
+            return Err(WorkloadError::Missing {
+                what: format!("the host of {} was not looked up", self.url),
+                hint: "check the workload first".to_owned(),
             });
         }
         let tls = self
@@ -132,6 +132,6 @@ impl Web {
             .map(|tls| engine::Tls { config: Arc::clone(&tls.config), name: tls.name.clone() });
         let endpoint =
             |address| Endpoint { tls: tls.clone(), ..Endpoint::plain(engine::Address::Tcp(address)) };
-        Ok(addresses.into_iter().map(endpoint).collect())
+        Ok(self.addresses.iter().copied().map(endpoint).collect())
     }
 }

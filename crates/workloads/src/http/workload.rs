@@ -9,7 +9,6 @@ use record::{Artifact, MapPart, TextKind};
 use tile::Tile;
 
 use super::guard::{ask, probe, spread};
-use super::list;
 use super::options::Options;
 use super::requests::Requests;
 use super::web::Web;
@@ -17,6 +16,7 @@ use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
+use crate::trace::{self, Trace};
 use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload};
 
 /// GET requests.
@@ -24,8 +24,8 @@ use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptI
 pub struct Http {
     options: Options,
     web: Web,
-    tiles: Vec<Tile>,
-    /// The zooms among them, each counted apart.
+    trace: Trace,
+    /// The zooms among its tiles, each counted apart.
     zooms: Vec<u8>,
     /// Each tile once.
     items: Vec<TileItem>,
@@ -33,22 +33,22 @@ pub struct Http {
 }
 
 impl Http {
-    /// A workload with these options; a list of tiles is read here, a relative one from `folder`.
+    /// A workload with these options; a list of tiles, or a log, is read here, a relative one from `folder`.
     ///
     /// # Errors
-    /// When options are out of range or the list cannot be read.
+    /// When options are out of range, or the list cannot be read or is of no use.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
-        let tiles = match &options.tiles {
-            Some(path) => list::read(&folder.join(path))?,
-            None => Vec::new(),
+        let trace = match &options.tiles {
+            Some(path) => trace::read(&folder.join(path))?,
+            None => Trace::default(),
         };
         let web = Web::new(options)?;
-        let zooms: BTreeSet<u8> = tiles.iter().map(|tile| tile.z).collect();
+        let zooms: BTreeSet<u8> = trace.tiles.iter().map(|tile| tile.z).collect();
         let zooms: Vec<u8> = zooms.into_iter().collect();
         let (mut items, mut known) = (Vec::new(), BTreeMap::new());
         let mut requests = Requests::new();
-        for tile in &tiles {
+        for tile in &trace.tiles {
             let script = zooms.binary_search(&tile.z).unwrap_or_default() as u16;
             let item = *known.entry(*tile).or_insert_with(|| {
                 items.push(TileItem { script, tile: *tile });
@@ -56,14 +56,10 @@ impl Http {
             });
             requests.add(script, Some(item), |out| web.write(&web.url().path(tile.z, tile.x, tile.y), out));
         }
-        if tiles.is_empty() {
+        if trace.tiles.is_empty() {
             requests.add(0, None, |out| web.write(&web.url().path(0, 0, 0), out));
         }
-        Ok(Self { options: options.clone(), web, tiles, zooms, items, requests: Arc::new(requests) })
-    }
-
-    fn list(&self) -> String {
-        self.tiles.iter().map(|Tile { z, x, y }| format!("{z}/{x}/{y}\n")).collect()
+        Ok(Self { options: options.clone(), web, trace, zooms, items, requests: Arc::new(requests) })
     }
 }
 
@@ -90,7 +86,7 @@ impl Workload for Http {
         let list = |path: &std::path::PathBuf| Asked {
             name: path.display().to_string(),
             kind: TextKind::File,
-            text: self.list().into_bytes(),
+            text: self.trace.text.clone().into_bytes(),
         };
         path.map(list).collect()
     }
@@ -105,9 +101,9 @@ impl Workload for Http {
 
     fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
         let url = self.web.url().to_string();
-        let tiles = (!self.tiles.is_empty()).then(|| sha256_hex(self.list().as_bytes()));
+        let tiles = (!self.trace.tiles.is_empty()).then(|| sha256_hex(self.trace.text.as_bytes()));
         let json = serde_json::json!({ "url": url, "tiles": tiles }).to_string();
-        let summary = match self.tiles.len() {
+        let summary = match self.trace.tiles.len() {
             0 => url,
             count => format!("{} of {url}", record::count(count as u64, "tile")),
         };
@@ -140,6 +136,7 @@ impl Workload for Http {
         if self.options.may_be_empty {
             guarded.notes.extend(guarded.empty.take());
         }
+        guarded.notes.extend(self.trace.remarks.clone());
         Ok(guarded)
     }
 

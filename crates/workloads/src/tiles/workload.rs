@@ -18,7 +18,7 @@ use super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::guard::{Part, probe};
 use super::layer::{Layer, QueryFile, Style, layers};
 use super::options::{Options, Variant};
-use super::pick::{Picked, Trace, pick, read};
+use super::pick::{Picked, pick};
 use super::picker::Picker;
 use super::samples::samples;
 use super::source::Source;
@@ -31,6 +31,7 @@ use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
+use crate::trace::{self, Trace};
 use crate::workload::{
     Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload,
 };
@@ -51,6 +52,8 @@ pub struct Tiles {
     picked: Vec<(Layer, Picked)>,
     /// What a cache begins with.
     cache: cache::State,
+    /// Web servers by URL: their hosts are looked up once, where the wait can be ended.
+    webs: Webs,
 }
 
 impl Tiles {
@@ -61,7 +64,7 @@ impl Tiles {
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
         let trace = match &options.picker {
-            Picker::Trace(path) => read(&folder.join(path))?,
+            Picker::Trace(path) => trace::read(&folder.join(path))?,
             Picker::Data | Picker::Uniform | Picker::Sessions(_) => Trace::default(),
         };
         let queries = options.sources().into_iter().filter_map(|source| match source {
@@ -71,8 +74,8 @@ impl Tiles {
         let queries = queries.collect::<Result<_, _>>()?;
         let style = Style { variant: options.variant, min_pixels: options.min_pixels };
         let parts = parts(options, &trace);
-        let (layers, picked, cache) = Default::default();
-        Ok(Self { options: options.clone(), style, trace, queries, parts, layers, picked, cache })
+        let (layers, picked, cache, webs) = Default::default();
+        Ok(Self { options: options.clone(), style, trace, queries, parts, layers, picked, cache, webs })
     }
 
     fn atlas(&self) -> Atlas {
@@ -107,12 +110,19 @@ impl Tiles {
     }
 
     /// The web servers of its layers; none where they come from the database.
-    fn webs(&self, site: &Site<'_>) -> Result<Webs, WorkloadError> {
+    fn webs(&mut self, site: &Site<'_>) -> Result<Webs, WorkloadError> {
         if self.options.via.is_sql() {
             return Ok(Webs::new());
         }
+        if !self.webs.is_empty() {
+            return Ok(self.webs.clone());
+        }
         let mut webs = of_layers(&self.options.via, &self.picked, |name| site.tile_server(name).cloned())?;
         webs.values_mut().try_for_each(|web| web.check(site))?;
+        // Those of the target may listen elsewhere in the next run.
+        if self.options.via.tile_server().is_none() {
+            self.webs.clone_from(&webs);
+        }
         Ok(webs)
     }
 
@@ -357,12 +367,12 @@ impl Workload for Tiles {
 
     fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
         self.is_picked()?;
+        let webs = self.webs(site)?;
         let all: BTreeMap<&str, Vec<Tile>> = self
             .picked
             .iter()
             .map(|(layer, picked)| (layer.shown.as_str(), picked.tiles().collect()))
             .collect();
-        let webs = self.webs(site)?;
         let mut from = self.fetch(site, &webs)?;
         let mut guarded = probe(&mut *from, &self.probes(), &all)?;
         if self.options.via == Via::Redis {
@@ -438,7 +448,10 @@ impl ClientWorkload for Tiles {
         let atlas = Arc::new(self.atlas());
         let links = self.options.links();
         if !self.options.via.is_sql() {
-            let webs = of_layers(&self.options.via, &self.picked, |name| places.tile_server(name).cloned())?;
+            let webs = match self.webs.is_empty() {
+                true => of_layers(&self.options.via, &self.picked, |name| places.tile_server(name).cloned())?,
+                false => self.webs.clone(),
+            };
             let requests = requests(&atlas, &self.picked, &webs);
             let first = webs.values().next().ok_or(WorkloadError::NoServer { kind: "web" })?;
             return first.clients(&requests, links, wanted);

@@ -3,15 +3,14 @@
 mod area;
 mod data;
 mod sessions;
-mod trace;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::trace::{Trace, read};
 use super::layer::{Layer, Style};
 use super::options::Options;
 use super::picker::Picker;
 use crate::error::WorkloadError;
+use crate::trace::Trace;
 use protocol::postgres::sql::Sql;
 use tile::Tile;
 

@@ -13,17 +13,17 @@ const MOST: usize = 200_000;
 
 /// A list of tiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::tiles) struct Trace {
+pub(crate) struct Trace {
     /// As they come, with repetitions.
-    pub(in crate::tiles) tiles: Vec<Tile>,
+    pub(crate) tiles: Vec<Tile>,
     /// The tiles, one a line.
-    pub(in crate::tiles) text: String,
+    pub(crate) text: String,
     /// What the user should know of it.
-    pub(in crate::tiles) remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// Reads a list of tiles, or a log.
-pub(in crate::tiles) fn read(path: &Path) -> Result<Trace, WorkloadError> {
+pub(crate) fn read(path: &Path) -> Result<Trace, WorkloadError> {
     let list = list::read_file(path)
         .map_err(|error| WorkloadError::File { path: path.to_owned(), problem: error.to_string() })?;
     let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
