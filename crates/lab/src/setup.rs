@@ -77,6 +77,15 @@ impl Setup {
         settings.find(|(name, _)| name.eq_ignore_ascii_case("search_path")).map(|(_, path)| path.as_str())
     }
 
+    /// What of its arm a server may answer otherwise by, in whatever words: one's own changes, and where tables are looked for.
+    /// Other settings change no answer.
+    #[must_use]
+    pub fn answered_by(&self) -> String {
+        let path = self.search_path().map(|path| format!("search_path {path}"));
+        let changes = self.changes.iter().flatten().map(|(name, own)| format!("{name} {own:?}"));
+        changes.chain(path).collect::<Vec<_>>().join("\n")
+    }
+
     /// Which of the experiment's servers it needs.
     #[must_use]
     pub fn at(&self) -> At {

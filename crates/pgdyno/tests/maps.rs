@@ -120,6 +120,31 @@ fn two_queries_are_compared_as_maps_before_their_speeds() {
 }
 
 #[test]
+fn arms_by_search_path_ask_each_for_their_own_table() {
+    let place = place();
+    let schemas = "DROP SCHEMA IF EXISTS whole, half CASCADE; CREATE SCHEMA whole; CREATE SCHEMA half;
+        CREATE TABLE whole.parts AS SELECT * FROM areas; CREATE TABLE half.parts AS SELECT * FROM areas WHERE id % 2 = 0;
+        CREATE INDEX ON whole.parts USING gist (geom); CREATE INDEX ON half.parts USING gist (geom);
+        ANALYZE whole.parts, half.parts;\n";
+    place.write("data.sql", format!("{DATA}{schemas}"));
+    let arms = "[settings.whole]\nsearch_path = \"whole, public\"\n[settings.half]\nsearch_path = \"half, public\"\n\
+                [compare]\nfactor = \"settings\"\nbase = \"whole\"\n";
+    for via in ["", ", via = 'redis', cache_warm = true"] {
+        let tiles = format!("table = 'parts', zooms = [14, 15]{via}");
+        let done = experiment(&place, "", &tiles, arms);
+        assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+        assert!(done.stderr.contains("half shows another map than whole"), "{}", done.stderr);
+        // What came in the runs differs as well: from the database, and from the cache.
+        let newest = "(select max(experiment_id) from v_experiment)";
+        let of = |arm: &str| {
+            format!("(select avg(bytes) from v_tile where experiment_id = {newest} and arm = '{arm}')")
+        };
+        assert_eq!(place.sql(&format!("select {} < 0.8 * {}", of("half"), of("whole"))), "1", "{via}");
+    }
+    place.run(["target", "destroy", "maps"]).expect(0);
+}
+
+#[test]
 fn the_same_list_goes_by_several_ways() {
     let place = place();
     let ways = arms("via", "['sql', 'tipg', 'redis']");

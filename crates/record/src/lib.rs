@@ -35,7 +35,7 @@ pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
 pub use figures::{COMMANDS_PER_TX, HIT_PCT};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT};
-pub use map::{MapPart, TileFigures, TileSample};
+pub use map::{MapPart, TileFigures, TileSample, same_layers};
 pub use outage::Outage;
 pub use prices::{Price, Prices};
 pub use profile::{Piece, Profile, ProfileError};

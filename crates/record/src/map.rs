@@ -1,5 +1,7 @@
 //! What a run says of a map: which part of it a script asks for, single tiles, and what tiles hold.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 /// Of which part of a map a script's requests are.
@@ -11,6 +13,26 @@ pub struct MapPart {
     pub zoom: Option<u8>,
     /// Whether a cache in front gave them; `None` where there is none.
     pub cached: Option<bool>,
+}
+
+/// Which layer of the base each of an arm's is, by their places: the one of its name; what is left goes by its place, where both
+/// have as many of those. What has none is not in it.
+#[must_use]
+pub fn same_layers(base: &[&str], arm: &[&str]) -> BTreeMap<usize, usize> {
+    let (mut same, mut taken) = (BTreeMap::new(), BTreeSet::new());
+    for (at, name) in arm.iter().enumerate() {
+        let namesake = (0..base.len()).find(|of_base| base[*of_base] == *name && !taken.contains(of_base));
+        if let Some(of_base) = namesake {
+            same.insert(at, of_base);
+            taken.insert(of_base);
+        }
+    }
+    let left: Vec<usize> = (0..arm.len()).filter(|at| !same.contains_key(at)).collect();
+    let left_of_base: Vec<usize> = (0..base.len()).filter(|at| !taken.contains(at)).collect();
+    if left.len() == left_of_base.len() {
+        same.extend(left.into_iter().zip(left_of_base));
+    }
+    same
 }
 
 /// What was asked for of one tile of one script, over the measured part of a run.
@@ -97,5 +119,19 @@ mod tests {
         assert!((sum.empty_share() - 0.5).abs() < 1e-12);
         sum.add(&one(None));
         assert_eq!((sum.features_in, sum.tiles), (None, 3));
+    }
+
+    #[test]
+    fn layers_are_the_same_by_name_and_then_by_place() {
+        for (base, arm, wanted) in [
+            (&["a", "b"][..], &["b", "a"][..], &[(0, 1), (1, 0)][..]),
+            (&["a", "b"], &["b", "c"], &[(0, 1), (1, 0)]),
+            (&["old.sql"], &["new.sql"], &[(0, 0)]),
+            (&["a"], &["c", "a"], &[(1, 0)]),
+            (&["a", "b"], &["ab"], &[]),
+            (&["a", "a"], &["a", "a"], &[(0, 0), (1, 1)]),
+        ] {
+            assert_eq!(same_layers(base, arm), wanted.iter().copied().collect(), "{base:?} {arm:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What came back for a sample of transactions, so that arms can be seen to do the same work before their speeds are compared,
 //! or how far from it they are. No rows are kept: of each column a checksum and a sum.
 
-use record::{AnswerDifference, ColumnDifference, ColumnError, MapDifference};
+use record::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, same_layers};
 use sha2::{Digest, Sha256};
 use tile::{Tile, mvt};
 
@@ -146,11 +146,12 @@ pub struct ScriptAnswers {
 
 impl Sampled {
     /// How far the answers of an arm are from those of the base, for each script that has other ones; nothing where it is not
-    /// known. Scripts go by their order; where there are not as many, all of them are one.
+    /// known. Scripts go by their names, then by their order; where there are not as many, all of them are one. Layers of maps go
+    /// as [`same_layers`] says, and those that have no other are not compared.
     #[must_use]
     pub fn differences(&self, base: &Self) -> Vec<AnswerDifference> {
         let (Self::Answers(ours), Self::Answers(theirs)) = (self, base) else { return Vec::new() };
-        if ours.len() != theirs.len() {
+        if ours.len() != theirs.len() && !is_map(ours) {
             let all = |scripts: &[ScriptAnswers]| -> Vec<Answer> {
                 scripts.iter().flat_map(|script| script.answers.iter().cloned()).collect()
             };
@@ -158,9 +159,34 @@ impl Sampled {
         }
         let several = ours.len() > 1;
         let name = |script: &ScriptAnswers| several.then(|| script.script.clone());
-        let pairs = ours.iter().zip(theirs);
+        let pairs = same_layers(&names(theirs), &names(ours)).into_iter();
+        let pairs = pairs.map(|(own, base)| (&ours[own], &theirs[base]));
         pairs.filter_map(|(own, base)| difference(name(own), &own.answers, &base.answers)).collect()
     }
+
+    /// Layers of maps, own ones and those of the base, that no layer of the other side is: they cannot be compared.
+    #[must_use]
+    pub fn without_other<'s>(&'s self, base: &'s Self) -> [Vec<&'s str>; 2] {
+        match (self, base) {
+            (Self::Answers(ours), Self::Answers(theirs)) if is_map(ours) => {
+                let (ours, theirs) = (names(ours), names(theirs));
+                let same = same_layers(&theirs, &ours);
+                let own = (0..ours.len()).filter(|at| !same.contains_key(at)).map(|at| ours[at]).collect();
+                let taken: Vec<&usize> = same.values().collect();
+                let of_base = (0..theirs.len()).filter(|at| !taken.contains(&at)).map(|at| theirs[at]);
+                [own, of_base.collect()]
+            }
+            _ => Default::default(),
+        }
+    }
+}
+
+fn names(scripts: &[ScriptAnswers]) -> Vec<&str> {
+    scripts.iter().map(|script| script.script.as_str()).collect()
+}
+
+fn is_map(scripts: &[ScriptAnswers]) -> bool {
+    scripts.iter().flat_map(|script| &script.answers).any(|answer| answer.tile.is_some())
 }
 
 fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Option<AnswerDifference> {
@@ -391,6 +417,29 @@ mod tests {
     }
 
     #[test]
+    fn layers_in_lists_of_other_lengths_are_compared_by_name_or_not_at_all() {
+        let tile = Tile { z: 14, x: 8851, y: 6439 };
+        let layer = |name: &str, bytes: &[u8]| ScriptAnswers {
+            script: name.to_owned(),
+            answers: vec![Answer::of_tile(tile, bytes.to_vec())],
+        };
+        // A tile with one layer "a" of one point, and nothing.
+        let full = b"\x1a\x11\x0a\x01a\x12\x07\x18\x01\x22\x03\x09\x00\x00\x28\x80\x20\x78\x02";
+        let base = Sampled::Answers(vec![layer("roads", full)]);
+        let more = Sampled::Answers(vec![layer("poi", b""), layer("roads", full)]);
+        assert!(more.differences(&base).is_empty());
+        assert_eq!(more.without_other(&base), [vec!["poi"], vec![]]);
+        let other = Sampled::Answers(vec![layer("roads", b""), layer("poi", b"")]);
+        let found = other.differences(&base);
+        let [only] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((only.script.as_deref(), only.differ), (Some("roads"), 1));
+        let two = Sampled::Answers(vec![layer("a", full), layer("b", full)]);
+        assert!(base.differences(&two).is_empty());
+        assert_eq!(base.without_other(&two), [vec!["roads"], vec!["a", "b"]]);
+        assert_eq!(base.without_other(&base), [Vec::<&str>::new(), Vec::new()]);
+    }
+
+    #[test]
     fn scripts_of_a_mix_are_told_apart() {
         let script = |name: &str, value: &str| ScriptAnswers {
             script: name.into(),
@@ -402,6 +451,9 @@ mod tests {
         let [only] = &found[..] else { panic!("{found:?}") };
         assert_eq!(only.script.as_deref(), Some("two.sql"));
         assert_eq!(only.columns[0].error.unwrap().greatest, Some(0.25));
+        // Another order is no difference.
+        let turned = Sampled::Answers(vec![script("two.sql", "4"), script("one.sql", "1")]);
+        assert!(turned.differences(&base).is_empty());
         let fewer = Sampled::Answers(vec![script("one.sql", "1")]);
         assert_eq!(
             fewer.differences(&base)[0].words("a"),

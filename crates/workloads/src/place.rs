@@ -154,6 +154,9 @@ pub struct Site<'a> {
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,
     /// Web servers, wherever they are.
     pub http: Option<&'a dyn http::Server>,
+    /// What an arm did that the same question may be answered otherwise by, in whatever words: where these are the same, so are
+    /// answers. Empty where nothing is done.
+    pub state: String,
 }
 
 /// Lends control connections to a Redis server.

@@ -200,7 +200,11 @@ impl<'g, 'a> Guard<'g, 'a> {
             }
         }
         let differences = ours.differences(theirs);
-        if differences.is_empty() {
+        if let Some(layers) = not_compared(ours.without_other(theirs), of) {
+            let told = format!("{}: {called} {layers}", own.workload);
+            self.runner.progress.warn(told.clone());
+            self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+        } else if differences.is_empty() {
             let told = format!("{}: {called} answers as {of} does", own.workload);
             self.runner.progress.note(told.clone());
             return self.remark(&own.asked(), arm, RunEvent::SAME_ANSWERS, told);
@@ -218,5 +222,33 @@ impl<'g, 'a> Guard<'g, 'a> {
     fn remark(&mut self, asked: &str, arm: &str, kind: &str, detail: String) {
         let event = RunEvent { time_us: 0, kind: kind.to_owned(), detail };
         self.remarks.entry((asked.to_owned(), arm.to_owned())).or_default().push(event);
+    }
+}
+
+/// Which layers are not compared, where there are any; `of` is the base.
+fn not_compared([own, of_base]: [Vec<&str>; 2], of: &str) -> Option<String> {
+    let own = (!own.is_empty()).then(|| format!("asks for {}, which {of} does not", own.join(", ")));
+    let of_base =
+        (!of_base.is_empty()).then(|| format!("does not ask for {}, as {of} does", of_base.join(", ")));
+    let both: Vec<String> = own.into_iter().chain(of_base).collect();
+    (!both.is_empty()).then(|| {
+        format!(
+            "{}: tiles of a layer are compared only where both have it, or one in its place",
+            both.join(", and ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_that_cannot_be_compared_are_told_in_one_sentence() {
+        assert_eq!(not_compared([vec![], vec![]], "old"), None);
+        let told = not_compared([vec!["ab"], vec!["a", "b"]], "old").unwrap();
+        let wanted = "asks for ab, which old does not, and does not ask for a, b, as old does: tiles of a layer are compared only \
+                      where both have it, or one in its place";
+        assert_eq!(told, wanted);
     }
 }

@@ -457,7 +457,12 @@ impl<'a> Runner<'a> {
             if ready.workload.asks_redis() {
                 concluding.insert((setup.asked(), setup.at()));
             }
-            let remarks = stage.with_site(|site| ready.workload.reset(site))?;
+            stage.look_by(setup.search_path())?;
+            let remarks = stage.with_site(|site| {
+                site.state = setup.answered_by();
+                ready.workload.reset(site)
+            })?;
+            stage.look_by(None)?;
             record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
         }
         let control = stage.control()?;

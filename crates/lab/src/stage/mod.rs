@@ -260,7 +260,7 @@ impl Stage {
         let redis = lender.as_ref().map(|lender| lender as &dyn RedisServer);
         let web = Web { given_up: &given_up };
         let tile_servers = self.tile_servers.places();
-        let mut site = Site { sql: Some(control), redis, http: Some(&web), tile_servers };
+        let mut site = Site { sql: Some(control), redis, http: Some(&web), tile_servers, ..Site::default() };
         let result = work(&mut site);
         if result.is_err() {
             // The connection may be in a failed transaction, or gone.

@@ -1,14 +1,17 @@
 //! The workload with canned answers, and its clients against a simulated server.
 
+use std::cell::RefCell;
+
 use engine::Stop;
 use engine::sim::{Replies, Server, simulate};
+use protocol::redis::{Answer as Replied, Control, ControlError, Info};
 
 use crate::error::WorkloadError;
-use crate::place::{Places, Site};
+use crate::place::{Places, RedisServer, Site};
 use crate::testing::sql::FakeSql;
 use crate::testing::{Answer, FakePostgres, connect, plan};
 use crate::tiles::{Options, Picker, Sessions, Tiles, Via, Zooms};
-use crate::workload::{ClientWorkload, Clients, Workload};
+use crate::workload::{ClientWorkload, Clients, Prepared, Workload};
 
 /// A tile with one layer "a" of one point, in hex.
 const TILE: &str = "1a110a01611207180122030900002880207802";
@@ -117,6 +120,84 @@ fn traces_are_read_line_by_line() {
     assert!(with("# seen on a server\n14/8851/6439\n\n12/2212/1610\n").is_ok());
     assert!(with("14/8851/6439\n14/99999/1\n").unwrap_err().contains("line 2: tile 14/99999/1 is outside"));
     assert!(with("\n").unwrap_err().contains("names no tile"));
+}
+
+/// What a Redis server was told; it takes all of it.
+#[derive(Default)]
+struct Told(RefCell<Vec<u8>>);
+
+impl RedisServer for Told {
+    fn control(&self) -> Result<Box<dyn Control + '_>, ControlError> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Control for &Told {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Replied>, ControlError> {
+        self.0.borrow_mut().extend_from_slice(commands);
+        Ok(vec![Replied::Done("OK".to_owned()); count])
+    }
+
+    fn info(&mut self) -> Result<Info, ControlError> {
+        Ok(Info::parse(""))
+    }
+}
+
+#[test]
+fn a_warm_cache_begins_with_the_tiles_of_its_own_arm() {
+    let mut workload = open(&Options { via: Via::Redis, cache_warm: true, ..options("planet_osm_polygon") });
+    let redis = Told::default();
+    let mut sql = database();
+    workload.prepare(&mut Site { redis: Some(&redis), ..Site::postgres(&mut sql) }, 42).unwrap();
+    redis.0.take();
+    // In each state the database makes other tiles; each is fetched when it is first needed.
+    for (state, made, wanted, fetched) in
+        [("plain", "aa", 0xaa, 4), ("simplified", "bb", 0xbb, 4), ("plain", "cc", 0xaa, 0)]
+    {
+        let mut sql = FakeSql::new();
+        sql.answer("encode(", &[&[made]]);
+        let mut site = Site { redis: Some(&redis), state: state.to_owned(), ..Site::postgres(&mut sql) };
+        workload.reset(&mut site).unwrap();
+        let stored: Vec<u8> = redis.0.take().into_iter().filter(|byte| !byte.is_ascii()).collect();
+        assert_eq!((stored, sql.asked.len()), (vec![wanted; 4], fetched), "{state}");
+    }
+}
+
+#[test]
+fn tables_are_asked_for_as_they_were_written() {
+    let texts = |table: &str| {
+        let mut workload = open(&options(table));
+        let mut sql = database();
+        workload.prepare(&mut Site::postgres(&mut sql), 42).unwrap();
+        workload.texts().into_iter().map(|asked| String::from_utf8(asked.text).unwrap()).collect::<String>()
+    };
+    // Each connection looks for it by its own search_path: arms may differ in that.
+    assert!(texts("planet_osm_polygon").contains("FROM \"planet_osm_polygon\" AS t"));
+    assert!(texts("public.planet_osm_polygon").contains("FROM \"public\".\"planet_osm_polygon\" AS t"));
+}
+
+#[test]
+fn layers_in_another_order_take_the_tiles_of_their_namesakes() {
+    let with = |layers: [&str; 2]| {
+        let layers = layers.map(str::to_owned).to_vec();
+        let mut workload =
+            open(&Options { table: None, layers, zooms: Zooms::Range([13, 13]), ..Options::default() });
+        let mut sql = database();
+        workload.check(&mut Site::postgres(&mut sql)).unwrap();
+        workload
+    };
+    let chosen = |layers: &str| Prepared {
+        json: format!(r#"{{"seed":1,"layers":[{layers}]}}"#),
+        ..Prepared::default()
+    };
+    let both = chosen(r#"{"table":"a","zooms":[[[13,1,1]]]},{"table":"b","zooms":[[[13,2,2]]]}"#);
+    let mut turned = with(["b", "a"]);
+    turned.adopt(&both).unwrap();
+    let places: Vec<u32> = turned.items().iter().map(|item| item.tile.x).collect();
+    assert_eq!(places, [2, 1]);
+    let one = chosen(r#"{"table":"a","zooms":[[[13,1,1]]]}"#);
+    let message = turned.adopt(&one).unwrap_err().to_string();
+    assert!(message.contains("none are for b") && !message.contains("--again"), "{message}");
 }
 
 #[test]

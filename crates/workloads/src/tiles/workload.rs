@@ -305,20 +305,22 @@ impl Workload for Tiles {
         struct Chosen {
             layers: Vec<Picked>,
         }
-        let unreadable = |problem: String| WorkloadError::Missing {
-            what: format!("the tiles that were chosen cannot be read: {problem}"),
-            hint: "add --again to begin the experiment anew".to_owned(),
+        // Both are of this process: nothing that a user does makes one that does not fit.
+        let misfit = |problem: String| WorkloadError::Missing {
+            what: format!("the tiles that the base chose cannot be taken: {problem}"),
+            hint: "this is a mistake of pgdyno".to_owned(),
         };
-        let chosen: Chosen =
-            serde_json::from_str(&chosen.json).map_err(|error| unreadable(error.to_string()))?;
-        if chosen.layers.len() != self.layers.len() {
-            return Err(unreadable(format!(
-                "{} lists for {}",
-                chosen.layers.len(),
-                record::count(self.layers.len() as u64, "layer")
-            )));
-        }
-        self.picked = self.layers.iter().cloned().zip(chosen.layers).collect();
+        let Chosen { layers } =
+            serde_json::from_str(&chosen.json).map_err(|error| misfit(error.to_string()))?;
+        // As layers are compared later.
+        let names: Vec<&str> = layers.iter().map(|picked| picked.table.as_str()).collect();
+        let own: Vec<&str> = self.layers.iter().map(|layer| layer.shown.as_str()).collect();
+        let same = record::same_layers(&names, &own);
+        let picked = self.layers.iter().enumerate().map(|(at, layer)| match same.get(&at) {
+            Some(of_base) => Ok((layer.clone(), layers[*of_base].clone())),
+            None => Err(misfit(format!("none are for {}", layer.shown))),
+        });
+        self.picked = picked.collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -329,8 +331,9 @@ impl Workload for Tiles {
             bring_limits(&self.options, site, &mut *control)?;
             let (atlas, mut cache) = (self.atlas(), std::mem::take(&mut self.cache));
             let layers: Vec<&Layer> = self.picked.iter().map(|(layer, _)| layer).collect();
+            let state = site.state.clone();
             let mut from = FromDatabase { sql: site.sql()?, style: self.style };
-            let brought = cache.bring(&self.options, &atlas, &layers, &mut from, &mut *control);
+            let brought = cache.bring(&self.options, &state, &atlas, &layers, &mut from, &mut *control);
             self.cache = cache;
             brought?;
         }

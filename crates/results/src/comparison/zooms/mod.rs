@@ -7,7 +7,7 @@ mod asked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Experiment, Run};
+use record::{Experiment, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
 pub use asked::{Asked, Place, Which, asked, layers};
@@ -159,20 +159,6 @@ impl Sides<'_> {
 /// ln(new / old) of the rounds that both have.
 fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {
     old.iter().filter_map(|(round, old)| Some((*round, (new.get(round)? / old).ln()))).collect()
-}
-
-/// Which layer of the base each of an arm's is: the one of its name; what is left goes by its place, where both have as many
-/// of those.
-fn same_layers(base: &[&str], arm: &[&str]) -> BTreeMap<usize, usize> {
-    let by_name = |at: usize| base.iter().position(|own| *own == arm[at]).map(|of_base| (at, of_base));
-    let mut same: BTreeMap<usize, usize> = (0..arm.len()).filter_map(by_name).collect();
-    let taken: BTreeSet<usize> = same.values().copied().collect();
-    let left: Vec<usize> = (0..arm.len()).filter(|at| !same.contains_key(at)).collect();
-    let left_of_base: Vec<usize> = (0..base.len()).filter(|at| !taken.contains(at)).collect();
-    if left.len() == left_of_base.len() {
-        same.extend(left.into_iter().zip(left_of_base));
-    }
-    same
 }
 
 /// Holm's adjustment; what is faster or slower only without it becomes inconclusive.

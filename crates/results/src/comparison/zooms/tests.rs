@@ -85,16 +85,6 @@ fn what_is_invalid_takes_its_pair_out() {
     assert!(zooms(&experiment(&[]), &runs).is_empty());
 }
 
-#[test]
-fn layers_are_the_same_by_name_then_by_place() {
-    let pairs = |base: &[&str], arm: &[&str]| same_layers(base, arm).into_iter().collect::<Vec<_>>();
-    assert_eq!(pairs(&["a", "b"], &["b", "a"]), [(0, 1), (1, 0)]);
-    assert_eq!(pairs(&["a", "b"], &["b", "c"]), [(0, 1), (1, 0)]);
-    assert_eq!(pairs(&["a", "b"], &["x", "y"]), [(0, 0), (1, 1)]);
-    assert_eq!(pairs(&["a"], &["x", "y"]), []);
-    assert_eq!(pairs(&["a"], &["a", "y"]), [(0, 0)]);
-}
-
 /// Through a cache a zoom is compared as a whole, and hits with what an arm without a cache has not at all.
 #[test]
 fn hits_and_misses_are_apart_and_together() {

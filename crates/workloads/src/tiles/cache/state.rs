@@ -18,17 +18,23 @@ const BATCH: usize = 256 * 1024;
 /// Tiles that are put into the cache before runs are kept here: at most so many bytes.
 const MOST_KEPT: usize = 1 << 30;
 
-/// Tiles that the cache begins with, fetched once.
+/// Tiles with their bytes.
+type Filled = Vec<(Pick, Vec<u8>)>;
+
+/// Tiles that the cache begins with, fetched once for each state of the data that arms make: those of one would be wrong answers
+/// in another.
 #[derive(Debug, Default)]
 pub(in crate::tiles) struct State {
-    filled: Option<Vec<(Pick, Vec<u8>)>>,
+    filled: BTreeMap<String, Filled>,
 }
 
 impl State {
-    /// Brings the cache to where each run begins: none of this workload's tiles but those that it is to begin with.
+    /// Brings the cache to where each run begins: none of this workload's tiles but those that it is to begin with, as the database
+    /// makes them in this `state`.
     pub(in crate::tiles) fn bring(
         &mut self,
         options: &Options,
+        state: &str,
         atlas: &Atlas,
         layers: &[&Layer],
         from: &mut dyn Fetch,
@@ -41,14 +47,20 @@ impl State {
             None if options.cache_warm => 1.0,
             None => return Ok(()),
         };
-        let filled = match self.filled.take() {
-            Some(filled) => filled,
-            None => chosen(atlas, layers, share, from)?,
-        };
-        let written = fill(&filled, &keys, control);
-        self.filled = Some(filled);
-        written
+        if !self.filled.contains_key(state) {
+            let filled = chosen(atlas, layers, share, from)?;
+            // Those of other states are made again where there is no room for all.
+            if self.filled.values().chain([&filled]).map(length).sum::<usize>() > MOST_KEPT {
+                self.filled.clear();
+            }
+            self.filled.insert(state.to_owned(), filled);
+        }
+        fill(&self.filled[state], &keys, control)
     }
+}
+
+fn length(filled: &Filled) -> usize {
+    filled.iter().map(|(_, bytes)| bytes.len()).sum()
 }
 
 /// Limits of memory, where they are wanted; without that those it was started with.
@@ -121,7 +133,7 @@ fn chosen(
     layers: &[&Layer],
     share: f64,
     from: &mut dyn Fetch,
-) -> Result<Vec<(Pick, Vec<u8>)>, WorkloadError> {
+) -> Result<Filled, WorkloadError> {
     let mut requests: BTreeMap<(u16, tile::Tile), (f64, &Pick)> = BTreeMap::new();
     for (weight, picks) in atlas.groups() {
         for pick in picks {

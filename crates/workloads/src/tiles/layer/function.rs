@@ -1,9 +1,9 @@
 //! A layer made by a function of zoom, column and row, as tile servers call them.
 
 use protocol::nearest;
-use protocol::postgres::sql::{Sql, SqlError, quote_identifier, quote_literal};
+use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 
-use super::ground::texts;
+use super::ground::{as_written, texts};
 use super::{Layer, Made};
 use crate::error::WorkloadError;
 
@@ -52,7 +52,7 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadErro
             hint: "let it return what ST_AsMVT gives".to_owned(),
         });
     }
-    let statement = super::text::read(&fitting.call())
+    let statement = super::text::read(&fitting.call(name))
         .map_err(|problem| WorkloadError::Script(format!("{shown}: {problem}")))?;
     Ok(Layer { shown, made: Made::Statement(statement), grounds: Vec::new(), remarks: Vec::new() })
 }
@@ -115,9 +115,9 @@ impl Found {
         (self.gives() != "bytea").then(|| self.gives())
     }
 
-    /// One value; of a row the first column.
-    fn call(&self) -> String {
-        let function = format!("{}.{}", quote_identifier(&self.schema), quote_identifier(&self.name));
+    /// One value; of a row the first column. It is named as the user wrote it.
+    fn call(&self, written: &str) -> String {
+        let function = as_written(written, &self.schema, &self.name);
         let arguments = self.arguments().unwrap_or_default();
         if self.first_column.is_empty() && !self.is_set {
             format!("SELECT {function}({arguments})")

@@ -12,12 +12,15 @@ pub(super) const WEB_MERCATOR: i64 = 3857;
 const INVALID_NAME: &str = "42602";
 
 /// A table with features.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::tiles) struct Ground {
     /// As the user gave it.
     pub(in crate::tiles) shown: String,
     /// Quoted, with its schema.
     pub(in crate::tiles) table: String,
+    /// Quoted, as statements name it: with a schema only where the user wrote one, so that each connection looks for it by its own
+    /// `search_path`.
+    pub(in crate::tiles) named: String,
     /// Schema and name, as they are.
     pub(in crate::tiles) schema: String,
     pub(in crate::tiles) name: String,
@@ -26,15 +29,15 @@ pub(in crate::tiles) struct Ground {
     /// SRID of the geometry.
     pub(in crate::tiles) srid: i64,
     /// Kind of its geometries as the column says it: `POLYGON`, `GEOMETRY`.
-    pub(super) kind: String,
+    pub(in crate::tiles) kind: String,
     /// Its columns, as they are named.
-    pub(super) columns: Vec<String>,
+    pub(in crate::tiles) columns: Vec<String>,
     /// What identifies a feature; an SQL expression of type bigint, the table being `t`.
     pub(in crate::tiles) identity: String,
     /// Rows that the planner supposes.
     pub(in crate::tiles) rows: f64,
     /// Whether an index can find features by place; so it is said of views, whose tables may have one.
-    pub(super) is_indexed: bool,
+    pub(in crate::tiles) is_indexed: bool,
 }
 
 impl Ground {
@@ -108,6 +111,7 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
         });
     };
     let table = format!("{}.{}", quote_identifier(&schema), quote_identifier(&name));
+    let named = as_written(shown, &schema, &name);
     let (geometry, srid, kind) = geometry_column(sql, shown, [&schema, &name, &table], &doing)?;
     let columns = sql
         .rows(&format!(
@@ -132,6 +136,7 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
     Ok(Ground {
         shown: shown.to_owned(),
         table,
+        named,
         schema,
         name,
         geometry: quoted,
@@ -142,6 +147,13 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
         rows: rows.parse().unwrap_or(0.0),
         is_indexed: indexed.as_deref() != Some("0"),
     })
+}
+
+/// A name of the catalog, quoted, with its schema where it was written with one.
+pub(super) fn as_written(shown: &str, schema: &str, name: &str) -> String {
+    let name = quote_identifier(name);
+    let has_schema = shown.split('"').step_by(2).any(|unquoted| unquoted.contains('.'));
+    if has_schema { format!("{}.{name}", quote_identifier(schema)) } else { name }
 }
 
 /// What to try when there is no such table.
@@ -203,4 +215,22 @@ fn srid_of_first_row(sql: &mut dyn Sql, table: &str, column: &str) -> Result<i64
 pub(super) fn texts<const N: usize>(row: Option<&Vec<Option<String>>>) -> Option<[String; N]> {
     let values: Option<Vec<String>> = row?.iter().cloned().collect();
     values?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_without_a_schema_are_left_to_the_search_path() {
+        for (shown, schema, name, wanted) in [
+            ("Roads", "public", "roads", "\"roads\""),
+            ("osm.roads", "osm", "roads", "\"osm\".\"roads\""),
+            ("\"a.b\"", "public", "a.b", "\"a.b\""),
+            ("\"a.b\".\"c\"", "a.b", "c", "\"a.b\".\"c\""),
+            ("\"say \"\".\"\"\"", "public", "say \".\"", "\"say \"\".\"\"\""),
+        ] {
+            assert_eq!(as_written(shown, schema, name), wanted, "{shown}");
+        }
+    }
 }

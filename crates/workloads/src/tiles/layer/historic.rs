@@ -26,7 +26,7 @@ impl Historic {
         ground: &Ground,
         bounds: Option<[f64; 4]>,
     ) -> Result<Self, WorkloadError> {
-        let Ground { table, geometry, shown, .. } = ground;
+        let Ground { table, named, geometry, shown, .. } = ground;
         let bounds = match bounds {
             Some(bounds) => bounds.map(degrees),
             None => {
@@ -49,7 +49,7 @@ impl Historic {
             .iter()
             .zip(&bounds)
             .fold(QUERY.to_owned(), |text, (name, degrees)| text.replace(&format!("{{{name}}}"), degrees));
-        let statement = boxed.replace("{table}", &plain(table)).replace("{geometry}", &plain(geometry));
+        let statement = boxed.replace("{table}", &plain(named)).replace("{geometry}", &plain(geometry));
         Ok(Self { statement: statement.trim_end().trim_end_matches(';').to_owned() })
     }
 }

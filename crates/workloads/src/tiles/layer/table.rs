@@ -96,7 +96,7 @@ impl Table {
     /// There is no `WHERE geom IS NOT NULL` around `ST_AsMVTGeom`: the planner would call it twice for each feature, and
     /// `ST_AsMVT` passes NULLs over by itself.
     pub(super) fn statement(&self, z: u8, style: Style, envelope: &str) -> String {
-        let Ground { table, geometry, .. } = &self.ground;
+        let Ground { named, geometry, .. } = &self.ground;
         let attributes: String = self.attributes.iter().map(|column| format!(", t.{column}")).collect();
         let filter = self.size_filter(z, style);
         let on_the_map = self.ground.on_the_map(&format!("t.{geometry}"));
@@ -104,7 +104,7 @@ impl Table {
         format!(
             "SELECT ST_AsMVT(tile, {}, 4096, 'geom') FROM (\
              SELECT ST_AsMVTGeom({on_the_map}, {envelope}) AS geom{attributes} \
-             FROM {table} AS t WHERE t.{geometry} && {there}{filter}) AS tile",
+             FROM {named} AS t WHERE t.{geometry} && {there}{filter}) AS tile",
             quote_literal(&self.name)
         )
     }
