@@ -25,7 +25,11 @@ fn database() -> FakeSql {
     sql.answer("FROM pg_index", &[&["1"]]);
     sql.answer("FROM pg_attribute", &[&["osm_id"], &["name"], &["way"], &["way_area"], &["building"]]);
     sql.answer("count(way_area)", &[&["t"]]);
-    sql.answer("ST_PointOnSurface", &[&["1615757.9", "4289470.9"], &["1600000", "4290000"]]);
+    let points = [["1615757.9", "4289470.9"], ["1600000", "4290000"]];
+    let of_both_zooms: Vec<[&str; 3]> =
+        ["0", "1"].into_iter().flat_map(|at| points.map(|[x, y]| [at, x, y])).collect();
+    let rows: Vec<&[&str]> = of_both_zooms.iter().map(|row| &row[..]).collect();
+    sql.answer("ST_PointOnSurface", &rows);
     sql.answer("encode(", &[&[TILE]]);
     sql
 }

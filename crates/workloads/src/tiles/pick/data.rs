@@ -1,7 +1,5 @@
 //! Tiles of random features.
 
-use std::collections::BTreeMap;
-
 use protocol::postgres::sql::{Sql, long};
 
 use super::super::layer::{Ground, Layer, Style};
@@ -14,6 +12,9 @@ use tile::Tile;
 const SPARE: f64 = 4.0;
 /// Tables of fewer rows are sorted as a whole.
 const LARGE: f64 = 100_000.0;
+
+/// Metres of the map.
+type Point = (f64, f64);
 
 /// The tile of a random feature that the tile would show.
 pub(super) fn by_data(
@@ -32,14 +33,16 @@ pub(super) fn by_data(
     for (number, ground) in layer.grounds.iter().enumerate() {
         // Several tables share what is wanted; the first ones take what is left over.
         let share = wanted / layer.grounds.len() + usize::from(number < wanted % layer.grounds.len());
-        let mut by_filter: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-        for (list, (z, _)) in lists.iter_mut().zip(&zooms) {
-            let filter = layer.size_filter(ground, *z, style) + &within(ground, options.bounds);
-            if !by_filter.contains_key(&filter) {
-                let points = feature_points(sql, ground, &filter, share, seed)?;
-                by_filter.insert(filter.clone(), points);
-            }
-            list.extend(by_filter[&filter].iter().map(|(x, y)| Tile::at(*z, *x, *y)));
+        let of_zoom: Vec<String> = zooms.iter().map(|(z, _)| layer.size_filter(ground, *z, style)).collect();
+        let mut filters = of_zoom.clone();
+        filters.sort();
+        filters.dedup();
+        let features = Features { ground, within: &within(ground, options.bounds), limit: share, seed };
+        let points = features.points(sql, &filters)?;
+        for ((list, (z, _)), filter) in lists.iter_mut().zip(&zooms).zip(&of_zoom) {
+            let points =
+                filters.iter().position(|known| known == filter).map_or(&[][..], |at| &points[at][..]);
+            list.extend(points.iter().map(|(x, y)| Tile::at(*z, *x, *y)));
         }
     }
     Ok(lists)
@@ -53,52 +56,184 @@ pub(super) fn within(ground: &Ground, bounds: Option<[f64; 4]>) -> String {
     })
 }
 
-/// A point on each of the first features, in metres of the map: features in the order of a hash of their identity and the
-/// seed, which unlike `random()` gives the same choice each time.
-pub(super) fn feature_points(
-    sql: &mut dyn Sql,
-    ground: &Ground,
-    filter: &str,
-    limit: usize,
-    seed: u64,
-) -> Result<Vec<(f64, f64)>, WorkloadError> {
-    // Of a large table only features with a small hash are sorted: of the others not even the geometry is read.
-    if ground.rows > LARGE {
-        let share = SPARE * limit as f64 / ground.rows;
-        let below = (share < 1.0).then_some((i64::MIN as f64 + share * (u64::MAX as f64)) as i64);
-        if let Some(below) = below {
-            let points = points(sql, ground, filter, Some(below), limit, seed)?;
-            if points.len() == limit {
-                return Ok(points);
-            }
-        }
-    }
-    points(sql, ground, filter, None, limit, seed)
+/// The first features of a table, in the order of a hash of their identity and the seed, which unlike `random()` gives the same
+/// choice each time.
+pub(super) struct Features<'g> {
+    pub(super) ground: &'g Ground,
+    /// As [`within`] gives it.
+    pub(super) within: &'g str,
+    /// How many are wanted by each filter.
+    pub(super) limit: usize,
+    pub(super) seed: u64,
 }
 
-fn points(
-    sql: &mut dyn Sql,
-    ground: &Ground,
-    filter: &str,
-    below: Option<i64>,
-    limit: usize,
-    seed: u64,
-) -> Result<Vec<(f64, f64)>, WorkloadError> {
-    let Ground { table, geometry, identity, .. } = ground;
-    // The seed is an unsigned number, SQL's bigint is signed: the same 64 bits.
-    let seed = seed as i64;
-    let hash = format!("hashint8extended({identity}, {seed})");
-    let few = below.map_or_else(String::new, |below| format!(" AND {hash} < {below}"));
-    let point = ground.on_the_map("ST_PointOnSurface(f.g)");
-    let rows = long(sql).rows(&format!(
-        "SELECT ST_X(p), ST_Y(p) FROM (\
-         SELECT {point} AS p FROM (\
-         SELECT t.{geometry} AS g, {hash} AS h FROM {table} AS t \
-         WHERE t.{geometry} IS NOT NULL AND NOT ST_IsEmpty(t.{geometry}){filter}{few} \
-         ORDER BY h, ST_XMin(t.{geometry}), ST_YMin(t.{geometry}) LIMIT {limit}) AS f) AS points"
-    ));
-    let rows = rows.map_err(WorkloadError::sql(format!("picking tiles of {}", ground.shown)))?;
-    let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<f64>().ok());
-    let point = |row: &Vec<Option<String>>| Some((number(row.first()?)?, number(row.get(1)?)?));
-    Ok(rows.iter().filter_map(point).collect())
+/// Which features a filter is looked for among: those whose hash is below a threshold, or all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Among {
+    /// Place of the filter.
+    filter: usize,
+    /// Share of all hashes that are below, 0..=1.
+    share: f64,
+}
+
+impl Among {
+    /// `None` for all.
+    fn below(self) -> Option<i64> {
+        (self.share < 1.0).then_some((i64::MIN as f64 + self.share * (u64::MAX as f64)) as i64)
+    }
+
+    /// After so few were found of so many wanted: as many more as there should be enough by, and some to spare; after none, all.
+    fn more(self, found: usize, limit: usize) -> Self {
+        let times = SPARE * limit as f64 / found as f64;
+        Self { share: self.share * times, ..self }
+    }
+}
+
+impl Features<'_> {
+    /// For each of these filters points on the first features that it keeps, in metres of the map; fewer than wanted where there
+    /// are no more.
+    ///
+    /// The table is read once for all filters. Of a large one only features with a small hash are sorted: of the others not even
+    /// the geometry is read. Filters that keep too little of these are looked for once more, among as many as it takes.
+    pub(super) fn points(
+        &self,
+        sql: &mut dyn Sql,
+        filters: &[String],
+    ) -> Result<Vec<Vec<Point>>, WorkloadError> {
+        let rows = self.rows(sql)?;
+        let share = if rows > LARGE { SPARE * self.limit as f64 / rows } else { 1.0 };
+        let mut points: Vec<Vec<Option<Point>>> = vec![Vec::new(); filters.len()];
+        let mut left: Vec<Among> = (0..filters.len()).map(|filter| Among { filter, share }).collect();
+        while !left.is_empty() && self.limit > 0 {
+            for among in &left {
+                points[among.filter].clear();
+            }
+            for (filter, point) in self.look(sql, filters, &left)? {
+                points[filter].push(point);
+            }
+            let found = |among: &Among| points[among.filter].len();
+            left.retain(|among| among.below().is_some() && found(among) < self.limit);
+            left = left.iter().map(|among| among.more(found(among), self.limit)).collect();
+        }
+        // What has no point on it counts as found all the same.
+        Ok(points.into_iter().map(|points| points.into_iter().flatten().collect()).collect())
+    }
+
+    /// Rows of the table: of one that was never analyzed, and of a view, they are counted.
+    fn rows(&self, sql: &mut dyn Sql) -> Result<f64, WorkloadError> {
+        let Ground { table, shown, rows, .. } = self.ground;
+        if *rows > 0.0 {
+            return Ok(*rows);
+        }
+        let counted = long(sql).scalar(&format!("SELECT count(*) FROM {table}"));
+        let counted = counted.map_err(WorkloadError::sql(format!("counting the rows of {shown}")))?;
+        Ok(counted.and_then(|rows| rows.parse().ok()).unwrap_or(0.0))
+    }
+
+    /// One look at the table: points, as far as features have any, with the places of their filters.
+    fn look(
+        &self,
+        sql: &mut dyn Sql,
+        filters: &[String],
+        among: &[Among],
+    ) -> Result<Vec<(usize, Option<Point>)>, WorkloadError> {
+        let rows = long(sql).rows(&self.query(filters, among));
+        let rows = rows.map_err(WorkloadError::sql(format!("picking tiles of {}", self.ground.shown)))?;
+        let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<f64>().ok());
+        let point = |row: &Vec<Option<String>>| {
+            let filter = row.first()?.as_ref()?.parse().ok().filter(|filter| *filter < filters.len())?;
+            Some((filter, number(row.get(1)?).zip(number(row.get(2)?))))
+        };
+        Ok(rows.iter().filter_map(point).collect())
+    }
+
+    /// Which filters a feature passes is seen once; then each takes its first ones by hash.
+    fn query(&self, filters: &[String], among: &[Among]) -> String {
+        let Ground { table, geometry, identity, .. } = self.ground;
+        // The seed is an unsigned number, SQL's bigint is signed: the same 64 bits.
+        let hash = format!("hashint8extended({identity}, {})", self.seed as i64);
+        let small = |hash: &str, among: &Among| {
+            among.below().map_or_else(String::new, |below| format!(" AND {hash} < {below}"))
+        };
+        let kept = |among: &Among| format!("true{}", filters[among.filter]);
+        let columns: String =
+            among.iter().map(|of| format!(", ({}) AS kept_{}", kept(of), of.filter)).collect();
+        let any: Vec<String> = among.iter().map(|of| format!("({}{})", kept(of), small(&hash, of))).collect();
+        let firsts = among.iter().map(|of| {
+            let (at, small) = (of.filter, small("h", of));
+            format!(
+                "(SELECT {at} AS k, g, h FROM features WHERE kept_{at} AND NOT ST_IsEmpty(g){small} \
+                 ORDER BY h, ST_XMin(g), ST_YMin(g) LIMIT {})",
+                self.limit
+            )
+        });
+        // The planner knows nothing of how few hashes are small, and would compile for longer than the scan takes.
+        format!(
+            "SET LOCAL jit = off; WITH features AS (\
+             SELECT t.{geometry} AS g, {hash} AS h{columns} FROM {table} AS t \
+             WHERE t.{geometry} IS NOT NULL{} AND ({})) \
+             SELECT k, ST_X(p), ST_Y(p) FROM (\
+             SELECT k, {} AS p, h, ST_XMin(g) AS x, ST_YMin(g) AS y FROM ({}) AS f) AS points ORDER BY k, h, x, y",
+            self.within,
+            any.join(" OR "),
+            self.ground.on_the_map("ST_PointOnSurface(g)"),
+            firsts.collect::<Vec<_>>().join(" UNION ALL ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sql::FakeSql;
+
+    /// A table of so many rows, whose first filter keeps enough of a few and whose second does not.
+    fn looked(rows: f64, answers: &[(&str, &[&[&str]])]) -> (Vec<Vec<Point>>, Vec<String>) {
+        let ground = Ground {
+            shown: "areas".to_owned(),
+            table: "\"public\".\"areas\"".to_owned(),
+            identity: "t.osm_id::bigint".to_owned(),
+            geometry: "\"way\"".to_owned(),
+            srid: 3857,
+            rows,
+            ..Ground::default()
+        };
+        let mut sql = FakeSql::new();
+        answers.iter().for_each(|(part, rows)| sql.answer(part, rows));
+        let features = Features { ground: &ground, within: "", limit: 2, seed: 1 };
+        let filters = [" AND t.way_area >= 1", " AND t.way_area >= 9"].map(str::to_owned);
+        (features.points(&mut sql, &filters).unwrap(), sql.asked)
+    }
+
+    #[test]
+    fn all_filters_are_looked_for_in_one_scan_and_those_that_keep_few_in_one_more() {
+        let (one, other, third) = (["0", "1", "1"], ["0", "NULL", "NULL"], ["1", "3", "3"]);
+        // Both looks name the second filter; only the first one the first.
+        let first: &[&[&str]] = &[&one, &other, &third];
+        let second: &[&[&str]] = &[&third, &["1", "4", "4"]];
+        let (points, asked) = looked(1e6, &[("kept_0", first), ("kept_1", second)]);
+        assert_eq!(points, [vec![(1.0, 1.0)], vec![(3.0, 3.0), (4.0, 4.0)]]);
+        assert_eq!(asked.len(), 2);
+        // 8 of a million, then 64: one was found of two.
+        let thresholds = [8e-6, 64e-6].map(|share| (i64::MIN as f64 + share * (u64::MAX as f64)) as i64);
+        for (asked, below) in asked.iter().zip(thresholds) {
+            assert!(
+                asked.contains(&format!(
+                    "(true AND t.way_area >= 9 AND hashint8extended(t.osm_id::bigint, 1) < {below})"
+                )),
+                "{asked}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_few_rows_all_are_looked_at_once() {
+        let (points, asked) = looked(99.0, &[("kept_0", &[&["1", "3", "3"]])]);
+        assert_eq!((points, asked.len()), (vec![vec![], vec![(3.0, 3.0)]], 1));
+        assert!(!asked[0].contains(" < "), "{}", asked[0]);
+        // A view says nothing of its rows.
+        let (_, asked) = looked(0.0, &[("count(*)", &[&["1000000"]])]);
+        assert!(asked[1].contains(" < -") && !asked[2].contains(" < "), "{asked:?}");
+        assert_eq!(asked.len(), 3);
+    }
 }

@@ -31,8 +31,9 @@ pub(super) fn made_up(
 ) -> Result<Vec<Vec<Vec<Tile>>>, WorkloadError> {
     let ground = layer.grounds.first().ok_or_else(|| no_ground(layer))?;
     let [low, high] = options.zooms.ends();
-    let filter = layer.size_filter(ground, high, style) + &data::within(ground, options.bounds);
-    let starts = data::feature_points(sql, ground, &filter, sessions.count.into(), seed)?;
+    let within = data::within(ground, options.bounds);
+    let features = data::Features { ground, within: &within, limit: sessions.count.into(), seed };
+    let starts = features.points(sql, &[layer.size_filter(ground, high, style)])?.swap_remove(0);
     let mut random = Random::new(seed);
     let walks = starts.into_iter().map(|start| walk(start, [low, high], sessions, &mut random));
     // One that begins beyond the edge of the map sees nothing.
