@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use engine::Client;
 use record::{Artifact, MapPart, TextKind};
-use tile::Tile;
 
 use super::guard::{ask, probe, spread};
 use super::options::Options;
