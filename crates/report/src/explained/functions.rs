@@ -14,7 +14,7 @@ pub(crate) struct FunctionFigures {
     pub(crate) part: Part,
     /// Mean number of calls.
     pub(crate) calls: f64,
-    /// As the server measured it, without functions that it called in turn.
+    /// What is booked under its part; of what is booked nowhere, as the server measured it.
     pub(crate) ms: Spread,
     /// Of the whole, 0 to 1.
     pub(crate) share: Spread,
@@ -34,7 +34,11 @@ pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<Functi
             };
             transactions.iter().map(sum).collect()
         };
-        let ms = each(|function| function.self_ms);
+        let is_booked = all().any(|function| function.name == name && function.booked_ms > 0.0);
+        let ms = each(match is_booked {
+            true => |own| own.booked_ms,
+            false => |own| own.self_ms,
+        });
         let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
         FunctionFigures {
             name: name.to_owned(),
@@ -42,7 +46,7 @@ pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<Functi
             calls: Spread::of(each(|function| function.calls as f64)).mean,
             share: Spread::of(ms.iter().zip(totals).map(share).collect()),
             ms: Spread::of(ms),
-            is_booked: all().any(|function| function.name == name && function.booked_ms > 0.0),
+            is_booked,
         }
     };
     let mut found: Vec<FunctionFigures> = names.into_iter().map(one).collect();
@@ -74,5 +78,21 @@ mod tests {
         assert_eq!(names, ["st_area", "box2d"]);
         assert_eq!((found[0].calls, found[0].ms.mean, found[0].share.mean), (10.0, 3.0, 0.3));
         assert_eq!((found[0].is_booked, found[1].is_booked, found[1].calls), (true, false, 5.0));
+    }
+
+    /// Of a parallel query it was the time of the leader alone, beside parts that hold the mean of all processes.
+    #[test]
+    fn what_is_booked_is_shown_and_not_what_was_measured_in_the_leader() {
+        let function = |name: &str, self_ms, booked_ms| FunctionTime {
+            name: name.into(),
+            calls: 10,
+            self_ms,
+            part: Part::of_function(name),
+            booked_ms,
+        };
+        let functions = vec![function("st_area", 2.0, 6.0), function("box2d", 1.0, 0.0)];
+        let plan = StatementPlan { functions, ..StatementPlan::default() };
+        let found = of(&[vec![&plan]], &[12.0]);
+        assert_eq!((found[0].ms.mean, found[0].share.mean, found[1].ms.mean), (6.0, 0.5, 1.0));
     }
 }

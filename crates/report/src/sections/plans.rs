@@ -95,9 +95,10 @@ impl View for Plans {
 }
 
 /// What stands above functions.
-const FUNCTIONS: &str = "As the server counted them: milliseconds in the function itself, median over the sample [10th, 90th \
-    percentile], share of the whole, and calls in the mean. What is booked nowhere was called by operators, casts or planning, and is \
-    in their parts.";
+const FUNCTIONS: &str = "Milliseconds that are booked under their part, median over the sample [10th, 90th percentile], share of \
+    the whole, and calls in the mean. What the server counted in the function itself is evened: no node gives more than its own time, \
+    and below a Gather, where only the leader's calls are counted, workers are taken to have spent as large a share. What is booked \
+    nowhere was called by operators, casts or planning: it stands as it was counted, and is in their parts.";
 
 /// What stands above all of it.
 const HOW: &str = "A sample of transactions, the same for all arms, was explained (EXPLAIN ANALYZE) in one connection when \
