@@ -205,12 +205,14 @@ impl Workload for Tiles {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let Options { zooms, variant, min_pixels, .. } = &self.options;
         let queries: String = self.queries.iter().map(|query| query.text.as_str()).collect();
+        // A trace and users who move have zooms as often as these come in them.
+        let drawn = matches!(self.options.picker, Picker::Data | Picker::Uniform);
         let script = |part: &MapPart| {
             let text = format!("{} {zooms:?} {variant:?} {min_pixels} {queries}", called(part));
             ScriptInfo {
                 name: called(part),
                 text_hash: sha256_hex(text.as_bytes()),
-                weight: 1,
+                weight: part.zoom.filter(|_| drawn).map_or(1, |zoom| zooms.weight_of(zoom)),
                 part: Some(part.clone()),
             }
         };

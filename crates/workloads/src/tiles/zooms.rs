@@ -29,6 +29,17 @@ impl Zooms {
         }
     }
 
+    /// How often a zoom is asked for, as a whole number beside those of the others: 10 and 65 of 1 and 6.5.
+    pub(super) fn weight_of(&self, zoom: u8) -> u32 {
+        let Self::Mix(mix) = self else { return 1 };
+        // Frequencies are 0.001 at least and a million at most.
+        let scaled = |weight: f64, scale: u32| weight * f64::from(scale);
+        let is_whole = |weight: f64| (weight - weight.round()).abs() < 1e-6;
+        let fits = |scale: &u32| mix.values().all(|weight| is_whole(scaled(*weight, *scale)));
+        let scale = [1, 10, 100].into_iter().find(fits).unwrap_or(1000);
+        mix.get(&zoom).map_or(1, |weight| scaled(*weight, scale).round().max(1.0) as u32)
+    }
+
     /// Lowest and highest.
     #[must_use]
     pub fn ends(&self) -> [u8; 2] {
@@ -110,5 +121,23 @@ impl<'de> Deserialize<'de> for Zooms {
         }
 
         source.deserialize_any(Either)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All zooms of a mix had the weight 1.
+    #[test]
+    fn weights_are_those_of_the_mix() {
+        let weights = |mix: &[(u8, f64)]| {
+            let zooms = Zooms::Mix(mix.iter().copied().collect());
+            mix.iter().map(|(zoom, _)| zooms.weight_of(*zoom)).collect::<Vec<_>>()
+        };
+        assert_eq!(weights(&[(12, 1.0), (14, 6.0)]), [1, 6]);
+        assert_eq!(weights(&[(12, 1.0), (14, 6.5)]), [10, 65]);
+        assert_eq!(weights(&[(12, 0.001), (14, 1e6)]), [1, 1_000_000_000]);
+        assert_eq!(Zooms::Range([12, 14]).weight_of(13), 1);
     }
 }
