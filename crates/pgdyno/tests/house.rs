@@ -201,15 +201,76 @@ fn every_exit_code_is_documented() {
     assert_eq!(seen, listed, "docs/exit-codes.md lists codes that the program does not have");
 }
 
+/// Markdown files of a folder and those below.
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// Lines of a page that are no code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        fenced ^= is_fence;
+        !fenced && !is_fence
+    })
+}
+
+/// What GitHub calls the places of a page: headings in small letters with hyphens for spaces and without punctuation, the second of
+/// a name with `-1` behind it.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut seen = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for line in prose(text) {
+        let Some(heading) = line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#'))
+        else {
+            continue;
+        };
+        let kept = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+        let slug: String = heading.trim().to_lowercase().chars().filter(kept).collect();
+        let slug = slug.replace(' ', "-");
+        let times = seen.entry(slug.clone()).or_insert(0);
+        found.insert(if *times == 0 { slug } else { format!("{slug}-{times}") });
+        *times += 1;
+    }
+    found
+}
+
+/// Where links of a page lead, but for those out of the house.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let starts = prose(text).flat_map(|line| line.split("](").skip(1));
+    let links = starts.map(|rest| rest.split([')', ' ']).next().unwrap_or_default());
+    links.filter(|link| !link.contains("://") && !link.starts_with("mailto:"))
+}
+
+/// Pages had links to headings that were called otherwise by then.
 #[test]
 fn documents_link_to_what_is_there() {
-    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let folder = root().join(page).parent().expect("a folder").to_owned();
-        for link in read(page).split("](").skip(1) {
-            let target = link.split([')', '#']).next().unwrap_or_default();
-            if !target.is_empty() && !target.contains("://") {
-                assert!(folder.join(target).exists(), "{page} links to {target}");
+    let sample = "# One `x_y`, two!\n[a](b.md#c)\n```\n# no\n```\n## Same\n## Same";
+    assert_eq!(anchors(sample), ["one-x_y-two", "same", "same-1"].map(str::to_owned).into());
+    assert_eq!(links(sample).collect::<Vec<_>>(), ["b.md#c"]);
+    let mut all = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root().join(page)).to_vec();
+    pages(&root().join("docs"), &mut all);
+    assert!(all.len() > 40, "{} pages", all.len());
+    let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let mut dangling = Vec::new();
+    for page in &all {
+        for link in links(&text(page)) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let folder = page.parent().expect("a folder");
+            let target = if file.is_empty() { page.clone() } else { folder.join(file) };
+            let is_there = target.exists() && (anchor.is_empty() || anchors(&text(&target)).contains(anchor));
+            if !is_there {
+                dangling.push(format!("{}: {link}", page.display()));
             }
         }
     }
+    assert!(dangling.is_empty(), "links to nothing:\n{}", dangling.join("\n"));
 }
