@@ -26,3 +26,9 @@ pub fn below_percentiles(data: &ReportData) -> Option<String> {
     let is_sliced = data.measured_runs().any(record::Run::is_sliced);
     is_sliced.then(|| format!("sliced: {FROM_SLICES} They are not compared."))
 }
+
+/// What stands below tables of tiles for people, where some quads of slices do not count.
+#[must_use]
+pub fn below_tiles(data: &ReportData) -> Option<String> {
+    crate::zooms::void_quads(data)
+}

@@ -123,8 +123,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts | Kind::Tiles);
     let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
-    if let (Some(below), Format::Text | Format::Md) = (below, format) {
-        crate::print::data(&format!("\n{below}\n"))?;
+    let void = tables::below_tiles(&data).filter(|_| args.kind == Kind::Tiles);
+    if let Format::Text | Format::Md = format {
+        for below in below.into_iter().chain(void) {
+            crate::print::data(&format!("\n{below}\n"))?;
+        }
     }
     Ok(SAME_OR_BETTER)
 }

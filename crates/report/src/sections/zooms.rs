@@ -13,7 +13,7 @@ use crate::compared::{FROM_SLICES, Tone, change, verdict};
 use crate::data::{ReportData, cell_text};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
-use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers};
+use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, void_quads};
 
 /// Cells that stand open, and those that are drawn at all; the rest is in the table.
 const OPEN: usize = 2;
@@ -24,6 +24,9 @@ pub(super) struct Zooms {
     cells: Vec<CellView>,
     /// Cells that are not drawn.
     more: usize,
+    /// What is to be known of quads of slices that do not count, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    void: Option<String>,
 }
 
 /// One cell.
@@ -45,13 +48,14 @@ impl View for Zooms {
         let all = ZoomsOfCell::all(data);
         let more = all.len().saturating_sub(MOST);
         let cells: Vec<CellView> = all.into_iter().take(MOST).map(CellView::of).collect();
-        (!cells.is_empty()).then_some(Self { cells, more })
+        (!cells.is_empty()).then(|| Self { cells, more, void: void_quads(data) })
     }
 
     fn draw(&self) -> Markup {
         let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
         html! {
             p { (HOW) }
+            @if let Some(void) = &self.void { p.remark { (void) } }
             @for cell in open { (cell.draw()) }
             @if !folded.is_empty() {
                 details {
@@ -141,7 +145,9 @@ impl CellView {
         let Some(found) = self.of.change(own.arm.as_deref(), zoom.place) else {
             return [nothing(), nothing()];
         };
-        let Some(mean) = &found.mean else { return [few(), nothing()] };
+        let Some(mean) = &found.mean else {
+            return [found.why_none().unwrap_or_default().into(), nothing()];
+        };
         let class = Tone::of(found.verdict).cell_class(mean.change_pct(), self.of.margin * 300.0);
         let judged = match found.verdict {
             Verdict::Invalid => nothing(),

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use self::single::{slowest_tiles, tile};
 pub use self::table::{tiles, tiles_in_words};
-pub(crate) use self::words::{answers, told};
+pub(crate) use self::words::{answers, told, void_quads};
 use crate::data::ReportData;
 use crate::numbers;
 
@@ -96,8 +96,7 @@ impl ZoomsOfCell {
         let mut arms = data.arms();
         arms.sort_by_key(|arm| *arm != data.base());
         let mut runs: BTreeMap<Cell, BTreeMap<usize, Vec<&Run>>> = BTreeMap::new();
-        let has_map = |run: &&Run| run.scripts.iter().any(|script| script.part.is_some());
-        for run in data.grid_runs().chain(data.runs_beside()).filter(has_map) {
+        for run in data.grid_runs().chain(data.runs_beside()).filter(|run| is_of_map(run)) {
             if run.validity == Validity::Invalid {
                 continue;
             }
@@ -191,6 +190,11 @@ impl ZoomsOfArm {
             sliced: runs.iter().any(|run| run.is_sliced()),
         }
     }
+}
+
+/// Whether it asked for a map.
+fn is_of_map(run: &Run) -> bool {
+    run.scripts.iter().any(|script| script.part.is_some())
 }
 
 /// All the time that went by for it.

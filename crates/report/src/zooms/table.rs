@@ -52,134 +52,145 @@ const OPTIONAL: [&str; 8] = ["arm", "cached", "base_layer", "verdict", "failed",
 /// front, lines without `cached` are hits and misses together. Times of too few requests are missing, and `few` says so.
 #[must_use]
 pub fn tiles(data: &ReportData) -> Table {
-    let mut table = Table::new(&COLUMNS);
-    table.optional.extend(OPTIONAL.map(str::to_owned));
-    for of in &ZoomsOfCell::all(data) {
-        for own in &of.arms {
-            for zoom in &own.zooms {
-                table.push(row(of, own, zoom));
-            }
-        }
-    }
-    table
+    filled(data, &COLUMNS, &OPTIONAL, |line| line.for_programs())
 }
+
+/// Columns for people.
+const IN_WORDS: [&str; 18] = [
+    "cell",
+    "arm",
+    "layer",
+    "zoom",
+    "requests",
+    "tiles_pct",
+    "time_pct",
+    "mean_us",
+    "p50_us",
+    "p95_us",
+    "p99_us",
+    "tile_bytes",
+    "empty_pct",
+    "features",
+    "change of mean",
+    "verdict",
+    "few",
+    "sliced",
+];
+/// Of these, as [`OPTIONAL`].
+const OPTIONAL_IN_WORDS: [&str; 7] =
+    ["arm", "p95_us", "p99_us", "change of mean", "verdict", "few", "sliced"];
 
 /// The same for people: what matters most, the change with its interval.
 #[must_use]
 pub fn tiles_in_words(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
-        "cell",
-        "arm",
-        "layer",
-        "zoom",
-        "requests",
-        "tiles_pct",
-        "time_pct",
-        "mean_us",
-        "p50_us",
-        "p95_us",
-        "p99_us",
-        "tile_bytes",
-        "empty_pct",
-        "features",
-        "change of mean",
-        "verdict",
-        "few",
-        "sliced",
-    ]);
-    table
-        .optional
-        .extend(["arm", "p95_us", "p99_us", "change of mean", "verdict", "few", "sliced"].map(str::to_owned));
+    filled(data, &IN_WORDS, &OPTIONAL_IN_WORDS, |line| line.in_words())
+}
+
+/// A line for each layer and zoom of each arm.
+fn filled(data: &ReportData, columns: &[&str], optional: &[&str], row: fn(&Line<'_>) -> Vec<Value>) -> Table {
+    let mut table = Table::new(columns);
+    table.optional.extend(optional.iter().map(|&name| name.to_owned()));
     for of in &ZoomsOfCell::all(data) {
         for own in &of.arms {
             for zoom in &own.zooms {
-                table.push(row_in_words(of, own, zoom));
+                let change = of.change(own.arm.as_deref(), zoom.place);
+                table.push(row(&Line { of, own, zoom, change }));
             }
         }
     }
     table
 }
 
-fn row_in_words(of: &ZoomsOfCell, own: &ZoomsOfArm, zoom: &ZoomFigures) -> Vec<Value> {
-    let change = of.change(own.arm.as_deref(), zoom.place);
-    let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
-    let pct = |share: Option<f64>| real(share.map(|share| share * 100.0));
-    let judged = change.and_then(|own| Some((own.mean?, own.verdict)));
-    let said = match (change, judged) {
-        (None, _) => String::new(),
-        (Some(_), Some((mean, _))) => compared::change(&mean),
-        (Some(_), None) => "too few".to_owned(),
-    };
-    vec![
-        cell_text(&of.cell).into(),
-        own.arm.clone().into(),
-        zoom.layer.as_str().into(),
-        zoom.zoom().into(),
-        zoom.requests.into(),
-        pct(zoom.tiles_share),
-        pct(zoom.time_share),
-        micros(zoom.mean_ns),
-        micros(zoom.p50_ns),
-        micros(zoom.p95_ns),
-        micros(zoom.p99_ns),
-        real(zoom.bytes),
-        pct(zoom.empty),
-        zoom.features().into(),
-        said.into(),
-        judged.map(|(_, verdict)| compared::verdict(verdict, of.margin)).into(),
-        zoom.mean_ns.is_none().then_some("yes").into(),
-        numbers::sliced(own.sliced),
-    ]
+/// What a line is about.
+struct Line<'a> {
+    of: &'a ZoomsOfCell,
+    own: &'a ZoomsOfArm,
+    zoom: &'a ZoomFigures,
+    change: Option<&'a ZoomComparison>,
 }
 
-fn row(of: &ZoomsOfCell, own: &ZoomsOfArm, zoom: &ZoomFigures) -> Vec<Value> {
-    let change = of.change(own.arm.as_deref(), zoom.place);
-    let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
-    let pct = |share: Option<f64>| real(share.map(|share| share * 100.0));
-    let cached = match zoom.place.which {
-        Which::All => None,
-        Which::Hits => Some("yes"),
-        Which::Misses => Some("no"),
-    };
-    let sample = zoom.sample.as_ref();
-    let per_tile = |sum: Option<u64>| real(sample.zip(sum).map(|(sample, sum)| sample.per_tile(sum)));
-    let few = zoom.mean_ns.is_none() || change.is_some_and(ZoomComparison::is_of_few);
-    let [mean, median] = [|own: &ZoomComparison| own.mean, |own: &ZoomComparison| own.median]
-        .map(|of: fn(&ZoomComparison) -> Option<Estimate>| change_of(change.and_then(of)));
-    let verdict =
-        change.filter(|own| own.mean.is_some()).map(|own| compared::verdict(own.verdict, of.margin));
-    let head: [Value; 15] = [
-        of.cell.workload.as_str().into(),
-        levels(&of.cell).into(),
-        own.arm.clone().into(),
-        zoom.layer.as_str().into(),
-        zoom.place.zoom.map(u64::from).into(),
-        cached.into(),
-        zoom.requests.into(),
-        pct(zoom.tiles_share),
-        pct(zoom.time_share),
-        micros(zoom.mean_ns),
-        micros(zoom.p50_ns),
-        micros(zoom.p95_ns),
-        micros(zoom.p99_ns),
-        real(zoom.bytes),
-        pct(zoom.empty),
-    ];
-    let base_layer = change.filter(|own| own.layer != own.base_layer).map(|own| own.base_layer.clone());
-    let judged: [Value; 2] = [verdict.into(), real(change.and_then(|own| own.holm_p))];
-    let tail: [Value; 10] = [
-        change.map(|own| own.differences.len() as u64).into(),
-        zoom.failed.into(),
-        sample.map(|sample| sample.tiles).into(),
-        pct(sample.map(record::TileSample::empty_share)),
-        per_tile(sample.and_then(|sample| sample.features_in)),
-        per_tile(sample.and_then(|sample| sample.features_out)),
-        per_tile(sample.and_then(|sample| sample.vertices)),
-        per_tile(sample.map(|sample| sample.bytes)),
-        few.then_some("yes").into(),
-        numbers::sliced(own.sliced),
-    ];
-    head.into_iter().chain([base_layer.into()]).chain(mean).chain(judged).chain(median).chain(tail).collect()
+impl Line<'_> {
+    /// Requests, and shares of tiles and of time.
+    fn requests(&self) -> [Value; 3] {
+        let ZoomFigures { requests, tiles_share, time_share, .. } = self.zoom;
+        [(*requests).into(), percent(*tiles_share), percent(*time_share)]
+    }
+
+    /// Mean and percentiles, mean length, and the share of empty ones.
+    fn figures(&self) -> [Value; 6] {
+        let zoom = self.zoom;
+        let [mean, p50, p95, p99] =
+            [zoom.mean_ns, zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| real(ns.map(|ns| ns / 1e3)));
+        [mean, p50, p95, p99, real(zoom.bytes), percent(zoom.empty)]
+    }
+
+    /// Of the change, where there is one.
+    fn verdict(&self) -> Value {
+        let judged = self.change.filter(|own| own.mean.is_some());
+        judged.map(|own| compared::verdict(own.verdict, self.of.margin)).into()
+    }
+
+    fn in_words(&self) -> Vec<Value> {
+        let Self { of, own, zoom, change } = self;
+        let said = |own: &ZoomComparison| own.mean.as_ref().map(compared::change).or_else(|| own.why_none());
+        let head: [Value; 4] = [
+            cell_text(&of.cell).into(),
+            own.arm.clone().into(),
+            zoom.layer.as_str().into(),
+            zoom.zoom().into(),
+        ];
+        let tail: [Value; 5] = [
+            zoom.features().into(),
+            change.and_then(said).unwrap_or_default().into(),
+            self.verdict(),
+            zoom.mean_ns.is_none().then_some("yes").into(),
+            numbers::sliced(own.sliced),
+        ];
+        head.into_iter().chain(self.requests()).chain(self.figures()).chain(tail).collect()
+    }
+
+    fn for_programs(&self) -> Vec<Value> {
+        let Self { of, own, zoom, change } = self;
+        let cached = match zoom.place.which {
+            Which::All => None,
+            Which::Hits => Some("yes"),
+            Which::Misses => Some("no"),
+        };
+        let sample = zoom.sample.as_ref();
+        let per_tile = |sum: Option<u64>| real(sample.zip(sum).map(|(sample, sum)| sample.per_tile(sum)));
+        let few = zoom.mean_ns.is_none() || change.is_some_and(|own| own.mean.is_none());
+        let [mean, median] = [|own: &ZoomComparison| own.mean, |own: &ZoomComparison| own.median]
+            .map(|of: fn(&ZoomComparison) -> Option<Estimate>| change_of(change.and_then(of)));
+        let head: [Value; 6] = [
+            of.cell.workload.as_str().into(),
+            levels(&of.cell).into(),
+            own.arm.clone().into(),
+            zoom.layer.as_str().into(),
+            zoom.place.zoom.map(u64::from).into(),
+            cached.into(),
+        ];
+        let base_layer = change.filter(|own| own.layer != own.base_layer).map(|own| own.base_layer.clone());
+        let judged: [Value; 2] = [self.verdict(), real(change.and_then(|own| own.holm_p))];
+        let tail: [Value; 10] = [
+            change.map(|own| own.differences.len() as u64).into(),
+            zoom.failed.into(),
+            sample.map(|sample| sample.tiles).into(),
+            percent(sample.map(record::TileSample::empty_share)),
+            per_tile(sample.and_then(|sample| sample.features_in)),
+            per_tile(sample.and_then(|sample| sample.features_out)),
+            per_tile(sample.and_then(|sample| sample.vertices)),
+            per_tile(sample.map(|sample| sample.bytes)),
+            few.then_some("yes").into(),
+            numbers::sliced(own.sliced),
+        ];
+        let figures = head.into_iter().chain(self.requests()).chain(self.figures());
+        figures.chain([base_layer.into()]).chain(mean).chain(judged).chain(median).chain(tail).collect()
+    }
+}
+
+/// Of a share.
+fn percent(share: Option<f64>) -> Value {
+    real(share.map(|share| share * 100.0))
 }
 
 /// Change and its 95 % interval, percent.

@@ -82,6 +82,48 @@ fn what_takes_the_time_and_what_changed_is_told() {
     assert_eq!(told(&data(rounds())), [line]);
 }
 
+/// Where there were two cells, the line did not say whose time it told.
+#[test]
+fn the_line_of_several_cells_names_its_cell() {
+    let other = |mut run: Run| {
+        run.factors.insert("clients".into(), "8".into());
+        run
+    };
+    let alike = |run: &Run| run.arm.as_deref() == Some("a");
+    let base: Vec<Run> = rounds().into_iter().filter(alike).collect();
+    let same = base.iter().cloned().map(|run| Run { arm: Some("b".into()), ..run });
+    let one: Vec<Run> = base.iter().cloned().chain(same).collect();
+    let both: Vec<Run> = one.iter().cloned().chain(one.iter().cloned().map(other)).collect();
+    let wanted = "tiles: no zoom at which b surely takes longer or shorter than a; z9 takes 80 % of its time with 50 % of its tiles";
+    assert_eq!(told(&data(one)), [wanted]);
+    let wanted = "tiles: no zoom of any cell at which b surely takes longer or shorter than a; map, 4 clients: z9 takes 80 % of its \
+                  time with 50 % of its tiles";
+    assert_eq!(told(&data(both)), [wanted]);
+    let of_both: Vec<Run> = rounds().into_iter().flat_map(|run| [run.clone(), other(run)]).collect();
+    assert!(told(&data(of_both))[0].starts_with("tiles, map, "), "which of two");
+}
+
+/// Quads that count nowhere else were in the times of tiles, and nothing said so.
+#[test]
+fn void_quads_are_told_where_times_of_tiles_are() {
+    let slice = |quad, is_void| Slice {
+        quad,
+        start_us: 0,
+        length_us: 1,
+        drain_us: 0,
+        succeeded: 1,
+        at_work_us: 1.0,
+        steal_pct: None,
+        is_void,
+    };
+    let mut runs = rounds();
+    runs.iter_mut().for_each(|run| run.slices = vec![slice(0, false), slice(1, run.round == 2)]);
+    let said = void_quads(&data(runs.clone())).unwrap();
+    assert!(said.starts_with("1 of 8 quads of slices are void"), "{said}");
+    runs.iter_mut().for_each(|run| run.slices = vec![slice(0, false)]);
+    assert_eq!(void_quads(&data(runs)), None);
+}
+
 #[test]
 fn nothing_is_told_of_what_is_no_map_or_one_zoom() {
     let mut runs = rounds();
@@ -118,7 +160,7 @@ fn the_table_has_a_line_for_each_and_no_figure_of_few() {
     assert!(words.rows.iter().all(|row| row.len() == words.columns.len()));
     assert_eq!(
         (&words.rows[5][7], &words.rows[5][14], &words.rows[5][16]),
-        (&Value::Null, &"too few".into(), &"yes".into())
+        (&Value::Null, &"fewer than 20 requests".into(), &"yes".into())
     );
 }
 

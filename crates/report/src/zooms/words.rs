@@ -1,9 +1,13 @@
 //! The answer in words: at which zoom arms differ, and which zoom takes the time.
 
+use std::collections::BTreeMap;
+
+use record::Validity;
+use results::comparison::Cell;
 use results::comparison::zooms::{Which, ZoomComparison};
 use stats::Verdict;
 
-use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, zoom};
+use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, is_of_map, zoom};
 use crate::compared::indicative;
 use crate::data::{ReportData, cell_text};
 use crate::numbers;
@@ -20,8 +24,10 @@ pub(crate) fn answers(of: &ZoomsOfCell) -> Vec<String> {
 pub(crate) fn told(data: &ReportData) -> Vec<String> {
     let cells = ZoomsOfCell::all(data);
     let Some(base) = cells.iter().find_map(|of| of.base.clone()) else {
-        let alone = cells.iter().flat_map(|of| &of.arms).find_map(most_of_time);
-        return alone.map(|said| format!("tiles: {said}")).into_iter().collect();
+        let all = cells.iter().flat_map(|of| of.arms.iter().map(move |own| (of, own)));
+        let alone = all
+            .filter_map(|(of, own)| Some(format!("tiles{}: {}", of_several(&cells, of), most_of_time(own)?)));
+        return alone.take(1).collect();
     };
     let others = data.arms().into_iter().flatten().filter(|arm| *arm != base);
     others.filter_map(|arm| told_of(&cells, &base, arm)).collect()
@@ -40,18 +46,29 @@ fn told_of(cells: &[ZoomsOfCell], base: &str, arm: &str) -> Option<String> {
             Some((of, of.changes.iter().find(|own| is_of(own, arm))?))
         })?;
     let time = of.arms.iter().find(|own| own.arm.as_deref() == Some(arm)).and_then(most_of_time);
-    let time = time.map(|said| format!("; {said}")).unwrap_or_default();
-    let cell = if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() };
     if !matches!(most.verdict, Verdict::Faster | Verdict::Slower) {
+        // That is so in all cells; the time is of one.
+        let (any, cell) = match cells.len() {
+            1 => ("", String::new()),
+            _ => (" of any cell", format!("{}: ", cell_text(&of.cell))),
+        };
+        let time = time.map(|said| format!("; {cell}{said}")).unwrap_or_default();
         return Some(format!(
-            "tiles: no zoom at which {arm} surely takes longer or shorter than {base}{time}"
+            "tiles: no zoom{any} at which {arm} surely takes longer or shorter than {base}{time}"
         ));
     }
+    let time = time.map(|said| format!("; {said}")).unwrap_or_default();
     Some(format!(
-        "tiles{cell}: {arm} differs most from {base} at {}: {}{time}",
+        "tiles{}: {arm} differs most from {base} at {}: {}{time}",
+        of_several(cells, of),
         named(of, most),
         as_long(most)
     ))
+}
+
+/// `, map, 4 clients`, where there are several cells.
+fn of_several(cells: &[ZoomsOfCell], of: &ZoomsOfCell) -> String {
+    if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() }
 }
 
 /// Whether it is a zoom of this arm as a whole.
@@ -151,6 +168,24 @@ fn most_of_time(own: &ZoomsOfArm) -> Option<String> {
         whole_percent(most.tiles_share?)
     );
     (zooms.len() > 1).then_some(said)
+}
+
+/// What is to be known of times of tiles where quads of slices do not count; `None` where all do. Tiles are counted by run, so that
+/// those of such quads cannot be taken out.
+pub(crate) fn void_quads(data: &ReportData) -> Option<String> {
+    // The arms of a round share its quads.
+    let mut rounds: BTreeMap<(Cell, u32), (usize, usize)> = BTreeMap::new();
+    for run in data.grid_runs().filter(|run| is_of_map(run) && run.validity != Validity::Invalid) {
+        rounds.insert((Cell::of(run), run.round), run.quads());
+    }
+    let (quads, void) = rounds.values().fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+    (void > 0).then(|| {
+        format!(
+            "{} of {} of slices are void, because a drain took too long: the throughput leaves them out, times of tiles have them in.",
+            numbers::count(void as u64),
+            numbers::counted(quads, "quad")
+        )
+    })
 }
 
 /// `64 %`.

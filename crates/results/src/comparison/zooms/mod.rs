@@ -47,10 +47,14 @@ pub struct ZoomComparison {
 }
 
 impl ZoomComparison {
-    /// Whether there is no figure because too few tiles were asked for.
+    /// Why there is no figure: `fewer than 20 requests`; `None` where there is one.
     #[must_use]
-    pub fn is_of_few(&self) -> bool {
-        self.requests.iter().any(|requests| *requests < FEWEST)
+    pub fn why_none(&self) -> Option<String> {
+        let few = self.requests.iter().any(|requests| *requests < FEWEST);
+        self.mean.is_none().then(|| match few {
+            true => format!("fewer than {FEWEST} requests"),
+            false => format!("no round with {FEWEST_OF_ROUND} requests of both arms"),
+        })
     }
 
     /// `old.sql → new.sql`, or the layer's name where both arms call it the same.

@@ -62,11 +62,11 @@ fn a_few_requests_make_no_figure() {
         run.scripts[1] = script("t", 15, None, 4, 100.0);
     }
     let found = zooms(&experiment(&["A", "B"]), &runs);
-    assert!(found[0].mean.is_some() && !found[0].is_of_few());
+    assert!(found[0].mean.is_some() && found[0].why_none().is_none());
     let few = &found[1];
     assert_eq!(
-        (few.requests, few.is_of_few(), few.mean, few.verdict),
-        ([16, 16], true, None, Verdict::Invalid)
+        (few.requests, few.why_none().as_deref(), few.mean, few.verdict),
+        ([16, 16], Some("fewer than 20 requests"), None, Verdict::Invalid)
     );
     // Enough together, but hardly any in a round.
     runs.iter_mut()
@@ -74,6 +74,18 @@ fn a_few_requests_make_no_figure() {
         .for_each(|run| run.scripts[1] = script("t", 15, None, 40, 100.0));
     let found = zooms(&experiment(&["A", "B"]), &runs);
     assert_eq!((found[1].differences.len(), found[1].mean.unwrap().n), (1, 1));
+}
+
+/// 24 requests were "fewer than 20", since no round had five of them.
+#[test]
+fn requests_that_are_spread_too_thin_are_told_as_that() {
+    let thin = |run: Run| Run { scripts: vec![script("t", 15, None, 4, 100.0)], ..run };
+    let own = rounds(["t", "t"]);
+    let more = own.iter().cloned().map(|run| Run { round: run.round + 4, ..run });
+    let runs: Vec<Run> = own.iter().cloned().chain(more).map(thin).collect();
+    let found = zooms(&experiment(&["A", "B"]), &runs);
+    assert_eq!((found[0].requests, found[0].mean), ([32, 32], None));
+    assert_eq!(found[0].why_none().as_deref(), Some("no round with 5 requests of both arms"));
 }
 
 #[test]
