@@ -7,11 +7,13 @@ use std::process::Command;
 
 use record::{
     Arm, Experiment, Host, MapPart, OrderScheme, Run, RunKey, RunKind, ScriptRecord, Target, TileFigures,
+    Validity,
 };
 use results::{Finished, Spool, Store};
 use support::Place;
 
-/// Two arms: both were asked for 2/1/1, the base for 2/2/1 too.
+/// Two arms: both were asked for 2/1/1, the base for 2/2/1 too. In a second round, which counts for neither, the base was slow and
+/// the other arm's run is invalid.
 fn runs() -> Vec<Run> {
     let tile = |x: u32, mean_us: f64| TileFigures {
         script: 0,
@@ -23,9 +25,9 @@ fn runs() -> Vec<Run> {
         max_us: 2.0 * mean_us,
         bytes: 1234.5,
     };
-    let run = |(arm, tiles): (&str, Vec<TileFigures>)| {
+    let run = |arm: &str, round: u32, tiles: Vec<TileFigures>| {
         let factors = [("clients".to_owned(), "4".to_owned())].into();
-        let key = RunKey { workload: "map".into(), factors, arm: Some(arm.into()), round: 1 };
+        let key = RunKey { workload: "map".into(), factors, arm: Some(arm.into()), round };
         let script = ScriptRecord {
             name: "roads, z2".into(),
             text_hash: String::new(),
@@ -36,7 +38,7 @@ fn runs() -> Vec<Run> {
             service: Default::default(),
         };
         Run {
-            uuid: format!("00000000-0000-4000-8000-{arm:>012}"),
+            uuid: format!("00000000-0000-4000-800{round}-{arm:>012}"),
             measured_s: 1.0,
             clients: 4,
             scripts: vec![script],
@@ -44,7 +46,13 @@ fn runs() -> Vec<Run> {
             ..Run::new(RunKind::Client, key)
         }
     };
-    vec![run(("stock", vec![tile(1, 2000.0), tile(2, 500.0)])), run(("gis", vec![tile(1, 3000.0)]))]
+    let invalid = Run { validity: Validity::Invalid, ..run("gis", 2, vec![tile(1, 3000.0)]) };
+    vec![
+        run("stock", 1, vec![tile(1, 2000.0), tile(2, 500.0)]),
+        run("gis", 1, vec![tile(1, 3000.0)]),
+        run("stock", 2, vec![tile(1, 9000.0)]),
+        invalid,
+    ]
 }
 
 /// A results file with one experiment of these runs.

@@ -53,6 +53,17 @@ pub struct TileFigures {
     pub bytes: f64,
 }
 
+impl TileFigures {
+    /// One that came less often may have been slow by chance.
+    pub const OFTEN: u64 = 3;
+
+    /// Whether it came often enough to be called slow.
+    #[must_use]
+    pub fn came_often(&self) -> bool {
+        self.requests >= Self::OFTEN
+    }
+}
+
 /// What tiles of one script hold, over a sample taken beside the measured part; the same sample for all arms.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TileSample {

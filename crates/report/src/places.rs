@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::tile::Tile;
-use results::StoredTile;
+use record::TileFigures;
+use results::comparison::{Cell, Level};
+use results::{StoredTile, TilesOf};
 use serde::Serialize;
 
 /// What requests of one place came to.
@@ -16,7 +18,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn of(tile: &StoredTile) -> Self {
+    pub(crate) fn of(tile: &TileFigures) -> Self {
         let requests = tile.requests as f64;
         Self {
             requests: tile.requests,
@@ -51,7 +53,15 @@ impl Figures {
 
 /// Where a stored tile is.
 pub(crate) fn place(tile: &StoredTile) -> Tile {
-    Tile { z: tile.z, x: tile.x, y: tile.y }
+    let TileFigures { z, x, y, .. } = tile.figures;
+    Tile { z, x, y }
+}
+
+/// The cell that it was asked for in.
+pub(crate) fn cell(of: &TilesOf) -> Cell {
+    let others = of.factors.iter().filter(|(name, _)| *name != "workload");
+    let factors = others.map(|(name, level)| (name.clone(), Level(level.clone()))).collect();
+    Cell { workload: of.workload.clone(), factors }
 }
 
 /// Tiles added up by a key.
@@ -61,7 +71,7 @@ pub(crate) fn added<'t, K: Ord>(
 ) -> BTreeMap<K, Figures> {
     let mut added: BTreeMap<K, Figures> = BTreeMap::new();
     for tile in tiles {
-        added.entry(key(tile)).or_default().add(&Figures::of(tile));
+        added.entry(key(tile)).or_default().add(&Figures::of(&tile.figures));
     }
     added
 }
@@ -70,12 +80,12 @@ pub(crate) fn added<'t, K: Ord>(
 fn layers<'t>(tiles: &[&'t StoredTile]) -> BTreeMap<Option<&'t str>, BTreeSet<&'t str>> {
     let mut layers: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
     for tile in tiles {
-        layers.entry(tile.arm.as_deref()).or_default().insert(&tile.part.layer);
+        layers.entry(tile.of.arm.as_deref()).or_default().insert(&tile.of.layer);
     }
     layers
 }
 
-/// Whether tiles of a workload are told apart by layer: not where each arm makes its one layer in a way of its own, since
+/// Whether tiles of a cell are told apart by layer: not where each arm makes its one layer in a way of its own, since
 /// the same place is then the same question.
 pub(crate) fn by_layer(tiles: &[&StoredTile]) -> bool {
     let layers = layers(tiles);
@@ -86,31 +96,29 @@ pub(crate) fn by_layer(tiles: &[&StoredTile]) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use record::MapPart;
+    use std::sync::Arc;
 
     use super::*;
 
     /// A tile that an arm was asked for twice.
     pub(crate) fn stored(arm: &str, layer: &str, (z, x, y): (u8, u32, u32), mean_us: f64) -> StoredTile {
-        StoredTile {
+        let of = TilesOf {
             workload: "map".into(),
             factors: [("clients".to_owned(), "4".to_owned())].into(),
             arm: (!arm.is_empty()).then(|| arm.to_owned()),
             script: format!("{layer}, z{z}"),
-            part: MapPart { layer: layer.into(), zoom: Some(z), cached: None },
-            z,
-            x,
-            y,
-            requests: 2,
-            mean_us,
-            max_us: 2.0 * mean_us,
-            bytes: 1000.0,
-        }
+            layer: layer.into(),
+            cached: None,
+        };
+        let figures =
+            TileFigures { script: 0, z, x, y, requests: 2, mean_us, max_us: 2.0 * mean_us, bytes: 1000.0 };
+        StoredTile { of: Arc::new(of), figures }
     }
 
     #[test]
     fn means_are_over_requests() {
-        let busy = StoredTile { requests: 6, ..stored("", "roads", (14, 1, 2), 300.0) };
+        let mut busy = stored("", "roads", (14, 1, 2), 300.0);
+        busy.figures.requests = 6;
         let tiles = [stored("", "roads", (14, 1, 2), 100.0), busy];
         let found = added(&tiles, place)[&Tile { z: 14, x: 1, y: 2 }];
         assert_eq!((found.requests, found.mean_us(), found.max_us, found.bytes()), (8, 250.0, 600.0, 1000.0));

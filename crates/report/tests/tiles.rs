@@ -2,10 +2,12 @@
 
 mod fixture;
 
+use std::sync::Arc;
+
 use fixture::{Shape, data, remade};
-use record::{Artifact, MapPart, Run};
+use record::{Artifact, Run, TileFigures};
 use report::{ReportData, html};
-use results::StoredTile;
+use results::{StoredTile, TilesOf};
 
 const TILE: &[u8] = include_bytes!("data/malta-14-8851-6439.mvt");
 
@@ -79,12 +81,16 @@ fn asked(columns: u32, rows: u32, is_layer_of_arm: bool) -> ReportData {
     let mut data = data(&Shape::small());
     for (arm, factor) in [("stock", 1.0), ("gis", 0.5)] {
         let layer = if is_layer_of_arm { format!("{arm}.sql") } else { "roads".to_owned() };
-        data.tiles.extend((0..columns * rows).map(|number| StoredTile {
+        let of = Arc::new(TilesOf {
             workload: "polygons".into(),
             factors: [("clients".to_owned(), "1".to_owned())].into(),
             arm: Some(arm.into()),
             script: layer.clone(),
-            part: MapPart { layer: layer.clone(), zoom: Some(14), cached: None },
+            layer,
+            cached: None,
+        });
+        let figures = |number: u32| TileFigures {
+            script: 0,
             z: 14,
             x: 8840 + number % columns,
             y: 6430 + number / columns,
@@ -92,7 +98,10 @@ fn asked(columns: u32, rows: u32, is_layer_of_arm: bool) -> ReportData {
             mean_us: factor * 100.0 * f64::from(number + 1),
             max_us: factor * 150.0 * f64::from(number + 1),
             bytes: 52_400.0,
-        }));
+        };
+        let tiles =
+            (0..columns * rows).map(|number| StoredTile { of: Arc::clone(&of), figures: figures(number) });
+        data.tiles.extend(tiles);
     }
     data
 }
@@ -100,7 +109,7 @@ fn asked(columns: u32, rows: u32, is_layer_of_arm: bool) -> ReportData {
 #[test]
 fn where_it_is_slow_stands_on_a_map_of_each_arm_and_in_a_list() {
     let shown = section_of(&asked(4, 3, false), "slow");
-    assert!(shown.contains("<h3>polygons, roads</h3>"), "{shown}");
+    assert!(shown.contains("<h3>polygons, 1 client, roads</h3>"), "{shown}");
     assert_eq!(shown.matches("<svg").count(), 2);
     assert_eq!(shown.matches("<rect").count(), 24);
     assert_eq!(
@@ -119,7 +128,7 @@ fn where_it_is_slow_stands_on_a_map_of_each_arm_and_in_a_list() {
     }
     let links = shown.matches("https:").count();
     assert_eq!((links, shown.matches("<a href=\"https://www.openstreetmap.org/#map=14/").count()), (10, 10));
-    assert!(section_of(&asked(4, 3, true), "slow").contains("<h3>polygons</h3>"), "one question");
+    assert!(section_of(&asked(4, 3, true), "slow").contains("<h3>polygons, 1 client</h3>"), "one question");
 }
 
 #[test]

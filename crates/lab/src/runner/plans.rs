@@ -52,13 +52,11 @@ impl Runner<'_> {
 
 /// Tiles of the run whose plans are kept.
 const SLOWEST: usize = 3;
-/// A tile that came less often may have been slow by chance.
-const OFTEN: u64 = 3;
 
 /// Those that took longest, the slowest first.
 fn slowest(record: &Run) -> Vec<TileItem> {
-    let often = record.tiles.iter().any(|tile| tile.requests >= OFTEN);
-    let mut tiles: Vec<_> = record.tiles.iter().filter(|tile| !often || tile.requests >= OFTEN).collect();
+    let often = record.tiles.iter().any(TileFigures::came_often);
+    let mut tiles: Vec<_> = record.tiles.iter().filter(|tile| !often || tile.came_often()).collect();
     tiles.sort_by(|a, b| b.mean_us.total_cmp(&a.mean_us));
     let item = |tile: &&TileFigures| TileItem {
         script: u16::try_from(tile.script).unwrap_or(u16::MAX),

@@ -192,12 +192,12 @@ impl How<'_> {
         Ok(SAME_OR_BETTER)
     }
 
-    /// Below the answer for people, where figures of tiles are shown.
-    fn print_tiles(&self, stored: (&Store, ExperimentId), found: &ReportData) -> anyhow::Result<()> {
+    /// Below the answer for people, where figures of tiles are shown; whether there were any.
+    fn print_tiles(&self, stored: (&Store, ExperimentId), found: &ReportData) -> anyhow::Result<bool> {
         let format = self.output.format.format;
         match self.shown {
             Shown::Tiles => by_zoom::print_below(stored, found, format),
-            Shown::Answer | Shown::Ladders => Ok(()),
+            Shown::Answer | Shown::Ladders => Ok(false),
         }
     }
 
@@ -226,7 +226,11 @@ impl How<'_> {
                 print_compared(&found, comparison, format)?;
                 self.print_tiles((&store, experiment), &found)?;
             }
-            (format, None) if self.shown == Shown::Tiles => print(&by_zoom::table(&found), format)?,
+            (format, None) if self.shown == Shown::Tiles => {
+                if !self.print_tiles((&store, experiment), &found)? {
+                    print(&by_zoom::table(&found), format)?;
+                }
+            }
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
         let which = found.called();

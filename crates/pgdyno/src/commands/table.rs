@@ -51,7 +51,8 @@ enum Kind {
 }
 
 /// What is said where there is no single tile.
-const NO_TILE: &str = "no tiles: no workload asked for any (tiles = …), or an earlier pgdyno measured it, which kept no single ones";
+const NO_TILE: &str = "no tiles: no workload asked for any (tiles = …), no round has a valid run of every arm, or an earlier pgdyno measured it, \
+    which kept no single ones";
 
 impl Kind {
     /// What an experiment lacks of which this table is empty.
@@ -134,18 +135,25 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Of an experiment there can be hundreds of thousands: people see the slowest.
 fn single_tiles(args: &Args) -> anyhow::Result<()> {
+    let format = args.format.format;
     let store = Store::open_read_only(&args.selection.results.path())?;
-    let tiles = store.tiles(chosen(&store, args.selection.experiment.as_deref())?)?;
-    if tiles.is_empty() {
+    let experiment = chosen(&store, args.selection.experiment.as_deref())?;
+    if matches!(format, Format::Json | Format::Csv) {
+        let tiles = store.tiles(experiment)?;
+        if tiles.is_empty() {
+            talk(NO_TILE);
+        }
+        return print(&tables::tile(&tiles), format);
+    }
+    let counts = store.tile_counts(experiment)?;
+    if counts.tiles == 0 {
         talk(NO_TILE);
     }
-    if matches!(args.format.format, Format::Json | Format::Csv) {
-        return print(&tables::tile(&tiles), args.format.format);
-    }
-    let (table, more) = tables::slowest_tiles(tiles);
-    print(&table, args.format.format)?;
-    if let Some(more) = more {
-        crate::print::data(&format!("\n{more}\n"))?;
+    let (table, more) = tables::slowest_tiles(store.slowest_tiles(experiment, tables::MOST_TILES)?, &counts);
+    print(&table, format)?;
+    let void = tables::below_tiles(&ReportData::load(&store, experiment)?);
+    for said in [more, void].into_iter().flatten() {
+        crate::print::data(&format!("\n{said}\n"))?;
     }
     Ok(())
 }

@@ -45,23 +45,24 @@ pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageErr
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     )?;
     for tile in &data.tiles {
+        let own = &tile.figures;
         let base_us = bases.mean_us(tile);
         insert.execute(params![
             geometry::polygon(places::place(tile).bounds_m()),
-            tile.workload,
+            tile.of.workload,
             factors(tile),
-            tile.arm,
-            tile.part.layer,
-            tile.z,
-            tile.x,
-            tile.y,
-            tile.part.cached,
-            tile.requests as i64,
-            tile.mean_us / 1e3,
-            tile.max_us / 1e3,
-            tile.bytes,
+            tile.of.arm,
+            tile.of.layer,
+            own.z,
+            own.x,
+            own.y,
+            tile.of.cached,
+            own.requests as i64,
+            own.mean_us / 1e3,
+            own.max_us / 1e3,
+            own.bytes,
             base_us.map(|us| us / 1e3),
-            base_us.filter(|us| *us > 0.0).map(|us| (tile.mean_us / us - 1.0) * 100.0),
+            base_us.filter(|us| *us > 0.0).map(|us| (own.mean_us / us - 1.0) * 100.0),
         ])?;
     }
     drop(insert);
@@ -93,7 +94,7 @@ fn describe(connection: &Connection, data: &ReportData) -> rusqlite::Result<()> 
 
 /// `clients 4, memory 64MB`.
 fn factors(tile: &StoredTile) -> String {
-    let levels = tile.factors.iter().map(|(name, level)| format!("{name} {level}"));
+    let levels = tile.of.factors.iter().map(|(name, level)| format!("{name} {level}"));
     levels.collect::<Vec<_>>().join(", ")
 }
 
@@ -115,26 +116,26 @@ impl<'t> Bases<'t> {
         let base = data.base().filter(|_| data.compares());
         let mut workloads: BTreeMap<&str, Vec<&StoredTile>> = BTreeMap::new();
         for tile in &data.tiles {
-            workloads.entry(&tile.workload).or_default().push(tile);
+            workloads.entry(&tile.of.workload).or_default().push(tile);
         }
         let by_layer = workloads.iter().map(|(name, tiles)| (*name, places::by_layer(tiles))).collect();
-        let is_cached = |tile: &StoredTile| tile.arm.as_deref() == base && tile.part.cached.is_some();
+        let is_cached = |tile: &StoredTile| tile.of.arm.as_deref() == base && tile.of.cached.is_some();
         let cached = data.tiles.iter().any(is_cached);
         let mut bases = Self { base, by_layer, cached, figures: BTreeMap::new() };
-        let of_base = data.tiles.iter().filter(|tile| base.is_some() && tile.arm.as_deref() == base);
+        let of_base = data.tiles.iter().filter(|tile| base.is_some() && tile.of.arm.as_deref() == base);
         bases.figures = places::added(of_base, |tile| bases.key(tile));
         bases
     }
 
     fn key(&self, tile: &'t StoredTile) -> Key<'t> {
-        let layer = self.by_layer[tile.workload.as_str()].then_some(tile.part.layer.as_str());
-        let cached = tile.part.cached.filter(|_| self.cached);
-        (&tile.workload, &tile.factors, layer, cached, places::place(tile))
+        let layer = self.by_layer[tile.of.workload.as_str()].then_some(tile.of.layer.as_str());
+        let cached = tile.of.cached.filter(|_| self.cached);
+        (&tile.of.workload, &tile.of.factors, layer, cached, places::place(tile))
     }
 
-    /// Mean of the base for the same tile, µs; `None` of the base itself, and where it was not asked for that.
+    /// Mean of the base for the same tile over the same rounds, µs; `None` of the base itself, and where it was not asked for that.
     fn mean_us(&self, tile: &'t StoredTile) -> Option<f64> {
-        let is_other = tile.arm.is_some() && tile.arm.as_deref() != self.base;
+        let is_other = tile.of.arm.is_some() && tile.of.arm.as_deref() != self.base;
         self.figures.get(&self.key(tile)).filter(|_| is_other).map(Figures::mean_us)
     }
 }

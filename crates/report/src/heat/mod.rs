@@ -61,7 +61,7 @@ struct Spot {
 impl Heat {
     /// Maps of tiles of one zoom, arms in this order; `None` without any.
     pub(crate) fn of(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Option<Self> {
-        let zoom = tiles.first()?.z;
+        let zoom = tiles.first()?.figures.z;
         let asked: BTreeSet<Tile> = tiles.iter().map(|tile| places::place(tile)).collect();
         let mut shown = asked;
         while !is_seen(&shown) {
@@ -70,7 +70,7 @@ impl Heat {
         let shown_zoom = shown.first()?.z;
         let (first, size) = extent(&shown)?;
         let of_arm = |arm: &Option<&str>| {
-            let own = tiles.iter().copied().filter(|tile| tile.arm.as_deref() == *arm);
+            let own = tiles.iter().copied().filter(|tile| tile.of.arm.as_deref() == *arm);
             (arm.unwrap_or_default().to_owned(), own.collect::<Vec<_>>())
         };
         let of_arms = arms.iter().map(of_arm).filter(|(_, own)| !own.is_empty());
@@ -168,8 +168,8 @@ mod tests {
     fn many_tiles_are_drawn_as_their_parents_with_the_mean_over_requests() {
         let place = |number: u32| (16, 30_000 + number % 100, 20_000 + number / 100);
         let mut tiles: Vec<_> = (0..5000).map(|number| stored("", "roads", place(number), 100.0)).collect();
-        tiles[0].requests = 10;
-        tiles[0].mean_us = 900.0;
+        tiles[0].figures.requests = 10;
+        tiles[0].figures.mean_us = 900.0;
         let heat = heat(&tiles);
         assert_eq!((heat.zoom, heat.shown_zoom), (16, 15));
         assert_eq!((heat.maps[0].spots.len(), heat.maps[0].tiles), (1250, 5000));

@@ -1,18 +1,21 @@
 //! Where on the map tiles are slow.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ::tile::Tile;
 use maud::{Markup, html};
-use results::StoredTile;
+use record::TileFigures;
+use results::{StoredTile, comparison};
 use serde::Serialize;
 
 use super::View;
-use crate::data::ReportData;
+use crate::data::{ReportData, cell_text};
 use crate::heat::{Heat, LATITUDE, LONGITUDE, degrees};
 use crate::numbers;
 use crate::places::{self, Figures};
 use crate::sheet::{Cell, Sheet};
+use crate::zooms::void_quads;
 
 /// Maps on a page, at most.
 const MOST_MAPS: usize = 24;
@@ -23,14 +26,20 @@ const FEWEST: usize = 8;
 /// Slowest tiles that are listed.
 const SLOWEST: usize = 10;
 
+/// Groups that stand open; the rest is folded.
+const OPEN: usize = 4;
+
 #[derive(Debug, Serialize)]
 pub(super) struct Slow {
     groups: Vec<Group>,
     /// Maps that are not drawn.
     more: usize,
+    /// What is to be known of quads of slices that do not count, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    void: Option<String>,
 }
 
-/// Tiles that are one question: of a workload, or of a layer of it.
+/// Tiles that are one question: of a cell, or of a layer of it.
 #[derive(Debug, Serialize)]
 struct Group {
     heading: String,
@@ -47,28 +56,36 @@ impl View for Slow {
             return None;
         }
         let mut groups = Vec::new();
-        for workload in workloads(&data.tiles) {
-            let tiles: Vec<&StoredTile> =
-                data.tiles.iter().filter(|tile| tile.workload == workload).collect();
+        for (cell, tiles) in by_cell(&data.tiles) {
             let by_layer = places::by_layer(&tiles);
             let mut layers: BTreeMap<&str, Vec<&StoredTile>> = BTreeMap::new();
             for tile in tiles {
-                let layer = if by_layer { tile.part.layer.as_str() } else { "" };
+                let layer = if by_layer { tile.of.layer.as_str() } else { "" };
                 layers.entry(layer).or_default().push(tile);
             }
-            groups.extend(layers.into_iter().map(|(layer, tiles)| Group::of(workload, layer, &tiles, data)));
+            let label = cell_text(&cell);
+            groups.extend(layers.into_iter().map(|(layer, tiles)| Group::of(&label, layer, &tiles, data)));
         }
         let more = limited(&mut groups);
-        Some(Self { groups, more })
+        Some(Self { groups, more, void: void_quads(data) })
     }
 
     fn draw(&self) -> Markup {
+        let (open, folded) = self.groups.split_at(self.groups.len().min(OPEN));
         html! {
             p {
-                "Each tile that was asked for at its place, by its mean time over all requests of the measured parts. "
-                "Maps beside each other have the same colours, each zoom has its own. An arm that did less in its time was asked for fewer tiles."
+                "Each tile that was asked for at its place, by its mean time over all requests of the measured parts; of arms that are compared "
+                "over the rounds that all of them have. Maps beside each other have the same colours, each zoom has its own. "
+                "An arm that did less in its time was asked for fewer tiles."
             }
-            @for group in &self.groups { (group.draw()) }
+            @if let Some(void) = &self.void { p.remark { (void) } }
+            @for group in open { (group.draw()) }
+            @if !folded.is_empty() {
+                details {
+                    summary { "Tiles of " (folded.len()) " more" }
+                    @for group in folded { (group.draw()) }
+                }
+            }
             @if self.more > 0 {
                 p { (numbers::counted(self.more, "map")) " of less time not drawn here; all tiles are in the view v_tile of the results file." }
             }
@@ -76,13 +93,13 @@ impl View for Slow {
     }
 }
 
-/// In the order of their names.
-fn workloads(tiles: &[StoredTile]) -> Vec<&str> {
-    let mut names: Vec<&str> = tiles.iter().map(|tile| tile.workload.as_str()).collect();
-    names.dedup();
-    names.sort_unstable();
-    names.dedup();
-    names
+/// In the order of cells.
+fn by_cell(tiles: &[StoredTile]) -> BTreeMap<comparison::Cell, Vec<&StoredTile>> {
+    let mut cells: BTreeMap<_, Vec<&StoredTile>> = BTreeMap::new();
+    for of_script in tiles.chunk_by(|one, next| Arc::ptr_eq(&one.of, &next.of)) {
+        cells.entry(places::cell(&of_script[0].of)).or_default().extend(of_script);
+    }
+    cells
 }
 
 /// Keeps the maps on which most time was spent; how many are left out.
@@ -107,21 +124,21 @@ fn limited(groups: &mut [Group]) -> usize {
 }
 
 impl Group {
-    fn of(workload: &str, layer: &str, tiles: &[&StoredTile], data: &ReportData) -> Self {
+    fn of(cell: &str, layer: &str, tiles: &[&StoredTile], data: &ReportData) -> Self {
         let mut arms = data.arms();
-        if tiles.iter().any(|tile| tile.arm.is_none()) && !arms.contains(&None) {
+        if tiles.iter().any(|tile| tile.of.arm.is_none()) && !arms.contains(&None) {
             arms.push(None);
         }
         let mut zooms: BTreeMap<u8, Vec<&StoredTile>> = BTreeMap::new();
         for tile in tiles {
-            zooms.entry(tile.z).or_default().push(tile);
+            zooms.entry(tile.figures.z).or_default().push(tile);
         }
         let count = |tiles: &[&StoredTile]| places::added(tiles.iter().copied(), places::place).len();
         let most = zooms.values().map(|tiles| count(tiles)).max().unwrap_or(0);
         let (drawn, bare): (Vec<_>, Vec<_>) =
             zooms.into_iter().partition(|(_, tiles)| count(tiles) >= FEWEST.min(most));
         Self {
-            heading: if layer.is_empty() { workload.to_owned() } else { format!("{workload}, {layer}") },
+            heading: if layer.is_empty() { cell.to_owned() } else { format!("{cell}, {layer}") },
             heats: drawn.iter().filter_map(|(_, tiles)| Heat::of(tiles, &arms)).collect(),
             bare: bare.into_iter().map(|(zoom, _)| zoom).collect(),
             slowest: slowest(tiles, &arms),
@@ -143,25 +160,25 @@ fn bare(zooms: &[u8]) -> String {
     format!("No map of {}: fewer than {FEWEST} tiles.", names.join(", "))
 }
 
-/// The slowest tiles of any arm, with all arms.
+/// The slowest tiles of any arm, with all arms: those that came often to an arm, as far as there are any.
 fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Sheet {
-    let by_arm = places::added(tiles.iter().copied(), |tile| (places::place(tile), tile.arm.as_deref()));
+    let by_arm = places::added(tiles.iter().copied(), |tile| (places::place(tile), tile.of.arm.as_deref()));
     let all = places::added(tiles.iter().copied(), places::place);
+    let often = by_arm.values().any(|own| own.requests >= TileFigures::OFTEN);
+    let least = if often { TileFigures::OFTEN } else { 1 };
     let mean = |tile: Tile, arm: Option<&str>| by_arm.get(&(tile, arm)).map(Figures::mean_us);
-    let worst = |tile: Tile| arms.iter().filter_map(|arm| mean(tile, *arm)).fold(0.0, f64::max);
-    let mut order: Vec<(&Tile, &Figures)> = all.iter().collect();
-    order.sort_by(|(one, _), (other, _)| worst(**other).total_cmp(&worst(**one)));
-    let caption = match order.len() {
-        0..=SLOWEST => "All tiles, slowest first; a link leads to the place on openstreetmap.org.".to_owned(),
-        many => format!(
-            "The {SLOWEST} slowest of {} tiles; a link leads to the place on openstreetmap.org.",
-            numbers::count(many as u64)
-        ),
+    let worst = |tile: Tile| {
+        let own = arms.iter().filter_map(|arm| by_arm.get(&(tile, *arm)));
+        own.filter(|own| own.requests >= least).map(Figures::mean_us).max_by(f64::total_cmp)
     };
+    let mut order: Vec<(f64, &Tile, &Figures)> =
+        all.iter().filter_map(|(tile, figures)| Some((worst(*tile)?, tile, figures))).collect();
+    order.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
+    let caption = caption(order.len(), all.len() - order.len(), often);
     let means = arms.iter().map(|arm| arm.map_or_else(|| "Mean".to_owned(), |arm| format!("Mean, {arm}")));
     let mut sheet =
         Sheet::new(caption).text(["Tile", "Place"]).numbers(means).numbers(["Longest", "Size", "Requests"]);
-    for (tile, figures) in order.into_iter().take(SLOWEST) {
+    for (_, tile, figures) in order.into_iter().take(SLOWEST) {
         let [latitude, longitude] = middle(*tile);
         let place = format!("{}, {}", degrees(latitude, LATITUDE), degrees(longitude, LONGITUDE));
         let mean =
@@ -178,6 +195,27 @@ fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Sheet {
     sheet
 }
 
+/// Of how many tiles the slowest are, and how many came too seldom to be among them.
+fn caption(tiles: usize, seldom: usize, often: bool) -> String {
+    let times = TileFigures::OFTEN;
+    let (of, seldom) = match (often, seldom) {
+        (false, _) => (
+            String::new(),
+            format!("; none came {times} times or more to an arm, so each may be slow by chance"),
+        ),
+        (true, 0) => (String::new(), String::new()),
+        (true, seldom) => (
+            format!(" that came {times} times or more to an arm"),
+            format!(" ({} came less often)", numbers::counted(seldom, "other")),
+        ),
+    };
+    let which = match tiles {
+        0..=SLOWEST => format!("All tiles{of}, slowest first"),
+        many => format!("The {SLOWEST} slowest of {} tiles{of}", numbers::count(many as u64)),
+    };
+    format!("{which}{seldom}; a link leads to the place on openstreetmap.org.")
+}
+
 /// Latitude and longitude of its middle.
 fn middle(tile: Tile) -> [f64; 2] {
     let [west, south, east, north] = tile.bounds_degrees();
@@ -188,4 +226,58 @@ fn middle(tile: Tile) -> [f64; 2] {
 fn address(tile: Tile) -> String {
     let [latitude, longitude] = middle(tile);
     format!("https://www.openstreetmap.org/#map={}/{latitude:.5}/{longitude:.5}", tile.z.min(19))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explained::tests::data;
+    use crate::places::tests::stored;
+
+    fn with(tiles: Vec<StoredTile>) -> ReportData {
+        ReportData { tiles, ..data(Vec::new()) }
+    }
+
+    fn page(data: &ReportData) -> String {
+        Slow::of(data).expect("tiles").draw().into_string()
+    }
+
+    /// One client and ten were one map: the mean of both.
+    #[test]
+    fn each_cell_has_maps_of_its_own() {
+        let cell = |clients: &str, mean_us: f64| {
+            let mut tile = stored("a", "roads", (14, 1, 2), mean_us);
+            let mut of = (*tile.of).clone();
+            of.factors.insert("clients".into(), clients.into());
+            tile.of = Arc::new(of);
+            tile
+        };
+        let found = page(&with(vec![cell("10", 1000.0), cell("1", 100.0)]));
+        let [one, ten] = ["map, 1 client, roads", "map, 10 clients, roads"];
+        assert!(found.find(one).expect(one) < found.find(ten).expect(ten), "{found}");
+        assert!(found.contains("mean 100 µs") && found.contains("mean 1.00 ms"), "{found}");
+        let many = (1..=9).map(|clients| cell(&clients.to_string(), 100.0)).collect();
+        assert!(page(&with(many)).contains("Tiles of 5 more"));
+    }
+
+    /// A tile that came once, by chance while the machine stood still, was the slowest.
+    #[test]
+    fn what_came_seldom_is_no_slowest_tile() {
+        let tile = |x: u32, requests: u64, mean_us: f64| {
+            let mut tile = stored("a", "roads", (14, x, 2), mean_us);
+            tile.figures.requests = requests;
+            tile
+        };
+        let found = page(&with(vec![tile(1, 1, 9000.0), tile(2, 3, 100.0), tile(3, 40, 200.0)]));
+        let caption =
+            "All tiles that came 3 times or more to an arm, slowest first (1 other came less often)";
+        let listed = found.split_once(caption).expect("the list").1;
+        assert!(!listed.contains(">z14/1/2<"), "{listed}");
+        assert!(listed.find(">z14/3/2<").expect("the slowest") < listed.find(">z14/2/2<").expect("the next"));
+        let seldom = page(&with(vec![tile(1, 1, 9000.0)]));
+        assert!(
+            seldom.contains("; none came 3 times or more to an arm") && seldom.contains(">z14/1/2<"),
+            "{seldom}"
+        );
+    }
 }

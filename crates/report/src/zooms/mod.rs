@@ -11,7 +11,7 @@ use results::comparison::Cell;
 use results::comparison::zooms::{Asked, FEWEST, Place, Which, ZoomComparison, asked, zooms};
 use serde::Serialize;
 
-pub use self::single::{slowest_tiles, tile};
+pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
 pub use self::table::{tiles, tiles_in_words};
 pub(crate) use self::words::{answers, told, void_quads};
 use crate::data::ReportData;

@@ -1,103 +1,158 @@
 //! Single tiles, over all rounds of an arm.
 
-use results::{StoredTile, Table};
+use record::TileFigures;
+use results::{StoredTile, Table, TileCounts, Value};
 
-use crate::numbers::{counted, real};
+use crate::data::levels;
+use crate::numbers::{count, counted, real};
+use crate::places;
 
-/// Tiles that people are shown.
-const MOST: usize = 20;
+/// Tiles that people are shown of all.
+pub const MOST_TILES: usize = 20;
+/// The same of an arm in a cell, where they stand below other figures.
+pub const MOST_OF_ARM: usize = 5;
 
 /// One line per workload, cell, arm and tile: how often it came, mean and longest time until it came, mean length.
 #[must_use]
 pub fn tile(tiles: &[StoredTile]) -> Table {
-    let mut table = Table::new(&[
-        "workload",
-        "cell",
-        "arm",
-        "layer",
-        "cached",
-        "z",
-        "x",
-        "y",
-        "requests",
-        "mean_us",
-        "max_us",
-        "tile_bytes",
-    ]);
+    let figures = ["requests", "mean_us", "max_us", "tile_bytes"];
+    filled(tiles, &["z", "x", "y"], figures, |own| vec![u64::from(own.z).into(), own.x.into(), own.y.into()])
+}
+
+/// The same for people: `14/8851/6439`.
+fn in_words(tiles: &[StoredTile]) -> Table {
+    let figures = ["requests", "mean_us", "max_us", "size_bytes"];
+    filled(tiles, &["tile"], figures, |own| vec![format!("{}/{}/{}", own.z, own.x, own.y).into()])
+}
+
+fn filled(
+    tiles: &[StoredTile],
+    place_names: &[&str],
+    figures: [&str; 4],
+    place: fn(&TileFigures) -> Vec<Value>,
+) -> Table {
+    let of = ["workload", "cell", "arm", "layer", "cached"];
+    let mut table = Table::new(&[&of[..], place_names, &figures[..]].concat());
     table.optional.extend(["arm", "cached"].map(str::to_owned));
-    tiles.iter().for_each(|own| table.push(row(own)));
+    for StoredTile { of, figures: own } in tiles {
+        let of: [Value; 5] = [
+            of.workload.as_str().into(),
+            // Clients are a number, other levels are as they were written.
+            levels(&places::cell(of)).into(),
+            of.arm.clone().into(),
+            of.layer.as_str().into(),
+            of.cached.map(|cached| if cached { "yes" } else { "no" }).into(),
+        ];
+        let times = [own.mean_us, own.max_us, own.bytes].map(|figure| real(Some(figure)));
+        table.push(of.into_iter().chain(place(own)).chain([own.requests.into()]).chain(times).collect());
+    }
     table
 }
 
-/// The slowest of them in the mean, and what is to be said of the others.
+/// The slowest in the mean of `tiles`, which are the slowest of each arm, [`MOST_TILES`] at most; and what is to be said of the
+/// others.
 #[must_use]
-pub fn slowest_tiles(mut tiles: Vec<StoredTile>) -> (Table, Option<String>) {
-    tiles.sort_by(|one, other| other.mean_us.total_cmp(&one.mean_us));
-    let more = tiles.len().saturating_sub(MOST);
-    tiles.truncate(MOST);
+pub fn slowest_tiles(mut tiles: Vec<StoredTile>, all: &TileCounts) -> (Table, Option<String>) {
+    // An arm of which all tiles came seldom has some here.
+    let often = tiles.iter().any(|tile| tile.figures.came_often());
+    tiles.retain(|tile| !often || tile.figures.came_often());
+    tiles.sort_by(|one, other| other.figures.mean_us.total_cmp(&one.figures.mean_us));
+    tiles.truncate(MOST_TILES);
     let said = format!(
-        "The slowest in the mean; {} in all, which --format csv and --format json have.",
-        counted(more + MOST, "tile")
+        "The slowest in the mean; {} in all, which --format csv and --format json have.{}",
+        counted(all.tiles as usize, "tile"),
+        seldom(&tiles, all).map(|said| format!(" {said}")).unwrap_or_default()
     );
-    (tile(&tiles), (more > 0).then_some(said))
+    (in_words(&tiles), (all.tiles > tiles.len() as u64).then_some(said))
 }
 
-fn row(own: &StoredTile) -> Vec<results::Value> {
-    // Clients are a number, other levels are as they were written.
-    let levels: Vec<String> = own
-        .factors
-        .iter()
-        .filter(|(name, _)| *name != "workload")
-        .map(|(name, level)| format!("{name} {level}"))
-        .collect();
-    vec![
-        own.workload.as_str().into(),
-        levels.join(", ").into(),
-        own.arm.clone().into(),
-        own.part.layer.as_str().into(),
-        own.part.cached.map(|cached| if cached { "yes" } else { "no" }).into(),
-        u64::from(own.z).into(),
-        own.x.into(),
-        own.y.into(),
-        own.requests.into(),
-        real(Some(own.mean_us)),
-        real(Some(own.max_us)),
-        real(Some(own.bytes)),
-    ]
+/// The slowest of each arm of each cell, those of the base first, and what is to be said of the others.
+#[must_use]
+pub fn slowest_of_arms(
+    mut tiles: Vec<StoredTile>,
+    base: Option<&str>,
+    all: &TileCounts,
+) -> (Table, Vec<String>) {
+    // They are in the order of cells, and each arm's stay in theirs.
+    let cell = |tile: &StoredTile| (tile.of.workload.clone(), tile.of.factors.clone());
+    for of_cell in tiles.chunk_by_mut(|one, next| cell(one) == cell(next)) {
+        of_cell.sort_by_key(|tile| tile.of.arm.as_deref() != base);
+    }
+    let places = format!(
+        "{} different tiles were asked for; all of them: pgdyno sql 'select * from v_tile'",
+        count(all.places)
+    );
+    let said = [Some(places), seldom(&tiles, all)];
+    (in_words(&tiles), said.into_iter().flatten().collect())
+}
+
+/// Why some are left out, or stand there all the same.
+fn seldom(shown: &[StoredTile], all: &TileCounts) -> Option<String> {
+    let times = TileFigures::OFTEN;
+    if shown.iter().any(|tile| !tile.figures.came_often()) {
+        return Some(format!(
+            "Where no tile came {times} times or more, those that came less often stand here: they may be slow by chance."
+        ));
+    }
+    (all.often < all.tiles)
+        .then(|| format!("Tiles that came less than {times} times are left out: they may be slow by chance."))
 }
 
 #[cfg(test)]
 mod tests {
-    use record::MapPart;
-    use results::Value;
-
     use super::*;
+    use crate::places::tests::stored;
+
+    fn asked(arm: &str, x: u32, requests: u64, mean_us: f64) -> StoredTile {
+        let mut tile = stored(arm, "t", (14, x, 6), mean_us);
+        tile.figures.requests = requests;
+        tile
+    }
+
+    /// Arm and place.
+    fn places(table: &Table) -> Vec<[Value; 2]> {
+        table.rows.iter().map(|row| [row[2].clone(), row[5].clone()]).collect()
+    }
 
     #[test]
     fn people_see_the_slowest_and_how_many_more_there_are() {
-        let stored = |x: u32| StoredTile {
-            workload: "q".into(),
-            factors: [("clients".to_owned(), "4".to_owned()), ("workload".to_owned(), "q".to_owned())].into(),
-            arm: None,
-            script: "t, z14".into(),
-            part: MapPart { layer: "t".into(), zoom: Some(14), cached: None },
-            z: 14,
-            x,
-            y: 6,
-            requests: 2,
-            mean_us: f64::from(x % 7),
-            max_us: 9.0,
-            bytes: 100.0,
-        };
-        let all: Vec<StoredTile> = (0..25).map(stored).collect();
-        assert_eq!(tile(&all).rows.len(), 25);
-        let (table, said) = slowest_tiles(all.clone());
+        let tiles: Vec<StoredTile> = (0..25).map(|x| asked("", x, 3, f64::from(x % 7))).collect();
+        assert_eq!(tile(&tiles).rows.len(), 25);
+        let (table, said) =
+            slowest_tiles(tiles.clone(), &TileCounts { tiles: 2500, often: 2500, places: 2500 });
         assert_eq!(
-            (table.rows.len(), &table.rows[0][9], &table.rows[0][6]),
-            (20, &Value::Real(6.0), &Value::Int(6))
+            (table.rows.len(), &table.rows[0][7], &table.rows[0][5]),
+            (20, &Value::Real(6.0), &"14/6/6".into())
         );
         assert_eq!(table.rows[0][1], "clients 4".into());
-        assert!(said.unwrap().contains("25 tiles in all"));
-        assert_eq!(slowest_tiles(all[..3].to_vec()).1, None);
+        assert_eq!(
+            said.unwrap(),
+            "The slowest in the mean; 2,500 tiles in all, which --format csv and --format json have."
+        );
+        let three = TileCounts { tiles: 3, often: 3, places: 3 };
+        assert_eq!(slowest_tiles(tiles[..3].to_vec(), &three).1, None);
+    }
+
+    /// A tile that came once stood above all others.
+    #[test]
+    fn tiles_that_came_seldom_are_shown_only_where_there_are_no_others() {
+        let tiles = vec![asked("a", 1, 4, 10.0), asked("b", 2, 1, 900.0)];
+        let (table, said) = slowest_tiles(tiles.clone(), &TileCounts { tiles: 9, often: 1, places: 9 });
+        assert_eq!(places(&table), [["a".into(), "14/1/6".into()]]);
+        assert!(said.unwrap().ends_with("came less than 3 times are left out: they may be slow by chance."));
+        let (table, said) = slowest_tiles(tiles[1..].to_vec(), &TileCounts { tiles: 9, often: 0, places: 9 });
+        assert_eq!(places(&table), [["b".into(), "14/2/6".into()]]);
+        assert!(said.unwrap().contains("Where no tile came 3 times or more"));
+    }
+
+    #[test]
+    fn the_slowest_of_the_base_stand_first() {
+        let tiles = vec![asked("new", 1, 3, 9.0), asked("new", 2, 3, 8.0), asked("old", 3, 3, 50.0)];
+        let (table, said) =
+            slowest_of_arms(tiles, Some("old"), &TileCounts { tiles: 40, often: 40, places: 1030 });
+        let wanted = [["old", "14/3/6"], ["new", "14/1/6"], ["new", "14/2/6"]];
+        assert_eq!(places(&table), wanted.map(|own| own.map(Value::from)));
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("1,030 different tiles were asked for"), "{said:?}");
     }
 }

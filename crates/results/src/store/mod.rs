@@ -24,7 +24,7 @@ use rusqlite::{Connection, OpenFlags};
 pub use alone::Alone;
 pub use course::{Course, looked_at};
 pub use import::{Collection, Imported, Known, StoredRun};
-pub use tiles::StoredTile;
+pub use tiles::{StoredTile, TileCounts, TilesOf};
 
 use record::{Experiment, Host, Run, Target};
 

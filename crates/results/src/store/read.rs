@@ -252,7 +252,7 @@ impl Store {
         &self,
         sql: &str,
         values: impl Params,
-        read: impl Fn(&Row<'_>) -> Sqlite<T>,
+        mut read: impl FnMut(&Row<'_>) -> Sqlite<T>,
     ) -> Result<Vec<T>, StoreError> {
         let all = || -> Sqlite<Vec<T>> {
             self.connection.prepare_cached(sql)?.query_map(values, |row| read(row))?.collect()

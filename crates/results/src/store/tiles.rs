@@ -1,34 +1,46 @@
 //! Tiles: written with their run, read for a whole experiment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use record::{MapPart, Run, TileSample};
-use rusqlite::{Row, Transaction, params};
+use record::{Run, TileFigures, TileSample};
+use rusqlite::{Params, Row, Transaction, params};
 
 use super::{ExperimentId, Sqlite, Store, rows};
 use crate::error::StoreError;
 
-/// A tile over all rounds of an arm, from runs that are not invalid.
+/// Whose single tiles they are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StoredTile {
+pub struct TilesOf {
     pub workload: String,
     /// Of its cell.
     pub factors: BTreeMap<String, String>,
     pub arm: Option<String>,
-    /// Name of the script that asked for it.
+    /// Name of the script that asked for them.
     pub script: String,
-    pub part: MapPart,
-    pub z: u8,
-    pub x: u32,
-    pub y: u32,
-    /// How often it came.
-    pub requests: u64,
-    /// Mean time until it came, µs.
-    pub mean_us: f64,
-    /// Longest of these, µs.
-    pub max_us: f64,
-    /// Mean length as it came.
-    pub bytes: f64,
+    /// Table, function or file that makes them.
+    pub layer: String,
+    /// Whether a cache in front gave them; `None` where there is none.
+    pub cached: Option<bool>,
+}
+
+/// A tile over all rounds of an arm that count: of arms that are compared, those in which none has an invalid run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTile {
+    /// Shared by those of a script: of tiles there are many.
+    pub of: Arc<TilesOf>,
+    pub figures: TileFigures,
+}
+
+/// How many single tiles an experiment has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TileCounts {
+    /// Of each cell, arm and script.
+    pub tiles: u64,
+    /// Of these, those that [came often](TileFigures::came_often).
+    pub often: u64,
+    /// Different places.
+    pub places: u64,
 }
 
 pub(super) fn insert(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
@@ -66,18 +78,65 @@ pub(super) fn insert(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlit
     Ok(())
 }
 
+/// As [`tiles_of`] and [`figures`] read them.
+const COLUMNS: &str =
+    "workload, factors, arm, script, layer, cached, position, z, x, y, requests, mean_us, max_us, bytes";
+
 impl Store {
     /// All tiles of an experiment, by cell, arm, script and place.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn tiles(&self, id: ExperimentId) -> Result<Vec<StoredTile>, StoreError> {
-        self.rows(
-            "SELECT workload, factors, arm, script, layer, z, cached, x, y, requests, mean_us, max_us, bytes FROM v_tile
-             WHERE experiment_id = ?1 ORDER BY workload, factors, arm, script, z, x, y",
-            [id.0],
-            tile,
-        )
+        let all = format!(
+            "SELECT {COLUMNS} FROM v_tile WHERE experiment_id = ?1 ORDER BY workload, factors, arm, script, z, x, y"
+        );
+        self.tiles_by(&all, [id.0])
+    }
+
+    /// The slowest of each cell and arm by their mean, so many at most, by cell, arm and then that mean. Those that did not
+    /// [come often](TileFigures::came_often) are among them only where none of that cell and arm did.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn slowest_tiles(&self, id: ExperimentId, most: usize) -> Result<Vec<StoredTile>, StoreError> {
+        let ranked = format!(
+            "WITH own AS (
+                 SELECT *, max(requests) OVER (PARTITION BY workload, factors, arm) AS most FROM v_tile WHERE experiment_id = ?1
+             ), ranked AS (
+                 SELECT *, row_number() OVER (PARTITION BY workload, factors, arm ORDER BY mean_us DESC, z, x, y, script) AS rank
+                 FROM own WHERE requests >= ?2 OR most < ?2
+             )
+             SELECT {COLUMNS} FROM ranked WHERE rank <= ?3 ORDER BY workload, factors, arm, rank"
+        );
+        self.tiles_by(&ranked, params![id.0, TileFigures::OFTEN as i64, most as i64])
+    }
+
+    /// How many there are, without reading them one by one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn tile_counts(&self, id: ExperimentId) -> Result<TileCounts, StoreError> {
+        let counts =
+            "SELECT count(*), coalesce(sum(requests >= ?2), 0), count(DISTINCT z || '/' || x || '/' || y)
+                      FROM v_tile WHERE experiment_id = ?1";
+        let often = TileFigures::OFTEN as i64;
+        let count = |row: &Row<'_>, at: usize| row.get::<_, i64>(at).map(|count| count as u64);
+        let found = self.rows(counts, [id.0, often], |row| {
+            Ok(TileCounts { tiles: count(row, 0)?, often: count(row, 1)?, places: count(row, 2)? })
+        })?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// Tiles by a query for [`COLUMNS`].
+    fn tiles_by(&self, query: &str, values: impl Params) -> Result<Vec<StoredTile>, StoreError> {
+        let mut last: Option<Arc<TilesOf>> = None;
+        self.rows(query, values, |row| {
+            let of = tiles_of(row)?;
+            let of = last.take().filter(|last| **last == of).unwrap_or_else(|| Arc::new(of));
+            last = Some(Arc::clone(&of));
+            Ok(StoredTile { of, figures: figures(row)? })
+        })
     }
 
     /// Fills in what tiles of a run hold.
@@ -90,25 +149,27 @@ impl Store {
     }
 }
 
-fn tile(row: &Row<'_>) -> Sqlite<StoredTile> {
-    let z = row.get(5)?;
-    Ok(StoredTile {
+fn tiles_of(row: &Row<'_>) -> Sqlite<TilesOf> {
+    Ok(TilesOf {
         workload: row.get(0)?,
         factors: rows::json(row, 1)?,
         arm: row.get(2)?,
         script: row.get(3)?,
-        part: MapPart {
-            layer: row.get::<_, Option<_>>(4)?.unwrap_or_default(),
-            zoom: Some(z),
-            cached: row.get(6)?,
-        },
-        z,
-        x: row.get(7)?,
-        y: row.get(8)?,
-        requests: row.get::<_, i64>(9)? as u64,
-        mean_us: row.get(10)?,
-        max_us: row.get(11)?,
-        bytes: row.get(12)?,
+        layer: row.get::<_, Option<_>>(4)?.unwrap_or_default(),
+        cached: row.get(5)?,
+    })
+}
+
+fn figures(row: &Row<'_>) -> Sqlite<TileFigures> {
+    Ok(TileFigures {
+        script: row.get(6)?,
+        z: row.get(7)?,
+        x: row.get(8)?,
+        y: row.get(9)?,
+        requests: row.get::<_, i64>(10)? as u64,
+        mean_us: row.get(11)?,
+        max_us: row.get(12)?,
+        bytes: row.get(13)?,
     })
 }
 
@@ -123,4 +184,83 @@ fn sample(row: &Row<'_>) -> Sqlite<TileSample> {
         vertices: number(5)?,
         bytes: row.get::<_, i64>(6)? as u64,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{MapPart, ScriptRecord, Validity};
+
+    use super::*;
+    use crate::fixture::{experiment, finished, host, run, target};
+
+    /// A run that was asked for these columns of z3, so often, each in so many µs.
+    fn asked(arm: &str, round: u32, tiles: &[(u32, u64, f64)]) -> Run {
+        let tile = |(x, requests, mean_us): &(u32, u64, f64)| TileFigures {
+            script: 0,
+            z: 3,
+            x: *x,
+            y: 1,
+            requests: *requests,
+            mean_us: *mean_us,
+            max_us: 2.0 * mean_us,
+            bytes: 100.0,
+        };
+        let tiles = tiles.iter().map(tile).collect();
+        let mut run = Run { tiles, ..run("map", 4, Some(arm), round, 100.0) };
+        let part = Some(MapPart { layer: "roads".into(), zoom: Some(3), cached: None });
+        run.scripts =
+            run.scripts.into_iter().map(|script| ScriptRecord { part: part.clone(), ..script }).collect();
+        run
+    }
+
+    fn stored(runs: Vec<Run>) -> (tempfile::TempDir, Store, ExperimentId) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create_or_open(&folder.path().join("results.sqlite")).unwrap();
+        let (id, _) = store.begin_experiment(&experiment(&["A", "B"]), &host(), &target(), false).unwrap();
+        for run in runs {
+            store.store(id, &[finished(run)]).unwrap();
+        }
+        (folder, store, id)
+    }
+
+    /// Arm, column and requests.
+    fn told(tiles: &[StoredTile]) -> Vec<(Option<&str>, u32, u64)> {
+        tiles.iter().map(|tile| (tile.of.arm.as_deref(), tile.figures.x, tile.figures.requests)).collect()
+    }
+
+    /// Round 2 of A counted, although B has none to be held against it: maps of A and B were of other rounds.
+    #[test]
+    fn an_invalid_run_takes_its_pair_of_single_tiles_out() {
+        let mut runs = vec![asked("A", 1, &[(1, 4, 10.0)]), asked("B", 1, &[(1, 4, 20.0)])];
+        runs.extend([asked("A", 2, &[(1, 4, 90.0)]), asked("B", 2, &[(1, 4, 99.0)])]);
+        runs[3].validity = Validity::Invalid;
+        // A round that is not yet a pair.
+        runs.push(asked("A", 3, &[(1, 4, 50.0)]));
+        let (_folder, store, id) = stored(runs);
+        let tiles = store.tiles(id).unwrap();
+        assert_eq!(told(&tiles), [(Some("A"), 1, 4), (Some("B"), 1, 4)]);
+        assert_eq!((tiles[0].figures.mean_us, tiles[1].figures.mean_us), (10.0, 20.0));
+        assert_eq!((tiles[0].of.layer.as_str(), tiles[0].of.script.as_str()), ("roads", "one.sql"));
+    }
+
+    #[test]
+    fn an_arm_of_which_nothing_counts_takes_nothing_out() {
+        let mut broken = asked("B", 1, &[(1, 4, 20.0)]);
+        broken.validity = Validity::Invalid;
+        let (_folder, store, id) = stored(vec![asked("A", 1, &[(1, 4, 10.0)]), broken]);
+        assert_eq!(told(&store.tiles(id).unwrap()), [(Some("A"), 1, 4)]);
+    }
+
+    #[test]
+    fn the_slowest_are_those_that_came_often_where_any_did() {
+        let own = [(1, 3, 10.0), (2, 1, 500.0), (3, 5, 30.0), (4, 9, 20.0)];
+        let (_folder, store, id) =
+            stored(vec![asked("A", 1, &own), asked("B", 1, &[(1, 1, 5.0), (2, 2, 7.0)])]);
+        let slowest = store.slowest_tiles(id, 2).unwrap();
+        let [a, b] = ["A", "B"].map(Some);
+        assert_eq!(told(&slowest), [(a, 3, 5), (a, 4, 9), (b, 2, 2), (b, 1, 1)]);
+        assert!(Arc::ptr_eq(&slowest[0].of, &slowest[1].of));
+        assert_eq!(store.tile_counts(id).unwrap(), TileCounts { tiles: 6, often: 3, places: 4 });
+        assert_eq!(store.tile_counts(ExperimentId(9)).unwrap(), TileCounts::default());
+    }
 }
