@@ -8,6 +8,9 @@ use crate::data::{ReportData, cell_text};
 /// Nodes that are named at most on each side.
 const MOST: usize = 4;
 
+/// Arms that have a line of their own.
+const MOST_ARMS: usize = 3;
+
 /// What an arm's plans have in place of the base's, in words that go on from the arm's name: `Index Scan using i on t
 /// instead of Seq Scan on t`. `None` where they are the same.
 pub(crate) fn change(base: &Explained, own: &Explained) -> Option<String> {
@@ -55,12 +58,18 @@ fn is_same_layer(base: &Explained, own: &Explained) -> bool {
     if is_named { layer(base) == layer(own) } else { base.layer() == own.layer() }
 }
 
-/// A line for each arm whose plans are others than the base's, of the first cell where they are.
+/// A line for each arm whose plans are others than the base's, of the first cell where they are; of many arms the others by name.
 pub(crate) fn told(data: &ReportData) -> Vec<String> {
     let Some(base) = data.base() else { return Vec::new() };
     let all = Explained::all(data);
     let others = data.arms().into_iter().flatten().filter(|arm| *arm != base);
-    others.filter_map(|arm| told_of(&all, base, arm)).collect()
+    let (names, mut lines): (Vec<&str>, Vec<String>) =
+        others.filter_map(|arm| Some((arm, told_of(&all, base, arm)?))).unzip();
+    if let Some(rest) = names.get(MOST_ARMS..).filter(|rest| !rest.is_empty()) {
+        lines.truncate(MOST_ARMS);
+        lines.push(format!("plans differ from {base}'s in {}, too", rest.join(", ")));
+    }
+    lines
 }
 
 /// The base's and an arm's sample of a script.

@@ -30,12 +30,29 @@ pub(crate) fn told(data: &ReportData) -> Vec<String> {
         return alone.take(1).collect();
     };
     let others = data.arms().into_iter().flatten().filter(|arm| *arm != base);
-    others.filter_map(|arm| told_of(&cells, &base, arm)).collect()
+    let (mut sure, mut unsure) = (Vec::new(), Vec::new());
+    for (arm, (of, most)) in others.filter_map(|arm| Some((arm, farthest(&cells, arm)?))) {
+        let time = of.arms.iter().find(|own| own.arm.as_deref() == Some(arm)).and_then(most_of_time);
+        match most.verdict {
+            Verdict::Faster | Verdict::Slower => {
+                let time = time.map(|said| format!("; {said}")).unwrap_or_default();
+                let (cell, zoom) = (of_several(&cells, of), named(of, most));
+                sure.push(format!(
+                    "tiles{cell}: {arm} differs most from {base} at {zoom}: {}{time}",
+                    as_long(most)
+                ));
+            }
+            _ => unsure.push((arm, of, time)),
+        }
+    }
+    sure.extend(not_told_apart(&cells, &base, &unsure));
+    sure
 }
 
-fn told_of(cells: &[ZoomsOfCell], base: &str, arm: &str) -> Option<String> {
-    let whole = |of: &'_ ZoomsOfCell| of.changes.iter().filter(|own| is_of(own, arm)).count();
-    let (of, most) = cells
+/// Where an arm surely differs most from the base; else its first zoom. None where there is but one zoom.
+fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell, &'c ZoomComparison)> {
+    let whole = |of: &ZoomsOfCell| of.changes.iter().filter(|own| is_of(own, arm)).count();
+    cells
         .iter()
         .filter(|of| whole(of) > 1)
         .flat_map(|of| of.changes.iter().filter(|own| is_of(own, arm)).map(move |own| (of, own)))
@@ -44,25 +61,28 @@ fn told_of(cells: &[ZoomsOfCell], base: &str, arm: &str) -> Option<String> {
         .or_else(|| {
             let of = cells.iter().find(|of| whole(of) > 1)?;
             Some((of, of.changes.iter().find(|own| is_of(own, arm))?))
-        })?;
-    let time = of.arms.iter().find(|own| own.arm.as_deref() == Some(arm)).and_then(most_of_time);
-    if !matches!(most.verdict, Verdict::Faster | Verdict::Slower) {
-        // That is so in all cells; the time is of one.
-        let (any, cell) = match cells.len() {
-            1 => ("", String::new()),
-            _ => (" of any cell", format!("{}: ", cell_text(&of.cell))),
-        };
-        let time = time.map(|said| format!("; {cell}{said}")).unwrap_or_default();
-        return Some(format!(
-            "tiles: no zoom{any} at which {arm} surely takes longer or shorter than {base}{time}"
-        ));
-    }
-    let time = time.map(|said| format!("; {said}")).unwrap_or_default();
+        })
+}
+
+/// One line for all arms that differ at no zoom; what takes the time where it is one arm.
+fn not_told_apart(
+    cells: &[ZoomsOfCell],
+    base: &str,
+    arms: &[(&str, &ZoomsOfCell, Option<String>)],
+) -> Option<String> {
+    let (_, of, time) = arms.first()?;
+    // That is so in all cells; the time is of one.
+    let (any, cell) = match cells.len() {
+        1 => ("", String::new()),
+        _ => (" of any cell", format!("{}: ", cell_text(&of.cell))),
+    };
+    let time = time.as_ref().filter(|_| arms.len() == 1);
+    let time = time.map(|said| format!("; {cell}{said}")).unwrap_or_default();
+    let names: Vec<&str> = arms.iter().map(|(arm, ..)| *arm).collect();
+    let takes = if names.len() == 1 { "takes" } else { "take" };
     Some(format!(
-        "tiles{}: {arm} differs most from {base} at {}: {}{time}",
-        of_several(cells, of),
-        named(of, most),
-        as_long(most)
+        "tiles: no zoom{any} at which {} surely {takes} longer or shorter than {base}{time}",
+        names.join(", ")
     ))
 }
 
