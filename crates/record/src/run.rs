@@ -287,6 +287,8 @@ impl RunEvent {
     pub const SLICED: &'static str = "slices";
     /// Kind of the event that says on which CPUs the processes of all arms were put by turns.
     pub const SPREAD: &'static str = "spread";
+    /// Kind of the event that says what was noticed of what a workload asks for, before it was timed.
+    pub const REMARK: &'static str = "remark";
     /// Kind of the event that says of which statements no plan was taken, and why.
     pub const NO_PLANS: &'static str = "no plans";
     /// Kind of the event that says which of several servers a run was done on, such as a copy.

@@ -29,8 +29,9 @@ pub fn below_percentiles(data: &ReportData) -> Option<String> {
     is_sliced.then(|| format!("sliced: {FROM_SLICES} They are not compared."))
 }
 
-/// What stands below tables of tiles for people, where some quads of slices do not count.
+/// What stands below tables of tiles for people: where requests are views, and where some quads of slices do not count.
 #[must_use]
 pub fn below_tiles(data: &ReportData) -> Option<String> {
-    crate::zooms::void_quads(data)
+    let caveats = crate::zooms::caveats(data);
+    (!caveats.is_empty()).then(|| caveats.join("\n"))
 }

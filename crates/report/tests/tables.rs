@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
 use record::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity};
@@ -142,6 +142,22 @@ fn sizes_are_told_per_arm_where_runs_recorded_them() {
     let page = html::page(&data);
     let row = page.split("<tr>").find(|row| row.contains("orders_customer")).expect("a row of the index");
     assert!(row.contains(">n/a<"), "nothing in the base: {row}");
+}
+
+/// One line for each workload and each length of a median stood there.
+#[test]
+fn why_there_are_no_slices_is_told_once() {
+    let mut data = data(&Shape::small());
+    let mut workloads = BTreeSet::new();
+    for run in data.runs.iter_mut().filter(|run| run.round > 0) {
+        workloads.insert(run.workload.clone());
+        let detail = format!("{}: in the warm-up half took longer than {} ms", run.workload, 100 + run.round);
+        run.events.push(RunEvent { time_us: 0, kind: RunEvent::UNCUT.into(), detail });
+    }
+    let text = summary::text(&remade(data)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let names = workloads.into_iter().collect::<Vec<_>>().join(", ");
+    let wanted = format!("No slices: {names}: in the warm-up half took longer than 101 ms.");
+    assert_eq!((text.matches("No slices").count(), text.contains(&wanted)), (1, true), "{wanted} {text}");
 }
 
 /// Of a small and a large city only the sizes of one stood there.

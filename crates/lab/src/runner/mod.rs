@@ -335,6 +335,9 @@ impl<'a> Runner<'a> {
             may_be_empty: ready.workload.may_be_empty(),
         };
         judge_and_record(record, setup, measured, &judged);
+        let remark = |note: &String| event(RunEvent::REMARK, format!("{}: {note}", record.workload));
+        let remarks: Vec<RunEvent> = ready.guarded.notes.iter().map(remark).collect();
+        record.events.extend(remarks);
         let ended = self.credits.after(&setup.at(), record, Instant::now());
         if let Some(ended) = ended {
             self.progress.note(ended.detail.clone());

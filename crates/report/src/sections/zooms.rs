@@ -13,7 +13,7 @@ use crate::compared::{FROM_SLICES, Tone, change, verdict};
 use crate::data::{ReportData, cell_text};
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
-use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, void_quads};
+use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats};
 
 /// Cells that stand open, and those that are drawn at all; the rest is in the table.
 const OPEN: usize = 2;
@@ -24,9 +24,9 @@ pub(super) struct Zooms {
     cells: Vec<CellView>,
     /// Cells that are not drawn.
     more: usize,
-    /// What is to be known of quads of slices that do not count, where there are some.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    void: Option<String>,
+    /// What is to be known of all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caveats: Vec<String>,
 }
 
 /// One cell.
@@ -48,14 +48,14 @@ impl View for Zooms {
         let all = ZoomsOfCell::all(data);
         let more = all.len().saturating_sub(MOST);
         let cells: Vec<CellView> = all.into_iter().take(MOST).map(CellView::of).collect();
-        (!cells.is_empty()).then(|| Self { cells, more, void: void_quads(data) })
+        (!cells.is_empty()).then(|| Self { cells, more, caveats: caveats(data) })
     }
 
     fn draw(&self) -> Markup {
         let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
         html! {
             p { (HOW) }
-            @if let Some(void) = &self.void { p.remark { (void) } }
+            @for caveat in &self.caveats { p.remark { (caveat) } }
             @for cell in open { (cell.draw()) }
             @if !folded.is_empty() {
                 details {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
 pub use self::table::{tiles, tiles_in_words};
-pub(crate) use self::words::{answers, told, void_quads};
+pub(crate) use self::words::{answers, caveats, told, void_quads};
 use crate::data::ReportData;
 use crate::numbers;
 

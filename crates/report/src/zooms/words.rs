@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::Validity;
+use record::{Counts, Run, ScriptRecord, Validity};
 use results::comparison::Cell;
 use results::comparison::zooms::{Which, ZoomComparison};
 use stats::Verdict;
@@ -205,6 +205,25 @@ pub(crate) fn void_quads(data: &ReportData) -> Option<String> {
             numbers::count(void as u64),
             numbers::counted(quads, "quad")
         )
+    })
+}
+
+/// What is to be known of all figures by zoom.
+pub(crate) fn caveats(data: &ReportData) -> Vec<String> {
+    views(data).into_iter().chain(void_quads(data)).collect()
+}
+
+/// Where users pan and zoom, a request is a view: its time is that of its last tile.
+fn views(data: &ReportData) -> Option<String> {
+    let is_view = |script: &&ScriptRecord| {
+        let counts = Counts::of(&script.counts);
+        script.part.as_ref().is_some_and(|part| part.cached.is_none()) && counts.queries > counts.ok
+    };
+    let asks_for_views = |run: &Run| run.scripts.iter().any(|script| is_view(&script));
+    data.grid_runs().chain(data.runs_beside()).any(asks_for_views).then(|| {
+        "A request is a view here, and ends with its last tile: times and throughput are of views, bytes, empty ones and features of tiles. \
+         Single tiles have their own times in the map and in the table of tiles."
+            .to_owned()
     })
 }
 

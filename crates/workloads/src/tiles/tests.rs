@@ -103,6 +103,32 @@ fn nothing_but_empty_tiles_is_no_workload() {
     assert_eq!(guarded.figures["empty_tiles_pct"], 100.0);
 }
 
+/// Half of the table was in no tile, and nothing said so.
+#[test]
+fn a_table_of_several_srids_is_refused() {
+    let mut sql = FakeSql::new();
+    sql.answer("FROM geometry_columns", &[&["way", "0", "GEOMETRY"]]);
+    sql.answer("SELECT ST_SRID", &[&["4326", "5000"], &["3857", "70"]]);
+    sql.append(database());
+    let mut workload = open(&options("planet_osm_polygon"));
+    let refused = workload.check(&mut Site::postgres(&mut sql)).unwrap_err().to_string();
+    assert!(refused.contains("of several SRIDs: 5000 in 4326, 70 in 3857; bring them into one"), "{refused}");
+}
+
+/// That small polygons are left out stood in the statement only.
+#[test]
+fn what_is_left_out_is_told() {
+    for (min_pixels, told) in [(4.0, true), (0.0, false)] {
+        let (mut sql, options) = (database(), Options { min_pixels, ..options("planet_osm_polygon") });
+        let mut workload = open(&options);
+        let mut site = Site::postgres(&mut sql);
+        workload.prepare(&mut site, 1).unwrap();
+        let notes = workload.guard(&mut site, 1).unwrap().notes;
+        let left_out = "smaller than 4 square pixels on the map are left out";
+        assert_eq!(notes.iter().any(|note| note.contains(left_out)), told, "{notes:?}");
+    }
+}
+
 #[test]
 fn a_table_without_features_cannot_be_picked_from() {
     let mut sql = FakeSql::new();

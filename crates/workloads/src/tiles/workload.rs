@@ -252,9 +252,11 @@ impl Workload for Tiles {
         Carried { prepared: true, ..Carried::default() }
     }
 
-    /// What was in a cache may be all or nothing.
+    /// What was in a cache may be all or nothing, and a zoom of what users did asked for may be nothing but sea; that not all of it is
+    /// is seen before.
     fn may_be_empty(&self) -> bool {
-        self.options.may_be_empty || self.options.via == Via::Redis
+        let is_trace = matches!(self.options.picker, Picker::Trace(_));
+        self.options.may_be_empty || is_trace || self.options.via == Via::Redis
     }
 
     fn asks_redis(&self) -> bool {

@@ -53,7 +53,7 @@ pub(crate) struct Answer {
     own_choice: Vec<String>,
     /// Why arms did not take turns in slices, and in which rounds: a sentence for each workload.
     uncut: Vec<String>,
-    /// Throughput that is of something else than transactions of the database.
+    /// Throughput that is of something else than transactions of the database, and what was noticed before anything was timed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     units: Vec<String>,
     /// Why they had better not.
@@ -156,7 +156,11 @@ impl Answer {
             different: sentences(RunEvent::OTHER_ANSWERS),
             same: same_answers(&data.remarks(RunEvent::SAME_ANSWERS)),
             own_choice: sentences(RunEvent::OWN_CHOICE),
-            units: units(data).into_iter().chain(from_caches(data)).collect(),
+            units: units(data)
+                .into_iter()
+                .chain(from_caches(data))
+                .chain(sentences(RunEvent::REMARK))
+                .collect(),
             uncut: if searches { Vec::new() } else { uncut(data) },
             sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
             not_run: data.not_run(),

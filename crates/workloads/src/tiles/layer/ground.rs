@@ -194,7 +194,11 @@ fn geometry_column(
         hint: "tiles are made of a column of type geometry; cast one of type geography in a view".to_owned(),
     })?;
     let srid = match srid.parse().unwrap_or(0) {
-        0 => srid_of_first_row(sql, table, &column).map_err(asked)?,
+        0 => match &srids_of_rows(sql, table, &column).map_err(asked)?[..] {
+            [] => 0,
+            [(srid, _)] => *srid,
+            several => return Err(several_srids(shown, &column, several)),
+        },
         known => known,
     };
     if srid == 0 {
@@ -203,12 +207,26 @@ fn geometry_column(
     Ok((column, srid, kind))
 }
 
-/// A column may not say its SRID; its values do.
-fn srid_of_first_row(sql: &mut dyn Sql, table: &str, column: &str) -> Result<i64, SqlError> {
+/// A tile would be of one of them, and leave all other features out without a word.
+fn several_srids(shown: &str, column: &str, found: &[(i64, String)]) -> WorkloadError {
+    let each: Vec<String> = found.iter().map(|(srid, count)| format!("{count} in {srid}")).collect();
+    WorkloadError::Missing {
+        what: format!("{shown}.{column} holds geometries of several SRIDs: {}", each.join(", ")),
+        hint: format!(
+            "bring them into one: ALTER TABLE {shown} ALTER {column} TYPE geometry(Geometry, {WEB_MERCATOR}) USING ST_Transform({column}, {WEB_MERCATOR}); or name \
+             a view or a query of those that are meant"
+        ),
+    }
+}
+
+/// A column may not say its SRID; its values do, each for itself: those with how many rows have them, the commonest first.
+fn srids_of_rows(sql: &mut dyn Sql, table: &str, column: &str) -> Result<Vec<(i64, String)>, SqlError> {
     let column = quote_identifier(column);
-    let srid = long(sql)
-        .scalar(&format!("SELECT ST_SRID({column}) FROM {table} WHERE {column} IS NOT NULL LIMIT 1"))?;
-    Ok(srid.and_then(|srid| srid.parse().ok()).unwrap_or(0))
+    let rows = long(sql).rows(&format!(
+        "SELECT ST_SRID({column}), count(*) FROM {table} WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+    ))?;
+    let srid = |[srid, count]: [String; 2]| Some((srid.parse().ok()?, count));
+    Ok(rows.iter().filter_map(|row| srid(texts(Some(row))?)).collect())
 }
 
 /// The values of a row of so many columns, none of them NULL.

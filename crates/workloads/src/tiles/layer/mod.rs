@@ -114,7 +114,7 @@ fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer
         });
     }
     let table = Table::of(sql, &ground)?;
-    let remarks = table.remarks();
+    let remarks = table.remarks(options);
     Ok(Layer { shown: name.to_owned(), made: Made::Table(Box::new(table)), grounds: vec![ground], remarks })
 }
 

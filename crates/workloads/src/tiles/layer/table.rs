@@ -2,7 +2,8 @@
 
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
 
-use super::super::options::Variant;
+use super::super::options::{Options, Variant};
+use super::super::via::Via;
 use super::Style;
 use super::ground::{Ground, WEB_MERCATOR};
 use crate::error::WorkloadError;
@@ -71,7 +72,7 @@ impl Table {
     }
 
     /// What the user should know.
-    pub(super) fn remarks(&self) -> Vec<String> {
+    pub(super) fn remarks(&self, options: &Options) -> Vec<String> {
         let Ground { shown, srid, geometry, is_indexed, .. } = &self.ground;
         let transformed = (*srid != WEB_MERCATOR).then(|| {
             format!("{shown} is in SRID {srid}: each geometry is transformed to {WEB_MERCATOR} for each tile")
@@ -86,7 +87,15 @@ impl Table {
             };
             format!("{shown} mixes geometries ({mixed}): one layer of a tile then holds all of them{filter}")
         });
-        [transformed, index, mixed].into_iter().flatten().collect()
+        let makes = options.via.is_sql() || options.via == Via::Redis;
+        let filters = makes && options.variant == Variant::Modern && options.min_pixels > 0.0;
+        let small = (filters && self.areas != Areas::None).then(|| {
+            format!(
+                "polygons of {shown} smaller than {} square pixels on the map are left out, as styles do; min_pixels = 0 keeps them",
+                options.min_pixels
+            )
+        });
+        [transformed, index, mixed, small].into_iter().flatten().collect()
     }
 
     pub(super) fn is_of(&self, ground: &Ground) -> bool {
