@@ -41,12 +41,18 @@ pub struct MapDifference {
     pub only_here: u64,
     /// Features that only the base has.
     pub only_there: u64,
-    /// Features that both have, with other attributes.
+    /// Features that both have, with geometry farther than a pixel from the base's. Runs of earlier versions have them among the others.
+    #[serde(default)]
+    pub moved: u64,
+    /// Features that both have in one place, with other attributes.
     pub attributes_differ: u64,
     /// The greatest distance between what was taken for the same, pixels.
     pub farthest_px: f64,
     /// Zooms of the tiles that differ.
     pub zooms: Vec<u8>,
+    /// The same by how they differ; empty in runs of earlier versions.
+    #[serde(default)]
+    pub zooms_of: MapZooms,
     /// The tile that differs most.
     pub most_at: String,
     /// Tiles with so many vertices that not all of them were compared.
@@ -55,17 +61,30 @@ pub struct MapDifference {
     pub unreadable: u64,
 }
 
+/// Zooms of the tiles in which features differ in one way.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MapZooms {
+    pub only_here: Vec<u8>,
+    pub only_there: Vec<u8>,
+    pub moved: Vec<u8>,
+    pub attributes_differ: Vec<u8>,
+}
+
 impl MapDifference {
     fn words(&self, base: &str) -> String {
-        let mut parts = Vec::new();
-        if self.only_here > 0 {
-            parts.push(format!("{} only here", count(self.only_here, "feature")));
-        }
-        if self.only_there > 0 {
-            parts.push(format!("{} only in {base}", count(self.only_there, "feature")));
-        }
-        if self.attributes_differ > 0 {
-            parts.push(format!("{} with other attributes", count(self.attributes_differ, "feature")));
+        let kinds = [
+            (self.only_here, "only here".to_owned(), &self.zooms_of.only_here),
+            (self.only_there, format!("only in {base}"), &self.zooms_of.only_there),
+            (self.moved, "with geometry farther than a pixel away".to_owned(), &self.zooms_of.moved),
+            (self.attributes_differ, "with other attributes".to_owned(), &self.zooms_of.attributes_differ),
+        ];
+        let (mut parts, mut told) = (Vec::new(), Vec::<u8>::new());
+        for (number, how, zooms) in kinds.into_iter().filter(|(number, ..)| *number > 0) {
+            let features = if parts.is_empty() { count(number, "feature") } else { number.to_string() };
+            let at = if zooms.is_empty() { String::new() } else { format!(" ({})", zoom_words(zooms)) };
+            parts.push(format!("{features} {how}{at}"));
+            told.extend(zooms);
         }
         if self.unreadable > 0 {
             parts.push(format!("{} no vector tile", count(self.unreadable, "answer")));
@@ -78,9 +97,22 @@ impl MapDifference {
         } else {
             format!("{} against {}", count(self.features, "feature"), self.base_features)
         };
-        let zooms: Vec<String> = self.zooms.iter().map(|zoom| format!("z{zoom}")).collect();
-        format!("{} of {sums}; {}, most at {}", parts.join(", "), zooms.join(" "), self.most_at)
+        let all_told = self.zooms.iter().all(|zoom| told.contains(zoom));
+        let zooms = if all_told { String::new() } else { format!("{}, ", zoom_words(&self.zooms)) };
+        format!("{} of {sums}; {zooms}most at {}", parts.join(", "), self.most_at)
     }
+}
+
+/// `z12`, `z12 z14`, `z12 to z14`.
+fn zoom_words(zooms: &[u8]) -> String {
+    let mut zooms = zooms.to_vec();
+    zooms.sort_unstable();
+    zooms.dedup();
+    let runs = zooms.chunk_by(|one, next| next - one == 1).map(|run| match run {
+        [first, _, .., last] => format!("z{first} to z{last}"),
+        few => few.iter().map(|zoom| format!("z{zoom}")).collect::<Vec<_>>().join(" "),
+    });
+    runs.collect::<Vec<_>>().join(" ")
 }
 
 /// A column whose values are not those of the base.
@@ -257,11 +289,37 @@ mod tests {
             columns: Vec::new(),
             map: Some(map),
         };
-        assert_eq!(
-            difference.words("old.sql"),
-            "shows another map than old.sql in 2 of 32 tiles: 1 feature only here, 3 features only in old.sql \
-             of 90 features against 92; z12 z14, most at 12/2212/1610"
-        );
+        // As earlier versions stored it: without the zooms of each kind.
+        let said = "shows another map than old.sql in 2 of 32 tiles: 1 feature only here, 3 only in old.sql \
+                    of 90 features against 92; z12 z14, most at 12/2212/1610";
+        assert_eq!(difference.words("old.sql"), said);
+    }
+
+    #[test]
+    fn zooms_are_told_by_what_differs_at_them() {
+        let zooms_of = MapZooms {
+            only_there: vec![13],
+            moved: vec![12, 13],
+            attributes_differ: vec![14, 12, 13],
+            ..MapZooms::default()
+        };
+        let map = MapDifference {
+            features: 20,
+            base_features: 20,
+            only_there: 7,
+            moved: 5,
+            attributes_differ: 9,
+            zooms: vec![12, 13, 14],
+            zooms_of,
+            most_at: "12/2212/1610".into(),
+            ..MapDifference::default()
+        };
+        let said = "7 features only in full.sql (z13), 5 with geometry farther than a pixel away (z12 z13), \
+                    9 with other attributes (z12 to z14) of 20 features in both; most at 12/2212/1610";
+        assert_eq!(map.words("full.sql"), said);
+        // A zoom at which something else is wrong.
+        let unread = MapDifference { unreadable: 1, zooms: vec![12, 13, 14, 16], ..map };
+        assert!(unread.words("full.sql").ends_with("in both; z12 to z14 z16, most at 12/2212/1610"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod text;
 mod verdict;
 mod words;
 
-pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference};
+pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};

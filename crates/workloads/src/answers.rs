@@ -1,7 +1,7 @@
 //! What came back for a sample of transactions, so that arms can be seen to do the same work before their speeds are compared,
 //! or how far from it they are. No rows are kept: of each column a checksum and a sum.
 
-use record::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, same_layers};
+use record::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms, same_layers};
 use sha2::{Digest, Sha256};
 use tile::{Tile, mvt};
 
@@ -231,10 +231,12 @@ fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opti
                 map.base_features += total.there;
                 map.only_here += total.only_here;
                 map.only_there += total.only_there;
+                map.moved += total.moved;
                 map.attributes_differ += total.attributes_differ;
+                add_zoom(&mut map.zooms_of, place.z, &total);
                 map.farthest_px = map.farthest_px.max(total.farthest_px);
                 map.gave_up += u64::from(total.gave_up);
-                total.only_here + total.only_there + total.attributes_differ
+                total.only_here + total.only_there + total.moved + total.attributes_differ
             }
             Err(_) => {
                 map.unreadable += 1;
@@ -243,9 +245,7 @@ fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opti
         };
         if by > 0 {
             differ += 1;
-            if !map.zooms.contains(&place.z) {
-                map.zooms.push(place.z);
-            }
+            add_once(&mut map.zooms, place.z);
             if by > most {
                 (most, map.most_at) = (by, place.to_string());
             }
@@ -262,6 +262,25 @@ fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opti
         columns: Vec::new(),
         map: Some(map),
     })
+}
+
+/// Tells of a tile's zoom what differs at it.
+fn add_zoom(zooms: &mut MapZooms, zoom: u8, total: &mvt::Difference) {
+    let kinds = [
+        (&mut zooms.only_here, total.only_here),
+        (&mut zooms.only_there, total.only_there),
+        (&mut zooms.moved, total.moved),
+        (&mut zooms.attributes_differ, total.attributes_differ),
+    ];
+    for (zooms, _) in kinds.into_iter().filter(|(_, features)| *features > 0) {
+        add_once(zooms, zoom);
+    }
+}
+
+fn add_once(zooms: &mut Vec<u8>, zoom: u8) {
+    if !zooms.contains(&zoom) {
+        zooms.push(zoom);
+    }
 }
 
 /// Columns with other values, in the order in which the arm has them. A branch of a script may leave some out of a transaction.

@@ -9,10 +9,14 @@ use super::shape::Shape;
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) shape: Shape,
-    /// A hash of the attributes.
+    /// Only items of one key are paired.
+    pub(super) key: u64,
+    /// A hash of the attributes: of items that are equally near those with the same are paired first.
     pub(super) attributes: u64,
     /// Number of the feature on its side.
     pub(super) feature: usize,
+    /// Distances are looked at only where one of both has this.
+    pub(super) is_searched: bool,
 }
 
 /// Two that are one.
@@ -23,9 +27,11 @@ pub(super) struct Pair {
     pub(super) distance: f64,
 }
 
-/// Items of one shape that have no partner yet.
+/// Items of one key and shape that have no partner yet.
 struct Group<'a> {
+    key: u64,
     shape: &'a Shape,
+    is_searched: bool,
     members: Vec<usize>,
 }
 
@@ -35,7 +41,7 @@ pub(super) fn pairs(own: &[Item], base: &[Item], tolerance: f64, work: &mut Work
     let (mut ours, _) = groups(own);
     let (mut theirs, places) = groups(base);
     for group in &mut ours {
-        if let Some(&place) = places.get(group.shape) {
+        if let Some(&place) = places.get(&(group.key, group.shape)) {
             draw(&mut group.members, &mut theirs[place].members, own, base, 0.0, &mut found);
         }
     }
@@ -53,14 +59,19 @@ pub(super) fn pairs(own: &[Item], base: &[Item], tolerance: f64, work: &mut Work
     found
 }
 
-/// Items by their shape, in the order of the first of each; and where each shape is.
-fn groups(items: &[Item]) -> (Vec<Group<'_>>, HashMap<&Shape, usize>) {
-    let (mut groups, mut places) = (Vec::<Group<'_>>::new(), HashMap::new());
-    for (number, Item { shape, .. }) in items.iter().enumerate() {
-        let place = *places.entry(shape).or_insert(groups.len());
+/// Where the group of a key and a shape is.
+type Places<'a> = HashMap<(u64, &'a Shape), usize>;
+
+/// Items by their key and shape, in the order of the first of each; and where each group is.
+fn groups(items: &[Item]) -> (Vec<Group<'_>>, Places<'_>) {
+    let (mut groups, mut places) = (Vec::<Group<'_>>::new(), Places::new());
+    for (number, item) in items.iter().enumerate() {
+        let (key, shape) = (item.key, &item.shape);
+        let place = *places.entry((key, shape)).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(Group { shape, members: Vec::new() });
+            groups.push(Group { key, shape, is_searched: false, members: Vec::new() });
         }
+        groups[place].is_searched |= item.is_searched;
         groups[place].members.push(number);
     }
     (groups, places)
@@ -99,20 +110,20 @@ fn candidates(
     // What is no farther apart than the tolerance has edges that are no farther apart: so has its north-western corner.
     let size = tolerance.max(1.0 / 16.0);
     let cell = |shape: &Shape| [shape.edges[0], shape.edges[1]].map(|edge| (edge / size).floor() as i64);
-    let mut cells: HashMap<[i64; 2], Vec<usize>> = HashMap::new();
+    let mut cells: HashMap<(u64, [i64; 2]), Vec<usize>> = HashMap::new();
     for (number, group) in theirs.iter().enumerate() {
-        cells.entry(cell(group.shape)).or_default().push(number);
+        cells.entry((group.key, cell(group.shape))).or_default().push(number);
     }
     let mut found = Vec::new();
     for (our, group) in ours.iter().enumerate() {
         let [x, y] = cell(group.shape);
         for near in (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| [x + dx, y + dy])) {
-            let Some(those) = cells.get(&near) else { continue };
+            let Some(those) = cells.get(&(group.key, near)) else { continue };
             if work.spend(those.len()).is_none() {
                 return sorted(found);
             }
-            let like = those.iter().filter(|&&their| alike(group.shape, theirs[their].shape, tolerance));
-            for &their in like {
+            let searched = those.iter().filter(|&&their| group.is_searched || theirs[their].is_searched);
+            for &their in searched.filter(|&&their| alike(group.shape, theirs[their].shape, tolerance)) {
                 if let Some(distance) = within(group.shape, theirs[their].shape, tolerance, work) {
                     found.push((distance, our, their));
                 }
@@ -125,6 +136,14 @@ fn candidates(
 fn sorted(mut found: Vec<(f64, usize, usize)>) -> Vec<(f64, usize, usize)> {
     found.sort_by(|one, other| one.0.total_cmp(&other.0).then((one.1, one.2).cmp(&(other.1, other.2))));
     found
+}
+
+/// Distance of two shapes in pixels, when it is within the tolerance and there is work left to find out.
+pub(super) fn distance(one: &Shape, other: &Shape, tolerance: f64, work: &mut Work) -> Option<f64> {
+    if one == other {
+        return Some(0.0);
+    }
+    if alike(one, other, tolerance) { within(one, other, tolerance, work) } else { None }
 }
 
 fn alike(one: &Shape, other: &Shape, tolerance: f64) -> bool {

@@ -1,0 +1,75 @@
+//! Features of a layer with what is needed to tell them apart.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::shape::Shape;
+use crate::mvt::{Feature, Kind, Layer, Value};
+
+/// A feature with what is needed of its layer.
+pub(super) struct Known<'a> {
+    pub(super) feature: &'a Feature,
+    extent: u32,
+    /// A hash of them, in whatever order they are written.
+    pub(super) attributes: u64,
+}
+
+impl Known<'_> {
+    /// What those that say the same are known by.
+    pub(super) fn description(&self) -> (Kind, u64) {
+        (self.feature.kind, self.attributes)
+    }
+
+    /// What those of one id are known by.
+    pub(super) fn identity(&self) -> Option<(Kind, u64)> {
+        self.feature.id.map(|id| (self.feature.kind, id))
+    }
+
+    pub(super) fn has_several_parts(&self) -> bool {
+        self.feature.parts.len() > 1
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.shape_of(&self.feature.parts)
+    }
+
+    /// The shape of some of its parts.
+    pub(super) fn shape_of(&self, parts: &[Vec<(i32, i32)>]) -> Shape {
+        Shape::new(self.feature.kind, parts, self.extent)
+    }
+}
+
+pub(super) fn known<'a>(layers: &[&'a Layer]) -> Vec<Known<'a>> {
+    let mut found = Vec::new();
+    for layer in layers {
+        let keys: Vec<u64> = layer.keys.iter().map(hash).collect();
+        let values: Vec<u64> = layer.values.iter().map(value_hash).collect();
+        found.extend(layer.features.iter().map(|feature| {
+            let pair =
+                |&(key, value): &(u32, u32)| Some((*keys.get(key as usize)?, *values.get(value as usize)?));
+            let mut pairs: Vec<_> = feature.tags.iter().filter_map(pair).collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            Known { feature, extent: layer.extent, attributes: hash(&pairs) }
+        }));
+    }
+    found
+}
+
+fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The same for a whole number in any of its encodings.
+fn value_hash(value: &Value) -> u64 {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Text(text) => hash(&(0, text)),
+        Value::Whole(whole) => hash(&(1, whole)),
+        Value::Real(real) if real.fract() == 0.0 && real.abs() <= EXACT => hash(&(1, *real as i128)),
+        Value::Real(real) => hash(&(2, (*real as f32).to_bits())),
+        Value::Truth(truth) => hash(&(3, truth)),
+        Value::Unknown => hash(&4),
+    }
+}

@@ -1,0 +1,279 @@
+//! Which features of a layer are on both sides: the surest pairs first, so that what is less sure tells only of what is left.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::Difference;
+use super::distance::Work;
+use super::features::{Known, known};
+use super::matching::{Item, distance, pairs};
+use crate::mvt::Layer;
+
+/// Which features may be one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Partners {
+    /// Those with the same attributes.
+    Alike,
+    Any,
+}
+
+impl Partners {
+    /// Features whose keys are others are never paired.
+    fn key(self, known: &Known<'_>) -> u64 {
+        if self == Self::Alike { known.attributes } else { 0 }
+    }
+}
+
+/// The features of a side.
+struct Side<'a> {
+    features: Vec<Known<'a>>,
+    /// Those that have no partner yet.
+    left: Vec<bool>,
+}
+
+/// Own features and those of the base, while pairs are found. Two of one pair are an array in this order.
+struct Search<'a, 'w> {
+    sides: [Side<'a>; 2],
+    tolerance: f64,
+    work: &'w mut Work,
+    found: Difference,
+}
+
+pub(super) fn layer_difference(
+    here: &[&Layer],
+    there: &[&Layer],
+    tolerance: f64,
+    work: &mut Work,
+) -> Difference {
+    let sides = [here, there].map(Side::new);
+    let [here, there] = [0, 1].map(|side| sides[side].features.len() as u64);
+    let found = Difference { here, there, ..Difference::default() };
+    Search { sides, tolerance, work, found }.run()
+}
+
+impl<'a> Side<'a> {
+    fn new(layers: &[&'a Layer]) -> Self {
+        let features = known(layers);
+        Self { left: vec![true; features.len()], features }
+    }
+
+    fn left(&self) -> impl Iterator<Item = (usize, &Known<'a>)> {
+        self.features.iter().enumerate().filter(move |(number, _)| self.left[*number])
+    }
+
+    fn whole(&self, partners: Partners) -> Vec<Item> {
+        let item = |(number, known): (usize, &Known<'_>)| Item {
+            shape: known.shape(),
+            key: partners.key(known),
+            attributes: known.attributes,
+            feature: number,
+            is_searched: true,
+        };
+        self.left().map(item).collect()
+    }
+
+    fn parts(&self, partners: Partners) -> Vec<Item> {
+        let of_feature = |(number, known): (usize, &Known<'_>)| -> Vec<Item> {
+            let item = |part: &[Vec<(i32, i32)>]| Item {
+                shape: known.shape_of(part),
+                key: partners.key(known),
+                attributes: known.attributes,
+                feature: number,
+                // Two of one part each were compared as a whole.
+                is_searched: known.has_several_parts(),
+            };
+            known.feature.parts.chunks(1).map(item).collect()
+        };
+        self.left().flat_map(of_feature).collect()
+    }
+
+    /// Features all of whose parts are among these, which name the feature of each part.
+    fn complete(&self, parts: impl Iterator<Item = usize>) -> Vec<bool> {
+        let mut found = vec![0; self.features.len()];
+        parts.for_each(|feature| found[feature] += 1);
+        let is_complete =
+            |(found, known): (usize, &Known<'_>)| found > 0 && found == known.feature.parts.len();
+        found.into_iter().zip(&self.features).map(is_complete).collect()
+    }
+}
+
+impl Search<'_, '_> {
+    fn run(mut self) -> Difference {
+        let same = self.whole(Partners::Alike);
+        let compared_all = !self.work.gave_up;
+        self.by_parts(Partners::Alike);
+        if self.ids_tell(&same) {
+            self.by_id();
+        }
+        if compared_all {
+            self.moved_with_attributes_of_their_own();
+        }
+        self.whole(Partners::Any);
+        self.by_parts(Partners::Any);
+        if !self.work.gave_up {
+            self.moved_among_many();
+        }
+        let found = &mut self.found;
+        found.only_here = found.here - found.matched - found.by_parts_here - found.moved;
+        found.only_there = found.there - found.matched - found.by_parts_there - found.moved;
+        found.gave_up = self.work.gave_up;
+        self.found
+    }
+
+    fn take(&mut self, pair: [usize; 2]) {
+        for (side, feature) in self.sides.iter_mut().zip(pair) {
+            side.left[feature] = false;
+        }
+    }
+
+    fn of_pair(&self, pair: [usize; 2]) -> [&Known<'_>; 2] {
+        [&self.sides[0].features[pair[0]], &self.sides[1].features[pair[1]]]
+    }
+
+    fn has_other_attributes(&self, pair: [usize; 2]) -> bool {
+        let [own, base] = self.of_pair(pair);
+        own.attributes != base.attributes
+    }
+
+    fn matched(&mut self, pair: [usize; 2], distance: f64) {
+        self.take(pair);
+        self.found.matched += 1;
+        self.found.attributes_differ += u64::from(self.has_other_attributes(pair));
+        self.found.farthest_px = self.found.farthest_px.max(distance);
+    }
+
+    fn moved(&mut self, pair: [usize; 2]) {
+        self.take(pair);
+        self.found.moved += 1;
+    }
+
+    /// Whole features in one place.
+    fn whole(&mut self, partners: Partners) -> Vec<[usize; 2]> {
+        let [own, base] = [0, 1].map(|side| self.sides[side].whole(partners));
+        let found = pairs(&own, &base, self.tolerance, self.work);
+        let matched = found.into_iter().map(|pair| {
+            let both = [own[pair.own].feature, base[pair.base].feature];
+            self.matched(both, pair.distance);
+            both
+        });
+        matched.collect()
+    }
+
+    /// Features all of whose parts are parts of others. With the same attributes nothing of those others may be missing either: then
+    /// they were joined or split, else one of them has changed.
+    fn by_parts(&mut self, partners: Partners) {
+        if !self.sides.iter().any(|side| side.left().any(|(_, known)| known.has_several_parts())) {
+            return;
+        }
+        let [own, base] = [0, 1].map(|side| self.sides[side].parts(partners));
+        let found = pairs(&own, &base, self.tolerance, self.work);
+        let links: Vec<([usize; 2], f64)> = found
+            .into_iter()
+            .map(|pair| ([own[pair.own].feature, base[pair.base].feature], pair.distance))
+            .collect();
+        let mut complete =
+            [0, 1].map(|side| self.sides[side].complete(links.iter().map(|(both, _)| both[side])));
+        if partners == Partners::Alike {
+            drop_joined_to_incomplete(&mut complete, &links);
+        }
+        let mut differ = vec![false; complete[0].len()];
+        for &(both, distance) in &links {
+            differ[both[0]] |= self.has_other_attributes(both);
+            if complete[0][both[0]] || complete[1][both[1]] {
+                self.found.farthest_px = self.found.farthest_px.max(distance);
+            }
+        }
+        let number = |those: &[bool]| those.iter().filter(|&&counts| counts).count() as u64;
+        self.found.by_parts_here += number(&complete[0]);
+        self.found.by_parts_there += number(&complete[1]);
+        differ.iter_mut().zip(&complete[0]).for_each(|(differ, &complete)| *differ &= complete);
+        self.found.attributes_differ += number(&differ);
+        for (side, complete) in self.sides.iter_mut().zip(&complete) {
+            side.left.iter_mut().zip(complete).for_each(|(left, &complete)| *left &= !complete);
+        }
+    }
+
+    /// Whether ids name features: not where those that are the same have other ones, as numbers of rows are.
+    fn ids_tell(&self, same: &[[usize; 2]]) -> bool {
+        let with_ids = same.iter().filter_map(|&pair| {
+            let [own, base] = self.of_pair(pair).map(|known| known.feature.id);
+            Some(own? == base?)
+        });
+        let (equal, other): (Vec<bool>, Vec<bool>) = with_ids.partition(|&is_equal| is_equal);
+        equal.len() >= other.len()
+    }
+
+    /// Features of one id, in one place or not.
+    fn by_id(&mut self) {
+        for pair in self.only_ones(|known| known.identity()) {
+            let [own, base] = self.of_pair(pair).map(Known::shape);
+            match distance(&own, &base, self.tolerance, self.work) {
+                Some(distance) => self.matched(pair, distance),
+                None if self.work.gave_up => return,
+                None => self.moved(pair),
+            }
+        }
+    }
+
+    /// Features whose attributes no other has: they are not in one place, or they would have been found.
+    fn moved_with_attributes_of_their_own(&mut self) {
+        for pair in self.only_ones(|known| Some(known.description())) {
+            self.moved(pair);
+        }
+    }
+
+    /// Pairs of what is left of which each is the only one of this key on its side, those with a partner included.
+    fn only_ones<K: Hash + Eq>(&self, key: impl Fn(&Known<'_>) -> Option<K>) -> Vec<[usize; 2]> {
+        let mut keys: HashMap<K, [Vec<usize>; 2]> = HashMap::new();
+        for (side, Side { features, .. }) in self.sides.iter().enumerate() {
+            for (number, known) in features.iter().enumerate() {
+                if let Some(key) = key(known) {
+                    keys.entry(key).or_default()[side].push(number);
+                }
+            }
+        }
+        let mut found: Vec<[usize; 2]> = keys
+            .into_values()
+            .filter_map(|[own, base]| match (&own[..], &base[..]) {
+                (&[own], &[base]) => Some([own, base]),
+                _ => None,
+            })
+            .filter(|&[own, base]| self.sides[0].left[own] && self.sides[1].left[base])
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Of features that share their attributes with others as many as there are on both sides. This comes last, and which of them is
+    /// which is left open: only their number is told.
+    fn moved_among_many(&mut self) {
+        let mut numbers: HashMap<_, [u64; 2]> = HashMap::new();
+        for (side, features) in self.sides.iter().enumerate() {
+            for (_, known) in features.left() {
+                numbers.entry(known.description()).or_default()[side] += 1;
+            }
+        }
+        self.found.moved += numbers.into_values().map(|[own, base]| own.min(base)).sum::<u64>();
+    }
+}
+
+/// Complete is no longer what has a part of something that is not, and so on.
+fn drop_joined_to_incomplete(complete: &mut [Vec<bool>; 2], links: &[([usize; 2], f64)]) {
+    let mut joined: [HashMap<usize, Vec<usize>>; 2] = Default::default();
+    for &([own, base], _) in links {
+        joined[0].entry(own).or_default().push(base);
+        joined[1].entry(base).or_default().push(own);
+    }
+    let mut incomplete: Vec<(usize, usize)> = Vec::new();
+    for (side, features) in joined.iter().enumerate() {
+        incomplete
+            .extend(features.keys().map(|&feature| (side, feature)).filter(|&(_, at)| !complete[side][at]));
+    }
+    while let Some((side, feature)) = incomplete.pop() {
+        for &other in joined[side].get(&feature).into_iter().flatten() {
+            if std::mem::replace(&mut complete[1 - side][other], false) {
+                incomplete.push((1 - side, other));
+            }
+        }
+    }
+}
