@@ -74,9 +74,10 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks: [fn(&Evidence<'_>) -> Finding; 11] = [
+    let checks: [fn(&Evidence<'_>) -> Finding; 12] = [
         too_short,
         errors,
+        hung,
         |evidence| settings(evidence.changed),
         empty,
         |evidence| no_hit(evidence.hit_pct),
@@ -162,6 +163,22 @@ fn errors(evidence: &Evidence<'_>) -> Finding {
     let detail =
         format!("{} of {} failed ({:.2} %)", totals.failed, count(totals.due, "transaction"), share * 100.0);
     let validity = if share > FAILED_SHARE { Validity::Invalid } else { Validity::Suspect };
+    Some((validity, Reason::Errors, detail))
+}
+
+/// Clients of a closed load that got no answer, although they were given time for it when the run was over: the longest waits of all are in
+/// no figure. An arrival that is left over belongs to the queue of an open load.
+fn hung(evidence: &Evidence<'_>) -> Finding {
+    let left = evidence.measured.totals().unfinished;
+    if left == 0 || evidence.rate.is_some() {
+        return None;
+    }
+    let clients = u64::from(evidence.clients).max(1);
+    let validity = if 2 * left >= clients { Validity::Invalid } else { Validity::Suspect };
+    let detail = format!(
+        "{left} of {} still waited for an answer when all others were done, and their time is in no figure; does the server hang, or a script sleep?",
+        count(clients, "client")
+    );
     Some((validity, Reason::Errors, detail))
 }
 
@@ -510,7 +527,12 @@ pub(crate) mod tests {
         // A number of transactions per client takes as long as it takes.
         let slow = counted(Counts { due: 3000, ok: 3000, ..Counts::default() });
         assert_eq!(reasons(&Evidence { limit_s: None, ..open(&slow) }).1, [Reason::Overloaded]);
-        assert_eq!(reasons(&Evidence { rate: None, limit_s: None, ..open(&left) }).1, []);
+        // 39 answers with a p99 of 197 µs, and then none: a server that hangs was fast, and its run valid.
+        for (unfinished, wanted) in [(2, Validity::Suspect), (16, Validity::Invalid)] {
+            let hung = counted(Counts { due: 4000, ok: 4000 - unfinished, unfinished, ..Counts::default() });
+            let told = reasons(&Evidence { rate: None, limit_s: None, ..open(&hung) });
+            assert_eq!(told, (wanted, vec![Reason::Errors]));
+        }
     }
 
     #[test]

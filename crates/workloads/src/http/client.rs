@@ -46,6 +46,8 @@ pub(super) struct HttpClient {
     busy: usize,
     /// What the transaction gave so far.
     outcome: Outcome,
+    /// The server answered once: what comes to nothing later fails, and is no reason to give up.
+    answered: bool,
     told: u32,
 }
 
@@ -54,7 +56,19 @@ impl HttpClient {
         let couriers = (0..manner.links.max(1)).map(|_| Courier::new()).collect();
         let outcome = Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() };
         let (visit, waiting) = Default::default();
-        Self { manner, requests, number, random, visit, couriers, waiting, busy: 0, outcome, told: 0 }
+        Self {
+            manner,
+            requests,
+            number,
+            random,
+            visit,
+            couriers,
+            waiting,
+            busy: 0,
+            outcome,
+            answered: false,
+            told: 0,
+        }
     }
 
     /// The next transaction: all connections take requests over at once.
@@ -125,6 +139,11 @@ impl HttpClient {
         }
         match courier.next(data, used, &self.manner.accept) {
             Ok(None) => Step::Wait,
+            // It would be taken for the answer to the next request.
+            Ok(Some(_)) if *used < data.len() => {
+                *used = data.len();
+                self.fail(link, "more came than one response", io)
+            }
             Ok(Some(ended)) => self.end(link, &ended, io),
             Err(broken) => self.fail(link, &broken.to_string(), io),
         }
@@ -133,7 +152,7 @@ impl HttpClient {
     #[inline]
     fn end(&mut self, link: Link, ended: &Ended, io: &mut Io<'_>) -> Step {
         let Ended { bytes, stays, fault } = *ended;
-        self.couriers[link].served = true;
+        (self.couriers[link].served, self.answered) = (true, true);
         if !stays || !self.manner.keepalive {
             self.close(link, io);
         }
@@ -218,6 +237,7 @@ impl HttpClient {
                 courier.tries = 2;
                 Step::Reconnect(link)
             }
+            Ok(None) if self.answered => self.fail(link, &reason(error), io),
             Ok(None) => self.give_up(&reason(error), true, io),
         }
     }

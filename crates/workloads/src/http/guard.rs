@@ -1,6 +1,7 @@
 //! Proves that a server gives what is asked for: an error page shows a splendid rate.
 
 use protocol::http::{Control, Encoding, Get, Got};
+use tile::mvt;
 
 use super::requests::{Request, Requests};
 use super::web::Web;
@@ -57,7 +58,18 @@ pub(super) fn ask(
     request: &Request,
     control: &mut dyn Control,
 ) -> Result<Got, WorkloadError> {
-    web.ask(Get::path_of(requests.bytes(request)), control)
+    let path = Get::path_of(requests.bytes(request));
+    let got = web.ask(path, control)?;
+    // Only what says that it is a vector tile must be one.
+    match mvt::measure(&got.body) {
+        Err(broken) if got.content_type.contains("vector-tile") => Err(WorkloadError::Missing {
+            what: format!(
+                "GET {path} gave what is no vector tile, though its content type says so: {broken}"
+            ),
+            hint: "look at it with curl; is it an error, or compressed twice?".to_owned(),
+        }),
+        _ => Ok(got),
+    }
 }
 
 /// Responses that came.
@@ -71,10 +83,12 @@ struct Sample {
 
 impl Sample {
     fn add(&mut self, got: &Got) {
+        // Nothing takes some bytes when it is compressed.
+        let bytes = if got.body.is_empty() { 0 } else { got.bytes };
         self.asked += 1;
-        self.empty += u64::from(got.bytes == 0);
-        self.packed += u64::from(got.bytes > 0 && got.encoding != Encoding::Identity);
-        self.bytes += got.bytes;
+        self.empty += u64::from(bytes == 0);
+        self.packed += u64::from(bytes > 0 && got.encoding != Encoding::Identity);
+        self.bytes += bytes;
     }
 
     fn figures(&self) -> [(&'static str, f64); 4] {

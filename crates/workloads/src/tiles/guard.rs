@@ -48,17 +48,19 @@ pub(super) fn probe(
     }
     for part in parts {
         let shown = part.layer.shown.as_str();
-        let Some(sample) = held.get_mut(shown).filter(|sample| sample.bytes == 0) else { continue };
+        let Some(sample) = held.get_mut(shown).filter(|sample| sample.empty == sample.tiles) else {
+            continue;
+        };
         let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(PATIENCE)]);
         for tile in tiles {
             let taste = Taste { tile: *tile, bytes: from.tile(part.layer, *tile)? };
             is_a_tile(part.layer, &taste)?;
             sample.add(&taste.held(part.script));
-            if sample.bytes > 0 {
+            if sample.empty < sample.tiles {
                 break;
             }
         }
-        if sample.bytes == 0 {
+        if sample.empty == sample.tiles {
             let what = format!("all {} probed tiles of {shown} are empty", sample.tiles);
             guarded.empty.get_or_insert(what);
         }

@@ -26,7 +26,8 @@ impl Taste {
         TileSample {
             script,
             tiles: 1,
-            empty: u64::from(self.bytes.is_empty()),
+            // A layer without a feature has a name, and nothing to draw.
+            empty: u64::from(measured.as_ref().is_some_and(|held| held.features() == 0)),
             features_in: None,
             features_out: measured.as_ref().map(mvt::Measured::features),
             vertices: measured.as_ref().map(mvt::Measured::vertices),
