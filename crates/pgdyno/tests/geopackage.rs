@@ -185,6 +185,32 @@ fn what_cannot_be_exported_is_said() {
     export("tiles.json").expect(64).says(&["ends in .gpkg", "tiles.gpkg"]);
 }
 
+/// It asked for a number, where other commands take the newest.
+#[test]
+fn without_a_name_it_is_the_newest_experiment() {
+    let place = Place::new();
+    let results = place.path().join("tiles.sqlite");
+    stored(&results, "map", runs());
+    let mut others = runs();
+    others.iter_mut().for_each(|run| run.uuid = run.uuid.replace("-4000-", "-4001-"));
+    stored(&results, "other", others);
+    let results = results.to_str().expect("UTF-8");
+    let in_folder = |file: &str| place.path().join(file).to_str().expect("UTF-8").to_owned();
+    let [one, two, three, four, five] = ["1.gpkg", "2.gpkg", "3.gpkg", "4.gpkg", "5.gpkg"].map(in_folder);
+    let of = ["--results", results];
+    let export = |before: &[&str], behind: &[&str]| {
+        place.run(["export", "tiles"].iter().chain(before).chain(&of).chain(behind))
+    };
+    export(&[&one], &[]).expect(0).says(&["1.gpkg: 3 tiles of experiment other"]);
+    export(&[], &[&two]).expect(0).says(&["2.gpkg: 3 tiles of experiment other"]);
+    export(&["-e", "map", &three], &[]).expect(0).says(&["3.gpkg: 3 tiles of experiment map"]);
+    // As before: a number or a name, options between it and the file.
+    export(&["1"], &[&four]).expect(0).says(&["4.gpkg: 3 tiles of experiment map"]);
+    export(&["1", &five], &["-e", "other"]).expect(64).says(&["the experiment is named twice"]);
+    export(&[], &[]).expect(64).says(&["no file to write is named"]);
+    export(&["map"], &[]).expect(64).says(&["ends in .gpkg", "pgdyno export tiles map FILE.gpkg"]);
+}
+
 #[test]
 fn a_folder_that_is_not_there_is_said_in_one_message() {
     let place = Place::new();

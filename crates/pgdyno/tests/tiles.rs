@@ -59,6 +59,9 @@ fn a_table_is_shown_by_zoom_with_its_slowest_tiles_and_where_the_time_goes() {
     assert_eq!(slowest.count(), 5, "{}", done.stdout);
     // All tiles are of the list, and zooms in equal shares but for chance.
     assert_eq!(place.sql("select count(distinct z) from v_tile where z between 10 and 12"), "3");
+    // What is shown further: nothing is compared, and tiles have a table.
+    let shown = done.stderr.lines().find(|line| line.contains("(try: ")).unwrap_or_default();
+    assert!(shown.contains("pgdyno table tiles -e ") && !shown.contains("pgdyno compare"), "{shown}");
     // The same as JSON, one line for each zoom.
     let json =
         place.run(tiles(&url, &["spots", "-z", "10-12", "--again", "--format", "json"])).expect(0).stdout;
@@ -138,6 +141,7 @@ fn what_cannot_be_asked_for_is_told_with_what_to_try() {
     place.write("off.txt", "11/1104/802\n11/4000/0\n");
     for (more, code, wanted) in [
         (&["sports"][..], 68, "table sports does not exist in this database; did you mean spots?"),
+        (&["spot_tile"], 68, "there is a function of that name: write spot_tile()"),
         (&["geographic"], 68, "table geographic has no geometry column"),
         (&["too_few()"], 68, "a tile function takes zoom, column and row"),
         (&["a_text()"], 68, "returns text, and a tile is bytea"),

@@ -125,6 +125,7 @@ mod tests {
     fn a_level_takes_the_place_of_what_the_workload_says() {
         let script = "pgbench = { builtin = \"select-only\", mode = \"simple\" }";
         let tiles = "tiles = { table = \"t\", min_pixels = 4 }";
+        let mix = "tiles = { table = \"t\", zooms = { 12 = 1, 14 = 6 } }";
         let cases = [
             (
                 script,
@@ -137,6 +138,14 @@ mod tests {
             (script, "reconnect", "true", Some("pgbench = { builtin = \"select-only\", reconnect = true }")),
             (tiles, "min_pixels", "16", Some("tiles = { table = \"t\", min_pixels = 16 }")),
             (tiles, "zooms", "[3, 4]", Some("tiles = { table = \"t\", zooms = [3, 4] }")),
+            // Of tiles by the frequency of zooms no option could be varied.
+            (mix, "table", "u", Some("tiles = { table = \"u\", zooms = { 12 = 1, 14 = 6 } }")),
+            (
+                tiles,
+                "zooms",
+                "{ 12 = 1, 14 = 6 }",
+                Some("tiles = { table = \"t\", zooms = { 12 = 1, 14 = 6 } }"),
+            ),
             // A table may be called 7.
             (tiles, "table", "7", Some("tiles = { table = \"7\" }")),
             (tiles, "min_pixels", "many", None),

@@ -233,12 +233,7 @@ impl How<'_> {
             }
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
-        let which = found.called();
-        let tried = match found.limits().is_some() {
-            true => format!("pgdyno table limits -e {which}, pgdyno table runs -e {which}, pgdyno sql"),
-            false => format!("pgdyno table -e {which}, pgdyno compare -e {which}, pgdyno sql"),
-        };
-        talk(&format!("results: {} (try: {tried})", results.display()));
+        talk(&format!("results: {} (try: {})", results.display(), to_try(&found, comparison.is_some())));
         if let Some(path) = self.report {
             page::write(path, &found)?;
             talk(&format!("report:  {}", path.display()));
@@ -253,6 +248,19 @@ impl How<'_> {
             None => SAME_OR_BETTER,
         })
     }
+}
+
+/// Commands that show more of it, those that have something to show.
+fn to_try(found: &ReportData, is_compared: bool) -> String {
+    let which = found.called();
+    let always: &[&str] = match (found.limits().is_some(), is_compared) {
+        (true, _) => &["table limits", "table runs"],
+        (false, true) => &["table", "compare"],
+        (false, false) => &["table"],
+    };
+    let tiles = (!report::tables::tiles(found).rows.is_empty()).then_some("table tiles");
+    let shown = always.iter().copied().chain(tiles).map(|command| format!("pgdyno {command} -e {which}"));
+    shown.chain(["pgdyno sql".to_owned()]).collect::<Vec<_>>().join(", ")
 }
 
 /// The ladders, each with its name above and where it breaks below; where all are shown, how throughput grows with clients.

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The highest zoom of the grid.
 pub(super) const HIGHEST: u8 = 22;
 
 /// `[12, 16]`, or `{ 12 = 1, 14 = 6, 16 = 3 }`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Zooms {
     /// Lowest and highest; all between are asked for equally often.
     Range([u8; 2]),
@@ -84,6 +83,16 @@ impl fmt::Display for Zooms {
     }
 }
 
+impl Serialize for Zooms {
+    /// As it is read: keys of a mix are texts, since TOML, which options are changed in, takes no other.
+    fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Range(ends) => ends.serialize(sink),
+            Self::Mix(mix) => sink.collect_map(mix.iter().map(|(zoom, weight)| (zoom.to_string(), weight))),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Zooms {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         struct Either;
@@ -139,5 +148,18 @@ mod tests {
         assert_eq!(weights(&[(12, 1.0), (14, 6.5)]), [10, 65]);
         assert_eq!(weights(&[(12, 0.001), (14, 1e6)]), [1, 1_000_000_000]);
         assert_eq!(Zooms::Range([12, 14]).weight_of(13), 1);
+    }
+
+    /// Plans are found again by this text.
+    #[test]
+    fn zooms_are_written_as_they_are_read() {
+        for (zooms, wanted) in [
+            (Zooms::Range([12, 14]), "[12,14]"),
+            (Zooms::Mix([(9, 1.0), (12, 6.5)].into()), r#"{"9":1.0,"12":6.5}"#),
+        ] {
+            let written = serde_json::to_string(&zooms).unwrap();
+            assert_eq!(written, wanted);
+            assert_eq!(serde_json::from_str::<Zooms>(&written).unwrap(), zooms);
+        }
     }
 }

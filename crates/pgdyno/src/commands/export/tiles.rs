@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use super::super::chosen;
 use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_BETTER, USAGE};
-use crate::options::Results;
+use crate::options::Selection;
 use crate::print::talk;
 
 /// How its name ends; programs that open it insist on that.
@@ -17,30 +17,62 @@ const END: &str = "gpkg";
 
 /// `pgdyno export tiles`.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "pgdyno export tiles [OPTIONS] [NUMBER|NAME] <FILE.gpkg>")]
 pub(crate) struct Tiles {
-    /// Which one [see: pgdyno table experiments]
+    /// Which one, before the file, or by -e [default: the newest one; see: pgdyno table experiments]
     #[arg(value_name = "NUMBER|NAME")]
-    experiment: String,
+    which: Option<PathBuf>,
     /// File to write, a new one: a polygon (EPSG:3857) for each tile, cell and arm, with requests, mean_ms, max_ms, bytes, and where arms
     /// are compared the base's mean and the change
     #[arg(value_name = "FILE.gpkg")]
-    file: PathBuf,
+    file: Option<PathBuf>,
     #[command(flatten)]
-    results: Results,
+    selection: Selection,
+}
+
+impl Tiles {
+    /// The experiment, if one was named, and the file. One argument is the file, which clap can tell only where no option stands
+    /// between two.
+    fn asked(&self) -> anyhow::Result<(Option<String>, &Path)> {
+        let refused = |what: &str, hint: &str| Failure::with_code(USAGE, what, Some(hint.to_owned()));
+        match (&self.which, &self.file, &self.selection.experiment) {
+            (Some(file), None, wanted) => Ok((wanted.clone(), file.as_path())),
+            (Some(which), Some(file), None) => {
+                Ok((Some(which.to_string_lossy().into_owned()), file.as_path()))
+            }
+            (Some(_), Some(_), Some(_)) => Err(refused(
+                "the experiment is named twice, before the file and by -e",
+                "leave one of them out",
+            )),
+            (None, ..) => Err(refused("no file to write is named", "pgdyno export tiles tiles.gpkg")),
+        }
+    }
+
+    /// What to try where the name of the file does not end as it must: it may be that of an experiment.
+    fn name_it(&self, file: &Path) -> String {
+        let named = file.with_extension(END);
+        match self.file {
+            Some(_) => format!("name it {}", named.display()),
+            None => format!(
+                "name it {}; of experiment {1} it is pgdyno export tiles {1} FILE.{END}",
+                named.display(),
+                file.display()
+            ),
+        }
+    }
 }
 
 pub(super) fn run(args: &Tiles) -> Outcome {
-    let file = args.file.as_path();
+    let (wanted, file) = args.asked()?;
     if file.extension().is_none_or(|end| !end.eq_ignore_ascii_case(END)) {
         let what = format!("{}: the name of a GeoPackage ends in .{END}", file.display());
-        let hint = format!("name it {}", file.with_extension(END).display());
-        return Err(Failure::with_code(USAGE, what, Some(hint)));
+        return Err(Failure::with_code(USAGE, what, Some(args.name_it(file))));
     }
     if file.symlink_metadata().is_ok() {
         return Err(unwritable(file, "it is there already", "name one that is not there"));
     }
-    let store = Store::open_read_only(&args.results.path())?;
-    let data = ReportData::load(&store, chosen(&store, Some(&args.experiment))?)?.with_tiles(&store)?;
+    let store = Store::open_read_only(&args.selection.results.path())?;
+    let data = ReportData::load(&store, chosen(&store, wanted.as_deref())?)?.with_tiles(&store)?;
     let found = report::geopackage(&data).map_err(|error| {
         Failure::with_code(INTERNAL, error.to_string(), Some("try with more memory".into()))
     })?;
@@ -58,7 +90,7 @@ pub(super) fn run(args: &Tiles) -> Outcome {
         _ => unwritable(file, &error.to_string(), "name a file in a folder you may write to"),
     })?;
     let noun = if package.tiles == 1 { "tile" } else { "tiles" };
-    talk(&format!("wrote {}: {} {noun}", file.display(), package.tiles));
+    talk(&format!("wrote {}: {} {noun} of experiment {}", file.display(), package.tiles, data.called()));
     Ok(SAME_OR_BETTER)
 }
 

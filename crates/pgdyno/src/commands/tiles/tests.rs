@@ -138,6 +138,26 @@ fn other_ways_to_make_a_layer_are_arms() {
     assert_eq!(part(&three, "measure"), r#"{ duration = "2s", rounds = 4, slices = false, warmup = "1s" }"#);
 }
 
+/// "map key was not a string": nothing but a change could be compared where zooms have their frequency.
+#[test]
+fn zooms_by_frequency_can_be_compared() {
+    let (_folder, [old, new]) = queries();
+    for zooms in ["12,14", "12=1,14=6"] {
+        for layers in [
+            "roads --against roads_low".to_owned(),
+            "f() --against g(),h()".to_owned(),
+            format!("{old} --against {new}"),
+            "roads --against f()".to_owned(),
+            "roads --against |via: tipg, martin|".to_owned(),
+            "roads --against jit=off".to_owned(),
+        ] {
+            let line = format!("{layers} --zooms {zooms}");
+            let written = made(&line).unwrap_or_else(|why| panic!("{line}: {why}"));
+            assert!(part(&written, "workload").contains("zooms = { 12 = 1.0, 14 = "), "{}", written.text);
+        }
+    }
+}
+
 #[test]
 fn changes_are_arms_as_those_of_bench() {
     for (line, key, wanted) in [

@@ -156,8 +156,25 @@ pub(super) fn as_written(shown: &str, schema: &str, name: &str) -> String {
     if has_schema { format!("{}.{name}", quote_identifier(schema)) } else { name }
 }
 
+/// Whether a function has this name, with or without its schema, that may be one of tiles. Names are compared as texts: what is a
+/// name of a table to the server it may refuse to take apart.
+fn is_function(sql: &mut dyn Sql, shown: &str) -> Result<bool, SqlError> {
+    let folded = if shown.contains('"') { shown.to_owned() } else { shown.to_lowercase() };
+    let name = quote_literal(folded.trim());
+    let found = sql.scalar(&format!(
+        "SELECT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+         WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND p.pronargs >= 3 \
+         AND (pg_function_is_visible(p.oid) AND {name} IN (quote_ident(p.proname), p.proname) \
+              OR {name} IN (quote_ident(n.nspname) || '.' || quote_ident(p.proname), n.nspname || '.' || p.proname)))"
+    ))?;
+    Ok(found.as_deref() == Some("t"))
+}
+
 /// What to try when there is no such table.
 fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, SqlError> {
+    if is_function(sql, shown)? {
+        return Ok(format!("there is a function of that name: write {}() in tiles.layers", shown.trim()));
+    }
     let tables = sql.rows("SELECT DISTINCT f_table_name FROM geometry_columns")?;
     let tables: Vec<String> = tables.into_iter().filter_map(|mut row| row.pop()?).collect();
     Ok(match nearest(shown, tables.iter().map(String::as_str)) {
@@ -238,6 +255,23 @@ pub(super) fn texts<const N: usize>(row: Option<&Vec<Option<String>>>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An extract was to be loaded for it.
+    #[test]
+    fn a_function_without_its_parentheses_is_told() {
+        use crate::testing::sql::FakeSql;
+
+        for (there, wanted) in [
+            ("t", "there is a function of that name: write My_tiles() in tiles.layers"),
+            ("f", "load an extract"),
+        ] {
+            let mut sql = FakeSql::new();
+            sql.answer("FROM pg_proc", &[&[there]]);
+            let told = ground(&mut sql, "My_tiles").unwrap_err().to_string();
+            assert!(told.contains("table My_tiles does not exist") && told.contains(wanted), "{told}");
+            assert!(sql.asked.iter().any(|asked| asked.contains("'my_tiles' IN (quote_ident(p.proname)")));
+        }
+    }
 
     #[test]
     fn names_without_a_schema_are_left_to_the_search_path() {

@@ -151,7 +151,7 @@ fn of_source(what: String, source: Source) -> (String, Option<Source>) {
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// What advice for a file says, and what it is here.
-const ADVICE: [(&str, &str); 7] = [
+const ADVICE: [(&str, &str); 8] = [
     ("write change_server = true into [target]", "give --change-server"),
     ("use a managed target, or set it there by hand for all arms", "use --managed, or set it there by hand"),
     ("make [measure] duration at least as long", "make -T at least as long"),
@@ -163,6 +163,7 @@ const ADVICE: [(&str, &str); 7] = [
         "load an extract with prepare.osm or pgdyno osm load, or correct tiles.table",
         "load an extract with --osm FILE or pgdyno osm load, or correct the name",
     ),
+    ("() in tiles.layers", "()"),
     ("make it in prepare.sql, or name its schema", "make it by --sql FILE, or name its schema"),
     ("or try min_pixels = 0, or other bounds", "or try --min-pixels 0, or other --bounds"),
 ];
