@@ -144,6 +144,17 @@ fn sizes_are_told_per_arm_where_runs_recorded_them() {
     assert!(row.contains(">n/a<"), "nothing in the base: {row}");
 }
 
+/// With more rounds less was told: one run had its figures there, several only their number.
+#[test]
+fn several_runs_of_one_cell_are_told_by_their_figures() {
+    let mut data = data(&Shape { arms: Vec::new(), ..Shape::small() });
+    let cell = data.runs.iter().find(|run| run.round > 0 && !run.beside).expect("a run").factors.clone();
+    data.runs.retain(|run| run.round == 0 || run.factors == cell);
+    let text = summary::text(&remade(data)).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("transactions per second, the mean of "), "{text}");
+    assert!(text.contains("Nothing is compared.") && !text.contains("p50 n/a"), "{text}");
+}
+
 /// One line for each workload and each length of a median stood there.
 #[test]
 fn why_there_are_no_slices_is_told_once() {

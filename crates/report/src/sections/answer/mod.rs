@@ -97,6 +97,13 @@ enum Instead {
         least_s: f64,
         most_s: f64,
     },
+    /// Several runs of one cell: their mean, least and most throughput, and response times of all together.
+    OneCell {
+        runs: usize,
+        tps: [f64; 3],
+        p50_ns: Option<f64>,
+        p99_ns: Option<f64>,
+    },
     NothingToCompare {
         runs: usize,
     },
@@ -152,7 +159,7 @@ impl Answer {
             in_time: if searches { Vec::new() } else { in_time.collect() },
             taste: data.experiment.taste.clone(),
             runs: data.measured_runs().count(),
-            notes: data.notes.clone(),
+            notes: data.notes.iter().cloned().chain(from_caches(data)).collect(),
             different: sentences(RunEvent::OTHER_ANSWERS),
             same: same_answers(&data.remarks(RunEvent::SAME_ANSWERS)),
             own_choice: sentences(RunEvent::OWN_CHOICE),
@@ -205,7 +212,7 @@ fn from_caches(data: &ReportData) -> Vec<String> {
             String::new()
         };
         Some(format!(
-            "{arm}{levels}: {share} % of its tiles came from the cache, and say nothing of the database; hits and misses stand apart by zoom."
+            "{arm}{levels}: {share} % of its tiles came from the cache, and say nothing of the database; hits and misses stand apart by zoom"
         ))
     };
     data.grid.iter().filter_map(told).collect()
@@ -261,8 +268,17 @@ impl Instead {
                 let (least_s, most_s) = (took().fold(f64::INFINITY, f64::min), took().fold(0.0, f64::max));
                 Self::Jobs { runs, least_s, most_s }
             }
-            _ => Self::NothingToCompare { runs },
+            _ => Self::one_cell(data, runs).unwrap_or(Self::NothingToCompare { runs }),
         }
+    }
+
+    fn one_cell(data: &ReportData, runs: usize) -> Option<Self> {
+        let [figures] = &data.grid[..] else { return None };
+        let mean = figures.tps.mean?;
+        let each = || figures.each.iter().map(|(_, tps)| *tps);
+        let (least, most) = (each().fold(mean, f64::min), each().fold(mean, f64::max));
+        let [p50_ns, p99_ns] = [0.5, 0.99].map(|quantile| figures.response.ns(quantile));
+        Some(Self::OneCell { runs, tps: [mean, least, most], p50_ns, p99_ns })
     }
 }
 

@@ -231,6 +231,15 @@ impl Instead {
                 numbers::duration(*least_s),
                 numbers::duration(*most_s),
             ),
+            Self::OneCell { runs, tps: [mean, least, most], p50_ns, p99_ns } => format!(
+                "{} transactions per second, the mean of {} ({} to {}); response time p50 {}, p99 {}. Nothing is compared.",
+                numbers::tps(*mean),
+                numbers::counted(*runs, "run"),
+                numbers::tps(*least),
+                numbers::tps(*most),
+                or_absent(p50_ns, numbers::latency_ns),
+                or_absent(p99_ns, numbers::latency_ns),
+            ),
             Self::NothingToCompare { runs } => {
                 format!("{}; nothing is compared.", numbers::counted(*runs, "run"))
             }
