@@ -12,14 +12,22 @@ use crate::pairs::{Sample, compare};
 use crate::{Args, Missing, What, daemon, http_floor, http_load, or_told, page};
 
 const CLIENTS: &str = "50";
+/// Workers of the server: with one it has no time left, and clients sleep in between; with one for each CPU clients are what it waits for.
+const WORKERS: [&str; 2] = ["1", "auto"];
 /// Bytes of a body, incompressible as far as nginx is concerned: it is told not to try.
 const BODIES: [usize; 2] = [1_000, 20_000];
 
 /// Both bodies: client CPU per request, requests per second.
 pub(crate) fn bodies(options: &Args) -> anyhow::Result<()> {
-    let title = format!("HTTP, nginx with one worker, {CLIENTS} connections");
+    let title = format!("HTTP, nginx, {CLIENTS} connections");
     println!("{}", page::title(options, What::Http, &title, ""));
-    let server = Nginx::start()?;
+    WORKERS.into_iter().try_for_each(|workers| before(options, workers))
+}
+
+/// Beside all others, before a server with so many workers.
+fn before(options: &Args, workers: &str) -> anyhow::Result<()> {
+    println!("nginx with `worker_processes {workers}`:\n");
+    let server = Nginx::start(workers)?;
     let installed =
         |name: &str| found(name).ok_or_else(|| Missing(format!("no {name}; setup/install {name}")).into());
     beside(options, &server, "bare loop", std::env::current_exe().context("this program"), by_bare)?;
@@ -109,7 +117,7 @@ fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
     Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
 }
 
-/// A private nginx with one worker; it goes with this value.
+/// A private nginx; it goes with this value.
 struct Nginx {
     port: u16,
     _child: Child,
@@ -117,7 +125,7 @@ struct Nginx {
 }
 
 impl Nginx {
-    fn start() -> anyhow::Result<Self> {
+    fn start(workers: &str) -> anyhow::Result<Self> {
         let program =
             daemon::found("nginx").ok_or_else(|| Missing("no nginx; setup/install nginx".into()))?;
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
@@ -130,7 +138,7 @@ impl Nginx {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let socket = place.join("ready.sock");
         let config = place.join("nginx.conf");
-        std::fs::write(&config, configuration(place, &socket, port))?;
+        std::fs::write(&config, configuration(place, &socket, (workers, port)))?;
         let order = Program::new(program).arg("-c").arg(&config).arg("-e").arg(place.join("error.log"));
         let child = daemon::start(&order, &socket, &place.join("nginx.log"))?;
         Ok(Self { port, _child: child, _folder: folder })
@@ -142,10 +150,10 @@ impl Nginx {
 }
 
 /// In the foreground, without a log, files open once, connections that last; the Unix socket tells that it is up.
-fn configuration(place: &Path, socket: &Path, port: u16) -> String {
+fn configuration(place: &Path, socket: &Path, (workers, port): (&str, u16)) -> String {
     let (place, socket) = (place.display(), socket.display());
     format!(
-        "daemon off;\nworker_processes 1;\npid {place}/nginx.pid;\nevents {{ worker_connections 1024; }}\n\
+        "daemon off;\nworker_processes {workers};\npid {place}/nginx.pid;\nevents {{ worker_connections 1024; }}\n\
          http {{\n  access_log off;\n  sendfile on;\n  tcp_nopush on;\n  keepalive_requests 1000000000;\n\
          \x20 open_file_cache max=16;\n  client_body_temp_path {place}/body;\n  proxy_temp_path {place}/proxy;\n\
          \x20 fastcgi_temp_path {place}/fastcgi;\n  uwsgi_temp_path {place}/uwsgi;\n  scgi_temp_path {place}/scgi;\n\
