@@ -60,15 +60,12 @@ mod tests {
 
     use super::*;
 
+    fn function(name: &str, self_ms: f64, booked_ms: f64) -> FunctionTime {
+        FunctionTime { name: name.into(), calls: 10, self_ms, part: Part::of_function(name), booked_ms }
+    }
+
     #[test]
     fn calls_of_a_transaction_are_added_and_what_took_most_is_first() {
-        let function = |name: &str, self_ms, booked_ms| FunctionTime {
-            name: name.into(),
-            calls: 10,
-            self_ms,
-            part: Part::of_function(name),
-            booked_ms,
-        };
         let plan = |functions: Vec<FunctionTime>| StatementPlan { functions, ..StatementPlan::default() };
         let both = plan(vec![function("box2d", 1.0, 0.0), function("st_area", 4.0, 4.0)]);
         let one = plan(vec![function("st_area", 2.0, 2.0)]);
@@ -83,13 +80,6 @@ mod tests {
     /// Of a parallel query it was the time of the leader alone, beside parts that hold the mean of all processes.
     #[test]
     fn what_is_booked_is_shown_and_not_what_was_measured_in_the_leader() {
-        let function = |name: &str, self_ms, booked_ms| FunctionTime {
-            name: name.into(),
-            calls: 10,
-            self_ms,
-            part: Part::of_function(name),
-            booked_ms,
-        };
         let functions = vec![function("st_area", 2.0, 6.0), function("box2d", 1.0, 0.0)];
         let plan = StatementPlan { functions, ..StatementPlan::default() };
         let found = of(&[vec![&plan]], &[12.0]);
