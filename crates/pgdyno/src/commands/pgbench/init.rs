@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use workloads::pgbench::init::{Event, InitError, Remark, Voice};
 
 use super::args::{Fault, InitSettings};
-use super::talk::{Level, Talk};
+use super::talk::{Level, Talk, foreign};
 use super::{connection, fault, left, password};
 use crate::commands::signals;
 use crate::print;
@@ -40,13 +40,13 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
     }
 }
 
-/// The same event; what the server says must not drive the terminal.
+/// The same event; what the server says must neither drive the terminal nor pass for a line of ours.
 fn visible(event: &Event) -> Event {
-    let own = |text: &str| ::report::visible::lines(text).into_owned();
     match event.clone() {
-        Event::Notice(text) => Event::Notice(own(&text)),
+        Event::Notice(text) => Event::Notice(foreign(text.trim_end_matches('\n'))),
         Event::Reconnecting { reason, attempt, attempts, wait_us } => {
-            Event::Reconnecting { reason: own(&reason), attempt, attempts, wait_us }
+            let reason = ::report::visible::line(&reason).into_owned();
+            Event::Reconnecting { reason, attempt, attempts, wait_us }
         }
         other => other,
     }

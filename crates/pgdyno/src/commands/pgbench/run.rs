@@ -107,7 +107,7 @@ fn prepare(
         let accounts = settings.preparation.vacuum_accounts;
         vacuum(&mut control, accounts, &mut |event| say_vacuuming(talk, &event));
     }
-    control.take_notices().iter().for_each(|notice| talk.say(Level::Plain, notice));
+    control.take_notices().iter().for_each(|notice| talk.say(Level::Foreign, notice));
     let mut place = PostgresPlace::from(control.place().clone());
     if settings.workload.reconnect_lost {
         place.again = connector.places_from(control.place());

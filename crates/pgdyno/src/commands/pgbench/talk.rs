@@ -15,6 +15,8 @@ pub(crate) const NAME: &str = "pgbench";
 pub(crate) enum Level {
     /// The text as it is, without the program's name.
     Plain,
+    /// A NOTICE, or the output of `debug()`: without the program's name. A text that looks like another message is marked.
+    Foreign,
     /// A step, shown with `--debug` only.
     Debug,
     /// What happened.
@@ -32,7 +34,7 @@ pub(crate) enum Level {
 impl From<engine::Level> for Level {
     fn from(level: engine::Level) -> Self {
         match level {
-            engine::Level::Plain => Self::Plain,
+            engine::Level::Plain => Self::Foreign,
             engine::Level::Debug => Self::Debug,
             engine::Level::Info => Self::Info,
             engine::Level::Error => Self::Error,
@@ -76,24 +78,68 @@ impl Talk {
         }
     }
 
-    /// The message as it is written, with the end of its line. As in pgbench it may have several lines; what would drive a
-    /// terminal is escaped.
+    /// The message with its line break. As in pgbench it may have several lines. Lines that do not begin as libpq's do are
+    /// marked, and control characters are escaped.
     pub(crate) fn line(&self, level: Level, text: &str) -> String {
         let text = secrets::covered(text.strip_suffix('\n').unwrap_or(text));
-        let text = visible::lines(&text);
-        if level == Level::Plain {
-            return format!("{text}\n");
+        match level {
+            Level::Plain => return format!("{}\n", visible::lines(&text)),
+            Level::Foreign => return format!("{}\n", foreign(&text)),
+            _ => {}
         }
+        let text = marked(&text);
         let name = painted(&format!("{NAME}: "), self.colors.locus.as_deref());
         let kind = match level {
             Level::Warning => painted("warning: ", self.colors.warning.as_deref()),
             Level::Error => painted("error: ", self.colors.error.as_deref()),
             Level::Detail => painted("detail: ", self.colors.note.as_deref()),
             Level::Hint => painted("hint: ", self.colors.note.as_deref()),
-            Level::Plain | Level::Debug | Level::Info => String::new(),
+            Level::Plain | Level::Foreign | Level::Debug | Level::Info => String::new(),
         };
         format!("{name}{kind}{text}\n")
     }
+}
+
+/// Before a line that could pass for one of ours.
+const MARK: &str = "  | ";
+/// Beginnings of the lines that libpq adds to a message, that functions add to a context, and that repeat a meta-command.
+/// No line of ours begins so.
+const BEGINNINGS: [&str; 11] = [
+    "LINE ",
+    "DETAIL:  ",
+    "HINT:  ",
+    "QUERY:  ",
+    "CONTEXT:  ",
+    "PL/pgSQL function ",
+    "SQL statement \"",
+    "SQL function \"",
+    "connection to server ",
+    "\tIs the server running ",
+    "\\",
+];
+
+/// Marks each line after the first that does not begin as libpq's lines do.
+pub(super) fn marked(text: &str) -> String {
+    let mut parts = text.split('\n');
+    let first = visible::lines(parts.next().unwrap_or_default()).into_owned();
+    parts.fold(first, |out, part| {
+        let mark = if is_of_libpq(part) { "" } else { MARK };
+        format!("{out}\n{mark}{}", visible::lines(part))
+    })
+}
+
+/// The same for a text that is printed without the program's name. The first line begins with a severity or is marked.
+pub(super) fn foreign(text: &str) -> String {
+    let (severity, _) = text.split_once(":  ").unwrap_or_default();
+    let is_severity =
+        !severity.is_empty() && !severity.contains(|c: char| c.is_ascii_lowercase() || c.is_control());
+    let mark = if is_severity || text.starts_with("debug(script=") { "" } else { MARK };
+    format!("{mark}{}", marked(text))
+}
+
+fn is_of_libpq(line: &str) -> bool {
+    let is_caret = line.trim_start_matches(' ').starts_with('^');
+    is_caret || line.is_empty() || BEGINNINGS.iter().any(|start| line.starts_with(start))
 }
 
 fn painted(text: &str, attributes: Option<&str>) -> String {
@@ -160,11 +206,38 @@ mod tests {
             (
                 Level::Error,
                 "ERROR:  a\u{1b}[2J\u{7}\nx\u{202e}",
-                "pgbench: error: ERROR:  a\\x1b[2J\\x07\nx\\u{202e}\n",
+                "pgbench: error: ERROR:  a\\x1b[2J\\x07\n  | x\\u{202e}\n",
             ),
+            (
+                Level::Error,
+                "f.sql:1: syntax error\n\\set x (1\n         ^ error found here",
+                "pgbench: error: f.sql:1: syntax error\n\\set x (1\n         ^ error found here\n",
+            ),
+            (Level::Foreign, "HINWEIS:  a\nDETAIL:  b\n\nc", "HINWEIS:  a\nDETAIL:  b\n\n  | c\n"),
+            (Level::Foreign, "debug(script=0,command=1): int 5", "debug(script=0,command=1): int 5\n"),
         ];
         for (level, text, wanted) in cases {
             assert_eq!(talk.line(level, text), wanted);
+        }
+    }
+
+    /// A line break in a server's message began a line that looked like one of ours, and so did a severity.
+    #[test]
+    fn what_a_server_says_is_no_line_of_ours() {
+        let forged = [
+            "pgbench: error: x",
+            "tps = 99",
+            "progress: 1.0 s",
+            "SQL script 1: x",
+            "Run was aborted",
+            "error: x",
+        ];
+        for line in forged {
+            let said = Talk::default().line(Level::Error, &format!("ERROR:  a\n{line}\nCONTEXT:  b\n{line}"));
+            assert_eq!(said, format!("pgbench: error: ERROR:  a\n  | {line}\nCONTEXT:  b\n  | {line}\n"));
+            for text in [line.to_owned(), format!("{line}:  y")] {
+                assert_eq!(Talk::default().line(Level::Foreign, &text), format!("  | {text}\n"));
+            }
         }
     }
 
