@@ -80,10 +80,19 @@ pub(crate) enum Format {
     Text,
     /// An array of objects
     Json,
-    /// Comma-separated, with a header
+    /// Comma-separated, with a header; an apostrophe keeps a spreadsheet from calculating a text such as =1+1
     Csv,
+    /// The same without that apostrophe
+    CsvFormulas,
     /// A Markdown table
     Md,
+}
+
+impl Format {
+    /// Whether it is read by people; otherwise by programs.
+    pub(crate) fn is_for_people(self) -> bool {
+        matches!(self, Self::Text | Self::Md)
+    }
 }
 
 /// The format option, alike everywhere.

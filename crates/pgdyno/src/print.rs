@@ -2,7 +2,6 @@
 //! what a server says) is escaped here, so that nothing in it drives the terminal or passes for a line of ours; and
 //! arguments that hold a password are left out wherever a message would quote them.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -11,11 +10,11 @@ use owo_colors::OwoColorize;
 
 use crate::secrets;
 
-/// Writes data to standard output: as it is, but on a terminal escaped. A reader that went away (`| head`) is no error.
+/// Writes data to standard output, escaped also in a pipe or a file, which may be shown later. That a reader went away
+/// (`| head`) is not an error.
 pub(crate) fn data(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    let shown = if out.is_terminal() { on_terminal(text) } else { Cow::Borrowed(text) };
-    match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(visible::document(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done,
     }
@@ -30,19 +29,6 @@ pub(crate) fn bytes(bytes: &[u8]) -> std::io::Result<()> {
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done,
-    }
-}
-
-/// Whether data goes to a person.
-pub(crate) fn data_is_read() -> bool {
-    std::io::stdout().is_terminal()
-}
-
-/// Lines for a terminal; those of CSV end otherwise.
-fn on_terminal(text: &str) -> Cow<'_, str> {
-    match text.contains("\r\n") {
-        true => Cow::Owned(visible::lines(&text.replace("\r\n", "\n")).into_owned()),
-        false => visible::lines(text),
     }
 }
 
@@ -98,15 +84,5 @@ pub(crate) fn warn_of_secrets() {
             "a password stands among the arguments, where other users of this machine can read it; \
              use PGPASSWORD, a passfile (~/.pgpass) or a service file",
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn csv_on_a_terminal_keeps_its_lines() {
-        assert_eq!(on_terminal("a,b\r\nc\u{1b}\rx,d\r\n"), "a,b\nc\\x1b\\rx,d\n");
     }
 }

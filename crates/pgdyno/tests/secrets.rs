@@ -196,3 +196,117 @@ fn hostile_text_neither_drives_the_terminal_nor_forges_a_line() {
     place.run(["report", "-o", "page.html"]).expect(0);
     assert_eq!(mode(&page), 0o644, "who shares a report is not asked again");
 }
+
+/// Names, a question and a command of somebody else.
+const FORGED: &str = "x'$(id)' && id\nwarning: y\r\t\u{1b}[1A\u{9b}2K\u{2067}`id`|<i>[a](//b)";
+
+/// A results file of somebody else: what is in `FORGED` stands wherever a text can.
+fn results_of_somebody_else(place: &Place, command: &str) {
+    let server = Server::start();
+    place.write("one.sql", "SELECT 1;\n");
+    let change = ["--against", "settings: work_mem=5MB", "--save", "x.toml"];
+    let run =
+        ["bench", "-n", "-T", "1", "--rounds", "2", "-f", "one.sql", "--margin", "0.001", &server.url()];
+    let done = place.run(run.iter().chain(&change));
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let file = rusqlite::Connection::open(place.results()).unwrap();
+    let (id, arms): (i64, String) = file
+        .query_row("SELECT experiment_id, arms FROM experiment WHERE compare_factor IS NOT NULL", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    let mut arms: Vec<serde_json::Value> = serde_json::from_str(&arms).unwrap();
+    arms[1]["name"] = FORGED.into();
+    let arms = serde_json::to_string(&arms).unwrap();
+    let update =
+        "UPDATE experiment SET name = ?1, question = ?1, arms = ?2, command = ?3 WHERE experiment_id = ?4";
+    file.execute(update, rusqlite::params![FORGED, arms, command, id]).unwrap();
+    file.execute("UPDATE run SET arm = ?1 WHERE arm <> 'base'", [FORGED]).unwrap();
+    file.execute("UPDATE target SET dsn_redacted = ?1", [FORGED]).unwrap();
+}
+
+/// A line break or a `;` in `experiment.command` or in a name began a line, or a second command, of what pgdyno prints.
+#[test]
+fn a_results_file_of_somebody_else_forges_no_line_and_no_command() {
+    let place = Place::new();
+    results_of_somebody_else(&place, "pgdyno run a.toml\nwarning: z; id >'here'");
+    let hostile = |c: char| !matches!(c, '\n' | '\t') && report::visible::is_hostile(c);
+    let shown = |args: &[&str]| {
+        let done = place.run(args);
+        assert!(matches!(done.status.code(), Some(0..=3)), "{args:?}: {}", done.stderr);
+        for text in [&done.stdout, &done.stderr] {
+            let text = text.replace("\r\n", "\n");
+            assert!(!text.contains(hostile), "{args:?}: {text:?}");
+            assert!(
+                !text.lines().any(|line| line.starts_with("warning: y") || line.starts_with("warning: z")),
+                "{text}"
+            );
+        }
+        done.stdout
+    };
+    for format in ["text", "md", "json", "csv", "csv-formulas"] {
+        for kind in ["runs", "cells", "crosstab", "differences", "experiments"] {
+            shown(&["table", kind, "--format", format]);
+        }
+        shown(&["sql", "select * from experiment join run using (experiment_id)", "--format", format]);
+        shown(&["compare", "--format", format]);
+    }
+    shown(&["report", "-o", "-"]);
+    for format in ["text", "md", "json"] {
+        shown(&["export", "experiment", "1", "-", "--format", format]);
+    }
+    // The hint gives one command, whose second word is a file named as the experiment is.
+    let json = shown(&["compare", "--format", "json"]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+    let hint = rows.iter().find_map(|row| row["next_command"].as_str()).expect("a hint");
+    let words =
+        std::process::Command::new("bash").args(["-c", &format!("printf '%s\\0' {hint}")]).output().unwrap();
+    let words = String::from_utf8(words.stdout).unwrap();
+    let words: Vec<&str> = words.trim_end_matches('\0').split('\0').collect();
+    assert_eq!(words[..3], ["pgdyno", "run", &format!("{FORGED}.toml")], "{hint}");
+    assert!(
+        shown(&["compare"]).contains(hint) && shown(&["report", "-o", "-"]).contains("pre class=\"next\"")
+    );
+
+    let folder = place.path().join("again");
+    let done = place.run(["export", "experiment", "1", folder.to_str().unwrap()]).expect(0);
+    assert!(!done.stderr.contains(hostile) && !done.stderr.contains("\nwarning: y"), "{}", done.stderr);
+}
+
+/// A formula in a name was calculated by whoever opened the table.
+#[test]
+fn a_spreadsheet_calculates_nothing_of_a_table() {
+    let place = Place::new();
+    results_of_somebody_else(&place, "pgdyno run '=a.toml'");
+    let query =
+        "select '+1+cmd' as \"@sum\", -2.5 as number, '-2.5' as level, char(9) || '=a' as tab, '-' as dash";
+    let csv = |format: &str| place.run(["sql", query, "--format", format]).expect(0).stdout;
+    assert_eq!(csv("csv"), "'@sum,number,level,tab,dash\r\n'+1+cmd,-2.5,-2.5,\\t=a,'-\r\n");
+    assert_eq!(csv("csv-formulas"), "@sum,number,level,tab,dash\r\n+1+cmd,-2.5,-2.5,\\t=a,-\r\n");
+}
+
+/// What a server says began lines that looked like those of the drop-in.
+#[test]
+fn a_server_forges_no_line_of_the_drop_in() {
+    let (place, server) = (Place::new(), Server::start());
+    let forged = "tps = 12345.6 (without initial connection time)";
+    place.write(
+        "loud.sql",
+        format!(
+            "DO $$ BEGIN RAISE WARNING E'a\n{forged}'; RAISE EXCEPTION E'b\npgbench: error: c' USING HINT = E'd\n{forged}'; END $$;\n"
+        ),
+    );
+    let done = place.run(["pgbench", "-n", "-t", "1", "-f", "loud.sql", &server.url()]).expect(2);
+    for line in ["WARNING:  a", "HINT:  d", &format!("  | {forged}"), "  | pgbench: error: c"] {
+        assert!(done.stderr.lines().any(|own| own == line), "{line}\n{}", done.stderr);
+    }
+    assert!(
+        !done.stderr.lines().any(|line| line == forged || line == "pgbench: error: c"),
+        "{}",
+        done.stderr
+    );
+    // Lines of libpq's own stay as pgbench has them.
+    place.write("typo.sql", "SELECT 1,\n  frm;\n");
+    let done = place.run(["pgbench", "-n", "-t", "1", "-f", "typo.sql", &server.url()]).expect(2);
+    assert!(done.stderr.contains("\nLINE 2:   frm;\n          ^\n"), "{}", done.stderr);
+}

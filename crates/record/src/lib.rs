@@ -21,10 +21,12 @@ mod promise;
 mod quads;
 mod run;
 mod sample;
+pub mod shell;
 mod slice;
 mod term;
 mod text;
 mod verdict;
+pub mod visible;
 mod words;
 
 pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};

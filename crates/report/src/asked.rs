@@ -3,6 +3,7 @@
 
 use jiff::SignedDuration;
 use record::Experiment;
+use record::shell::Command;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,10 +24,9 @@ pub struct Options {
 
 impl Options {
     /// Of an experiment; `command` is what was typed last, where that is known.
-    pub(crate) fn of(experiment: &Experiment, command: Option<&str>) -> Self {
+    pub(crate) fn of(experiment: &Experiment, command: Option<&Command>) -> Self {
         let file: toml::Table = experiment.file_text.parse().unwrap_or_default();
-        let given =
-            |option: &str| command.is_some_and(|command| command.split(' ').any(|word| word == option));
+        let given = |option: &str| command.is_some_and(|command| command.has(option));
         // The long form of an experiment is no taste any more.
         let no_taste = file.contains_key("taste") && experiment.taste.is_none();
         let full = file.contains_key("full") && (given("--full") || no_taste);
@@ -40,18 +40,19 @@ impl Options {
         }
     }
 
-    /// As they are typed, each behind a space.
-    pub(crate) fn words(&self) -> String {
-        let value = |name: &str, value: Option<String>| value.map(|value| format!(" {name} {value}"));
-        let flag = |name: &str, given: bool| given.then(|| format!(" {name}"));
-        let words = [
-            flag("--full", self.full),
-            value("--data", self.data.then(|| "EXTRACT".to_owned())),
-            value("--slices", self.slices.clone()),
-            flag("--same", self.same),
-            value("--rounds", self.rounds.map(|rounds| rounds.to_string())),
-        ];
-        words.into_iter().flatten().collect()
+    /// The command with them.
+    pub(crate) fn added_to(&self, command: Command) -> Command {
+        let flag =
+            |command: Command, name: &str, given: bool| if given { command.flag(name) } else { command };
+        let option = |command: Command, name: &str, value: Option<&str>| match value {
+            Some(value) => command.option(name, value),
+            None => command,
+        };
+        let command = flag(command, "--full", self.full);
+        let command = option(command, "--data", self.data.then_some("EXTRACT"));
+        let command = option(command, "--slices", self.slices.as_deref());
+        let command = flag(command, "--same", self.same);
+        option(command, "--rounds", self.rounds.map(|rounds| rounds.to_string()).as_deref())
     }
 }
 
@@ -131,8 +132,10 @@ mod tests {
             (long, r#""slices": "always""#, 12, None, None, " --full --rounds 12"),
             ("x = \"$PGDYNO_DATA\"\n[measure]\nrounds = 4", "", 4, None, None, " --data EXTRACT"),
         ] {
-            let options = Options::of(&experiment(file, plan, rounds, taste), command);
-            assert_eq!(options.words(), wanted, "{file} {plan}");
+            let command = command.and_then(Command::read);
+            let options = Options::of(&experiment(file, plan, rounds, taste), command.as_ref());
+            let words = options.added_to(Command::new("run")).to_string();
+            assert_eq!(words, format!("pgdyno run{wanted}"), "{file} {plan}");
         }
     }
 }

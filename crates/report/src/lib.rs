@@ -37,7 +37,6 @@ mod sheet;
 mod stages;
 pub mod tables;
 pub mod tile;
-pub mod visible;
 mod worth;
 mod zooms;
 
@@ -46,4 +45,5 @@ pub use data::ReportData;
 pub use format::Format;
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};
 pub use ladder::{BOUND, Ladder, Outcome, ladders};
+pub use record::visible;
 pub use sections::answer::summary;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use record::shell::Command;
 use record::{Run, RunKind};
 use results::Course;
 use results::comparison::{Comparison, Figure, TakenApart};
@@ -37,8 +38,10 @@ pub(crate) struct Next {
     pub(crate) rounds: u32,
     /// How much longer they take, seconds.
     more_s: f64,
-    /// To be typed as it is.
+    /// Quoted for a shell, on one line.
     pub(crate) command: String,
+    /// What the command names as programs to run.
+    programs: Vec<String>,
     why: Why,
     /// Whether an arm is taken apart, of whose single settings it says nothing.
     taken_apart: bool,
@@ -82,7 +85,9 @@ impl Next {
             Some(_) => Why::WouldDecide,
         };
         let taken_apart = TakenApart::of(&data.experiment).is_some();
-        Some(Self { of, rounds, more_s, command: command(data, rounds), why, taken_apart })
+        let command = command(data, rounds);
+        let programs = command.programs().into_iter().map(str::to_owned).collect();
+        Some(Self { of, rounds, more_s, command: command.to_string(), programs, why, taken_apart })
     }
 
     /// Whether this line of the answer is what it is about: that of a workload, or of the whole grid.
@@ -97,7 +102,11 @@ impl Next {
     pub(crate) fn words(&self) -> String {
         let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of.join(", ")) };
         let apart = if self.taken_apart { "all settings together: " } else { "" };
-        format!("{of}{apart}{}", self.step())
+        let programs = match self.programs.is_empty() {
+            true => String::new(),
+            false => format!("; this command runs the programs in {}", self.programs.join(", ")),
+        };
+        format!("{of}{apart}{}{programs}", self.step())
     }
 
     fn step(&self) -> String {
@@ -117,13 +126,13 @@ impl Next {
     }
 }
 
-/// The command that was typed with so many rounds; what stands for it where that is not known.
-fn command(data: &ReportData, rounds: u32) -> String {
+/// The command that measured it, with so many rounds; where that is unknown, a command that runs its file.
+fn command(data: &ReportData, rounds: u32) -> Command {
     if let Some(typed) = &data.course.command {
-        return format!("{typed} --rounds {rounds}");
+        return typed.clone().option("--rounds", &rounds.to_string());
     }
     let options = Options { rounds: Some(rounds), ..Options::of(&data.experiment, None) };
-    format!("pgdyno run {}.toml{}", data.experiment.name, options.words())
+    options.added_to(Command::new("run").path(&format!("{}.toml", data.experiment.name)))
 }
 
 /// What is inconclusive: whole grids; where these are decided, the workloads in them.
@@ -275,6 +284,7 @@ mod tests {
             rounds: 1240,
             more_s: 12_000.0,
             command: "pgdyno run a.toml".into(),
+            programs: Vec::new(),
             why,
             taken_apart: false,
         };
@@ -292,6 +302,8 @@ mod tests {
         }
         let tiles = Next { of: vec!["tiles".into()], ..next(Why::WouldDecide) };
         assert!(tiles.words().starts_with("tiles: rounds = 1240 would"));
+        let programs = Next { programs: vec!["../bin".into()], ..tiles };
+        assert!(programs.words().ends_with("more; this command runs the programs in ../bin"));
     }
 
     #[test]

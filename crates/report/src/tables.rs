@@ -31,7 +31,6 @@ pub fn below_percentiles(data: &ReportData) -> Option<String> {
 
 /// What stands below tables of tiles for people: where requests are views, and where some quads of slices do not count.
 #[must_use]
-pub fn below_tiles(data: &ReportData) -> Option<String> {
-    let caveats = crate::zooms::caveats(data);
-    (!caveats.is_empty()).then(|| caveats.join("\n"))
+pub fn below_tiles(data: &ReportData) -> Vec<String> {
+    crate::zooms::caveats(data)
 }

@@ -48,7 +48,7 @@ pub struct Options {
     /// Two arms may be the same: A against A.
     pub same: bool,
     /// What measures it, to be typed again, without passwords; kept with the experiment.
-    pub command: Option<String>,
+    pub command: Option<record::shell::Command>,
 }
 
 /// What became of an experiment that ran to its end.

@@ -134,7 +134,7 @@ pub(crate) struct Results {
     /// Where no file planned the runs: their round, and the number of those before them.
     numbers: Option<(u32, u32)>,
     /// What measures it, to be typed again.
-    command: Option<String>,
+    command: Option<record::shell::Command>,
 }
 
 impl Results {
@@ -152,7 +152,7 @@ impl Results {
     }
 
     /// The same, with the command that measures it.
-    pub(crate) fn made_by(self, command: Option<String>) -> Self {
+    pub(crate) fn made_by(self, command: Option<record::shell::Command>) -> Self {
         Self { command, ..self }
     }
 

@@ -19,13 +19,13 @@ pub(super) fn print_below(
     found: &ReportData,
     format: Format,
 ) -> anyhow::Result<bool> {
-    if !matches!(format, Format::Text | Format::Md) {
+    if !format.is_for_people() {
         return Ok(false);
     }
     let slowest = store.slowest_tiles(experiment, tables::MOST_OF_ARM)?;
     let counts = store.tile_counts(experiment)?;
     let (slowest, said) = tables::slowest_of_arms(slowest, found.experiment.base.as_deref(), &counts);
-    let void: Vec<String> = tables::below_tiles(found).into_iter().collect();
+    let void = tables::below_tiles(found);
     let parts = [
         ("By layer and zoom:", tables::tiles_in_words(found), void),
         (

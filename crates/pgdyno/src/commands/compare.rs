@@ -127,7 +127,7 @@ fn headline(found: &ReportData, format: Format) -> anyhow::Result<()> {
     match format {
         Format::Text => data(&report::summary::paragraph(&head, &found.notes))?,
         Format::Md => data(&report::summary::markdown(&head, &found.notes))?,
-        Format::Json | Format::Csv => {}
+        _ => {}
     }
     Ok(())
 }

@@ -226,7 +226,7 @@ fn load(selection: &Selection) -> anyhow::Result<ReportData> {
 /// and what to do where it is inconclusive.
 fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyhow::Result<()> {
     use ::report::tables;
-    if matches!(format, Format::Json | Format::Csv) {
+    if !format.is_for_people() {
         return print(&tables::compared(data, found), format);
     }
     print(&tables::compared_in_words(data, found), format)?;
@@ -236,7 +236,7 @@ fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyh
         print(&besides, format)?;
     }
     // What is to be done, and how often it was looked at, is said of the throughput.
-    let paragraphs = if found.metric == Metric::Tps { tables::below(data) } else { Vec::new() };
+    let paragraphs = if found.metric == Metric::Tps { tables::below(data, of(format)) } else { Vec::new() };
     for paragraph in paragraphs {
         crate::print::data(&format!("\n{paragraph}\n"))?;
     }
@@ -245,13 +245,22 @@ fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyh
 
 /// Tables with the name of each above and what is to be said of it below.
 fn print_parts(parts: &[(String, results::Table, Vec<String>)], format: Format) -> anyhow::Result<()> {
-    let line = |text: &String| format!("\n{}\n", ::report::visible::line(text));
     for (name, table, said) in parts {
-        crate::print::data(&format!("{}\n", line(name)))?;
+        crate::print::data(&(paragraph(name, format) + "\n"))?;
         print(table, format)?;
-        crate::print::data(&said.iter().map(line).collect::<String>())?;
+        print_below(said, format)?;
     }
     Ok(())
+}
+
+/// What is to be said below a table, for people.
+fn print_below(said: &[String], format: Format) -> anyhow::Result<()> {
+    let said: String = said.iter().map(|text| paragraph(text, format)).collect();
+    Ok(crate::print::data(&said)?)
+}
+
+fn paragraph(text: &str, format: Format) -> String {
+    format!("\n{}\n", ::report::format::line(text, of(format)))
 }
 
 /// How throughput grows with clients, for people; nothing where there is no such ladder.
@@ -277,12 +286,7 @@ fn print_with(
     table: &results::Table,
     format: Format,
 ) -> anyhow::Result<()> {
-    // Data is data; only before a person's eyes a cell must stay within its line.
-    let text = match format {
-        Format::Csv if crate::print::data_is_read() => text_of(&on_lines(table), of(format)),
-        _ => text_of(table, of(format)),
-    };
-    Ok(crate::print::data(&text)?)
+    Ok(crate::print::data(&text_of(table, of(format)))?)
 }
 
 fn of(format: Format) -> ::report::Format {
@@ -290,21 +294,8 @@ fn of(format: Format) -> ::report::Format {
         Format::Text => ::report::Format::Text,
         Format::Json => ::report::Format::Json,
         Format::Csv => ::report::Format::Csv,
+        Format::CsvFormulas => ::report::Format::CsvFormulas,
         Format::Md => ::report::Format::Md,
-    }
-}
-
-/// The same table with the line breaks of its texts escaped.
-fn on_lines(table: &results::Table) -> results::Table {
-    let text = |text: &String| ::report::visible::line(text).into_owned();
-    let cell = |value: &results::Value| match value {
-        results::Value::Text(own) => results::Value::Text(text(own)),
-        other => other.clone(),
-    };
-    results::Table {
-        columns: table.columns.iter().map(text).collect(),
-        rows: table.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
-        ..results::Table::default()
     }
 }
 

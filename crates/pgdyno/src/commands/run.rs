@@ -186,7 +186,7 @@ impl How<'_> {
         let format = self.output.format.format;
         let table = match format {
             Format::Text | Format::Md => plan.short_table(),
-            Format::Json | Format::Csv => plan.table(),
+            _ => plan.table(),
         };
         print(&table, format)?;
         Ok(SAME_OR_BETTER)
@@ -252,7 +252,7 @@ impl How<'_> {
 
 /// Commands that show more of it, those that have something to show.
 fn to_try(found: &ReportData, is_compared: bool) -> String {
-    let which = found.called();
+    let which = record::shell::word(found.called());
     let always: &[&str] = match (found.limits().is_some(), is_compared) {
         (true, _) => &["table limits", "table runs"],
         (false, true) => &["table", "compare"],

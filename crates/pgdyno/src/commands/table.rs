@@ -3,7 +3,7 @@
 use report::{ReportData, tables};
 use results::{Store, Table};
 
-use super::{chosen, load, print, print_parts, print_scalings};
+use super::{chosen, load, print, print_below, print_parts, print_scalings};
 use crate::exit::{Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::talk;
@@ -111,12 +111,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(SAME_OR_BETTER);
     }
     let data = load(&args.selection)?;
-    if matches!(format, Format::Text | Format::Md) && in_words(args.kind, &data, format)? {
+    if format.is_for_people() && in_words(args.kind, &data, format)? {
         return Ok(SAME_OR_BETTER);
     }
-    let table = match (args.kind, format) {
-        (Kind::Tiles, Format::Text | Format::Md) => tables::tiles_in_words(&data),
-        (kind, _) => table(kind, &data),
+    let table = match args.kind {
+        Kind::Tiles if format.is_for_people() => tables::tiles_in_words(&data),
+        kind => table(kind, &data),
     };
     print(&table, format)?;
     if let Some(why) = args.kind.why_empty(&data).filter(|_| table.rows.is_empty()) {
@@ -124,11 +124,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let has_percentiles = matches!(args.kind, Kind::Runs | Kind::Cells | Kind::Scripts | Kind::Tiles);
     let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
-    let void = tables::below_tiles(&data).filter(|_| args.kind == Kind::Tiles);
-    if let Format::Text | Format::Md = format {
-        for below in below.into_iter().chain(void) {
-            crate::print::data(&format!("\n{below}\n"))?;
-        }
+    let void = tables::below_tiles(&data).into_iter().filter(|_| args.kind == Kind::Tiles);
+    if format.is_for_people() {
+        print_below(&below.into_iter().chain(void).collect::<Vec<_>>(), format)?;
     }
     Ok(SAME_OR_BETTER)
 }
@@ -138,7 +136,7 @@ fn single_tiles(args: &Args) -> anyhow::Result<()> {
     let format = args.format.format;
     let store = Store::open_read_only(&args.selection.results.path())?;
     let experiment = chosen(&store, args.selection.experiment.as_deref())?;
-    if matches!(format, Format::Json | Format::Csv) {
+    if !format.is_for_people() {
         let tiles = store.tiles(experiment)?;
         if tiles.is_empty() {
             talk(NO_TILE);
@@ -152,10 +150,7 @@ fn single_tiles(args: &Args) -> anyhow::Result<()> {
     let (table, more) = tables::slowest_tiles(store.slowest_tiles(experiment, tables::MOST_TILES)?, &counts);
     print(&table, format)?;
     let void = tables::below_tiles(&ReportData::load(&store, experiment)?);
-    for said in [more, void].into_iter().flatten() {
-        crate::print::data(&format!("\n{said}\n"))?;
-    }
-    Ok(())
+    print_below(&more.into_iter().chain(void).collect::<Vec<_>>(), format)
 }
 
 fn experiments(args: &Args) -> anyhow::Result<()> {

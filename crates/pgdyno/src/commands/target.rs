@@ -1,6 +1,7 @@
 //! `pgdyno target …`: private servers, made, started, shown, stopped and removed; settings of any server, put back.
 
 use lab::{Class, LabError};
+use record::{shell, visible};
 use results::{Table, Value};
 use target::child::Watchdog;
 use target::home::Home;
@@ -109,13 +110,14 @@ fn start(args: &StartArgs) -> anyhow::Result<()> {
         })
         .map_err(LabError::from)?;
     target.recovered().iter().for_each(|recovered| warning(&recovered.words()));
-    talk(&format!("it runs until: pgdyno target stop {}", args.name.name));
-    Ok(data(&format!("{}\n", target.redacted()))?)
+    talk(&format!("it runs until: pgdyno target stop {}", shell::word(&args.name.name)));
+    Ok(data(&format!("{}\n", visible::line(&target.redacted())))?)
 }
 
 fn stop(args: &NameArgs) -> anyhow::Result<()> {
     open(&args.name)?.stop().map_err(failed)?;
-    talk(&format!("server {:?} is stopped; its data stays until: pgdyno target destroy {0}", args.name));
+    let name = shell::word(&args.name);
+    talk(&format!("server {:?} is stopped; its data stays until: pgdyno target destroy {name}", args.name));
     Ok(())
 }
 
@@ -149,15 +151,17 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
         let name = &server.name;
         warning(&format!(
             "settings of private server {name:?} are still as an earlier pgdyno left them; put them back with: \
-             pgdyno target restore {name}"
+             pgdyno target restore {}",
+            shell::word(name)
         ));
     }
     let of_private = servers.iter().filter(|server| server.used_by.is_none());
     for (server, left) in of_private.filter_map(|server| Some((server, journal::left_in(&server.journal)?))) {
         warning(&format!(
-            "private server {:?} is still as an earlier pgdyno left it: {}; undo that with: pgdyno target restore {0}",
+            "private server {:?} is still as an earlier pgdyno left it: {}; undo that with: pgdyno target restore {}",
             server.name,
-            left.list()
+            left.list(),
+            shell::word(&server.name)
         ));
     }
     left.iter().filter_map(left_words).for_each(|words| warning(&words));

@@ -3,6 +3,7 @@
 
 use protocol::postgres::Env;
 use protocol::postgres::conninfo::Shown;
+use record::shell::Command;
 
 use crate::secrets::Argument;
 
@@ -10,13 +11,13 @@ use crate::secrets::Argument;
 const LEFT_OUT: &str = "...";
 
 /// This process's own.
-pub(super) fn command() -> String {
+pub(super) fn command() -> Command {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     of(&arguments)
 }
 
-fn of(arguments: &[String]) -> String {
+fn of(arguments: &[String]) -> Command {
     let mut words = vec!["pgdyno".to_owned()];
     let mut rest = arguments.iter();
     let mut before = None;
@@ -34,11 +35,11 @@ fn of(arguments: &[String]) -> String {
                     rest.next();
                 }
             }
-            _ => words.push(quoted(&without_password(before, argument))),
+            _ => words.push(without_password(before, argument)),
         }
         before = Some(argument.as_str());
     }
-    words.join(" ")
+    words.into_iter().collect::<Command>().without_consent()
 }
 
 /// An argument as it may be kept: of a connection string all but what is secret.
@@ -55,15 +56,6 @@ fn without_password(before: Option<&str>, argument: &str) -> String {
     }
 }
 
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +65,7 @@ mod tests {
         for (arguments, wanted) in [
             (&["run", "a b.toml", "--rounds", "24", "--again"][..], "pgdyno run 'a b.toml'"),
             (&["run", "a.toml", "--rounds=24", "--full", "--dry-run"], "pgdyno run a.toml --full"),
+            (&["run", "--allow-commands", "a.toml"], "pgdyno run a.toml"),
             (&["bench", "--round", "24", "--against=a: b", "--dry"], "pgdyno bench '--against=a: b'"),
             (&["run", "a.toml", "--slices", "250ms", "--rou=2"], "pgdyno run a.toml --slices 250ms"),
             (
@@ -93,7 +86,7 @@ mod tests {
             (&["bench", "--against=script:ad.sql@2"], "pgdyno bench --against=script:ad.sql@2"),
         ] {
             let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(of(&arguments), wanted);
+            assert_eq!(of(&arguments).to_string(), wanted);
         }
     }
 }

@@ -1,22 +1,48 @@
-//! Comma-separated values, RFC 4180: CRLF, quotes doubled.
+//! Comma-separated values, RFC 4180: CRLF, quotes doubled. A row is always one line: line breaks in texts are escaped.
 
 use results::{Table, Value};
 
 use super::hex;
+use crate::visible;
 
-pub(super) fn print(table: &Table) -> String {
-    let mut out = line(table.columns.iter().map(|name| quoted(name)));
+/// What becomes of a text that a spreadsheet would take for a formula.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Formulas {
+    /// An apostrophe before it makes it a text (OWASP, CSV Injection).
+    Neutralised,
+    Kept,
+}
+
+pub(super) fn print(table: &Table, formulas: Formulas) -> String {
+    let mut out = line(table.columns.iter().map(|name| formulas.text(name)));
     for row in &table.rows {
-        out.push_str(&line(row.iter().map(field)));
+        out.push_str(&line(row.iter().map(|value| field(value, formulas))));
     }
     out
+}
+
+impl Formulas {
+    fn text(self, text: &str) -> String {
+        let shown = visible::line(text);
+        match self {
+            Self::Neutralised if is_formula(&shown) => quoted(&format!("'{shown}")),
+            Self::Neutralised | Self::Kept => quoted(&shown),
+        }
+    }
+}
+
+/// Whether a spreadsheet may calculate it. A number with its sign is none.
+fn is_formula(text: &str) -> bool {
+    let text = text.trim_start();
+    let is_number = || text.trim_end().parse().is_ok_and(f64::is_finite);
+    text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) && !is_number()
 }
 
 fn line(fields: impl Iterator<Item = String>) -> String {
     format!("{}\r\n", fields.collect::<Vec<_>>().join(","))
 }
 
-fn field(value: &Value) -> String {
+fn field(value: &Value, formulas: Formulas) -> String {
     match value {
         Value::Null => String::new(),
         Value::Int(number) => number.to_string(),
@@ -28,9 +54,9 @@ fn field(value: &Value) -> String {
                 String::new()
             }
         }
-        Value::Text(text) => quoted(text),
+        Value::Text(text) => formulas.text(text),
         Value::Blob(bytes) => hex(bytes),
-        Value::Data(data) => quoted(&data.to_string()),
+        Value::Data(data) => quoted(&visible::json(&data.to_string())),
     }
 }
 
@@ -39,5 +65,54 @@ fn quoted(text: &str) -> String {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// `=HYPERLINK(…)` in a name was a formula in a spreadsheet.
+    #[test]
+    fn a_text_is_no_formula_and_a_number_stays_one() {
+        for (text, wanted) in [
+            ("=1+2", "'=1+2"),
+            ("@SUM(A1:B2)", "'@SUM(A1:B2)"),
+            ("-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"),
+            (" \u{a0}=HYPERLINK(\"http://x\",\"y\")", "\"' \u{a0}=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
+            ("\t=1", "\\t=1"),
+            ("a\r\n=1", "a\\r\\n=1"),
+            ("＝1", "'＝1"),
+            ("+inf", "'+inf"),
+            ("-1.4", "-1.4"),
+            ("+2e-3", "+2e-3"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(Formulas::Neutralised.text(text), wanted, "{text:?}");
+        }
+        assert_eq!(Formulas::Kept.text("=1+2"), "=1+2");
+        assert_eq!(field(&Value::Real(-1.4), Formulas::Neutralised), "-1.4");
+        assert_eq!(field(&Value::Int(-3), Formulas::Neutralised), "-3");
+        let table = Table::new(&["=a", "b"]);
+        assert_eq!(print(&table, Formulas::Neutralised), "'=a,b\r\n");
+    }
+
+    proptest! {
+        #[test]
+        fn a_row_is_one_line_without_formulas(cells in prop::collection::vec("\\PC{0,5}|[-=+@,\"\r\n\t ;a1\u{9b}\u{202e}]{0,6}", 1..5)) {
+            let mut table = Table::new(&vec!["c"; cells.len()]);
+            table.push(cells.iter().map(|cell| cell.as_str().into()).collect());
+            let text = print(&table, Formulas::Neutralised);
+            let row = text.strip_suffix("\r\n").and_then(|text| text.split_once("\r\n")).expect("a head and a row").1;
+            prop_assert!(!row.contains(visible::is_hostile), "{:?}", row);
+            for cell in cells {
+                let shown = Formulas::Neutralised.text(&cell);
+                let first = shown.strip_prefix('"').unwrap_or(&shown).trim_start().chars().next();
+                let number = shown.trim().parse::<f64>().is_ok();
+                prop_assert!(number || !first.is_some_and(|c| "=+-@".contains(c)), "{:?}", shown);
+            }
+        }
     }
 }

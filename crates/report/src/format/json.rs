@@ -6,17 +6,25 @@ use results::{Table, Value};
 use serde::{Serialize, Serializer};
 
 use super::hex;
+use crate::visible;
 
 pub(super) fn print(table: &Table) -> String {
     let rows: Vec<String> = table.rows.iter().map(|row| object(&table.columns, row)).collect();
     if rows.is_empty() { "[]\n".to_owned() } else { format!("[\n  {}\n]\n", rows.join(",\n  ")) }
 }
 
+/// Plain data as a document with its line's end.
+pub(crate) fn document(data: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(data).expect("names are texts, numbers are finite");
+    visible::json(&text).into_owned() + "\n"
+}
+
 fn object(columns: &[String], row: &[Value]) -> String {
     let mut serializer = serde_json::Serializer::with_formatter(Vec::new(), Spaced);
     let members = columns.iter().zip(row.iter().map(Member));
     serializer.collect_map(members).expect("names are texts, and memory takes all of it");
-    String::from_utf8(serializer.into_inner()).expect("JSON is UTF-8")
+    let text = String::from_utf8(serializer.into_inner()).expect("JSON is UTF-8");
+    visible::json(&text).into_owned()
 }
 
 struct Member<'a>(&'a Value);
@@ -40,5 +48,26 @@ impl serde_json::ser::Formatter for Spaced {
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
         writer.write_all(b": ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_escaped_has_the_same_value(name in "\\PC{0,5}|[\\x00-\\x9f\u{2000}-\u{206f}\u{e0001}]{0,6}", text in "[\"\\\\\\x00-\\x9f\u{202e}a\u{feff}]{0,9}") {
+            let mut table = Table::new(&[&name]);
+            table.push(vec![text.as_str().into()]);
+            let printed = print(&table);
+            prop_assert_eq!(printed.lines().count(), 3);
+            prop_assert!(!printed.contains(|c| c != '\n' && visible::is_hostile(c)), "{:?}", printed);
+            let wanted = serde_json::json!([{ name: text }]);
+            prop_assert_eq!(&serde_json::from_str::<serde_json::Value>(&printed).unwrap(), &wanted);
+            prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&document(&wanted)).unwrap(), wanted);
+        }
     }
 }

@@ -8,12 +8,15 @@ mod units;
 
 use std::fmt::Display;
 
+use csv::Formulas;
 use results::{Table, Value};
 
+pub(crate) use json::document as json;
 pub(crate) use markdown::escaped as markdown_text;
 use units::Units;
 
 use crate::sheet::Sheet;
+use crate::visible;
 
 /// How a table is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,9 +26,27 @@ pub enum Format {
     Text,
     /// A list of objects, one per row, keys as columns.
     Json,
-    /// RFC 4180, with a header.
+    /// RFC 4180, with a header; texts that a spreadsheet would take for formulas are neutralised.
     Csv,
+    /// The same with formulas.
+    CsvFormulas,
     Md,
+}
+
+/// A line of text above or below a table, whatever it quotes from outside.
+#[must_use]
+pub fn line(text: &str, format: Format) -> String {
+    let text = visible::line(text);
+    if format == Format::Md { markdown_text(&text) } else { text.into_owned() }
+}
+
+/// The same with a command behind it.
+pub(crate) fn line_with_command(text: &str, command: &str, format: Format) -> String {
+    let (text, command) = (line(text, format), visible::line(command));
+    match format {
+        Format::Md => format!("{text} {}", markdown::code(&command)),
+        _ => format!("{text} {command}"),
+    }
 }
 
 /// Prints a table; the result ends with a line break.
@@ -62,7 +83,8 @@ fn printed(table: &Table, format: Format, units: Units) -> String {
         Format::Text => text::print(&units.columns(table), units),
         Format::Md => markdown::print(&units.columns(table), units),
         Format::Json => json::print(table),
-        Format::Csv => csv::print(table),
+        Format::Csv => csv::print(table, Formulas::Neutralised),
+        Format::CsvFormulas => csv::print(table, Formulas::Kept),
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde::{Serialize, Serializer};
 
+use crate::visible;
+
 /// Name and version of the schema; the number changes when a fact changes its meaning, its name or its place.
 pub(super) const SCHEMA: &str = "pgdyno-pgbench/1";
 
@@ -96,8 +98,7 @@ fn number(value: f64) -> String {
 
 /// As a JSON document with its line's end.
 pub(super) fn json(fact: &Fact) -> String {
-    let text = serde_json::to_string_pretty(fact).expect("names are texts, numbers are finite");
-    text + "\n"
+    crate::format::json(fact)
 }
 
 /// As lines `name=value`; names of parts are joined by dots.
@@ -133,9 +134,7 @@ fn value(fact: &Fact) -> String {
         Fact::Flag(flag) => flag.to_string(),
         Fact::Count(count) => count.to_string(),
         Fact::Number(value) => number(*value),
-        Fact::Text(text) => {
-            text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
-        }
+        Fact::Text(text) => visible::line(&text.replace('\\', "\\\\")).into_owned(),
         Fact::Absent | Fact::Part(_) | Fact::List(_) => String::new(),
     }
 }

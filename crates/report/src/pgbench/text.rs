@@ -5,6 +5,7 @@ use std::fmt::Write;
 use stats::Histogram;
 
 use super::{Command, Figures, Length, Percentile, Report, Script, ms, percent, ratio};
+use crate::visible;
 
 /// The line above everything else: `version` is ours.
 #[must_use]
@@ -54,8 +55,8 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
 fn write_settings(report: &Report, processed: u64, out: &mut String) -> std::fmt::Result {
     let settings = &report.settings;
     let kind = match report.scripts.as_slice() {
-        [one] => &one.name,
-        _ => "multiple scripts",
+        [one] => visible::line(&one.name),
+        _ => "multiple scripts".into(),
     };
     writeln!(out, "transaction type: {kind}")?;
     writeln!(out, "scaling factor: {}", settings.scale)?;
@@ -177,7 +178,7 @@ fn write_script(report: &Report, index: usize, totals: &Figures, out: &mut Strin
     let script = &report.scripts[index];
     let figures = &script.figures;
     let weights: u64 = report.scripts.iter().map(|script| script.weight).sum();
-    writeln!(out, "SQL script {}: {}", index + 1, script.name)?;
+    writeln!(out, "SQL script {}: {}", index + 1, visible::line(&script.name))?;
     writeln!(out, " - weight: {} (targets {:.1}% of total)", script.weight, percent(script.weight, weights))?;
     writeln!(
         out,

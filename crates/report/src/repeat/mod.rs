@@ -5,12 +5,14 @@ mod command;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::shell::Command;
 use record::{Text, TextKind};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::asked::Options;
 use crate::data::ReportData;
+use crate::format::{self, markdown_text};
 use crate::{numbers, visible};
 
 /// All that is needed, and what must be known of it.
@@ -64,7 +66,7 @@ impl Kit {
             hash: experiment.hash.clone(),
             seed: experiment.seed,
             command: String::new(),
-            options: Options::of(experiment, data.course.command.as_deref()),
+            options: Options::of(experiment, data.course.command.as_ref()),
             experiment: None,
             files: Vec::new(),
             asked: data.texts.iter().filter(|text| text.kind != TextKind::File).cloned().collect(),
@@ -96,7 +98,7 @@ impl Kit {
     /// With what is asked for in the command.
     fn in_command(mut self) -> Self {
         if let Some(path) = &self.experiment {
-            self.command = format!("pgdyno run {}{}", shell(path), self.options.words());
+            self.command = self.options.added_to(Command::new("run").path(path)).to_string();
         }
         self
     }
@@ -104,12 +106,12 @@ impl Kit {
     /// The same for programs.
     #[must_use]
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+        format::json(self)
     }
 
     fn add_experiment(&mut self, data: &ReportData, places: &Places) {
-        let plain: String =
-            data.experiment.name.chars().map(|c| if "/\\".contains(c) { '_' } else { c }).collect();
+        let is_plain = |c: char| !"/\\".contains(c) && !visible::is_hostile(c);
+        let plain: String = data.experiment.name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
         let path = format!("{}{plain}.toml", "in/".repeat(places.depth));
         let mut text = data.experiment.file_text.clone();
         for (was, is) in &places.moved {
@@ -296,50 +298,52 @@ fn extracts(data: &ReportData) -> Vec<String> {
 /// All of it as one text: for a terminal, or as Markdown.
 #[must_use]
 pub fn in_words(kit: &Kit, markdown: bool) -> String {
-    let block = |text: &str| {
-        let text = visible::lines(text);
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        // A fence is longer than any in the text.
-        let fence = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0).max(2) + 1);
-        if markdown { format!("{fence}\n{text}{end}{fence}\n") } else { format!("{text}{end}") }
+    let shown = |text: &str| match markdown {
+        true => markdown_text(&visible::line(text)),
+        false => visible::line(text).into_owned(),
     };
-    let head = |text: &str| if markdown { format!("\n## {text}\n\n") } else { format!("\n== {text}\n") };
-    let mut out = if markdown {
-        format!("# {}\n\n", visible::line(&kit.question))
-    } else {
-        format!("{}\n", visible::line(&kit.question))
+    let head = |text: String| match markdown {
+        true => format!("\n## {}\n\n", shown(&text)),
+        false => format!("\n== {}\n", shown(&text)),
     };
+    let block = |text: &str| if markdown { fenced(text) } else { barred(text) };
+    let mut out = format!("{}{}\n", if markdown { "# " } else { "" }, shown(&kit.question));
+    out += if markdown { "\n" } else { "" };
     out += &format!(
         "{} (identity {}, seed {}):\n\n",
         if kit.experiment.is_some() { "Repeat it" } else { "Measured from the command line" },
-        kit.hash,
+        shown(&kit.hash),
         kit.seed
     );
-    out += &block(&kit.command);
+    out += &if markdown { fenced(&kit.command) } else { format!("{}\n", visible::line(&kit.command)) };
     for note in &kit.notes {
-        out += &format!("{}{}\n", if markdown { "\n- " } else { "note: " }, visible::line(note));
+        out += &format!("{}{}\n", if markdown { "\n- " } else { "note: " }, shown(note));
     }
     for file in &kit.files {
         let Some(text) = &file.text else { continue };
         let used =
             if file.used_by.is_empty() { "the experiment file".to_owned() } else { file.used_by.join(", ") };
-        out += &(head(&visible::line(&format!("{}: {used}", file.path))) + &block(text));
+        out += &(head(format!("{}: {used}", file.path)) + &block(text));
     }
     for asked in &kit.asked {
         let Some(text) = &asked.text else { continue };
-        out += &(head(&visible::line(&format!("{}: {}", asked.name, asked.used_by))) + &block(text));
+        out += &(head(format!("{}: {}", asked.name, asked.used_by)) + &block(text));
     }
     out
 }
 
-/// A word as a shell takes it.
-fn shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@=:,+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+/// A text in Markdown, between fences that are longer than any in it.
+fn fenced(text: &str) -> String {
+    let text = visible::lines(text);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let fence = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0).max(2) + 1);
+    format!("{fence}\n{text}{end}{fence}\n")
+}
+
+/// A text on a terminal, a bar before each line: none can pass for one of ours.
+fn barred(text: &str) -> String {
+    let lines = visible::lines(text);
+    lines.split_terminator('\n').map(|line| format!("  | {line}").trim_end().to_owned() + "\n").collect()
 }
 
 #[cfg(test)]
@@ -379,12 +383,5 @@ mod tests {
             "a = [\"/x/a.sql@3\", '/x/a.sql', \"/x/a.sql.old\"] # don't\nb = \"$D/a.sql\"\nc = \"d/a.sql\"\n";
         let wanted = "a = [\"files/a.sql@3\", 'files/a.sql', \"/x/a.sql.old\"] # don't\nb = \"files/a.sql\"\nc = \"d/a.sql\"\n";
         assert_eq!(replaced(text, "/x/a.sql", "files/a.sql"), wanted);
-    }
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, wanted) in [("a.sql@3", "a.sql@3"), ("it's $x", r"'it'\''s $x'"), ("", "''")] {
-            assert_eq!(shell(word), wanted);
-        }
     }
 }

@@ -18,6 +18,7 @@ use crate::compared::{
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
 use crate::differences;
+use crate::format::{self, Format};
 use crate::next::{self, Next};
 use crate::numbers::{self, real};
 use crate::sheet::{Cell, Sheet};
@@ -267,9 +268,11 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
 
 /// What stands below that table, a paragraph each: how often it was looked at, and what to do where it is inconclusive.
 #[must_use]
-pub fn below(data: &ReportData) -> Vec<String> {
-    let looked = next::looked(&data.course).map(|looked| format!("{}.", sentence(&looked)));
-    let next = Next::of(data).map(|next| format!("Next: {}: `{}`", next.words(), next.command));
+pub fn below(data: &ReportData, format: Format) -> Vec<String> {
+    let looked =
+        next::looked(&data.course).map(|looked| format::line(&format!("{}.", sentence(&looked)), format));
+    let next = Next::of(data)
+        .map(|next| format::line_with_command(&format!("Next: {}:", next.words()), &next.command, format));
     looked.into_iter().chain(next).collect()
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use record::shell::Command;
 use rusqlite::params;
 
 use super::{ExperimentId, Store};
@@ -12,7 +13,7 @@ use crate::error::StoreError;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Course {
     /// What measures it, to be typed again; without passwords, and without the number of rounds.
-    pub command: Option<String>,
+    pub command: Option<Command>,
     /// States in which its verdict was shown: the same state shown again is no further look.
     pub looks: u32,
     /// How often more rounds were asked for than before.
@@ -29,7 +30,10 @@ impl Store {
             "SELECT command, (SELECT count(*) FROM look WHERE look.experiment_id = ?1), extended
              FROM experiment WHERE experiment_id = ?1",
             [id.0],
-            |row| Ok(Course { command: row.get(0)?, looks: row.get(1)?, extended: row.get(2)? }),
+            |row| {
+                let command = row.get::<_, Option<String>>(0)?.and_then(|text| Command::read(&text));
+                Ok(Course { command, looks: row.get(1)?, extended: row.get(2)? })
+            },
         )?;
         Ok(found.into_iter().next().unwrap_or_default())
     }
@@ -38,10 +42,10 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_command(&mut self, id: ExperimentId, command: &str) -> Result<(), StoreError> {
+    pub fn keep_command(&mut self, id: ExperimentId, command: &Command) -> Result<(), StoreError> {
         let kept = self.write(|transaction| {
             let keep = "UPDATE experiment SET command = ?2 WHERE experiment_id = ?1";
-            transaction.execute(keep, params![id.0, command])
+            transaction.execute(keep, params![id.0, command.stored()])
         });
         kept.map(drop).map_err(|error| self.error(&error))
     }
@@ -122,8 +126,9 @@ mod tests {
         }
         store.begin_experiment(&planned, &host(), &target(), false).unwrap();
         assert_eq!(state(&store, id), (2, 1), "the same rounds are no extension");
-        store.keep_command(id, "pgdyno run a.toml").unwrap();
-        assert_eq!(store.course(id).unwrap().command.as_deref(), Some("pgdyno run a.toml"));
+        let command = Command::new("run").path("a b.toml");
+        store.keep_command(id, &command).unwrap();
+        assert_eq!(store.course(id).unwrap().command, Some(command));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What pgbench's users type by habit and `pgdyno bench` does not do: told with the very command that does.
 
 use clap::{Arg, ArgMatches, Command};
+use record::shell;
 
 use crate::commands::pgbench::{Mode, mode_of};
 use crate::exit::{Failure, USAGE};
@@ -114,7 +115,7 @@ impl Given {
         };
         let own: Vec<&str> =
             self.words.iter().filter(|word| known(word)).map(|word| word.text.as_str()).collect();
-        format!("pgdyno pgbench --results {} {}", quoted(results), own.join(" "))
+        format!("pgdyno pgbench --results {} {}", shell::word(results), own.join(" "))
     }
 
     /// First the tables, then the load.
@@ -164,20 +165,11 @@ fn word(argument: &Arg, value: String) -> Word {
     let takes_value =
         argument.is_positional() || argument.get_num_args().is_some_and(|count| count.min_values() > 0);
     let text = match (argument.get_short(), &long) {
-        (Some(short), _) if takes_value => format!("-{short} {}", quoted(&value)),
+        (Some(short), _) if takes_value => format!("-{short} {}", shell::word(&value)),
         (Some(short), _) => format!("-{short}"),
-        (None, Some(long)) if takes_value => format!("--{long}={}", quoted(&value)),
+        (None, Some(long)) if takes_value => format!("--{long}={}", shell::word(&value)),
         (None, Some(long)) => format!("--{long}"),
-        (None, None) => quoted(&value),
+        (None, None) => shell::word(&value).into_owned(),
     };
     Word { long, text, value }
-}
-
-/// As a shell reads it as one word.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

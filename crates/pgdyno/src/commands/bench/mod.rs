@@ -18,7 +18,7 @@ use engine::Until;
 use lab::LabError;
 use lab::bench;
 use lab::target_spec::TargetSpec;
-use record::{Profile, ProfileError, Reason};
+use record::{Profile, ProfileError, Reason, shell};
 use results::{ExperimentId, Store};
 use script::{Seed, Weighted};
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
@@ -166,7 +166,7 @@ fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
 /// Tells where what was printed is kept, and how to see it.
 pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentId>) {
     let which = id.and_then(|id| Store::open_read_only(results).ok()?.called(id).ok());
-    let which = which.map(|which| format!(" -e {which}")).unwrap_or_default();
+    let which = which.map(|which| format!(" -e {}", shell::word(&which))).unwrap_or_default();
     let tables: Vec<String> = tables.iter().map(|table| format!("pgdyno table {table}{which}")).collect();
     talk(&format!("results: {} (try: {})", results.display(), tables.join(", ")));
 }

@@ -219,7 +219,7 @@ fn statements(out: &mut String, done: &Benched) {
             quantile(0.95),
             quantile(0.99),
             figures.failures,
-            statement.text
+            line(&statement.text)
         );
     }
 }

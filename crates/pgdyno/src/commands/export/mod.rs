@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
 use lab::plan::Plan;
+use record::shell;
 use report::ReportData;
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
@@ -63,7 +64,7 @@ fn experiment(args: &Experiment) -> Outcome {
     if args.folder.as_os_str() == "-" {
         data(&match args.format.format {
             Format::Json => kit.json(),
-            Format::Csv => {
+            Format::Csv | Format::CsvFormulas => {
                 let hint = "try --format text, json or md".to_owned();
                 return Err(Failure::with_code(crate::exit::USAGE, "texts are no table", Some(hint)));
             }
@@ -77,7 +78,9 @@ fn experiment(args: &Experiment) -> Outcome {
         warning(note);
     }
     let kit = identified(kit, &args.folder, store.path());
-    talk(&format!("repeat it: cd {} && {}", args.folder.display(), kit.command));
+    let folder = args.folder.to_string_lossy();
+    let folder = if folder.starts_with('-') { format!("./{folder}").into() } else { folder };
+    talk(&format!("repeat it: cd {} && {}", shell::word(&folder), kit.command));
     Ok(SAME_OR_BETTER)
 }
 

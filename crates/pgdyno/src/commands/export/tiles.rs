@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use record::shell;
 use report::ReportData;
 use results::Store;
 use tempfile::NamedTempFile;
@@ -54,9 +55,10 @@ impl Tiles {
         match self.file {
             Some(_) => format!("name it {}", named.display()),
             None => format!(
-                "name it {}; of experiment {1} it is pgdyno export tiles {1} FILE.{END}",
+                "name it {}; of experiment {} it is pgdyno export tiles {} FILE.{END}",
                 named.display(),
-                file.display()
+                file.display(),
+                shell::word(&file.to_string_lossy())
             ),
         }
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchError, Fetched, Patience, Source};
+use report::visible;
 use results::Table;
 use target::TargetError;
 use target::child::Account;
@@ -115,7 +116,7 @@ fn given(fetched: &Fetched, args: &Args) -> Outcome {
     }
     talk(ATTRIBUTION);
     match args.format.format {
-        Format::Text => data(&format!("{}\n", fetched.path.display()))?,
+        Format::Text => data(&format!("{}\n", visible::line(&fetched.path.to_string_lossy())))?,
         format => print(&facts(fetched), format)?,
     }
     Ok(SAME_OR_BETTER)

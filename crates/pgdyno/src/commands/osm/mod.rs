@@ -13,7 +13,7 @@ use osm::synth::Scale;
 use super::bench::{phases, stored, told_where};
 use super::{print, signals};
 use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{Format, Output, Programs};
+use crate::options::{Output, Programs};
 use crate::progress::Screen;
 
 /// `pgdyno osm …`.
@@ -162,7 +162,7 @@ fn load(args: &Load) -> Outcome {
         bench::load_osm(&target, args.programs.pg_bin.clone(), &options, Some(&results), &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.output.format.format)?;
-    if matches!(args.output.format.format, Format::Text | Format::Md) {
+    if args.output.format.format.is_for_people() {
         let amounts = report::tables::amounts(&kept.run);
         let amounts: Vec<String> = amounts.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
         crate::print::data(&format!("\n{}\n", amounts.join(", ")))?;

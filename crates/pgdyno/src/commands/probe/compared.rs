@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use report::visible;
 use results::{ExperimentId, Store, Table, Value};
 use workloads::probe::{Better, FIGURES, Figure, Found, Probed};
 
@@ -51,9 +52,9 @@ pub(super) fn run(which: &[String], output: &Output) -> Outcome {
         return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno probe DBNAME|URI stores one".into())));
     }
     let format = output.format.format;
-    let for_people = matches!(format, Format::Text | Format::Md);
+    let for_people = format.is_for_people();
     if for_people {
-        data(&legend(&found))?;
+        data(&legend(&found, format))?;
     }
     print_as_named(&table(&found, for_people), format)?;
     if for_people && found.len() > 1 {
@@ -101,8 +102,12 @@ fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Option<Stored>> {
 }
 
 /// What each column of a table for people is of.
-fn legend(found: &[Stored]) -> String {
-    let line = |(at, stored): (usize, &Stored)| format!("{}  {}\n", at + 1, stored.label);
+fn legend(found: &[Stored], format: Format) -> String {
+    let label = |text: &str| match format {
+        Format::Md => report::format::line(text, report::Format::Md),
+        _ => visible::line(text).into_owned(),
+    };
+    let line = |(at, stored): (usize, &Stored)| format!("{}  {}\n", at + 1, label(&stored.label));
     found.iter().enumerate().map(line).chain(["\n".to_owned()]).collect()
 }
 
@@ -220,7 +225,7 @@ mod tests {
             [stored("a", &[10e6, 11e6], &[2000.0, 2100.0]), stored("a", &[20e6, 22e6], &[1000.0, 2050.0])];
         let text = table(&both, true);
         assert_eq!(text.columns, ["what", "1", "2"]);
-        assert_eq!(legend(&both), "1  a\n2  a\n\n");
+        assert_eq!(legend(&both, Format::Text), "1  a\n2  a\n\n");
         let row = |table: &Table, name: &str| {
             let row = table.rows.iter().find(|row| row[0] == Value::from(name)).unwrap();
             row[1..].to_vec()

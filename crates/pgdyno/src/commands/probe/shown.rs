@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use report::{format, visible};
 use results::{Table, Value};
 use workloads::probe::{Better, Found, Probed, State, Unit};
 
@@ -19,8 +20,8 @@ pub(super) fn print(server: &str, probed: &Probed, format: Format) -> anyhow::Re
         Format::Text => Ok(data(&text(server, probed))?),
         Format::Md => {
             commands::print(&for_people(probed), Format::Md)?;
-            let below: Vec<String> = notes(probed).iter().map(|note| format!("- {note}\n")).collect();
-            Ok(data(&format!("\n{}", below.concat()))?)
+            let note = |note: &String| format!("- {}\n", format::line(note, report::Format::Md));
+            Ok(data(&format!("\n{}", notes(probed).iter().map(note).collect::<String>()))?)
         }
         format => commands::print(&for_programs(probed), format),
     }
@@ -28,7 +29,7 @@ pub(super) fn print(server: &str, probed: &Probed, format: Format) -> anyhow::Re
 
 /// For a terminal.
 fn text(server: &str, probed: &Probed) -> String {
-    let mut out = format!("{server}\n\n");
+    let mut out = format!("{}\n\n", visible::line(server));
     for found in &probed.found {
         let Some(figure) = found.figure() else { continue };
         let Some((number, beside)) = in_words(found) else {
@@ -62,6 +63,7 @@ fn text(server: &str, probed: &Probed) -> String {
 
 /// Adds lines of 80 columns at most; those behind the first are set in.
 fn wrapped(out: &mut String, text: &str, indent: &str) {
+    let text = visible::line(text);
     let (mut width, first) = (0, out.len());
     for word in text.split(' ') {
         let length = word.chars().count();

@@ -3,6 +3,7 @@
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
+use record::shell;
 use sha2::{Digest, Sha256};
 
 use super::usage;
@@ -26,6 +27,7 @@ pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::R
         Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)
     };
     let shown = path.display();
+    let typed = shell::word(&path.to_string_lossy()).into_owned();
     match std::fs::read_to_string(path) {
         Ok(found) if without_seal(&found) == text => {}
         Ok(found) if !is_as_written(&found) => {
@@ -33,7 +35,7 @@ pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::R
             let how = if made_here { "was changed since --save wrote it" } else { "was not made by --save" };
             let what = format!("{shown} is there already, and {how}");
             let hint = match made_here {
-                true => format!("pgdyno run {shown} does what it says; or --save to another name"),
+                true => format!("pgdyno run {typed} does what it says; or --save to another name"),
                 false => "name another file, or remove it".to_owned(),
             };
             return Err(usage(&what, &hint));

@@ -1,8 +1,7 @@
-//! Text of others (names, file names, what a server says) made safe to show: whatever would drive a terminal, forge a
-//! line or turn the direction of what stands beside it is shown as an escape, `\x1b` or `\u{202e}`.
+//! Text from outside (names, file names, what a server says) made safe to show. Control characters, line separators and
+//! marks that change the direction of text become escapes: `\x1b` or `\u{202e}`, in JSON `\u202e`.
 //!
-//! Letters of every script stay as they are, also those written from right to left: what directs them without being
-//! asked is part of the letters; what can be abused are the marks that override it.
+//! Letters of every script stay unchanged, also those written from right to left.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -19,6 +18,28 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && c != '\t' && is_hostile(c))
 }
 
+/// A whole document. CRLF may end its lines, as in CSV; other carriage returns are escaped.
+#[must_use]
+pub fn document(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return lines(text);
+    }
+    let parts: Vec<_> = text.split("\r\n").map(lines).collect();
+    Cow::Owned(parts.join("\r\n"))
+}
+
+/// A JSON document with the same value: in JSON these characters stand only in strings, where `\uXXXX` means the same.
+#[must_use]
+pub fn json(text: &str) -> Cow<'_, str> {
+    let hostile = |c: char| c != '\n' && is_hostile(c);
+    escaped_by(text, hostile, |c, out| {
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    })
+}
+
 /// Text with lines of its own among ours: every line behind the first starts with a bar, so that none can pass for one
 /// of ours.
 #[must_use]
@@ -33,7 +54,8 @@ pub fn block(text: &str) -> Cow<'_, str> {
 
 /// Characters that change how their surroundings are shown: controls, separators of lines, marks and overrides of
 /// direction, and tags, which nobody sees.
-pub(crate) fn is_hostile(c: char) -> bool {
+#[must_use]
+pub fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
@@ -41,6 +63,14 @@ pub(crate) fn is_hostile(c: char) -> bool {
 }
 
 fn escaped(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
+    escaped_by(text, hostile, escape)
+}
+
+fn escaped_by(
+    text: &str,
+    hostile: impl Fn(char) -> bool,
+    escape: impl Fn(char, &mut String),
+) -> Cow<'_, str> {
     if !text.contains(&hostile) {
         return Cow::Borrowed(text);
     }
@@ -52,7 +82,7 @@ fn escaped(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// As Rust and C write it.
-pub(crate) fn escape(c: char, out: &mut String) {
+fn escape(c: char, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = match c {
         '\n' => out.write_str("\\n"),
@@ -100,6 +130,19 @@ mod tests {
         );
         assert_eq!(block("one\n"), "one");
         assert_eq!(lines("a\n\tb\u{7}\n"), "a\n\tb\\x07\n");
+    }
+
+    #[test]
+    fn csv_keeps_the_ends_of_its_lines() {
+        assert_eq!(document("a,b\r\nc\u{1b}\rx,d\r\n"), "a,b\r\nc\\x1b\\rx,d\r\n");
+    }
+
+    #[test]
+    fn json_keeps_its_value() {
+        assert_eq!(
+            json("{\n  \"a\u{9b}\u{2067}\": \"\u{e0041}ż\"\n}\n"),
+            "{\n  \"a\\u009b\\u2067\": \"\\udb40\\udc41ż\"\n}\n"
+        );
     }
 
     proptest! {

@@ -1,0 +1,287 @@
+//! Commands that are printed to be pasted into a shell: built from words, each quoted so that a shell takes it for one word.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display, Write};
+
+use crate::visible;
+
+/// Subcommands that measure: only these are read back as the command of an experiment.
+const MEASURING: [&str; 5] = ["run", "bench", "ladder", "limit", "tiles"];
+/// Consent to run the commands of an experiment file. It is given each time, never repeated from a results file.
+const CONSENT: &str = "--allow-commands";
+/// Options whose value names programs.
+const PROGRAMS: [&str; 3] = ["--pg-bin", "--program", "--bin"];
+
+/// A command of pgdyno as a list of words, the program first.
+///
+/// [`Display`] quotes the words for a shell, on one line whatever they contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    words: Vec<String>,
+}
+
+impl Command {
+    /// `pgdyno` with a subcommand, e.g. `osm load`.
+    #[must_use]
+    pub fn new(subcommand: &str) -> Self {
+        Self { words: std::iter::once("pgdyno").chain(subcommand.split(' ')).map(str::to_owned).collect() }
+    }
+
+    /// The command of an experiment as a results file has it.
+    ///
+    /// The file may come from somebody else: `None` unless it is a command of pgdyno that measures, each word quoted as
+    /// [`Self::stored`] quotes it. So it has no second command, redirection or variable.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let words = shlex::split(text)?;
+        let [program, subcommand, ..] = &words[..] else { return None };
+        let is_known = program == "pgdyno" && MEASURING.contains(&subcommand.as_str());
+        let command = Self { words };
+        (is_known && command.stored() == text).then(|| command.without_consent())
+    }
+
+    /// As it is kept in a results file, for [`Self::read`].
+    #[must_use]
+    pub fn stored(&self) -> String {
+        let words: Vec<_> = self.words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    }
+
+    /// Without what allows an experiment file to run commands.
+    #[must_use]
+    pub fn without_consent(mut self) -> Self {
+        let is_consent = |word: &str| word.len() >= "--al".len() && CONSENT.starts_with(word);
+        self.words.retain(|word| !is_consent(word));
+        self
+    }
+
+    /// With a word that cannot be taken for an option: a path, a name, a connection string.
+    #[must_use]
+    pub fn operand(mut self, word: &str) -> Self {
+        if word.starts_with('-') && !self.has("--") {
+            self.words.push("--".to_owned());
+        }
+        self.words.push(word.to_owned());
+        self
+    }
+
+    /// With a path, which stays one where it begins with a dash.
+    #[must_use]
+    pub fn path(mut self, path: &str) -> Self {
+        self.words.push(if path.starts_with('-') { format!("./{path}") } else { path.to_owned() });
+        self
+    }
+
+    /// With an option that has no value.
+    #[must_use]
+    pub fn flag(self, name: &str) -> Self {
+        self.inserted([name.to_owned()])
+    }
+
+    /// With an option and its value; a value that begins with a dash is attached to the name.
+    #[must_use]
+    pub fn option(self, name: &str, value: &str) -> Self {
+        match (value.starts_with('-'), name.starts_with("--")) {
+            (false, _) => self.inserted([name.to_owned(), value.to_owned()]),
+            (true, true) => self.inserted([format!("{name}={value}")]),
+            (true, false) => self.inserted([format!("{name}{value}")]),
+        }
+    }
+
+    /// Whether this is one of the words.
+    #[must_use]
+    pub fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|own| own == word)
+    }
+
+    /// What it names as programs to run, e.g. the value of `--pg-bin`.
+    #[must_use]
+    pub fn programs(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut before = "";
+        for word in &self.words {
+            let (option, value) =
+                word.split_once('=').map_or((before, word.as_str()), |(option, value)| (option, value));
+            let is_named = option.len() > 3 && PROGRAMS.iter().any(|name| name.starts_with(option));
+            let version = value.trim_start().strip_prefix("version:").map(str::trim);
+            found.extend(is_named.then_some(value));
+            found.extend(version.filter(|version| version.contains('/')));
+            before = word;
+        }
+        found
+    }
+
+    /// Options stand before `--`.
+    fn inserted<const N: usize>(mut self, words: [String; N]) -> Self {
+        let end = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
+        self.words.splice(end..end, words);
+        self
+    }
+}
+
+impl FromIterator<String> for Command {
+    /// All its words, the program first.
+    fn from_iter<I: IntoIterator<Item = String>>(words: I) -> Self {
+        Self { words: words.into_iter().collect() }
+    }
+}
+
+impl Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, own) in self.words.iter().enumerate() {
+            let gap = if at == 0 { "" } else { " " };
+            write!(f, "{gap}{}", word(own))?;
+        }
+        Ok(())
+    }
+}
+
+/// Text as one word of a POSIX shell, on one line and without characters that change how it is shown.
+///
+/// Control characters and the like are written as `$'\012'` (POSIX.1-2024, 2.2.4). A shell without that takes the word
+/// for another one, but still for one: no quote stands in it.
+#[must_use]
+pub fn word(text: &str) -> Cow<'_, str> {
+    if !text.contains(visible::is_hostile) {
+        return quoted(text);
+    }
+    let mut out = String::from("$'");
+    for c in text.chars() {
+        match c {
+            // No argument can hold it.
+            '\0' => out.push('\u{fffd}'),
+            '\\' => out.push_str("\\\\"),
+            c if c == '\'' || visible::is_hostile(c) => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    // Writing to a string cannot fail.
+                    let _ = write!(out, "\\{byte:03o}");
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out + "'")
+}
+
+/// Text as one word of a shell.
+fn quoted(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@=:,+%".contains(c);
+    // zsh looks for a command of that name behind `=`.
+    if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('=') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command as Process;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a shell makes of a line.
+    fn words_of(shell: &str, line: &str) -> Vec<String> {
+        let done = Process::new(shell)
+            .args(["-c", &format!("printf '%s\\0' {line}")])
+            .env("LC_ALL", "C.UTF-8")
+            .output()
+            .expect("a shell");
+        assert!(done.status.success() && done.stderr.is_empty(), "{line}: {done:?}");
+        let text = String::from_utf8(done.stdout).expect("UTF-8");
+        text.strip_suffix('\0').expect("a word").split('\0').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (text, wanted) in [
+            ("a.sql@3", "a.sql@3"),
+            ("it's $x", r"'it'\''s $x'"),
+            ("", "''"),
+            ("=ls", "'=ls'"),
+            ("a; touch X #", "'a; touch X #'"),
+            ("a\nb'c\\", r"$'a\012b\047c\\'"),
+            ("\u{202e}ż", r"$'\342\200\256ż'"),
+        ] {
+            assert_eq!(word(text), wanted);
+        }
+    }
+
+    /// A command with a line break or a semicolon was printed as it was stored, to be pasted.
+    #[test]
+    fn a_command_of_somebody_else_is_one_command() {
+        let shown = |text: &str| Command::read(text).map(|command| command.to_string());
+        for (text, wanted) in [
+            ("pgdyno run 'a b.toml' --full", "pgdyno run 'a b.toml' --full"),
+            ("pgdyno run 'a.toml; rm -rf ~' '$(id)'", "pgdyno run 'a.toml; rm -rf ~' '$(id)'"),
+            ("pgdyno run 'a\nerror: b'", r"pgdyno run $'a\012error: b'"),
+            ("pgdyno run a.toml --allow-commands --allow-com --full", "pgdyno run a.toml --full"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Some(wanted));
+        }
+        for text in [
+            "",
+            "pgdyno",
+            "curl x | sh",
+            "./pgdyno run a.toml",
+            "pgdyno target destroy default",
+            "pgdyno run 'a",
+            "pgdyno run a.toml; rm -rf ~",
+            "pgdyno run $(id)",
+            "pgdyno run a.toml\nerror: b",
+            "pgdyno run a.toml # b",
+            " pgdyno run a.toml",
+        ] {
+            assert_eq!(shown(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_no_options() {
+        let command =
+            Command::new("osm load").option("-e", "-x").option("--style", "--y").flag("--drop").path("-z");
+        assert_eq!(command.to_string(), "pgdyno osm load -e-x --style=--y --drop ./-z");
+        let command = Command::new("bench").operand("--undo=x").operand("-y").option("--rounds", "8");
+        assert_eq!(command.to_string(), "pgdyno bench --rounds 8 -- --undo=x -y");
+    }
+
+    #[test]
+    fn programs_that_a_command_names_are_known() {
+        let of = |text: &str| Command::read(text).map(|command| command.programs().join(" "));
+        for (text, wanted) in [
+            ("pgdyno bench -S --pg-bin ../bin", "../bin"),
+            ("pgdyno bench --pg=../bin --against 'version: ./b'", "../bin ./b"),
+            ("pgdyno run a.toml --report b/c.html", ""),
+            ("pgdyno bench --against 'version: 16'", ""),
+        ] {
+            assert_eq!(of(text).as_deref(), Some(wanted));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_shell_gives_the_words_back(words in prop::collection::vec("[^\0]{0,9}|[-;#$`'\"\\\\!=~ \n\r\t&|<>(){}*?a]{0,9}", 1..9)) {
+            let line = words.iter().map(|text| word(text).into_owned()).collect::<Vec<_>>().join(" ");
+            prop_assert!(!line.contains(visible::is_hostile), "{:?}", line);
+            // A shell without `$'…'` gives other words, but as many.
+            let is_exact = Process::new("sh").args(["-c", "[ $'\\101' = A ]"]).status().is_ok_and(|status| status.success());
+            let found = words_of("sh", &line);
+            prop_assert_eq!(found.len(), words.len());
+            if is_exact || !words.concat().contains(visible::is_hostile) {
+                prop_assert_eq!(&found, &words);
+            }
+            if Process::new("bash").arg("--version").output().is_ok() {
+                prop_assert_eq!(words_of("bash", &line), words);
+            }
+        }
+
+        #[test]
+        fn what_is_stored_is_read_back(words in prop::collection::vec("[^\0]{0,9}|[-;#$`'\"\\\\ \n]{0,9}", 0..6)) {
+            let command = Command { words: ["pgdyno", "run"].iter().map(ToString::to_string).chain(words).collect() };
+            prop_assert_eq!(Command::read(&command.stored()), Some(command.without_consent()));
+        }
+    }
+}
