@@ -102,6 +102,8 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn sample() -> Table {
@@ -138,5 +140,30 @@ mod tests {
         let mut table = Table::new(&["name", "detail"]);
         table.push(vec!["n".into(), "word ".repeat(60).into()]);
         assert!(print(&table, Format::Text).lines().all(|line| line.chars().count() <= 80));
+    }
+
+    proptest! {
+        #[test]
+        fn a_cell_begins_no_line(
+            name in "\\PC{0,6}|[\\x00-\\x9f\u{2028}-\u{202e}|`<a]{0,8}",
+            cells in prop::collection::vec("\\PC{0,6}|[\\x00-\\x9f\u{2028}\u{2066}|`<a]{0,8}", 1..4),
+        ) {
+            let mut table = Table::new(&vec![name.as_str(); cells.len()]);
+            table.push(cells.iter().map(|cell| cell.as_str().into()).collect());
+            for format in [Format::Text, Format::Json, Format::Csv, Format::CsvFormulas, Format::Md] {
+                let printed = print_as_named(&table, format).replace("\r\n", "\n");
+                prop_assert!(!printed.contains(|c| c != '\n' && visible::is_hostile(c)), "{:?}", printed);
+                let lines = match format {
+                    // Cells are broken between words, where they are wide.
+                    Format::Text => continue,
+                    Format::Json | Format::Md => 3,
+                    Format::Csv | Format::CsvFormulas => 2,
+                };
+                prop_assert_eq!(printed.lines().count(), lines, "{:?}", printed);
+                for said in [line(&name, format), line_with_command(&name, &cells[0], format)] {
+                    prop_assert!(!said.contains(visible::is_hostile), "{:?}", said);
+                }
+            }
+        }
     }
 }
