@@ -40,7 +40,7 @@ impl Command {
         (is_known && command.stored() == text).then(|| command.without_consent())
     }
 
-    /// As it is kept in a results file, for [`Self::read`].
+    /// The form in a results file, which [`Self::read`] reads.
     #[must_use]
     pub fn stored(&self) -> String {
         let words: Vec<_> = self.words.iter().map(|word| quoted(word)).collect();
@@ -138,8 +138,8 @@ impl Display for Command {
 
 /// Text as one word of a POSIX shell, on one line and without characters that change how it is shown.
 ///
-/// Control characters and the like are written as `$'\012'` (POSIX.1-2024, 2.2.4). A shell without that takes the word
-/// for another one, but still for one: no quote stands in it.
+/// Control characters and the like are written as `$'\012'` (POSIX.1-2024, 2.2.4). A shell without that gives another
+/// word, but still one, since it has no quote inside.
 #[must_use]
 pub fn word(text: &str) -> Cow<'_, str> {
     if !text.contains(visible::is_hostile) {
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// A command with a line break or a semicolon was printed as it was stored, to be pasted.
+    /// A stored command with a line break or a semicolon was printed unchanged, to be pasted.
     #[test]
     fn a_command_of_somebody_else_is_one_command() {
         let shown = |text: &str| Command::read(text).map(|command| command.to_string());

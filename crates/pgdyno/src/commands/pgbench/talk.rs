@@ -102,9 +102,10 @@ impl Talk {
 
 /// Before a line that could pass for one of ours.
 const MARK: &str = "  | ";
-/// Beginnings of the lines that libpq adds to a message, that functions add to a context, and that repeat a meta-command.
+/// Beginnings of the lines that libpq adds to a message, that functions and parameters add to a context, and that repeat a
+/// meta-command.
 /// No line of ours begins so.
-const BEGINNINGS: [&str; 11] = [
+const BEGINNINGS: [&str; 13] = [
     "LINE ",
     "DETAIL:  ",
     "HINT:  ",
@@ -113,6 +114,8 @@ const BEGINNINGS: [&str; 11] = [
     "PL/pgSQL function ",
     "SQL statement \"",
     "SQL function \"",
+    "unnamed portal ",
+    "portal \"",
     "connection to server ",
     "\tIs the server running ",
     "\\",
