@@ -9,6 +9,7 @@ mod counts;
 mod experiment;
 mod explained;
 mod figures;
+mod file_command;
 #[cfg(test)]
 mod fixture;
 mod job;
@@ -35,6 +36,7 @@ pub use counts::Counts;
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
 pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
 pub use figures::{COMMANDS_PER_TX, HIT_PCT};
+pub use file_command::{ExecutedBy, FileCommand};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT};
 pub use map::{MapPart, TileFigures, TileSample, same_layers};

@@ -106,6 +106,7 @@ impl Builder<'_, '_> {
             load,
             measure: self.measure(written.measure, written.load.search.is_some()),
             prices: self.prices(written.prices),
+            commands: Vec::new(),
             notes: written.load.limit.iter().map(|_| former.to_owned()).collect(),
         }
     }

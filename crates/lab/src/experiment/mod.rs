@@ -5,6 +5,7 @@
 mod apart;
 mod build;
 mod checks;
+mod commands;
 mod document;
 mod factors;
 mod hidden;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 use target::change::Part;
 
 use build::Builder;
+use record::FileCommand;
 
 use document::Document;
 pub use factors::Factors;
@@ -97,6 +99,7 @@ fn assemble(
     let one = |document: &mut Document<'_>| {
         let mut file = Builder { document, path, variables, look }.file(&kept);
         checks::check(document, &file);
+        file.commands = commands::commands(document, &file);
         if let Some(compare) = &file.compare {
             // The base is first everywhere, whatever the order in the file.
             file.arms.sort_by_key(|arm| arm.name != compare.base);
@@ -159,6 +162,30 @@ impl ExperimentFile {
         &self.text
     }
 
+    /// The commands and programs that it names, and so runs, in the order of its lines.
+    #[must_use]
+    pub fn commands(&self) -> &[FileCommand] {
+        &self.commands
+    }
+
+    /// The commands and programs that a stored text names, with and without its `[full]` table. Variables keep their names,
+    /// and no file is read.
+    ///
+    /// # Errors
+    /// All mistakes found in it.
+    pub fn commands_of(text: &str) -> Result<Vec<FileCommand>, FileProblems> {
+        let path = Path::new("experiment.toml");
+        let variable = |name: &str| Some(format!("${name}"));
+        let mut found = Self::parse(path, text, false, &variable)?.commands;
+        let full = Self::parse(path, text, true, &variable).map(|file| file.commands).unwrap_or_default();
+        for command in full {
+            if !found.contains(&command) {
+                found.push(command);
+            }
+        }
+        Ok(found)
+    }
+
     /// Gives it another name than that of its file.
     pub fn call(&mut self, name: &str) {
         name.clone_into(&mut self.name);
@@ -168,6 +195,7 @@ impl ExperimentFile {
     pub fn without_lines(&mut self) {
         self.arms.iter_mut().for_each(|arm| arm.lines.clear());
         self.change_lines.clear();
+        self.commands.iter_mut().for_each(|command| command.line = None);
     }
 
     /// Logs in with what these connection strings say and the file does not, such as a password: at the servers of the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::{AskedLimit, Prices};
+use record::{AskedLimit, FileCommand, Prices};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 use workloads::{Preparation, Spec};
@@ -50,6 +50,8 @@ pub struct ExperimentFile {
     pub(crate) measure: Measure,
     /// What machines cost.
     pub(crate) prices: Option<Prices>,
+    /// The commands and programs that it names, in the order of its lines.
+    pub(crate) commands: Vec<FileCommand>,
     /// What its author should know, such as a key with a new name.
     pub notes: Vec<String>,
 }

@@ -130,8 +130,9 @@ impl Step {
         *self != self.covered()
     }
 
-    /// The same without passwords: to be told, not to be run.
-    fn covered(&self) -> Self {
+    /// The same without passwords: to be shown, not to be run.
+    #[must_use]
+    pub fn covered(&self) -> Self {
         match self {
             Self::Sql(sql) => Self::Sql(without_passwords(sql).text),
             Self::Command(command) if command.split_whitespace().any(gives_password) => {

@@ -12,7 +12,7 @@ pub(crate) mod several;
 mod workload;
 
 pub use job::Load;
-pub use options::Options;
 pub(crate) use options::is_a_path;
 pub(crate) use options::prefix_taken;
+pub use options::{Options, runs_lua};
 pub use workload::Loads;

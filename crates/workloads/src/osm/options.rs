@@ -72,6 +72,15 @@ pub(crate) fn is_a_path(program: &Path) -> bool {
     program.components().count() > 1
 }
 
+/// Whether options of osm2pgsql have it run Lua: a script that transforms tags.
+#[must_use]
+pub fn runs_lua(args: &str) -> bool {
+    let option = |word: &str| word.split_once('=').map_or(word, |(name, _)| name).to_owned();
+    // osm2pgsql accepts abbreviations of long options.
+    let is_script = |name: &str| name.starts_with("--ta") && "--tag-transform-script".starts_with(name);
+    args.split_whitespace().any(|word| is_script(&option(word)))
+}
+
 fn default_prefix() -> String {
     "planet_osm".to_owned()
 }
