@@ -187,7 +187,7 @@ duration = "200ms"
 rounds = 2
 "#,
     );
-    let run = ["run", "--verbose", file.to_str().unwrap()];
+    let run = ["run", "--verbose", "--allow-commands", file.to_str().unwrap()];
     let mut running = Watched::start(command_at(&place, &server, &run));
     assert!(running.until("table with: undo"), "{}", running.seen);
     std::thread::sleep(Duration::from_millis(300));

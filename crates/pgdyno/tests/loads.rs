@@ -122,7 +122,7 @@ fn tables_of_others_are_never_replaced_unless_that_is_asked_for() {
             extract.display()
         ),
     );
-    let refused = place.run(["run", file.to_str().unwrap()]).expect(68);
+    let refused = place.run(["run", "--allow-commands", file.to_str().unwrap()]).expect(68);
     refused.says(&["flexible_nodes", "a preparation or `osm load` made", "another prefix"]);
     assert!(server.psql("select count(*) from roads").parse::<u32>().unwrap() > 100);
 }
@@ -226,7 +226,7 @@ fn measured(place: &Place, server: &Server, more: &str) -> Finished {
         server.url()
     );
     let file = place.write("measured.toml", text);
-    place.run(["run", file.to_str().unwrap(), "--again"])
+    place.run(["run", "--allow-commands", file.to_str().unwrap(), "--again"])
 }
 
 #[track_caller]
@@ -439,7 +439,7 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
     place.write("w.sql", "SELECT count(*) FROM apart.places, planet_osm_point LIMIT 1;\n");
     style("own.lua", "amenity");
     let anew = |more: &str| {
-        let done = place.run(["run", &file(more), "--again"]);
+        let done = place.run(["run", "--allow-commands", &file(more), "--again"]);
         assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
         done.stderr.lines().filter(|line| line.trim_start().starts_with("prepare  load")).count()
     };
@@ -469,7 +469,7 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
     style("same.lua", "shop");
     let third =
         "{ extract = \"land.osm.pbf\", prefix = \"third\", output = \"flex\", style = \"same.lua\" },\n";
-    let refused = place.run(["run", &file(third)]).expect(68);
+    let refused = place.run(["run", "--allow-commands", &file(third)]).expect(68);
     refused.says(&["apart.places", "another load of this preparation made"]);
     assert_eq!(anew(""), 0, "nothing was lost");
 }
@@ -601,7 +601,7 @@ fn a_measured_load_is_exported_with_its_style() {
             extract.display()
         ),
     );
-    place.run(["run", file.to_str().unwrap()]).expect(0);
+    place.run(["run", "--allow-commands", file.to_str().unwrap()]).expect(0);
     let exported = place.run(["export", "experiment", "own", "kit"]).expect(0);
     let told = format!("{}{}", exported.stdout, exported.stderr);
     let name = extract.file_name().unwrap().to_str().unwrap();

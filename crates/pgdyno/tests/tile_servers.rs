@@ -80,7 +80,7 @@ fn what_is_wrong_with_a_tile_server_is_told_before_anything_is_measured() {
     let text = std::fs::read_to_string(&file).unwrap();
     let none = place
         .write("none.toml", text.replace("kind = \"tipg\"", "kind = \"tipg\", program = \"/bin/false\""));
-    let done = place.run(["run", none.to_str().unwrap()]).expect(68);
+    let done = place.run(["run", "--allow-commands", none.to_str().unwrap()]).expect(68);
     done.says(&["/bin/false: it says no version", "setup/install tipg", "PGDYNO_TIPG"]);
     let unknown = place.write("unknown.toml", text.replace("kind = \"tipg\"", "kind = \"tegola\""));
     let done = place.run(["run", unknown.to_str().unwrap()]).expect(65);

@@ -20,6 +20,8 @@ pub struct Options {
     pub same: bool,
     /// Whether `--data` is to name an extract.
     pub data: bool,
+    /// `--allow-commands`: whether its file names commands or programs.
+    pub allow_commands: bool,
 }
 
 impl Options {
@@ -37,22 +39,23 @@ impl Options {
             rounds: Some(experiment.rounds).filter(|_| rounds != Some(experiment.rounds.into())),
             same: given("--same"),
             data: experiment.file_text.contains("PGDYNO_DATA"),
+            allow_commands: false,
         }
     }
 
-    /// The command with them.
-    pub(crate) fn added_to(&self, command: Command) -> Command {
-        let flag =
-            |command: Command, name: &str, given: bool| if given { command.flag(name) } else { command };
-        let option = |command: Command, name: &str, value: Option<&str>| match value {
-            Some(value) => command.option(name, value),
-            None => command,
-        };
-        let command = flag(command, "--full", self.full);
-        let command = option(command, "--data", self.data.then_some("EXTRACT"));
-        let command = option(command, "--slices", self.slices.as_deref());
-        let command = flag(command, "--same", self.same);
-        option(command, "--rounds", self.rounds.map(|rounds| rounds.to_string()).as_deref())
+    /// As they are typed, each behind a space.
+    pub(crate) fn words(&self) -> String {
+        let value = |name: &str, value: Option<String>| value.map(|value| format!(" {name} {value}"));
+        let flag = |name: &str, given: bool| given.then(|| format!(" {name}"));
+        let words = [
+            flag("--allow-commands", self.allow_commands),
+            flag("--full", self.full),
+            value("--data", self.data.then(|| "EXTRACT".to_owned())),
+            value("--slices", self.slices.clone()),
+            flag("--same", self.same),
+            value("--rounds", self.rounds.map(|rounds| rounds.to_string())),
+        ];
+        words.into_iter().flatten().collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Experiment, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
+use record::{Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 use results::comparison::{
     Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, TakenApart, differences,
     two_groups,
@@ -38,6 +38,9 @@ pub struct ReportData {
     pub differences: Vec<Difference>,
     /// The command that measured it, and how often it was looked at and extended.
     pub course: Course,
+    /// Commands and programs that the experiment file names, or why that is not known; none before
+    /// [`ReportData::with_commands`].
+    pub commands: Result<Vec<FileCommand>, String>,
     /// Single tiles of maps over all rounds of an arm, from runs that are not invalid; none before
     /// [`ReportData::with_tiles`].
     pub tiles: Vec<StoredTile>,
@@ -71,6 +74,12 @@ impl ReportData {
             None => Vec::new(),
         };
         Ok(Self { tiles, ..self })
+    }
+
+    /// The same with the commands and programs that its file names, or why they are not known.
+    #[must_use]
+    pub fn with_commands(self, commands: Result<Vec<FileCommand>, String>) -> Self {
+        Self { commands, ..self }
     }
 
     /// What to call it in a command.
@@ -135,6 +144,7 @@ impl ReportData {
             notes,
             differences,
             course,
+            commands: Ok(Vec::new()),
             tiles: Vec::new(),
             again,
             grid,

@@ -7,7 +7,7 @@ use std::path::Path;
 use target::Stop;
 use target::child::Watchdog;
 use target::home::Home;
-use target::managed::{Choice, Installation};
+use target::managed::{Choice, FindError, Installation};
 use target::page_cache;
 use target::pooler::{self, Installed};
 use target::storage::{Ground, Holds, Storage, available};
@@ -19,7 +19,7 @@ use crate::runner::load_of;
 use crate::setup::{At, Cache, Connection, Setup};
 use crate::target_spec::TargetSpec;
 
-/// Leaves out of a plan what cannot be had here.
+/// Leaves out of a plan what is not available here. A dry run executes no program that the file names.
 ///
 /// # Errors
 /// [`Class::Missing`] when nothing is left to be run or, where arms are compared, to be compared.
@@ -27,9 +27,10 @@ pub fn leave_out(
     plan: &mut Plan,
     file: &ExperimentFile,
     pg_bin: Option<&Path>,
+    dry_run: bool,
     stop: &Stop,
 ) -> Result<(), LabError> {
-    let mut looked = Looked { plan, file, pg_bin, stop, installed: BTreeMap::new(), pooler: None };
+    let mut looked = Looked { plan, file, pg_bin, dry_run, stop, installed: BTreeMap::new(), pooler: None };
     let found: Vec<Option<NotRun>> = looked.plan.runs.iter().map(|run| looked.not_run(run)).collect();
     let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
     if unique.is_empty() {
@@ -68,6 +69,7 @@ struct Looked<'a> {
     plan: &'a Plan,
     file: &'a ExperimentFile,
     pg_bin: Option<&'a Path>,
+    dry_run: bool,
     stop: &'a Stop,
     /// Why a server cannot be had, by its levels.
     installed: BTreeMap<At, Option<String>>,
@@ -93,16 +95,22 @@ impl Looked<'_> {
             return known.clone();
         }
         let why = match self.plan.content.target(at) {
+            // Without levels the server's own start says what is the matter, and how to mend it.
+            TargetSpec::Managed { .. } if *at == At::default() => None,
             TargetSpec::Managed { version, bin, extensions, storage, .. } => {
-                let pg_bin = bin.or_else(|| self.pg_bin.map(Path::to_owned));
-                // Without levels the server's own start says what is the matter, and how to mend it.
                 let lacks_storage = storage.and_then(|storage| available(&storage.on).err());
-                match Installation::find(&Choice { pg_bin, version }) {
-                    _ if *at == At::default() => None,
-                    Err(error) => Some(error.to_string()),
-                    Ok(_) if lacks_storage.is_some() => lacks_storage.map(|lacks| lacks.to_string()),
-                    Ok(found) => lacks(&found, &extensions),
-                }
+                let lacks_programs = match bin {
+                    Some(bin) if self.dry_run => lacks_unasked(&bin, &extensions),
+                    bin => {
+                        let pg_bin = bin.or_else(|| self.pg_bin.map(Path::to_owned));
+                        match Installation::find(&Choice { pg_bin, version }) {
+                            Err(error) => Some(error.to_string()),
+                            Ok(found) if lacks_storage.is_none() => lacks(&found, &extensions),
+                            Ok(_) => None,
+                        }
+                    }
+                };
+                lacks_programs.or_else(|| lacks_storage.map(|lacks| lacks.to_string()))
             }
             TargetSpec::Url { .. } => None,
         };
@@ -160,7 +168,47 @@ fn lacks(found: &Installation, extensions: &[String]) -> Option<String> {
     Some(format!("PostgreSQL {version} in {bin} has no extension {lacking}"))
 }
 
+/// The same of a build whose programs must not be executed: as far as its files tell. Which version it is stays unknown.
+fn lacks_unasked(bin: &Path, extensions: &[String]) -> Option<String> {
+    if !["initdb", "postgres"].iter().all(|program| bin.join(program).is_file()) {
+        return Some(FindError::NotThere(bin.to_owned()).to_string());
+    }
+    // A folder of the usual layout of a build; elsewhere only `pg_config` knows.
+    let near = ["../share/extension", "../share/postgresql/extension"].map(|folder| bin.join(folder));
+    let folder = near.into_iter().find(|folder| folder.join("plpgsql.control").is_file())?;
+    let lacking = extensions.iter().find(|name| !folder.join(format!("{name}.control")).is_file())?;
+    Some(format!("PostgreSQL in {} has no extension {lacking}", bin.display()))
+}
+
 fn find_pooler(stop: &Stop) -> Result<pooler::Version, String> {
     let watchdog = Watchdog::current().map_err(|error| error.to_string())?;
     Installed::find(&watchdog, stop).map(|found| found.version).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{create_dir_all, write};
+
+    use super::*;
+
+    #[test]
+    fn a_build_is_looked_at_by_its_files_alone() {
+        let top = tempfile::tempdir().unwrap();
+        let bin = top.path().join("pg/bin");
+        let lacks = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            lacks_unasked(&bin, &names)
+        };
+        create_dir_all(&bin).unwrap();
+        write(bin.join("initdb"), "").unwrap();
+        assert!(lacks(&[]).unwrap().ends_with("holds no PostgreSQL server (initdb and postgres)"));
+        // It could not be executed either.
+        write(bin.join("postgres"), "").unwrap();
+        assert_eq!(lacks(&["postgis"]), None, "where its extensions are is not known");
+        let extensions = top.path().join("pg/share/extension");
+        create_dir_all(&extensions).unwrap();
+        write(extensions.join("plpgsql.control"), "").unwrap();
+        assert!(lacks(&["plpgsql", "postgis"]).unwrap().ends_with("pg/bin has no extension postgis"));
+        assert_eq!(lacks(&["plpgsql"]), None);
+    }
 }

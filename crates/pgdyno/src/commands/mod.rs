@@ -1,5 +1,6 @@
 //! One file per command, with its arguments; this one is the list of them, and only chooses.
 
+mod allowed;
 mod bench;
 mod by_zoom;
 mod calibrate;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 use ::report::ReportData;
 use ::target::settings::journal;
 use clap::{CommandFactory, FromArgMatches};
+use lab::experiment::ExperimentFile;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 
@@ -212,14 +214,26 @@ fn load_to_judge(selection: &Selection) -> anyhow::Result<ReportData> {
 /// Loads an experiment whose verdict is shown: that counts as a look.
 fn to_judge(path: &Path, id: ExperimentId) -> anyhow::Result<ReportData> {
     results::looked_at(path, id);
-    Ok(ReportData::load(&Store::open_read_only(path)?, id)?)
+    loaded(&Store::open_read_only(path)?, id)
 }
 
 /// Loads the experiment that was asked for.
 fn load(selection: &Selection) -> anyhow::Result<ReportData> {
     let store = Store::open_read_only(&selection.results.path())?;
     let id = chosen(&store, selection.experiment.as_deref())?;
-    Ok(ReportData::load(&store, id)?)
+    loaded(&store, id)
+}
+
+/// An experiment with the commands that its file names. They are read from the text that would be run: a stored list could
+/// say less.
+fn loaded(store: &Store, id: ExperimentId) -> anyhow::Result<ReportData> {
+    let data = ReportData::load(store, id)?;
+    let text = &data.experiment.file_text;
+    let commands = match text.trim().is_empty() {
+        true => Ok(Vec::new()),
+        false => ExperimentFile::commands_of(text).map_err(|problems| problems.lines().swap_remove(0)),
+    };
+    Ok(data.with_commands(commands))
 }
 
 /// Prints what arms give against the base; for people also what else was counted that differs much, how often it was looked at,

@@ -13,7 +13,10 @@ use results::{ExperimentId, Store};
 use target::Stop;
 use target::settings::Machine;
 
-use super::{by_zoom, print, print_compared, print_parts, print_scalings, report as page, signals, typed};
+use super::{
+    allowed, by_zoom, loaded, print, print_compared, print_parts, print_scalings, report as page, signals,
+    typed,
+};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
@@ -27,6 +30,9 @@ pub(crate) struct Args {
     /// Show the plan, run by run, and do nothing; settings are checked where a server is at hand
     #[arg(long)]
     dry_run: bool,
+    /// Execute the commands and programs that the file names without asking; --dry-run lists them
+    #[arg(long)]
+    allow_commands: bool,
     /// Use the file's table "full": more levels, more rounds, longer runs
     #[arg(long)]
     full: bool,
@@ -101,6 +107,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(slices) = &args.slices {
         file.ask_for_slices(slices.asked);
     }
+    match args.dry_run {
+        true => allowed::show(&how.name, file.commands()),
+        false if args.allow_commands => {}
+        false => allowed::ask(&how.name, file.commands())?,
+    }
     how.carry_out(&file)
 }
 
@@ -155,7 +166,7 @@ impl How<'_> {
             return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
         }
         let results = self.output.results.path();
-        execute::leave_out(&mut plan, file, self.pg_bin, stop)?;
+        execute::leave_out(&mut plan, file, self.pg_bin, self.dry_run, stop)?;
         execute::check_promise(file, &plan)?;
         match execute::choose_placement(&mut plan, &results, self.again) {
             // Who only looks needs no results.
@@ -205,7 +216,7 @@ impl How<'_> {
     fn conclude(&self, results: &Path, experiment: ExperimentId) -> Outcome {
         results::looked_at(results, experiment);
         let store = Store::open_read_only(results)?;
-        let found = ReportData::load(&store, experiment)?;
+        let found = loaded(&store, experiment)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
         let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
         // That by response times, where schedules set the throughput.

@@ -5,8 +5,7 @@ mod command;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::shell::Command;
-use record::{Text, TextKind};
+use record::{FileCommand, Text, TextKind};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,6 +30,8 @@ pub struct Kit {
     pub options: Options,
     /// The experiment file; `None` where it was measured from the command line.
     pub experiment: Option<String>,
+    /// Commands and programs that it names, and that the command therefore executes.
+    pub commands: Vec<FileCommand>,
     /// The experiment file first.
     pub files: Vec<KitFile>,
     /// What was asked besides: built-in scripts, and queries that pgdyno made.
@@ -68,6 +69,7 @@ impl Kit {
             command: String::new(),
             options: Options::of(experiment, data.course.command.as_ref()),
             experiment: None,
+            commands: Vec::new(),
             files: Vec::new(),
             asked: data.texts.iter().filter(|text| text.kind != TextKind::File).cloned().collect(),
             notes: Vec::new(),
@@ -130,6 +132,13 @@ impl Kit {
             ));
         }
         self.files.push(KitFile { path: path.clone(), used_by: Vec::new(), sha256: None, text: Some(text) });
+        match &data.commands {
+            Ok(commands) => self.commands.clone_from(commands),
+            Err(why) => self.notes.push(format!(
+                "{path}: which commands and programs it names is not known, since it cannot be read: {why}"
+            )),
+        }
+        self.options.allow_commands = !self.commands.is_empty();
         self.experiment = Some(path);
         if data.texts.is_empty() && kept_before(data) {
             let note = "The pgdyno that stored this kept no texts of scripts and SQL files: put them where the file names them.";
@@ -295,6 +304,15 @@ fn extracts(data: &ReportData) -> Vec<String> {
     inputs.iter().filter(|(name, _)| name.contains(".osm") || name.ends_with(".pbf")).map(note).collect()
 }
 
+/// The sentence above the list of the commands.
+pub(crate) const COMMANDS: &str = "It executes these commands and programs, which its file names:";
+
+/// As code in Markdown, so that nothing in it is a link or a tag.
+fn code(text: &str) -> String {
+    let fence = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0) + 1);
+    format!("{fence} {text} {fence}")
+}
+
 /// All of it as one text: for a terminal, or as Markdown.
 #[must_use]
 pub fn in_words(kit: &Kit, markdown: bool) -> String {
@@ -315,7 +333,14 @@ pub fn in_words(kit: &Kit, markdown: bool) -> String {
         shown(&kit.hash),
         kit.seed
     );
-    out += &if markdown { fenced(&kit.command) } else { format!("{}\n", visible::line(&kit.command)) };
+    out += &block(&kit.command);
+    if !kit.commands.is_empty() {
+        out += &format!("\n{COMMANDS}\n{}", if markdown { "\n" } else { "" });
+        for command in &kit.commands {
+            let words = visible::line(&command.words()).into_owned();
+            out += &if markdown { format!("- {}\n", code(&words)) } else { format!("  {words}\n") };
+        }
+    }
     for note in &kit.notes {
         out += &format!("{}{}\n", if markdown { "\n- " } else { "note: " }, shown(note));
     }

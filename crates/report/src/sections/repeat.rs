@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::View;
 use crate::data::ReportData;
-use crate::repeat::Kit;
+use crate::repeat::{COMMANDS, Kit};
+use crate::visible;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Repeat {
@@ -66,6 +67,10 @@ fn kit_drawn(kit: &Kit) -> Markup {
             (None, true) => p { "This was measured from the command line:" },
         }
         pre { code { (kit.command) } }
+        @if !kit.commands.is_empty() {
+            p { (COMMANDS) }
+            ul { @for command in &kit.commands { li { code { (visible::line(&command.words())) } } } }
+        }
         @if !kit.notes.is_empty() { ul { @for note in &kit.notes { li { (note) } } } }
         @for file in &kit.files {
             @if let Some(text) = &file.text {

@@ -9,13 +9,11 @@ use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
 use lab::plan::Plan;
-use record::shell;
-use report::ReportData;
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
 use target::settings::Machine;
 
-use super::chosen;
+use super::{chosen, loaded};
 use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption, Results};
 use crate::print::{data, talk, warning};
@@ -53,7 +51,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 
 fn experiment(args: &Experiment) -> Outcome {
     let store = Store::open_read_only(&args.results.path())?;
-    let found = ReportData::load(&store, chosen(&store, Some(&args.experiment))?)?;
+    let found = loaded(&store, chosen(&store, Some(&args.experiment))?)?;
     let Some(kit) = Kit::of(&found) else {
         let what = format!(
             "experiment {} was imported: nothing is known of how to repeat it",
@@ -78,9 +76,11 @@ fn experiment(args: &Experiment) -> Outcome {
         warning(note);
     }
     let kit = identified(kit, &args.folder, store.path());
-    let folder = args.folder.to_string_lossy();
-    let folder = if folder.starts_with('-') { format!("./{folder}").into() } else { folder };
-    talk(&format!("repeat it: cd {} && {}", shell::word(&folder), kit.command));
+    if !kit.commands.is_empty() {
+        warning("the experiment file names commands or programs; read them before you repeat it:");
+        kit.commands.iter().for_each(|command| talk(&format!("  {}", command.words())));
+    }
+    talk(&format!("repeat it: cd {} && {}", args.folder.display(), kit.command));
     Ok(SAME_OR_BETTER)
 }
 
