@@ -449,10 +449,12 @@ impl Classified for EngineError {
 impl Classified for StoreError {
     fn class(&self) -> Class {
         match self {
-            Self::Absent { .. } | Self::NotResults { .. } | Self::Newer { .. } | Self::Damaged { .. } => {
-                Class::BadInput
-            }
-            Self::Query { .. } | Self::NoExperiment { .. } => Class::Usage,
+            Self::Absent { .. }
+            | Self::NotResults { .. }
+            | Self::Newer { .. }
+            | Self::Addition { .. }
+            | Self::Damaged { .. } => Class::BadInput,
+            Self::Query { .. } | Self::TooMuch { .. } | Self::NoExperiment { .. } => Class::Usage,
             Self::InUse { .. } => Class::Refused,
             Self::Full { .. } | Self::Locked { .. } | Self::Unusable { .. } => Class::Io,
         }

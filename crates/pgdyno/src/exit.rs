@@ -185,11 +185,13 @@ pub(crate) fn of_class(class: lab::Class) -> u8 {
 fn of_store(error: &results::StoreError) -> u8 {
     use results::StoreError as Store;
     match error {
-        Store::Query { .. } | Store::NoExperiment { .. } => USAGE,
+        Store::Query { .. } | Store::TooMuch { .. } | Store::NoExperiment { .. } => USAGE,
         Store::InUse { .. } => REFUSED,
-        Store::Absent { .. } | Store::NotResults { .. } | Store::Newer { .. } | Store::Damaged { .. } => {
-            BAD_INPUT
-        }
+        Store::Absent { .. }
+        | Store::NotResults { .. }
+        | Store::Newer { .. }
+        | Store::Addition { .. }
+        | Store::Damaged { .. } => BAD_INPUT,
         Store::Full { .. } | Store::Locked { .. } | Store::Unusable { .. } => INPUT_OUTPUT,
     }
 }

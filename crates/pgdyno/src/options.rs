@@ -47,6 +47,11 @@ impl WrittenSlices {
 /// Kinds of what `--against` compares, as they are written before a colon.
 pub(crate) const AGAINST: [&str; 5] = ["settings", "script", "url", "version", "sql"];
 
+/// Bytes in PostgreSQL's units.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    record::bytes_of(text).ok_or_else(|| "must be a size with its unit, such as 100MB or 2GB".to_owned())
+}
+
 /// Which results file.
 #[derive(Debug, Args)]
 pub(crate) struct Results {

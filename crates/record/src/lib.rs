@@ -50,4 +50,4 @@ pub use slice::Slice;
 pub use term::{Kept, Term};
 pub use text::{Text, TextKind};
 pub use verdict::{Doubt, Reason, Validity};
-pub use words::{bytes, count, hex};
+pub use words::{bytes, bytes_of, count, hex};

@@ -29,6 +29,18 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// The bytes of a size with its unit (`64MB`, `1.5 GB`), in PostgreSQL's units.
+#[must_use]
+pub fn bytes_of(text: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 5] =
+        [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40), ("B", 1)];
+    let (number, unit) =
+        UNITS.iter().find_map(|(name, bytes)| Some((text.trim().strip_suffix(name)?.trim_end(), *bytes)))?;
+    let plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let bytes = number.parse::<f64>().ok().filter(|_| plain)? * unit as f64;
+    (1.0..=(1_u64 << 50) as f64).contains(&bytes).then_some(bytes as u64)
+}
+
 /// Bytes as lower-case hexadecimal digits: hashes, as they are stored.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
@@ -42,6 +54,17 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_a_unit() {
+        let cases = [("64MB", 64 << 20), ("1.5 GB", 3 << 29), ("8kB", 8192), ("10B", 10), ("2TB", 1 << 41)];
+        for (text, wanted) in cases {
+            assert_eq!(bytes_of(text), Some(wanted), "{text}");
+        }
+        for text in ["", "64", "MB", "-1MB", "1e9B", "0GB", "nanGB", "9999999TB", "64MiB"] {
+            assert_eq!(bytes_of(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn bytes_keep_their_leading_zeros() {

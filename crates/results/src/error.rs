@@ -22,6 +22,26 @@ pub enum StoreError {
     /// No space is left for it.
     #[error("{}: the disk is full; nothing stored before is lost, free some space and go on", path.display())]
     Full { path: PathBuf },
+    /// It has a view, trigger or the like that pgdyno did not make.
+    #[error(
+        "{}: {kind} {name:?} was not made by pgdyno, and would run when the file is used; if it is yours, drop it, and keep \
+         it in another database that attaches this file",
+        path.display()
+    )]
+    Addition {
+        path: PathBuf,
+        /// `view`, `trigger`, `index`, `table`, or `object`.
+        kind: &'static str,
+        name: String,
+    },
+    /// A query of the user needs more than it may.
+    #[error("the query {what} more than {}; select less, or raise the limit with --max-size", record::bytes(*limit))]
+    TooMuch {
+        /// Such as `returns`.
+        what: &'static str,
+        /// In bytes.
+        limit: u64,
+    },
     /// Somebody else writes to it.
     #[error("{}: locked by another program; wait for it, or use another file", path.display())]
     Locked { path: PathBuf },

@@ -4,13 +4,16 @@ use results::Store;
 
 use super::print_as_named;
 use crate::exit::{Outcome, SAME_OR_BETTER};
-use crate::options::{FormatOption, Results};
+use crate::options::{FormatOption, Results, size};
 
 /// `pgdyno sql`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// One SQL statement that reads; the schema is in docs/schema.md
     query: String,
+    /// Most bytes of the result, of a value, and of the memory that the query needs
+    #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size)]
+    max_size: u64,
     #[command(flatten)]
     results: Results,
     #[command(flatten)]
@@ -19,6 +22,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let store = Store::open_read_only(&args.results.path())?;
-    print_as_named(&store.query(&args.query)?, args.format.format)?;
+    print_as_named(&store.query_within(&args.query, args.max_size)?, args.format.format)?;
     Ok(SAME_OR_BETTER)
 }

@@ -46,12 +46,31 @@ pub(super) fn to_newest(connection: &mut Connection, path: &Path) -> Result<(), 
     apply(connection, path, STEPS)
 }
 
+/// The same for a temporary copy, which needs no backup.
+pub(super) fn upgrade(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    take_steps(connection, path, STEPS)
+}
+
+/// An empty database with the schema of this version.
+pub(super) fn sample(version: u32) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_in_memory()?;
+    for sql in STEPS.iter().take(version as usize) {
+        connection.execute_batch(sql)?;
+    }
+    Ok(connection)
+}
+
 fn apply(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
-    let sqlite = |error: rusqlite::Error| StoreError::from_sqlite(path, &error);
     let found = version(connection, path)?;
     if found > 0 && (found as usize) < steps.len() {
         back_up(connection, path, found)?;
     }
+    take_steps(connection, path, steps)
+}
+
+fn take_steps(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
+    let sqlite = |error: rusqlite::Error| StoreError::from_sqlite(path, &error);
+    let found = version(connection, path)?;
     for (step, sql) in steps.iter().enumerate().skip(found as usize) {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
@@ -84,6 +103,14 @@ fn back_up(connection: &Connection, path: &Path, version: u32) -> Result<(), Sto
         .map_err(|error| StoreError::from_sqlite(&backup, &error))?;
     made.persist(&backup).map_err(|error| io(error.error))?;
     Ok(())
+}
+
+/// Copies the database into an empty file.
+pub(super) fn copy(connection: &Connection, to: &Path) -> Result<(), StoreError> {
+    connection
+        .execute("VACUUM INTO ?1", [to.to_string_lossy()])
+        .map(drop)
+        .map_err(|error| StoreError::from_sqlite(to, &error))
 }
 
 fn backup_path(path: &Path, version: u32) -> PathBuf {
@@ -160,8 +187,10 @@ mod tests {
         let (_folder, path, connection) = old_file();
         with_runs(&connection);
         drop(connection);
+        let before = std::fs::read(&path).unwrap();
         let store = Store::open_read_only(&path).unwrap();
-        assert!(backup_path(&path, 1).exists());
+        assert!(!backup_path(&path, 1).exists());
+        assert_eq!(std::fs::read(&path).unwrap(), before, "a reader left the file as it was");
         let runs = store.runs(ExperimentId(1)).unwrap();
         let facts: Vec<_> = runs.iter().map(|run| (run.sequence, run.invocation, run.beside)).collect();
         assert_eq!(facts, [(0, 1, false), (1, 2, false), (2, 3, true)]);

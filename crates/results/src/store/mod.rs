@@ -9,6 +9,7 @@ mod query;
 mod read;
 mod rows;
 mod run;
+mod schema;
 mod text;
 mod texts;
 mod tiles;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
 
 pub use alone::Alone;
 pub use course::{Course, looked_at};
@@ -84,6 +86,27 @@ pub struct Store {
     path: PathBuf,
     /// Device and inode of the file that was opened.
     opened: Option<(u64, u64)>,
+    /// Holds the upgraded copy that is read in place of a file of an older schema.
+    _copy: Option<TempDir>,
+    /// Comes after the connection, so that this is dropped once it is closed.
+    made_companions: Option<Companions>,
+}
+
+/// The log and its index (`-wal`, `-shm`) that SQLite makes next to a file to read it, and that a connection which only
+/// reads leaves behind.
+#[derive(Debug)]
+struct Companions {
+    of: PathBuf,
+}
+
+impl Drop for Companions {
+    /// The last connection that may write removes them; nothing is in the log. Another program may have come: then they stay.
+    fn drop(&mut self) {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if let Ok(connection) = Connection::open_with_flags(&self.of, flags) {
+            let _ = migrate::version(&connection, &self.of);
+        }
+    }
 }
 
 impl Store {
@@ -115,10 +138,11 @@ impl Store {
         }
     }
 
-    /// Opens an existing file for reading; a running experiment may write to it meanwhile.
+    /// Opens an existing file for reading; a running experiment may write to it meanwhile. The file itself is never
+    /// written: a file of an older schema is copied, and the copy is upgraded and read.
     ///
     /// # Errors
-    /// When it is absent, something else, newer, or damaged.
+    /// When it is absent, something else, newer, damaged, or has views or triggers that pgdyno did not make.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -127,10 +151,7 @@ impl Store {
             Err(error) => return Err(StoreError::from_io(path, &error)),
             Ok(found) => refuse_other_than_file(path, &found)?,
         }
-        // Reading a file in WAL mode needs its companions, which a reader may have to make.
-        let (store, mut found) =
-            Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)
-                .or_else(|error| Self::open_unwritable(path).unwrap_or(Err(error)))?;
+        let (store, mut found) = Self::open_unchanged(path)?;
         let start = Instant::now();
         // Another program may be making it: it is there before its first table is.
         while found == 0 && start.elapsed() < BEING_MADE {
@@ -138,30 +159,61 @@ impl Store {
             std::thread::sleep(Duration::from_millis(10));
             found = migrate::version(&store.connection, path)?;
         }
-        match found {
-            migrate::NEWEST => {}
-            found if found > migrate::NEWEST => {
-                return Err(StoreError::Newer { path: path.to_owned(), found, known: migrate::NEWEST });
-            }
-            0 => return Err(StoreError::NotResults { path: path.to_owned() }),
-            _ => return Self::create_or_open(path).and_then(Self::reading),
+        if found > migrate::NEWEST {
+            return Err(StoreError::Newer { path: path.to_owned(), found, known: migrate::NEWEST });
+        }
+        if found == 0 {
+            return Err(StoreError::NotResults { path: path.to_owned() });
         }
         migrate::refuse_foreign(&store.connection, path)?;
-        store.reading()
+        schema::refuse_additions(&store.connection, path, found)?;
+        if found < migrate::NEWEST { store.upgraded_copy()?.reading() } else { store.reading() }
+    }
+
+    /// Copies the file into a temporary folder and brings the copy to the newest schema.
+    fn upgraded_copy(&self) -> Result<Self, StoreError> {
+        let folder =
+            tempfile::tempdir().map_err(|error| StoreError::from_io(&std::env::temp_dir(), &error))?;
+        let place = folder.path().join("upgraded.sqlite");
+        make_private(&place).map_err(|error| StoreError::from_io(&place, &error))?;
+        migrate::copy(&self.connection, &place)?;
+        let mut store = Self::open(&place, place.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        migrate::upgrade(&mut store.connection, &place)?;
+        Ok(Self { path: self.path.clone(), opened: self.opened, _copy: Some(folder), ..store })
+    }
+
+    /// Opens a file that is only read. SQLite makes companions for that, which are removed again.
+    fn open_unchanged(path: &Path) -> Result<(Self, u32), StoreError> {
+        // Companions of ours would keep the file's owner from writing.
+        if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err()
+            && let Some(opened) = Self::open_unwritable(path)
+        {
+            return opened;
+        }
+        let has_companion = ["-wal", "-shm"].iter().any(|suffix| companion(path, suffix).exists());
+        let (mut store, found) =
+            Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY)
+                .or_else(|error| Self::open_unwritable(path).unwrap_or(Err(error)))?;
+        store.made_companions = (!has_companion).then(|| Companions { of: path.to_owned() });
+        Ok((store, found))
     }
 
     /// Opens a file whose folder cannot be written, so that no companions can be made: as one that does not change.
     /// Only where there is no log with runs that the file itself lacks; `None` where there is one.
     fn open_unwritable(path: &Path) -> Option<Result<(Self, u32), StoreError>> {
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        if std::fs::metadata(companion(path, "-wal")).is_ok_and(|log| log.len() > 0) {
             return None;
         }
         let escaped = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         let address = format!("file:{escaped}?immutable=1");
         let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         Some(Self::open_versioned(path, address.as_ref(), access))
+    }
+
+    /// Whether it has the newest schema.
+    fn is_newest(path: &Path) -> bool {
+        let opened = Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE);
+        opened.is_ok_and(|(_, found)| found == migrate::NEWEST)
     }
 
     /// Opens it and reads its version, since only the first reading shows whether that can be done.
@@ -175,8 +227,17 @@ impl Store {
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(Path::new(address), flags)
             .map_err(|error| StoreError::from_sqlite(path, &error))?;
-        connection.busy_timeout(PATIENCE).map_err(|error| StoreError::from_sqlite(path, &error))?;
-        Ok(Self { connection, path: path.to_owned(), opened: identity(path) })
+        connection
+            .busy_timeout(PATIENCE)
+            .and_then(|()| schema::distrust(&connection))
+            .map_err(|error| StoreError::from_sqlite(path, &error))?;
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+            opened: identity(path),
+            _copy: None,
+            made_companions: None,
+        })
     }
 
     fn set_up(&mut self) -> Result<(), StoreError> {
@@ -185,6 +246,7 @@ impl Store {
         if found > migrate::NEWEST {
             return Err(StoreError::Newer { path: self.path.clone(), found, known: migrate::NEWEST });
         }
+        schema::refuse_additions(&self.connection, &self.path, found)?;
         self.use_log()?;
         self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         migrate::to_newest(&mut self.connection, &self.path)?;
@@ -254,6 +316,12 @@ fn make_private(path: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
+}
+
+fn companion(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 fn refuse_other_than_file(path: &Path, found: &std::fs::Metadata) -> Result<(), StoreError> {

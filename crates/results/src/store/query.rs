@@ -1,18 +1,50 @@
-//! Questions of users in SQL: one statement, that only reads.
+//! Questions in SQL: one statement, that only reads.
 
+use rusqlite::ErrorCode;
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 
 use super::Store;
 use crate::error::StoreError;
 use crate::table::{Table, Value};
 
+/// Bytes of memory that a value takes besides its content, in our table and in what is printed of it.
+const VALUE_BYTES: u64 = 128;
+
 impl Store {
-    /// Runs one reading statement.
+    /// Runs one reading statement of pgdyno's own.
     ///
     /// # Errors
     /// [`StoreError::Query`] with SQLite's words, when it is wrong, several, or would write.
     pub fn query(&self, sql: &str) -> Result<Table, StoreError> {
-        let wrong = |error: rusqlite::Error| StoreError::Query { message: error.to_string() };
+        self.query_at_most(sql, u64::MAX)
+    }
+
+    /// Runs one reading statement of the user. Its result, each value, and what SQLite needs in memory for all of this
+    /// process have `limit` bytes at most.
+    ///
+    /// # Errors
+    /// As [`Store::query`]; [`StoreError::TooMuch`] beyond the limit.
+    pub fn query_within(&self, sql: &str, limit: u64) -> Result<Table, StoreError> {
+        let value = i32::try_from(limit).unwrap_or(i32::MAX);
+        self.connection
+            .set_limit(Limit::SQLITE_LIMIT_LENGTH, value)
+            // A sort would fill the disk with temporary files instead.
+            .and_then(|_| self.connection.pragma_update(None, "temp_store", "MEMORY"))
+            .and_then(|()| {
+                let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+                self.connection.pragma_update_and_check(None, "hard_heap_limit", limit, |_| Ok(()))
+            })
+            .map_err(|error| self.error(&error))?;
+        self.query_at_most(sql, limit)
+    }
+
+    fn query_at_most(&self, sql: &str, limit: u64) -> Result<Table, StoreError> {
+        let wrong = |error: rusqlite::Error| match error.sqlite_error_code() {
+            Some(ErrorCode::OutOfMemory) => StoreError::TooMuch { what: "needs", limit },
+            Some(ErrorCode::TooBig) => StoreError::TooMuch { what: "makes a value of", limit },
+            _ => StoreError::Query { message: error.to_string() },
+        };
         if sql.trim().is_empty() {
             return Err(StoreError::Query { message: "no statement given; try SELECT * FROM v_run".into() });
         }
@@ -24,16 +56,32 @@ impl Store {
         }
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = Vec::new();
+        let mut kept = 0_u64;
         let mut found = statement.query([]).map_err(wrong)?;
         while let Some(row) = found.next().map_err(wrong)? {
-            let values = (0..columns.len()).map(|index| row.get_ref(index).map(value));
-            rows.push(values.collect::<Result<_, _>>().map_err(wrong)?);
+            let mut values = Vec::with_capacity(columns.len());
+            for index in 0..columns.len() {
+                let value = row.get_ref(index).map_err(wrong)?;
+                kept = kept.saturating_add(VALUE_BYTES + length(value));
+                if kept > limit {
+                    return Err(StoreError::TooMuch { what: "returns", limit });
+                }
+                values.push(owned(value));
+            }
+            rows.push(values);
         }
         Ok(Table { columns, rows, ..Table::default() })
     }
 }
 
-fn value(value: ValueRef<'_>) -> Value {
+fn length(value: ValueRef<'_>) -> u64 {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+        _ => 0,
+    }
+}
+
+fn owned(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),

@@ -469,3 +469,24 @@ fn a_file_that_is_being_made_is_waited_for() {
     Store::open_read_only(&path).expect("it was made meanwhile");
     maker.join().unwrap().unwrap();
 }
+
+/// Reading opened the file for writing, brought it to the newest schema, and left companions where there were none.
+#[test]
+fn reading_changes_nothing_in_the_folder() {
+    let (folder, path) = place();
+    let (store, id) = filled(&path);
+    drop(store);
+    let state = || {
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files.map(|file| (file.clone(), std::fs::read(file).unwrap())).collect();
+        files.sort();
+        files
+    };
+    let same = |before: &Vec<(PathBuf, Vec<u8>)>| assert!(state() == *before, "a file came, went or changed");
+    let before = state();
+    let store = Store::open_read_only(&path).unwrap();
+    assert_eq!(store.runs(id).unwrap().len(), 3);
+    assert!(store.sql("DELETE FROM run").is_err());
+    drop(store);
+    same(&before);
+}
