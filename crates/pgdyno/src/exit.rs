@@ -213,6 +213,8 @@ fn of_fetch(error: &FetchError) -> u8 {
         FetchError::Status { status: 401 | 403 | 407, .. } | FetchError::Busy { .. } => REFUSED,
         FetchError::Status { status: 404 | 410, .. }
         | FetchError::TooLong { .. }
+        | FetchError::TooLarge { .. }
+        | FetchError::Downgrade { .. }
         | FetchError::NotIndex { .. }
         | FetchError::NoChecksum { .. }
         | FetchError::Checksum { .. }
@@ -224,7 +226,7 @@ fn of_fetch(error: &FetchError) -> u8 {
         | FetchError::Status { .. }
         | FetchError::Page { .. }
         | FetchError::Incomplete { .. } => UNREACHABLE,
-        FetchError::File { .. } => INPUT_OUTPUT,
+        FetchError::File { .. } | FetchError::NoRoom { .. } => INPUT_OUTPUT,
         FetchError::Stopped { .. } => INTERRUPTED,
     }
 }

@@ -9,6 +9,40 @@ use super::watch::{Anew, Event, Watch};
 /// What a page for people stands in place of.
 const WANTED: &str = "an extract";
 
+/// How large an extract may be.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sizes {
+    /// As the user asked.
+    pub(super) most: Option<u64>,
+}
+
+impl Sizes {
+    /// Most bytes of a file whose size the server announces; the whole planet has less than half of it.
+    const ANNOUNCED: u64 = 256 << 30;
+    /// Most bytes of a file that may be without end.
+    const NOT_ANNOUNCED: u64 = 1 << 30;
+
+    /// The bytes that the file may have, if there is room for it.
+    fn check(self, url: &str, partial: &Partial) -> Result<u64, FetchError> {
+        let url = || super::site::shown(url);
+        let free = partial.free()?;
+        let Some(total) = partial.state().total else {
+            let most = self.most.unwrap_or(Self::NOT_ANNOUNCED);
+            return Ok(most.min(partial.length().saturating_add(free)));
+        };
+        let most = self.most.unwrap_or(Self::ANNOUNCED);
+        if total > most {
+            return Err(FetchError::TooLarge { url: url(), most, announced: true });
+        }
+        let missing = total.saturating_sub(partial.length());
+        if missing > free {
+            let folder = partial.folder().to_owned();
+            return Err(FetchError::NoRoom { url: url(), folder, missing, free });
+        }
+        Ok(total)
+    }
+}
+
 /// Fetches what is missing of a file.
 ///
 /// # Errors
@@ -17,6 +51,7 @@ pub(super) fn download(
     client: &Client,
     url: &str,
     partial: &mut Partial,
+    sizes: Sizes,
     watch: &mut dyn Watch,
 ) -> Result<(), FetchError> {
     if partial.outdated {
@@ -24,7 +59,7 @@ pub(super) fn download(
     }
     let mut tries = Tries::new(&client.patience, partial.length());
     while !partial.is_whole() {
-        match attempt(client, url, partial, watch) {
+        match attempt(client, url, partial, sizes, watch) {
             Ok(()) => break,
             Err(error) => {
                 tries.again(error, partial.length(), watch).map_err(|error| kept(error, partial))?;
@@ -39,6 +74,7 @@ fn attempt(
     client: &Client,
     url: &str,
     partial: &mut Partial,
+    sizes: Sizes,
     watch: &mut dyn Watch,
 ) -> Result<(), FetchError> {
     let resume = partial.resumable();
@@ -69,7 +105,8 @@ fn attempt(
             partial.begin(&answer.head)?;
         }
     }
-    take(&answer, partial, watch)?;
+    let most = sizes.check(url, partial)?;
+    take(&answer, partial, most, watch)?;
     match partial.state().total {
         Some(total) if total != partial.length() => {
             Err(broken(url, &format!("{} of {total} bytes came", partial.length())))
@@ -78,10 +115,24 @@ fn attempt(
     }
 }
 
-/// Takes all that comes.
-fn take(answer: &Answer<'_>, partial: &mut Partial, watch: &mut dyn Watch) -> Result<(), FetchError> {
-    watch.told(Event::Begins { from: partial.length(), total: partial.state().total });
+/// Takes all that comes, as long as the file has no more than `most` bytes.
+fn take(
+    answer: &Answer<'_>,
+    partial: &mut Partial,
+    most: u64,
+    watch: &mut dyn Watch,
+) -> Result<(), FetchError> {
+    let total = partial.state().total;
+    watch.told(Event::Begins { from: partial.length(), total });
     while let Some(bytes) = answer.next(watch)? {
+        let missing = bytes.len() as u64;
+        if partial.length() + missing > most {
+            let (url, free, folder) = (answer.url(), partial.free()?, partial.folder().to_owned());
+            return Err(match free < missing {
+                true => FetchError::NoRoom { url, folder, missing, free },
+                false => FetchError::TooLarge { url, most, announced: false },
+            });
+        }
         partial.append(&bytes)?;
         watch.told(Event::Received(partial.length()));
     }
@@ -99,6 +150,10 @@ fn kept(error: FetchError, partial: &Partial) -> FetchError {
         FetchError::Stopped { .. } if bytes > 0 => FetchError::Stopped { kept: Some((bytes, part)) },
         error if error.may_pass() && bytes > 0 => {
             FetchError::Incomplete { cause: Box::new(error), bytes, total: partial.state().total, part }
+        }
+        error @ FetchError::TooLarge { announced: false, .. } => {
+            let _ = partial.discard();
+            error
         }
         error => {
             // An empty file is of no use to anybody; that it stays is no harm either.

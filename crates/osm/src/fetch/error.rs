@@ -31,6 +31,31 @@ pub enum FetchError {
     /// An answer of more bytes than such a file can have.
     #[error("{url}: more than {most} bytes, too many for {wanted}")]
     TooLong { url: String, wanted: &'static str, most: usize },
+    /// A file of more bytes than were allowed; nothing of it stays.
+    #[error(
+        "{url}: {} more than the limit of {}; --max-size raises it",
+        if *announced { "its announced size is" } else { "it announces no size, and sends" },
+        record::bytes(*most)
+    )]
+    TooLarge {
+        url: String,
+        /// In bytes.
+        most: u64,
+        /// Whether the server said how large it is.
+        announced: bool,
+    },
+    /// The disk has no room for it.
+    #[error("{url}: {} are missing, and {} has {} free", record::bytes(*missing), folder.display(), record::bytes(*free))]
+    NoRoom {
+        url: String,
+        folder: PathBuf,
+        /// Bytes still to come.
+        missing: u64,
+        free: u64,
+    },
+    /// A redirect that gives up encryption.
+    #[error("{url}: the server redirects to {to}, which is not encrypted")]
+    Downgrade { url: String, to: String },
     #[error("{url}: not Geofabrik's index: {why}")]
     NotIndex { url: String, why: String },
     #[error("{url}: there is no MD5 sum in it")]
@@ -95,6 +120,10 @@ impl FetchError {
             Self::Unknown { .. } | Self::Ambiguous { .. } => "pgdyno osm fetch --list PATTERN",
             Self::Checksum { .. } => "the same command fetches it anew",
             Self::Busy { .. } => "wait for its end",
+            Self::NoRoom { .. } => "make room, or name a file on another disk with --output",
+            Self::Downgrade { .. } => {
+                "name the http:// address with --mirror if you trust the network; --allow-http follows such a redirect"
+            }
             Self::File { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     "make room; the same command goes on where it ended"

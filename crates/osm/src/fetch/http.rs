@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use ureq::ResponseExt;
-use ureq::http::{HeaderMap, Response};
+use ureq::http::{HeaderMap, Response, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::error::FetchError;
-use super::site::shown;
+use super::site::{origin, shown};
 use super::tries::{Patience, TICK, Tries};
-use super::watch::Watch;
+use super::watch::{Event, Watch};
 
 /// Bytes of a piece.
 const PIECE: usize = 64 * 1024;
@@ -25,6 +25,8 @@ const QUEUE: usize = 16;
 pub(super) struct Client {
     agent: ureq::Agent,
     pub(super) patience: Patience,
+    /// Follow a redirect from `https://` to `http://`.
+    pub(super) allow_http: bool,
 }
 
 /// What an answer begins with.
@@ -33,6 +35,8 @@ pub(super) struct Head {
     pub(super) status: u16,
     /// Where the answer came from, redirects followed.
     pub(super) url: String,
+    /// A redirect went from `https://` to this address.
+    pub(super) downgrade: Option<String>,
     pub(super) etag: Option<String>,
     pub(super) last_modified: Option<String>,
     pub(super) content_range: Option<String>,
@@ -80,10 +84,11 @@ impl Client {
             .timeout_connect(Some(patience.connect))
             .user_agent(concat!("pgdyno/", env!("CARGO_PKG_VERSION")))
             .accept_encoding("identity")
+            .save_redirect_history(true)
             .tls_config(TlsConfig::builder().root_certs(trusted()).build())
             .build()
             .new_agent();
-        Self { agent, patience }
+        Self { agent, patience, allow_http: false }
     }
 
     /// Asks for a file with these headers.
@@ -91,7 +96,7 @@ impl Client {
         &self,
         url: &'a str,
         headers: Vec<(&'static str, String)>,
-        watch: &dyn Watch,
+        watch: &mut dyn Watch,
     ) -> Result<Answer<'a>, FetchError> {
         let (send, pieces) = sync_channel(QUEUE);
         let (agent, asked) = (self.agent.clone(), url.to_owned());
@@ -100,7 +105,16 @@ impl Client {
         // Names, connections and TLS are part of this wait.
         let bound = self.patience.connect.saturating_add(self.patience.silence);
         match waiting.next(bound, watch)? {
-            Piece::Head(head) => Ok(Answer { head, waiting }),
+            Piece::Head(head) => {
+                if let Some(to) = head.downgrade.as_deref().filter(|_| !self.allow_http) {
+                    return Err(FetchError::Downgrade { url: shown(url), to: shown(to) });
+                }
+                let (from, to) = (origin(url), origin(&head.url));
+                if from != to {
+                    watch.told(Event::Redirected { from: &from, to: &to });
+                }
+                Ok(Answer { head, waiting })
+            }
             _ => Err(waiting.failed(Failure::Cut("there was no answer".to_owned()))),
         }
     }
@@ -129,7 +143,7 @@ impl Client {
         url: &str,
         wanted: &'static str,
         most: usize,
-        watch: &dyn Watch,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<u8>, FetchError> {
         let answer = self.get(url, Vec::new(), watch)?;
         answer.is_file(wanted)?;
@@ -159,6 +173,11 @@ impl Answer<'_> {
             true => Err(FetchError::Page { url: url(), wanted }),
             false => Ok(()),
         }
+    }
+
+    /// Where it came from, without a password.
+    pub(super) fn url(&self) -> String {
+        shown(&self.head.url)
     }
 
     /// The next bytes; `None` at the end of the answer.
@@ -261,12 +280,20 @@ fn head(response: &Response<ureq::Body>) -> Head {
     Head {
         status: response.status().as_u16(),
         url: response.get_uri().to_string(),
+        downgrade: downgrade(response.get_redirect_history().unwrap_or_default()),
         etag: text(headers, "etag"),
         last_modified: text(headers, "last-modified"),
         content_range: text(headers, "content-range"),
         length: text(headers, "content-length").and_then(|length| length.parse().ok()),
         content_type: text(headers, "content-type"),
     }
+}
+
+/// The first address of a redirect that is not encrypted, where the one before was.
+fn downgrade(history: &[Uri]) -> Option<String> {
+    let is = |uri: &Uri, scheme| uri.scheme_str() == Some(scheme);
+    let pair = history.windows(2).find(|pair| is(&pair[0], "https") && is(&pair[1], "http"));
+    pair.map(|pair| pair[1].to_string())
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
@@ -294,5 +321,20 @@ fn of_error(error: &ureq::Error) -> Failure {
         Error::Tls(_) | Error::Rustls(_) => Failure::Untrusted(why),
         Error::Protocol(_) => Failure::Cut(why),
         _ => Failure::Unreachable(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_that_gives_up_encryption_is_found_anywhere_on_the_way() {
+        let found =
+            |urls: &[&str]| downgrade(&urls.iter().map(|url| url.parse().unwrap()).collect::<Vec<Uri>>());
+        assert_eq!(found(&["http://a/", "http://b/"]), None);
+        assert_eq!(found(&["http://a/", "https://b/"]), None);
+        assert_eq!(found(&["https://a/", "https://b/"]), None);
+        assert_eq!(found(&["https://a/", "http://b/x", "https://c/"]).as_deref(), Some("http://b/x"));
     }
 }

@@ -26,6 +26,7 @@ pub use tries::Patience;
 pub use watch::{Anew, Event, Watch};
 
 use self::cache::Kept;
+use self::download::Sizes;
 use self::http::Client;
 use self::partial::Partial;
 use self::site::Site;
@@ -44,6 +45,7 @@ const LONGEST_CHECKSUM: usize = 64 << 10;
 pub struct Source {
     site: Site,
     client: Client,
+    sizes: Sizes,
 }
 
 /// Where an extract goes.
@@ -81,7 +83,21 @@ impl Source {
     pub fn new(mirror: Option<&str>, patience: Patience) -> Result<Self, FetchError> {
         let site = Site::new(mirror)?;
         let client = Client::new(patience, !site.is_on_this_machine());
-        Ok(Self { site, client })
+        Ok(Self { site, client, sizes: Sizes::default() })
+    }
+
+    /// The same for extracts of so many bytes at most. The usual limit is 256 GB, and 1 GB where the server announces no size.
+    #[must_use]
+    pub fn with_max_size(mut self, bytes: u64) -> Self {
+        self.sizes.most = Some(bytes);
+        self
+    }
+
+    /// The same, also where a redirect leads from `https://` to `http://`.
+    #[must_use]
+    pub fn with_http_allowed(mut self) -> Self {
+        self.client.allow_http = true;
+        self
     }
 
     /// The list of all extracts.
@@ -115,7 +131,7 @@ impl Source {
             Destination::File(path) => path.to_owned(),
         };
         let mut partial = Partial::open(&place, &site::shown(&url), &md5)?;
-        download::download(&self.client, &url, &mut partial, watch)?;
+        download::download(&self.client, &url, &mut partial, self.sizes, watch)?;
         let md5 = self.verified(&partial, &url, md5, watch)?;
         self.keep(entry, to, partial, md5)
     }

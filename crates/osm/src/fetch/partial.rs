@@ -64,6 +64,18 @@ impl Partial {
         &self.path
     }
 
+    /// The folder that it is in.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// Bytes that are free where it is.
+    pub(super) fn free(&self) -> Result<u64, FetchError> {
+        let found = rustix::fs::fstatvfs(&self.file);
+        let found = found.map_err(|error| FetchError::file(&self.path, error.into()))?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
     pub(super) fn state(&self) -> &State {
         &self.state
     }

@@ -52,6 +52,19 @@ fn split(url: &str) -> Option<(&str, &str)> {
     url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
 }
 
+/// Scheme, host and port of a web address.
+pub(super) fn origin(url: &str) -> String {
+    let shown = shown(url);
+    match split(&shown) {
+        Some((scheme, rest)) => {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+            let usual = if scheme == "https" { ":443" } else { ":80" };
+            format!("{scheme}://{}", host.strip_suffix(usual).unwrap_or(&host))
+        }
+        None => shown,
+    }
+}
+
 /// A URL without name and password, which may stand before the host.
 pub(super) fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
@@ -86,6 +99,17 @@ mod tests {
         assert!(!is_here("https://example.org/localhost") && !own.is_on_this_machine());
         for wrong in ["localhost:8080", "ftp://x/", "http://", "http:///x", "/srv/osm", "http://a b/"] {
             assert!(Site::new(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for (url, wanted) in [
+            ("https://me:secret@Maps.example:443/a/b", "https://maps.example"),
+            ("http://maps.example:8080?x", "http://maps.example:8080"),
+            ("http://[::1]:80/x", "http://[::1]"),
+        ] {
+            assert_eq!(origin(url), wanted);
         }
     }
 

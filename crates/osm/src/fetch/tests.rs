@@ -21,6 +21,7 @@ struct Notes {
 impl Watch for Notes {
     fn told(&mut self, event: Event<'_>) {
         self.told.push(match event {
+            Event::Redirected { from, to } => format!("{from} redirects to {to}"),
             Event::Begins { from, total } => format!("begins at {from} of {}", total.unwrap_or(0)),
             Event::Received(bytes) => {
                 self.received = bytes;
@@ -300,4 +301,88 @@ fn a_full_disk_is_told_and_what_is_there_stays() {
     assert!(matches!(error, Err(FetchError::File { .. })));
     let full = FetchError::file(&place.part(), std::io::ErrorKind::StorageFull.into());
     assert_eq!(full.hint(), Some("make room; the same command goes on where it ended"));
+}
+
+/// A web server that answers each request with `answer` of its path; ends with the test's process.
+fn server(answer: impl Fn(&str, &mut dyn std::io::Write) + Send + 'static) -> String {
+    use std::io::{BufRead, BufReader};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines =
+                BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let path =
+                lines.next().and_then(|line| Some(line.split(' ').nth(1)?.to_owned())).unwrap_or_default();
+            lines.for_each(drop);
+            answer(&path, &mut &stream);
+        }
+    });
+    url
+}
+
+/// Such a mirror filled the disk.
+#[test]
+fn an_endless_mirror_is_stopped_and_its_half_file_removed() {
+    let place = Place::new();
+    let endless = server(|path, to| {
+        if path.ends_with(".md5") {
+            let _ = write!(to, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}  x\n", "0".repeat(32));
+            return;
+        }
+        let piece = vec![7; 1 << 16];
+        let mut sent = to.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+        while sent.is_ok() {
+            sent = to.write_all(&piece);
+        }
+    });
+    let index =
+        Source::new(Some(&place.mirror.url()), place.patience).unwrap().index(&mut Notes::default()).unwrap();
+    let source = Source::new(Some(&endless), place.patience).unwrap().with_max_size(3 << 20);
+    let to = Destination::File(&place.file());
+    let error = source.fetch(index.find("malta").unwrap(), to, &mut Notes::default()).unwrap_err();
+    assert!(matches!(error, FetchError::TooLarge { announced: false, .. }), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("announces no size") && text.contains("3.00 MB") && text.contains("--max-size"),
+        "{text}"
+    );
+    assert!(place.names(place.folder.path()).is_empty());
+}
+
+/// The size was only compared with what came.
+#[test]
+fn an_announced_size_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    let huge = u64::MAX / 4;
+    let source = |huge: u64| {
+        server(move |path, to| {
+            let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n";
+            let _ = match path.ends_with(".md5") {
+                true => write!(to, "{head}\r\n{}  x\n", "0".repeat(32)),
+                false => write!(to, "{head}Content-Length: {huge}\r\n\r\nabc"),
+            };
+        })
+    };
+    let index =
+        Source::new(Some(&place.mirror.url()), place.patience).unwrap().index(&mut Notes::default()).unwrap();
+    let entry = index.find("malta").unwrap();
+    let to = Destination::File(&place.file());
+    let usual = Source::new(Some(&source(huge)), place.patience).unwrap();
+    let error = usual.fetch(entry, to, &mut Notes::default()).unwrap_err().to_string();
+    assert!(error.contains("announced size") && error.contains("256 GB"), "{error}");
+    let patient = Source::new(Some(&source(huge)), place.patience).unwrap().with_max_size(u64::MAX);
+    let error = patient.fetch(entry, to, &mut Notes::default()).unwrap_err();
+    assert!(matches!(error, FetchError::NoRoom { .. }), "{error}");
+    assert!(place.names(place.folder.path()).is_empty());
+}
+
+/// It was followed, and nobody was told.
+#[test]
+fn a_redirect_to_another_server_is_named() {
+    let (place, other) = (Place::new(), Mirror::start());
+    place.mirror.redirect(MALTA, &format!("{}{MALTA}", other.url()));
+    let (fetched, told) = place.fetch();
+    assert!(fetched.is_ok(), "{fetched:?}");
+    assert_eq!(told[0], format!("{} redirects to {}", place.mirror.url(), other.url()));
 }

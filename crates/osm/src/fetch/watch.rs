@@ -16,6 +16,12 @@ pub trait Watch {
 /// What happens in a fetch.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// The server sent us to another server.
+    Redirected {
+        /// Scheme, host and port.
+        from: &'a str,
+        to: &'a str,
+    },
     /// The download starts, or goes on where an earlier one ended.
     Begins {
         /// Bytes that are there.

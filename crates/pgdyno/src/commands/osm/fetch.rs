@@ -13,7 +13,7 @@ use target::home::Home;
 use super::watched::Watched;
 use crate::commands::{print, signals};
 use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
-use crate::options::{Format, FormatOption};
+use crate::options::{Format, FormatOption, size};
 use crate::print::{data, talk, warning};
 
 /// `pgdyno osm fetch`.
@@ -40,6 +40,12 @@ pub(crate) struct Args {
     /// Seconds of silence after which a connection is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
+    /// Most bytes of the extract, such as 500MB [default: 256GB, and 1GB where the server announces no size]
+    #[arg(long, value_name = "SIZE", conflicts_with = "offline", value_parser = size)]
+    max_size: Option<u64>,
+    /// Follow a redirect from https:// to http://, where anybody between here and there can change the answer
+    #[arg(long, conflicts_with = "offline")]
+    allow_http: bool,
     #[command(flatten)]
     format: FormatOption,
 }
@@ -55,7 +61,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         };
     }
     let patience = Patience { silence: Duration::from_secs(args.timeout), ..Patience::default() };
-    let source = Source::new(args.mirror.as_deref(), patience)?;
+    let mut source = Source::new(args.mirror.as_deref(), patience)?;
+    if let Some(bytes) = args.max_size {
+        source = source.with_max_size(bytes);
+    }
+    if args.allow_http {
+        source = source.with_http_allowed();
+    }
     let stop = signals::listen_at_once()?;
     let index = source.index(&mut Watched::new("the index", stop.clone()))?;
     if let Some(pattern) = &args.list {

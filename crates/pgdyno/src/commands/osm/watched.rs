@@ -18,6 +18,8 @@ pub(super) struct Watched {
     stop: Stop,
     bar: ProgressBar,
     download: Option<Download>,
+    /// The server that was named last.
+    redirected: Option<String>,
 }
 
 /// What comes since it began or went on.
@@ -35,7 +37,7 @@ impl Watched {
             if is_interactive() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(ProgressStyle::with_template("{msg}").expect("a valid template"));
-        Self { what: what.to_owned(), stop, bar, download: None }
+        Self { what: what.to_owned(), stop, bar, download: None, redirected: None }
     }
 
     fn begins(&mut self, from: u64, total: Option<u64>) {
@@ -91,6 +93,12 @@ impl Download {
 impl Watch for Watched {
     fn told(&mut self, event: Event<'_>) {
         match event {
+            Event::Redirected { from, to } => {
+                if self.redirected.as_deref() != Some(to) {
+                    self.redirected = Some(to.to_owned());
+                    self.say(&format!("{from} redirects to {to}"));
+                }
+            }
             Event::Begins { from, total } => self.begins(from, total),
             Event::Received(bytes) => self.received(bytes),
             Event::Anew(Anew::Changed) => self.warn("the server has another file by now: it is fetched anew"),
