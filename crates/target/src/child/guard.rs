@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use super::message::{Ended, Message};
 use super::order::Order;
 use super::stopping::{Cause, Escalation};
-use super::{Program, StopWay};
+use super::{Program, StopWay, core_dump};
 use crate::host::proc::processes;
 use crate::placement::{KEEPER_ARGUMENT, keeper_main};
 use crate::storage::storage_keeper_main;
@@ -71,6 +71,11 @@ fn start(order: &Order) -> Result<Pid, String> {
     if let Some(account) = &program.account {
         // The standard library drops all supplementary groups with it.
         command.uid(account.uid).gid(account.gid);
+    }
+    command.env_remove(core_dump::FORMER);
+    // SAFETY: the closure makes system calls only and touches no memory of the parent.
+    unsafe {
+        command.pre_exec(core_dump::restore);
     }
     if program.stop != StopWay::Postgres {
         command.process_group(0);

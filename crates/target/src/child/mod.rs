@@ -8,6 +8,7 @@
 //! Secrets go to children through the environment or files, never through arguments.
 
 mod account;
+pub mod core_dump;
 mod guard;
 mod kept;
 mod lines;

@@ -13,7 +13,7 @@ use super::message::{Ended, Message};
 use super::order::Order;
 use super::parting::{Parting, SLICE};
 use super::stopping::longest;
-use super::{ChildError, Program, StopWay, WATCHDOG_ARGUMENT};
+use super::{ChildError, Program, StopWay, WATCHDOG_ARGUMENT, core_dump};
 use crate::stop::Stop;
 
 /// How long a watchdog may take to start its child.
@@ -100,7 +100,7 @@ impl Watchdog {
     pub(crate) fn launch(&self, mut command: Command) -> io::Result<(std::process::Child, UnixStream)> {
         // Both ends close on exec; the watchdog gets its own as standard input, and no other child gets ours.
         let (ours, theirs) = UnixStream::pair()?;
-        command.stdin(OwnedFd::from(theirs));
+        command.stdin(OwnedFd::from(theirs)).env(core_dump::FORMER, core_dump::former());
         // SAFETY: the closure makes one system call and touches no memory of the parent.
         unsafe {
             // A session of its own: Ctrl-C and the end of the terminal do not reach it.
