@@ -11,8 +11,19 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use protocol::limits::{MAX_ANSWER, set_max_answer};
+
+/// Smallest and largest limit for answers; PostgreSQL sends no message above 1 GB.
+const LEAST_ANSWER: usize = 1 << 20;
+const MOST_ANSWER: usize = 1 << 30;
+
 fn main() -> ExitCode {
     heed_file_limits();
+    target::child::core_dump::turn_off();
+    protocol::postgres::on_unencrypted_password(print::warning_once);
+    if let Err(code) = read_answer_limit() {
+        return code;
+    }
     if let Some(code) = commands::other_life() {
         return code;
     }
@@ -26,6 +37,25 @@ fn main() -> ExitCode {
     };
     print::warn_of_secrets();
     exit::from(commands::run(cli))
+}
+
+/// Takes over the limit for answers of servers that the environment sets.
+fn read_answer_limit() -> Result<(), ExitCode> {
+    let Some(text) = std::env::var_os(MAX_ANSWER) else { return Ok(()) };
+    let bytes = text.to_str().and_then(record::bytes_of).and_then(|bytes| usize::try_from(bytes).ok());
+    match bytes.filter(|bytes| (LEAST_ANSWER..=MOST_ANSWER).contains(bytes)) {
+        Some(bytes) => {
+            set_max_answer(bytes);
+            Ok(())
+        }
+        None => {
+            print::error(
+                &format!("{MAX_ANSWER}={text:?}: must be a size from 1MB to 1GB, such as 256MB"),
+                None,
+            );
+            Err(ExitCode::from(exit::USAGE))
+        }
+    }
 }
 
 /// A limit of the size of files (`ulimit -f`) is an error of the write that meets it, and is told as such, instead of the end

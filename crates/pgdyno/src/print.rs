@@ -2,8 +2,11 @@
 //! what a server says) is escaped here, so that nothing in it drives the terminal or passes for a line of ours; and
 //! arguments that hold a password are left out wherever a message would quote them.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use ::report::visible;
 use owo_colors::OwoColorize;
@@ -51,6 +54,14 @@ pub(crate) fn talk_as_is(text: &str) {
 /// A warning.
 pub(crate) fn warning(text: &str) {
     write(&format!("{} {}", "warning:".yellow().bold(), visible::block(&secrets::covered(text))));
+}
+
+/// A warning that may come from many connections and is shown once.
+pub(crate) fn warning_once(text: &str) {
+    static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+        warning(text);
+    }
 }
 
 /// An error, with what to try. Lines behind the first are marked as part of it.

@@ -7,6 +7,7 @@
 
 mod address;
 pub mod http;
+pub mod limits;
 mod nearest;
 mod percent;
 pub mod postgres;

@@ -418,7 +418,7 @@ fn only_prefer_forgives_a_failed_tls_handshake() {
     for (mode, again) in [(SslMode::Prefer, true), (SslMode::Require, false), (SslMode::VerifyCa, false)] {
         let mut connection = started(Login { ssl_mode: mode, ..login("pw") });
         assert_eq!(give(&mut connection, b"S").0, Ok(Handshake::StartTls));
-        assert_eq!(connection.tls_failed(), again, "{mode:?}");
+        assert_eq!(connection.tls_failed("no"), again, "{mode:?}");
         if again {
             let mut out = Vec::new();
             connection.start(&mut out);
@@ -485,5 +485,20 @@ proptest! {
                 break;
             }
         }
+    }
+}
+
+/// Such a server was listened to for ever.
+#[test]
+fn a_server_that_never_ends_the_connection_start_is_given_up() {
+    let setting = message(b'S', &[b"TimeZone\0".as_slice(), &[b'x'; 20_000], b"\0"].concat());
+    let notice = message(b'N', &[b"SNOTICE\0C00000\0M".as_slice(), &[b'n'; 500_000], b"\0\0"].concat());
+    for piece in [setting, notice] {
+        let mut connection = started(login("pw"));
+        give(&mut connection, &auth(0, b"")).0.expect("let in");
+        let error = (0..10_000).find_map(|_| give(&mut connection, &piece).0.err()).expect("given up");
+        assert!(matches!(error, LoginError::Broken(Broken::LongStart { .. })), "{error}");
+        let kept: usize = connection.take_notices().iter().map(|notice| notice.message.len()).sum();
+        assert!(kept <= 1 << 20, "{kept}");
     }
 }

@@ -323,3 +323,24 @@ proptest! {
         }
     }
 }
+
+/// A row of 1 GiB was waited for, and kept, as far as the memory went.
+#[test]
+fn a_message_that_is_too_long_for_memory_is_refused_by_its_header() {
+    let begun = |tag: u8, length: u32| [&[tag][..], &length.to_be_bytes(), b"\0\x01"].concat();
+    let next = |want: Want, bytes: &[u8]| {
+        let mut connection = connection();
+        connection.rows(want);
+        connection.next(bytes, &mut 0).map(|message| message.is_some())
+    };
+    for (tag, length, limit) in [(b'D', 1 << 30, "64 MB"), (b'T', 65 << 20, "64 MB"), (b'N', 2 << 20, "1 MB")]
+    {
+        let error = next(Want::Read, &begun(tag, length)).expect_err("too long");
+        assert!(matches!(error, Broken::TooLong { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(limit) && text.contains("PGDYNO_MAX_ANSWER"), "{text}");
+    }
+    assert_eq!(next(Want::Skip, &begun(b'D', 1 << 30)), Ok(false), "the load passes over rows of any size");
+    assert!(next(Want::Skip, &begun(b'E', 1 << 30)).is_err());
+    assert_eq!(next(Want::Read, &begun(b'D', 60 << 20)), Ok(false));
+}

@@ -170,7 +170,8 @@ impl PgLink {
         let up = self.stage == Stage::Up;
         self.stage = Stage::Down;
         self.refused = false;
-        if securing && self.connection.tls_failed() {
+        let why = || error.map_or_else(|| wording::CLOSED.to_owned(), wording::system);
+        if securing && self.connection.tls_failed(&why()) {
             return Ok(Progress::Step(Step::Reconnect(self.link)));
         }
         let reason = match error {

@@ -10,11 +10,15 @@ use crate::observer::Entry;
 
 /// Records of a full batch.
 const FULL: usize = 1024;
+/// Most bytes of messages in a batch, but for one message that is longer.
+const FULL_BYTES: usize = 64 * 1024;
 
 /// A thread's end of it.
 pub(crate) struct Outbox {
     thread: usize,
     batch: Box<Batch>,
+    /// Bytes of the messages in it.
+    said_bytes: usize,
     /// Batches that may still be made.
     allowance: usize,
     reports: Sender<Report>,
@@ -28,7 +32,7 @@ impl Outbox {
         reports: Sender<Report>,
         returned: Receiver<Box<Batch>>,
     ) -> Self {
-        Self { thread, batch: Box::default(), allowance, reports, returned }
+        Self { thread, batch: Box::default(), said_bytes: 0, allowance, reports, returned }
     }
 
     /// Keeps the record of a transaction.
@@ -42,8 +46,11 @@ impl Outbox {
 
     /// Keeps what a client said.
     pub(crate) fn say(&mut self, said: Said) {
+        if let Said::Message(message) = &said {
+            self.said_bytes += message.text.len();
+        }
         self.batch.said.push(said);
-        if self.batch.said.len() >= FULL {
+        if self.batch.said.len() >= FULL || self.said_bytes >= FULL_BYTES {
             self.flush();
         }
     }
@@ -71,6 +78,7 @@ impl Outbox {
             Err(_) => self.returned.recv().unwrap_or_default(),
         };
         let batch = std::mem::replace(&mut self.batch, next);
+        self.said_bytes = 0;
         let _ = self.reports.send(Report::Batch { thread: self.thread, batch });
     }
 }

@@ -21,6 +21,8 @@ use stats::Histogram;
 const WAITING: Time = 5_000_000_000;
 /// Messages kept over the run; the rest is only counted.
 const MESSAGES_KEPT: usize = 1000;
+/// Most bytes of them.
+const MESSAGE_BYTES_KEPT: usize = 1 << 20;
 
 /// Decides for all threads; told everything through [`Report`]s.
 pub(crate) struct Coordinator<'a> {
@@ -55,6 +57,8 @@ struct Threads {
 /// What the threads measured and said.
 struct Gathered {
     measured: Measured,
+    /// Bytes of all messages so far.
+    message_bytes: usize,
     figures: Vec<ThreadFigures>,
     merge: Merge,
     outages: Outages,
@@ -87,6 +91,7 @@ impl<'a> Coordinator<'a> {
                     spin: plan.spin,
                     ..Measured::default()
                 },
+                message_bytes: 0,
                 figures: Vec::with_capacity(count),
                 merge: Merge::new(plan.scripts, seconds),
                 outages: Outages::default(),
@@ -303,7 +308,9 @@ impl Gathered {
                 Said::Back { client, at } => self.outages.back(client, at),
                 Said::Message(message) => {
                     observer.message(&message);
-                    if self.measured.messages.len() < MESSAGES_KEPT {
+                    self.message_bytes = self.message_bytes.saturating_add(message.text.len());
+                    let has_room = self.message_bytes <= MESSAGE_BYTES_KEPT;
+                    if has_room && self.measured.messages.len() < MESSAGES_KEPT {
                         self.measured.messages.push(message.text);
                     } else {
                         self.measured.messages_dropped += 1;

@@ -1,5 +1,7 @@
 //! Why a byte stream cannot be read on.
 
+use crate::limits;
+
 /// The byte stream is no HTTP/1.1; the connection cannot be used any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
@@ -18,9 +20,12 @@ pub enum Broken {
     /// The server speaks another protocol from here on.
     #[error("HTTP status 101: the server changes to a protocol that was not asked for")]
     Switched,
-    /// A body that was to be kept is longer than 64 MiB.
-    #[error("body of an HTTP response that is longer than 64 MiB")]
-    Body,
+    /// A body that was to be kept is longer than [`limits::max_answer`].
+    #[error("the body of an HTTP response is {}", limits::too_long(*.limit))]
+    Body {
+        /// In bytes.
+        limit: usize,
+    },
     /// The connection ended in the middle.
     #[error("the server closed the connection in the middle of a response")]
     Cut,

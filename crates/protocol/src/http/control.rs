@@ -44,6 +44,6 @@ pub trait Control {
     /// Asks for a path.
     ///
     /// # Errors
-    /// When the connection fails, no answer comes in time, it is no HTTP, or its body is longer than 64 MiB.
+    /// When the connection fails, no answer comes in time, it is no HTTP, or its body is longer than [`crate::limits::max_answer`].
     fn get(&mut self, get: &Get, path: &str) -> Result<Got, ControlError>;
 }

@@ -4,13 +4,12 @@ use std::mem::MaybeUninit;
 
 use super::broken::Broken;
 use super::head::{self, Body, Encoding};
+use crate::limits;
 
 /// Longest head, and all that may follow a chunked body.
 pub(super) const HEAD_LIMIT: usize = 64 * 1024;
 /// Longest line with the length of a chunk.
 const CHUNK_LINE: usize = 4 * 1024;
-/// Longest body that is handed out whole, as it comes.
-const BODY_LIMIT: usize = 64 << 20;
 /// Most headers.
 const HEADERS: usize = 128;
 /// Bytes of a body that are kept in any case, to be told.
@@ -192,8 +191,9 @@ impl Responses {
             self.first.extend_from_slice(&bytes[..count.min(missing)]);
         }
         if self.want == Want::Read {
-            if self.body.len() + count > BODY_LIMIT {
-                return Err(Broken::Body);
+            let limit = limits::max_answer();
+            if self.body.len() + count > limit {
+                return Err(Broken::Body { limit });
             }
             self.body.extend_from_slice(bytes);
         }

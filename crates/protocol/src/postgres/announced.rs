@@ -8,6 +8,9 @@ const MOST_SETTINGS: usize = 256;
 /// Most notices kept from one handshake; a server that sends more is not worth the memory.
 const MOST_NOTICES: usize = 100;
 
+/// Most bytes of them.
+const MOST_NOTICE_BYTES: usize = 1 << 20;
+
 /// What it takes to cancel this connection's query from another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CancelKey {
@@ -29,6 +32,7 @@ pub(super) struct Announced {
     pub(super) cancel_key: Option<CancelKey>,
     settings: Vec<(String, String)>,
     notices: Vec<ServerError>,
+    notice_bytes: usize,
 }
 
 impl Announced {
@@ -48,8 +52,10 @@ impl Announced {
         self.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn remark(&mut self, notice: ServerError) {
-        if self.notices.len() < MOST_NOTICES {
+    /// Keeps a notice whose message has so many bytes, if there is room.
+    pub(super) fn remark(&mut self, notice: ServerError, bytes: usize) {
+        self.notice_bytes += bytes;
+        if self.notices.len() < MOST_NOTICES && self.notice_bytes <= MOST_NOTICE_BYTES {
             self.notices.push(notice);
         }
     }

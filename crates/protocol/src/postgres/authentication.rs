@@ -6,6 +6,7 @@ use super::frame::{Broken, Reader};
 use super::frontend;
 use super::login::{AuthMethod, ChannelBinding, Login, LoginError};
 use super::scram::{Binding, Exchange};
+use super::unencrypted;
 
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
@@ -38,6 +39,8 @@ pub(super) struct Authentication<'a> {
     pub(super) login: &'a Login,
     pub(super) channel: &'a Channel,
     pub(super) proof: &'a mut Proof,
+    /// Why TLS failed, where the connection went on without it and nobody was warned yet.
+    pub(super) tls_failure: &'a mut Option<String>,
 }
 
 impl<'a> Authentication<'a> {
@@ -99,7 +102,7 @@ impl<'a> Authentication<'a> {
     }
 
     /// The password, if this method may be used: plain and hashed passwords carry no channel binding.
-    fn password_for(&self, method: AuthMethod) -> Result<&'a [u8], LoginError> {
+    fn password_for(&mut self, method: AuthMethod) -> Result<&'a [u8], LoginError> {
         self.check_allowed(method)?;
         if self.login.channel_binding == ChannelBinding::Require && method != AuthMethod::ScramSha256 {
             return Err(LoginError::ChannelBinding(
@@ -107,7 +110,12 @@ impl<'a> Authentication<'a> {
             ));
         }
         match &self.login.password {
-            Some(password) if !password.as_bytes().is_empty() => Ok(password.as_bytes()),
+            Some(password) if !password.as_bytes().is_empty() => {
+                if let Some(why) = self.tls_failure.take() {
+                    unencrypted::warn(self.login, method, &why);
+                }
+                Ok(password.as_bytes())
+            }
             _ => Err(LoginError::PasswordNeeded),
         }
     }

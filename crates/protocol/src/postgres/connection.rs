@@ -45,10 +45,10 @@ impl Connection {
         self.opening.secured(certificate, out)
     }
 
-    /// TLS did not come up. True when the sslmode allows another try without it: connect again and call
+    /// TLS did not come up, for this reason. True when the sslmode allows another try without it: connect again and call
     /// [`start`](Connection::start).
-    pub fn tls_failed(&mut self) -> bool {
-        self.opening.tls_failed()
+    pub fn tls_failed(&mut self, why: &str) -> bool {
+        self.opening.tls_failed(why)
     }
 
     /// Handles what arrived during the handshake, from index `at` on, which is moved behind what was used.

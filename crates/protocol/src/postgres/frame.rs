@@ -2,6 +2,8 @@
 
 use std::ffi::CStr;
 
+use crate::limits;
+
 /// Bytes of a message before its body: tag and length.
 pub(crate) const HEADER: usize = 5;
 
@@ -33,6 +35,20 @@ pub enum Broken {
         tag: u8,
         /// The length, as sent.
         length: u32,
+    },
+    /// More than may be kept in memory.
+    #[error("message type {} from the server is {}", show_tag(*.tag), limits::too_long(*.limit))]
+    TooLong {
+        /// The tag byte.
+        tag: u8,
+        /// In bytes.
+        limit: usize,
+    },
+    /// The server has sent more than may be kept before it takes queries.
+    #[error("what the server sends before it takes queries is {}", limits::too_long(*.limit))]
+    LongStart {
+        /// In bytes.
+        limit: usize,
     },
     /// The length is possible but the body does not hold what it must.
     #[error("message contents do not agree with length in message type {}: {what}", show_tag(*.tag))]
@@ -71,6 +87,21 @@ fn show_tag(tag: u8) -> String {
 pub(crate) struct Header {
     pub(crate) tag: u8,
     pub(crate) body: usize,
+}
+
+impl Header {
+    /// Refuses a message that must be whole in memory and is too long for that.
+    #[inline]
+    pub(crate) fn check_kept(self) -> Result<(), Broken> {
+        if self.body <= SHORT_LIMIT {
+            return Ok(());
+        }
+        let limit = match self.tag {
+            b'E' | b'N' | b'A' => limits::max_notice(),
+            _ => limits::max_answer(),
+        };
+        if self.body > limit { Err(Broken::TooLong { tag: self.tag, limit }) } else { Ok(()) }
+    }
 }
 
 /// Reads the header at the start of `input` and checks that such a message may exist; `None` when it is not all there.

@@ -9,6 +9,7 @@ use super::frontend;
 use super::login::{Login, LoginError, SslMode, SslNegotiation};
 use super::server_error::{ErrorFields, ServerError};
 use super::tls;
+use crate::limits;
 
 /// How far a handshake has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,10 @@ pub(super) struct Opening {
     /// The refusal that led to this second try with or without TLS.
     first_refusal: Option<Box<ServerError>>,
     channel: Channel,
+    /// Bytes of messages that this connection has got.
+    received: usize,
+    /// Why TLS did not come up, where sslmode `prefer` then went on without it.
+    tls_failure: Option<String>,
 }
 
 impl Opening {
@@ -63,6 +68,8 @@ impl Opening {
             stage: Stage::Closed,
             first_refusal: None,
             channel: Channel::Plain,
+            received: 0,
+            tls_failure: None,
         }
     }
 
@@ -74,8 +81,10 @@ impl Opening {
         if !matches!(self.stage, Stage::SecondTry) {
             self.try_tls = self.login.ssl_mode >= SslMode::Prefer;
             self.first_refusal = None;
+            self.tls_failure = None;
         }
         self.channel = Channel::Plain;
+        self.received = 0;
         if !self.try_tls {
             return self.send_startup(out);
         }
@@ -97,8 +106,9 @@ impl Opening {
         self.send_startup(out)
     }
 
-    pub(super) fn tls_failed(&mut self) -> bool {
+    pub(super) fn tls_failed(&mut self, why: &str) -> bool {
         let again = self.login.ssl_mode == SslMode::Prefer && self.try_tls;
+        self.tls_failure = again.then(|| why.to_owned());
         self.try_tls = false;
         self.stage = if again { Stage::SecondTry } else { Stage::Closed };
         again
@@ -133,6 +143,7 @@ impl Opening {
                         return Ok(Handshake::NeedMore);
                     };
                     *at += end;
+                    self.count(end)?;
                     if self.message(header.tag, body, out, announced)? == Handshake::Reconnect {
                         return Ok(Handshake::Reconnect);
                     }
@@ -148,7 +159,14 @@ impl Opening {
         if header.body > frame::SHORT_LIMIT && !may_be_long {
             return Err(Broken::Length { tag: header.tag, length: (header.body + 4) as u32 });
         }
-        Ok(())
+        header.check_kept()
+    }
+
+    /// A server that never stops sending settings or notices must not be waited for.
+    fn count(&mut self, bytes: usize) -> Result<(), Broken> {
+        self.received = self.received.saturating_add(bytes);
+        let limit = limits::max_answer();
+        if self.received > limit { Err(Broken::LongStart { limit }) } else { Ok(()) }
     }
 
     fn send_startup(&mut self, out: &mut Vec<u8>) -> Handshake {
@@ -188,7 +206,7 @@ impl Opening {
         let settled = matches!(self.stage, Stage::Settings);
         match tag {
             b'E' => return self.refused(ErrorFields::read(tag, body)?.to_owned()),
-            b'N' => announced.remark(ErrorFields::read(tag, body)?.to_owned()),
+            b'N' => announced.remark(ErrorFields::read(tag, body)?.to_owned(), body.len()),
             b'S' => announced.set(reader.cstr()?, reader.cstr()?),
             b'R' if !settled => self.authenticate(&mut reader, out)?,
             b'K' if settled => {
@@ -219,7 +237,9 @@ impl Opening {
         let Stage::Auth(proof) = &mut self.stage else {
             return Err(Broken::Unexpected { tag: b'R', during: "connection start" }.into());
         };
-        let mut authentication = Authentication { login: &self.login, channel: &self.channel, proof };
+        let tls_failure = &mut self.tls_failure;
+        let mut authentication =
+            Authentication { login: &self.login, channel: &self.channel, proof, tls_failure };
         if authentication.answer(reader, out)? {
             self.stage = Stage::Settings;
         }

@@ -27,6 +27,7 @@ mod replies;
 mod rows;
 mod scram;
 mod server_error;
+mod unencrypted;
 
 pub use announced::CancelKey;
 pub use connection::Connection;
@@ -41,3 +42,4 @@ pub use replies::{Counted, Want};
 pub use rows::{Column, DataRow, Format, RowDescription, Values};
 pub use scram::{ScramCache, ScramError};
 pub use server_error::{ErrorFields, ServerError};
+pub use unencrypted::on_unencrypted_password;

@@ -73,6 +73,7 @@ impl Replies {
                 continue;
             }
             let Some(body) = rest.get(frame::HEADER..frame::HEADER + header.body) else {
+                header.check_kept()?;
                 return Ok(None);
             };
             let message = message::decode(header, body)?;

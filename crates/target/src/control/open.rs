@@ -122,7 +122,7 @@ impl Opening<'_> {
             Err(error) if error.kind() == io::ErrorKind::TimedOut || GivenUp::of(&error).is_some() => {
                 Err(self.failed(error))
             }
-            Err(_) if control.connection.tls_failed() => Ok(Handshake::Reconnect),
+            Err(error) if control.connection.tls_failed(&error.to_string()) => Ok(Handshake::Reconnect),
             Err(source) => Err(self.saw(Seen::Tls(source))),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use protocol::limits;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 use protocol::postgres::{Message, ServerError, TxStatus, frontend};
 
@@ -35,8 +36,8 @@ impl Sql for Control {
 
 /// Notices kept of one query.
 const NOTICES: usize = 1000;
-/// Most bytes of values kept of one query: more is nothing that a control connection asks for.
-const KEPT: usize = 1 << 30;
+/// Bytes of memory that a message and a value take besides their content.
+const OVERHEAD: usize = 32;
 
 /// What has come so far in answer to one query.
 #[derive(Debug, Default)]
@@ -47,8 +48,8 @@ pub(super) struct Answer {
     copy_expected: bool,
     pub(super) copy_started: bool,
     copied: u64,
-    /// Bytes of values in all rows so far.
-    kept: usize,
+    /// Bytes of all messages so far, with what they take in memory besides: [`limits::max_answer`] at most.
+    taken: usize,
     notices: Vec<String>,
 }
 
@@ -64,15 +65,13 @@ impl Answer {
     fn take(&mut self, message: &Message<'_>, sql: &str) -> Taken {
         match message {
             Message::RowDescription(columns) => {
+                self.taken += OVERHEAD * columns.len();
                 let names = columns.iter().map(|column| text(column.name));
                 self.current.columns = names.collect();
                 self.current.types = columns.iter().map(|column| column.type_oid).collect();
             }
             Message::DataRow(row) => {
-                self.kept += row.iter().flatten().map(<[u8]>::len).sum::<usize>();
-                if self.kept > KEPT {
-                    return Taken::TooMuch;
-                }
+                self.taken += OVERHEAD * row.len();
                 self.current.rows.push(row.iter().map(|value| value.map(text)).collect());
             }
             Message::CommandComplete(tag) => {
@@ -116,7 +115,6 @@ enum Taken {
     More,
     Last,
     RefuseCopy,
-    TooMuch,
 }
 
 impl Control {
@@ -180,21 +178,21 @@ impl Control {
         vigil: &mut Vigil,
     ) -> Result<bool, SqlError> {
         loop {
+            let before = self.at;
             let message = self
                 .connection
                 .next(&self.input, &mut self.at)
                 .map_err(|error| broken(&error.to_string()))?;
             if let Some(message) = message {
+                answer.taken += self.at - before + OVERHEAD;
+                let limit = limits::max_answer();
+                if answer.taken > limit {
+                    let error = broken(&format!("the answer of the server is {}", limits::too_long(limit)));
+                    return Err(self.broken.get_or_insert(error).clone());
+                }
                 return match answer.take(&message, sql) {
                     Taken::More => Ok(false),
                     Taken::Last => Ok(true),
-                    Taken::TooMuch => {
-                        let words = format!(
-                            "the answer is longer than {} GB, and is not read to its end",
-                            KEPT >> 30
-                        );
-                        Err(broken(&words))
-                    }
                     Taken::RefuseCopy => {
                         frontend::copy_fail(&mut self.out, "no data was given");
                         self.send(vigil).map(|()| false)

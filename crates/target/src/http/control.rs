@@ -6,15 +6,13 @@ use std::net::SocketAddr;
 use flate2::read::MultiGzDecoder;
 use protocol::Address;
 use protocol::http::{Control, ControlError, Encoding, Get, Got, Response, Responses, Url, Want};
+use protocol::limits;
 use protocol::postgres::Tls;
 use protocol::postgres::conninfo::TcpOptions;
 
 use crate::control::brief::{watch, words};
 use crate::control::socket::Socket;
 use crate::control::stream::Stream;
-
-/// Longest body, decompressed.
-const BODY_LIMIT: u64 = 64 << 20;
 
 /// A blocking connection; nobody waits for it any longer once `given_up` says so.
 pub struct HttpControl<'a> {
@@ -179,10 +177,11 @@ fn got(response: &Response<'_>) -> Result<Got, String> {
 
 fn unpacked(packed: &[u8]) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
-    let read = MultiGzDecoder::new(packed).take(BODY_LIMIT + 1).read_to_end(&mut body);
+    let limit = limits::max_answer();
+    let read = MultiGzDecoder::new(packed).take(limit as u64 + 1).read_to_end(&mut body);
     read.map_err(|error| format!("the server says that the body is gzip, and it is not: {error}"))?;
-    match body.len() as u64 > BODY_LIMIT {
-        true => Err(format!("the body is longer than {} MiB when it is decompressed", BODY_LIMIT >> 20)),
+    match body.len() > limit {
+        true => Err(format!("the decompressed body is {}", limits::too_long(limit))),
         false => Ok(body),
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use protocol::Address;
+use protocol::limits;
 use protocol::postgres::conninfo::TcpOptions;
 use protocol::redis::{Answer, Control, ControlError, Info, Replies, Reply, command};
 
@@ -49,6 +50,13 @@ impl<'a> RedisControl<'a> {
             }
             self.input.drain(..self.at);
             self.at = 0;
+            let limit = limits::max_answer();
+            if self.input.len() > limit {
+                return Err(ControlError {
+                    doing: format!("reading {}", self.address.in_words(None)),
+                    problem: format!("its reply is {}", limits::too_long(limit)),
+                });
+            }
             let mut piece = [0; 64 * 1024];
             let count = self.socket.receive(&mut piece, &mut watch).map_err(|error| self.lost(&error))?;
             if count == 0 {
@@ -119,6 +127,28 @@ mod tests {
         assert!(
             gone.problem == "the server closed the connection" || gone.problem == "Broken pipe",
             "{gone}"
+        );
+    }
+
+    /// A reply of 1 GB was kept as far as the memory went.
+    #[test]
+    fn a_reply_without_end_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("redis.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let piece = [b'x'; 1 << 16];
+            let mut sent = stream.write_all(b"$1000000000\r\n");
+            while sent.is_ok() {
+                sent = stream.write_all(&piece);
+            }
+        });
+        let address = Address::Unix(path);
+        let error = RedisControl::connect(&address, &|| false).unwrap().one(&[b"PING"]).unwrap_err();
+        assert!(
+            error.problem.contains("limit of 64 MB") && error.problem.contains("PGDYNO_MAX_ANSWER"),
+            "{error}"
         );
     }
 
