@@ -45,7 +45,7 @@ pub enum FetchError {
         announced: bool,
     },
     /// The disk has no room for it.
-    #[error("{url}: {} are missing, and {} has {} free", record::bytes(*missing), folder.display(), record::bytes(*free))]
+    #[error("{url}: {} are still to come, and {} has {} free", record::bytes(*missing), folder.display(), record::bytes(*free))]
     NoRoom {
         url: String,
         folder: PathBuf,

@@ -23,7 +23,7 @@ impl Sql for Control {
         let mut vigil = self.begin(sql, Length::Long)?;
         let mut answer = Answer { copy_expected: true, ..Answer::default() };
         let done = self.copy(sql, fill, &mut answer, &mut vigil);
-        self.notices.append(&mut answer.notices);
+        self.keep_notices(std::mem::take(&mut answer.notices));
         done?;
         let copied = answer.copied;
         answer.finish().map(|_| copied)
@@ -34,7 +34,7 @@ impl Sql for Control {
     }
 }
 
-/// Notices kept of one query.
+/// Most notices that are kept.
 const NOTICES: usize = 1000;
 /// Bytes of memory that a message and a value take besides their content.
 const OVERHEAD: usize = 32;
@@ -130,9 +130,26 @@ impl Control {
         self.send(&mut vigil)?;
         let mut answer = Answer::default();
         let done = self.rest(sql, &mut answer, &mut vigil);
-        self.notices.append(&mut answer.notices);
+        self.keep_notices(std::mem::take(&mut answer.notices));
         done?;
         answer.finish()
+    }
+
+    /// Keeps notices until somebody asks for them, as far as there is room.
+    fn keep_notices(&mut self, notices: Vec<String>) {
+        let limit = limits::max_notice();
+        let mut bytes: usize = self.notices.iter().map(String::len).sum();
+        for notice in notices {
+            bytes += notice.len();
+            if self.notices.len() >= NOTICES || bytes > limit {
+                let last = "further notices of the server are left out";
+                if self.notices.last().is_none_or(|notice| notice != last) {
+                    self.notices.push(last.to_owned());
+                }
+                return;
+            }
+            self.notices.push(notice);
+        }
     }
 
     /// Gets ready to wait for the answer to a request.

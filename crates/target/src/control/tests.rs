@@ -31,6 +31,8 @@ enum Act {
     NoRow,
     /// The beginning of an answer, and nothing more.
     Half,
+    /// These bytes, and the end of an answer.
+    Bytes(Vec<u8>),
     /// It asks for COPY data and reads none.
     DeafCopy,
 }
@@ -113,6 +115,9 @@ fn serve(mut stream: UnixStream, act: &dyn Fn(&str) -> Option<Act>) -> std::io::
             Act::DeafCopy => {
                 stream.write_all(&message(b'G', &[0, 0, 0]))?;
                 return silence(&stream);
+            }
+            Act::Bytes(bytes) => {
+                stream.write_all(&[bytes, message(b'C', b"DO\0"), message(b'Z', b"I")].concat())?;
             }
             Act::NoRow => stream.write_all(&[message(b'C', b"SELECT 0\0"), message(b'Z', b"I")].concat())?,
             Act::Row(values, after) => {
@@ -342,4 +347,33 @@ fn pgbench_s_own_patience_has_no_bound() {
     let fake = Fake::always(Act::Row(vec![Some("1")], 2 * BOUND));
     let mut control = fake.open(&Patience { stop: Stop::new(), ..Patience::endless() }).unwrap();
     assert_eq!(control.scalar("SELECT 1").unwrap().as_deref(), Some("1"));
+}
+
+/// Nobody asks a connection that watches a run for them, and they were all kept.
+#[test]
+fn notices_that_nobody_asks_for_do_not_pile_up() {
+    let notice = message(b'N', format!("SNOTICE\0C00000\0M{}\0\0", "n".repeat(300_000)).as_bytes());
+    let fake = Fake::always(Act::Bytes(notice.repeat(2)));
+    let mut control = fake.open(&patience().0).unwrap();
+    for _ in 0..20 {
+        control.query("DO").unwrap();
+    }
+    let kept = control.take_notices();
+    assert_eq!(kept.len(), 4);
+    assert!(kept[3].contains("left out") && kept.iter().map(String::len).sum::<usize>() < 1 << 20);
+}
+
+#[test]
+fn an_answer_that_is_too_long_ends_the_connection() {
+    let row = message(b'D', &[&300_u16.to_be_bytes()[..], &[255; 1200]].concat());
+    let fake = Fake::always(Act::Bytes(row.repeat(60_000)));
+    let patience = Patience { answer: Some(Duration::from_secs(60)), ..patience().0 };
+    let mut control = fake.open(&patience).unwrap();
+    let error = control.query("SELECT 1").unwrap_err();
+    assert!(error.text.contains("limit of 64 MB") && error.text.contains("PGDYNO_MAX_ANSWER"), "{error}");
+    assert_eq!(
+        control.query("SELECT 1").unwrap_err(),
+        error,
+        "what follows would be the rest of that answer"
+    );
 }
