@@ -5,7 +5,7 @@ mod support;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -146,7 +146,7 @@ fn only_pgdyno_itself_dumps_no_core() {
     let of_server = limit(&pid);
     let silent = support::silent::SilentServer::start(support::silent::Silence::AfterLogin);
     let mut command = limited(place.command(["bench", "-i", &silent.url()]), Resource::Core, soft);
-    let mut bench = command.spawn().expect("pgdyno");
+    let mut bench = command.stderr(Stdio::null()).spawn().expect("pgdyno");
     silent.wait_until_waited_for();
     let of_pgdyno = limit(&bench.id().to_string());
     let _ = bench.kill();
@@ -196,6 +196,6 @@ fn a_password_that_goes_out_in_clear_is_warned_of() {
         assert!(!done.stderr.contains("unencrypted"), "{mode}: {}", done.stderr);
     }
     for mode in ["require", "verify-ca"] {
-        run("scram", mode, &other).expect(66).says(&["TLS to 127.0.0.1"]);
+        run("scram", mode, &other).expect(67).says(&["TLS to 127.0.0.1"]);
     }
 }

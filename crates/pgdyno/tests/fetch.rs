@@ -140,3 +140,24 @@ fn a_full_disk_loses_nothing() {
     fetch(&place, &mirror, &args).expect(0).says(&["going on at "]);
     assert_eq!(std::fs::read(folder.join("m.pbf")).unwrap(), extract(200_000));
 }
+
+/// All of the free space was written first.
+#[test]
+fn a_disk_that_is_too_small_is_known_before_the_download() {
+    let (place, mirror) = (Place::new(), Mirror::start());
+    mirror.publish(MALTA, File::of(extract(5_000_000)));
+    let folder = place.path().join("small");
+    let Some(_disk) = SmallDisk::mount(&folder, "size=2m") else {
+        return not_available("a full disk", "no file system can be mounted here");
+    };
+    fetch(&place, &mirror, &["malta", "-o", "small/m.pbf"]).expect(74).says(&[
+        "are still to come",
+        "free",
+        "make room, or name a file on another disk",
+    ]);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    let size = ["malta", "-o", "m.pbf", "--max-size", "4MB"];
+    fetch(&place, &mirror, &size)
+        .expect(65)
+        .says(&["announced size is more than the limit of 4.00 MB", "--max-size"]);
+}

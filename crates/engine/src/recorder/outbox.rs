@@ -10,7 +10,7 @@ use crate::observer::Entry;
 
 /// Records of a full batch.
 const FULL: usize = 1024;
-/// Most bytes of messages in a batch, but for one message that is longer.
+/// Bytes of messages with which a batch is full.
 const FULL_BYTES: usize = 64 * 1024;
 
 /// A thread's end of it.

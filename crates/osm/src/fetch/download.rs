@@ -21,6 +21,8 @@ impl Sizes {
     const ANNOUNCED: u64 = 256 << 30;
     /// Most bytes of a file that may be without end.
     const NOT_ANNOUNCED: u64 = 1 << 30;
+    /// So few bytes are fetched as far as there is room; the same command goes on later.
+    const TRIED: u64 = 1 << 20;
 
     /// The bytes that the file may have, if there is room for it.
     fn check(self, url: &str, partial: &Partial) -> Result<u64, FetchError> {
@@ -35,7 +37,7 @@ impl Sizes {
             return Err(FetchError::TooLarge { url: url(), most, announced: true });
         }
         let missing = total.saturating_sub(partial.length());
-        if missing > free {
+        if missing > free.max(Self::TRIED) {
             let folder = partial.folder().to_owned();
             return Err(FetchError::NoRoom { url: url(), folder, missing, free });
         }

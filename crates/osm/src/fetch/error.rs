@@ -31,7 +31,7 @@ pub enum FetchError {
     /// An answer of more bytes than such a file can have.
     #[error("{url}: more than {most} bytes, too many for {wanted}")]
     TooLong { url: String, wanted: &'static str, most: usize },
-    /// A file of more bytes than were allowed; nothing of it stays.
+    /// A file of more bytes than were allowed; the part that came is removed.
     #[error(
         "{url}: {} more than the limit of {}; --max-size raises it",
         if *announced { "its announced size is" } else { "it announces no size, and sends" },

@@ -6,7 +6,7 @@ use super::login::{AuthMethod, Login};
 
 static WARNING: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Names who is told, from then on in this process.
+/// Sets the function that prints the warning in this process; the first call counts.
 pub fn on_unencrypted_password(told: fn(&str)) {
     let _ = WARNING.set(told);
 }

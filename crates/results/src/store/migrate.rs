@@ -190,7 +190,7 @@ mod tests {
         let before = std::fs::read(&path).unwrap();
         let store = Store::open_read_only(&path).unwrap();
         assert!(!backup_path(&path, 1).exists());
-        assert_eq!(std::fs::read(&path).unwrap(), before, "a reader left the file as it was");
+        assert_eq!(std::fs::read(&path).unwrap(), before, "a reader changes nothing");
         let runs = store.runs(ExperimentId(1)).unwrap();
         let facts: Vec<_> = runs.iter().map(|run| (run.sequence, run.invocation, run.beside)).collect();
         assert_eq!(facts, [(0, 1, false), (1, 2, false), (2, 3, true)]);

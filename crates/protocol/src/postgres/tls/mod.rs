@@ -16,7 +16,9 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, InconsistentKeys};
 use rustls_pki_types::ServerName;
 
-use super::conninfo::{ClientCertificate, Host, HostSpec, SslOptions, TlsVersion, Verification};
+use super::conninfo::{
+    ClientCertificate, Host, HostSpec, RootCertificates, SslOptions, TlsVersion, Verification,
+};
 use super::login::{SslMode, SslNegotiation};
 use verifier::Verifier;
 
@@ -90,6 +92,13 @@ pub fn client_config(options: &SslOptions) -> Result<Option<Arc<ClientConfig>>, 
     if options.mode == SslMode::Disable {
         return Ok(None);
     }
+    // As in libpq, a root certificate that is missing does not matter to a mode that can do without.
+    let is_missing = |path: &PathBuf| options.mode < SslMode::VerifyCa && !path.exists();
+    let without_root = SslOptions { root: RootCertificates::None, ..options.clone() };
+    let options = match &options.root {
+        RootCertificates::File(path) if is_missing(path) => &without_root,
+        _ => options,
+    };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = Verifier::new(
         files::roots(options)?,

@@ -242,6 +242,9 @@ fn files_that_do_not_serve_are_named() {
         client_config(&with_root(fixture("none.crt"))).err(),
         Some(TlsError::NoRoot(fixture("none.crt")))
     );
+    // libpq does without it in a mode that can.
+    let weaker = |mode| client_config(&SslOptions { mode, ..with_root(fixture("none.crt")) });
+    assert!(weaker(SslMode::Prefer).is_ok() && weaker(SslMode::Require).is_ok());
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("empty.crt");
     std::fs::write(&path, "no PEM").expect("written");
