@@ -166,7 +166,7 @@ impl Store {
             return Err(StoreError::NotResults { path: path.to_owned() });
         }
         migrate::refuse_foreign(&store.connection, path)?;
-        schema::refuse_additions(&store.connection, path, found)?;
+        let found = schema::refuse_additions(&store.connection, path)?;
         if found < migrate::NEWEST { store.upgraded_copy()?.reading() } else { store.reading() }
     }
 
@@ -246,7 +246,7 @@ impl Store {
         if found > migrate::NEWEST {
             return Err(StoreError::Newer { path: self.path.clone(), found, known: migrate::NEWEST });
         }
-        schema::refuse_additions(&self.connection, &self.path, found)?;
+        schema::refuse_additions(&self.connection, &self.path)?;
         self.use_log()?;
         self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         migrate::to_newest(&mut self.connection, &self.path)?;

@@ -30,11 +30,14 @@ pub(super) fn distrust(connection: &Connection) -> Sqlite<()> {
     connection.pragma_update(None, "cell_size_check", true)
 }
 
-/// Refuses a file with views, triggers, virtual tables or expressions that this schema version does not have. Plain tables and
-/// indexes that somebody added stay: they compute nothing.
-pub(super) fn refuse_additions(connection: &Connection, path: &Path, version: u32) -> Result<(), StoreError> {
-    match first_addition(connection, version) {
-        Ok(None) => Ok(()),
+/// Refuses a file with views, triggers, virtual tables or expressions that its schema version does not have; gives that
+/// version. Plain tables and indexes that somebody added stay: they compute nothing.
+pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+    // Version and schema of one state: another program may be upgrading the file.
+    let state = connection.unchecked_transaction().map_err(|error| StoreError::from_sqlite(path, &error))?;
+    let version = migrate::version(&state, path)?;
+    match first_addition(&state, version) {
+        Ok(None) => Ok(version),
         Ok(Some(Object { kind, name, .. })) => {
             let known = ["view", "trigger", "index", "table"].into_iter().find(|known| *known == kind);
             Err(StoreError::Addition { path: path.to_owned(), kind: known.unwrap_or("object"), name })
