@@ -275,6 +275,7 @@ impl Classified for SettingsError {
                 LeftBy::Killed | LeftBy::Unknown(_) => Class::Guard,
             },
             Self::NotPutBack(_) => Class::Guard,
+            Self::Place(error) => error.class(),
             Self::Change(error) => error.class(),
             Self::Sql { error, .. } => error.class(),
             Self::Managed(error) => error.class(),
@@ -308,6 +309,8 @@ impl Classified for ChangeError {
             Self::Stopped { .. } => Class::Interrupted,
             Self::Connect(error) => error.class(),
             Self::Child(error) => error.class(),
+            Self::Account(error) => error.class(),
+            Self::Folder { .. } => Class::Io,
             Self::NotUndone { error, .. } => error.class(),
         }
     }

@@ -1,13 +1,9 @@
 //! What was found out about this host once, kept in pgdyno's own folder for the runs that follow: how late it wakes up by
 //! itself, and which placement is advised.
 
-use std::fs;
-use std::io;
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 use target::child::Account;
-use target::home::Home;
+use target::home::{Home, PlaceError, Readable};
 use target::host;
 use target::placement::allowed;
 
@@ -100,7 +96,8 @@ impl KnownHost {
     /// What is known of this host; nothing, where it was never looked at or is another one by now. Gives the other one's
     /// description too.
     pub(crate) fn here() -> (Self, Option<String>) {
-        Self::read(Machine::here(), path().and_then(|path| fs::read(path).ok()))
+        let home = Home::locate().ok().and_then(|home| home.open().ok().flatten());
+        Self::read(Machine::here(), home.and_then(|home| home.read(FILE).ok()))
     }
 
     fn read(machine: Machine, kept: Option<Vec<u8>>) -> (Self, Option<String>) {
@@ -122,19 +119,13 @@ impl KnownHost {
     }
 
     fn keep(&self) -> Result<(), LabError> {
-        let home = Home::locate()?;
-        home.prepare(Account::unprivileged()?.as_ref())?;
-        let path = home.folder().join(FILE);
-        let beside = home.folder().join(format!("{FILE}.{}", std::process::id()));
+        let home = Home::locate()?.make(Account::unprivileged()?.as_ref())?;
         let text = serde_json::to_vec_pretty(self).expect("plain data");
-        // Whole or not at all, also beside another pgdyno.
-        let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
-        written.map_err(|source: io::Error| target::home::PlaceError::Folder { folder: path, source }.into())
+        let folder = || home.path().join(FILE);
+        home.replace(FILE, &text, Readable::ByUs)
+            .map(drop)
+            .map_err(|source| PlaceError::Folder { folder: folder(), source }.into())
     }
-}
-
-fn path() -> Option<PathBuf> {
-    Some(Home::locate().ok()?.folder().join(FILE))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! what a server says) is escaped here, so that nothing in it drives the terminal or passes for a line of ours; and
 //! arguments that hold a password are left out wherever a message would quote them.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};

@@ -509,7 +509,7 @@ fn changes_left_on_a_private_server_are_told_and_undone() {
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
     let id = sql("select system_identifier from pg_control_system()");
-    let file = place.path().join("made");
+    let file = place.open_folder().join("made");
     let journal = place.home().join("clusters/mine/journal.json");
     let leave = || {
         sql("create table if not exists made ()");

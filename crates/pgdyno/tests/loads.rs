@@ -165,7 +165,7 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     assert!(running.until("step: prepare"));
     // Not the one that is only asked for its version.
     wait_for(|| (!tables(&server).is_empty()).then_some(()));
-    let pid = wait_for(|| osm2pgsql_of(&place));
+    let pid = wait_for(|| osm2pgsql_of(&server));
     signal(pid, "KILL");
     let (status, said) = running.end();
     assert_eq!(status.code(), Some(71), "{said}");
@@ -203,7 +203,7 @@ cd "{folder}"
 {body}
 "#,
         programs().display(),
-        folder = place.path().display(),
+        folder = place.open_folder().display(),
     );
     let name = format!("stand-in-{}", std::fs::read_dir(place.path()).unwrap().count());
     let path = place.write(&name, text);
@@ -308,7 +308,7 @@ fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
     let plain = stand_in(&place, "1.8.0", "made ${prefix}_point");
     let waits = "touch began\nuntil_there connect\nmade ${prefix}_point\ntouch made\nuntil_there end";
     let waits = stand_in(&place, "1.8.0", waits);
-    let is_there = |name: &str| place.path().join(name).exists().then_some(());
+    let is_there = |name: &str| place.open_folder().join(name).exists().then_some(());
     let other = || went_well(&measured(&place, &server, &format!("program = \"{plain}\", prefix = \"b\"")));
     other();
     let running = Watched::start(small_load(&place, &server, &["--program", &waits, "--prefix", "a"]));
@@ -317,11 +317,11 @@ fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
     assert_eq!(server.psql(noted), "7");
     other();
     assert_eq!(server.psql(noted), "7");
-    place.write("connect", "");
+    place.write("open/connect", "");
     wait_for(|| is_there("made"));
     other();
     assert_eq!(tables(&server), "a_point");
-    place.write("end", "");
+    place.write("open/end", "");
     let (status, said) = running.end();
     assert_eq!(status.code(), Some(0), "{said}");
     assert_eq!(tables(&server), "a_point");
@@ -332,7 +332,7 @@ fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
 #[test]
 fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_one_that_is_done_anew() {
     let (place, server) = with_postgis();
-    let file = place.path().join("nodes.bin");
+    let file = place.open_folder().join("nodes.bin");
     let name = file.to_str().unwrap();
     let load = |more: &[&str]| small_load(&place, &server, &[&["-F", name][..], more].concat());
     let fails = stand_in(&place, "1.8.0", "echo locations > $nodes\nsay 'ERROR: no space'\nexit 1");
@@ -342,7 +342,7 @@ fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_on
     }
     let waits = stand_in(&place, "1.8.0", "echo locations >> $nodes\ntouch wrote\nuntil_there never");
     let running = Watched::start(load(&["--program", &waits]));
-    let wrote = || std::fs::remove_file(place.path().join("wrote")).ok();
+    let wrote = || std::fs::remove_file(place.open_folder().join("wrote")).ok();
     wait_for(wrote);
     signal(running.child.id(), "INT");
     let (status, said) = running.end();
@@ -362,7 +362,7 @@ fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_on
     finish(load(&["--prefix", "two"])).expect(65).says(&["nodes.bin is there already", "replace"]);
     assert_eq!(std::fs::metadata(&file).unwrap().len(), made);
     std::fs::remove_file(&file).unwrap();
-    place.write("nodes.bin", "mine");
+    place.write("open/nodes.bin", "mine");
     finish(load(&["--prefix", "one"])).expect(65).says(&["nodes.bin is there already"]);
     let replaced = finish(load(&["--prefix", "one", "--replace", "--program", &fails])).expect(71);
     replaced.says(&["no space"]);
@@ -384,14 +384,14 @@ fn what_a_killed_load_left_is_in_no_measured_loads_way() {
     assert_eq!(tables(&server), "");
 }
 
-/// The pid of an osm2pgsql that works for this place's pgdyno.
-fn osm2pgsql_of(place: &Place) -> Option<u32> {
-    let home = format!("PGDYNO_HOME={}", place.home().display());
+/// The pid of an osm2pgsql that works on this server.
+fn osm2pgsql_of(server: &Server) -> Option<u32> {
+    let socket = server.socket.to_string_lossy();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
         let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-        let ours = environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes());
+        let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let ours = arguments.split(|byte| *byte == 0).any(|argument| argument == socket.as_bytes());
         if name.trim() == "osm2pgsql" && ours {
             return Some(pid);
         }

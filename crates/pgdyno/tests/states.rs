@@ -156,7 +156,7 @@ fn errors_of_changes_name_file_line_and_table() {
     ] {
         let text = CHANGE.replace(right, wrong).replace("DROP INDEX public", "DROP INDEX IF EXISTS public");
         let file = at.file("wrong.toml", &text);
-        let done = at.run(&["run", file.to_str().unwrap()]).expect(code);
+        let done = at.run(&["run", "--allow-commands", file.to_str().unwrap()]).expect(code);
         let place = format!("{}: [change.index.with] ", line_of(&file, line));
         done.says(&[&place]).says(says);
         assert_eq!(at.server.psql("SELECT to_regclass('public.t_x') IS NULL"), "t", "it is undone");
@@ -169,7 +169,7 @@ fn only_the_change_whose_level_differs_is_made_anew() {
     let at = Changing::new();
     let two = "[change.two.off]\n[change.two.on]\ndo = { command = \"true two\" }\nundo = { command = \"true\" }\n[compare]";
     let file = at.file("two.toml", &CHANGE.replace("[compare]", two));
-    let done = at.run(&["run", "--verbose", file.to_str().unwrap()]);
+    let done = at.run(&["run", "--verbose", "--allow-commands", file.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let mut switches: Vec<Vec<&str>> = vec![Vec::new()];
     for line in done.stderr.lines().filter(|line| line.starts_with("step: ")) {

@@ -43,19 +43,20 @@ impl Options {
         }
     }
 
-    /// As they are typed, each behind a space.
-    pub(crate) fn words(&self) -> String {
-        let value = |name: &str, value: Option<String>| value.map(|value| format!(" {name} {value}"));
-        let flag = |name: &str, given: bool| given.then(|| format!(" {name}"));
-        let words = [
-            flag("--allow-commands", self.allow_commands),
-            flag("--full", self.full),
-            value("--data", self.data.then(|| "EXTRACT".to_owned())),
-            value("--slices", self.slices.clone()),
-            flag("--same", self.same),
-            value("--rounds", self.rounds.map(|rounds| rounds.to_string())),
-        ];
-        words.into_iter().flatten().collect()
+    /// The command with them.
+    pub(crate) fn added_to(&self, command: Command) -> Command {
+        let flag =
+            |command: Command, name: &str, given: bool| if given { command.flag(name) } else { command };
+        let option = |command: Command, name: &str, value: Option<&str>| match value {
+            Some(value) => command.option(name, value),
+            None => command,
+        };
+        let command = flag(command, "--allow-commands", self.allow_commands);
+        let command = flag(command, "--full", self.full);
+        let command = option(command, "--data", self.data.then_some("EXTRACT"));
+        let command = option(command, "--slices", self.slices.as_deref());
+        let command = flag(command, "--same", self.same);
+        option(command, "--rounds", self.rounds.map(|rounds| rounds.to_string()).as_deref())
     }
 }
 

@@ -21,7 +21,6 @@ pub mod tile_server;
 pub mod url;
 
 mod error;
-mod files;
 mod lock;
 mod member;
 mod stop;

@@ -1,12 +1,15 @@
 //! One pgdyno at a time per folder: of a server, or of a filesystem made for one.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
+
+use crate::home::Dir;
+
+/// The file that is locked.
+pub(crate) const LOCK: &str = "lock";
 
 /// How long a glance at a lock may hold it.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -27,15 +30,8 @@ pub(crate) enum LockError {
 }
 
 impl Lock {
-    pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(folder.join("lock"))
-            .map_err(LockError::File)?;
+    pub(crate) fn take(folder: &Dir) -> Result<Self, LockError> {
+        let mut file = folder.lock_file(LOCK).map_err(LockError::File)?;
         // Somebody who only looks whether it is held holds it for a moment.
         let start = Instant::now();
         loop {
@@ -59,8 +55,8 @@ impl Lock {
     }
 
     /// Whether somebody has it, and who (0 where that cannot be read).
-    pub(crate) fn held_by(folder: &Path) -> Option<u32> {
-        let mut file = File::open(folder.join("lock")).ok()?;
+    pub(crate) fn held_by(folder: &Dir) -> Option<u32> {
+        let mut file = folder.file(LOCK).ok()?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             Err(rustix::io::Errno::WOULDBLOCK) => Some(holder(&mut file).unwrap_or(0)),
             _ => None,
@@ -80,15 +76,16 @@ mod tests {
 
     #[test]
     fn the_second_taker_learns_who_has_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let first = Lock::take(folder.path()).unwrap();
-        match Lock::take(folder.path()) {
+        let top = tempfile::tempdir().unwrap();
+        let folder = crate::home::Home::at(top.path()).open().unwrap().unwrap();
+        let first = Lock::take(&folder).unwrap();
+        match Lock::take(&folder) {
             Err(LockError::Held(pid)) => assert_eq!(pid, Some(std::process::id())),
             other => panic!("{other:?}"),
         }
-        assert_eq!(Lock::held_by(folder.path()), Some(std::process::id()));
+        assert_eq!(Lock::held_by(&folder), Some(std::process::id()));
         drop(first);
-        assert_eq!(Lock::held_by(folder.path()), None);
-        assert!(Lock::take(folder.path()).is_ok());
+        assert_eq!(Lock::held_by(&folder), None);
+        assert!(Lock::take(&folder).is_ok());
     }
 }

@@ -1,19 +1,21 @@
 //! What the servers that only one pgdyno uses have in common (Redis, PgBouncer, tile servers): folders closed to others, a socket with
 //! a short path, a log, a watchdog; they keep nothing, so nothing of them is left.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::child::{Account, Child, ChildError, Program, Watchdog};
-use crate::home::{PlaceError, make_folder, remove_socket_folder, socket_folder};
+use crate::home::{
+    Dir, Home, Part, PlaceError, Readable, passed_through, remove_socket_folder, socket_folder,
+};
 use crate::stop::Stop;
 
 /// How long it may take to answer for the first time.
 const START_BOUND: Duration = Duration::from_secs(10);
+/// File of its output.
+const LOG: &str = "log";
 /// Lines of its log that are quoted.
 const QUOTED_LINES: usize = 4;
 
@@ -34,41 +36,49 @@ pub(crate) enum MemberError {
     Stopped,
 }
 
-/// The folders of one member: for its files and, short enough, for its socket. They go with it.
+/// The folders of one member: for its files, for what it writes itself and, short enough, for its socket. They go with it.
 #[derive(Debug)]
 pub(crate) struct Folders {
-    pub(crate) files: PathBuf,
+    /// All members of its kind.
+    all: Dir,
+    /// Ours: what it reads, and its log.
+    dir: Dir,
+    /// Its own, where it starts.
+    pub(crate) work: PathBuf,
     pub(crate) sockets: PathBuf,
     account: Option<Account>,
 }
 
 impl Folders {
-    /// Makes them for a new member of this process among `all` of its kind; what dead pgdynos left there is removed.
+    /// Makes them for a new member of this process in a part of the home; what dead pgdynos left there is removed.
     pub(crate) fn make(
-        all: &Path,
+        home: &Home,
+        part: Part,
         longest_socket_name: &str,
         account: Option<&Account>,
     ) -> Result<Self, PlaceError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        remove_dead(all);
+        let all = home.make_part(part, account)?;
+        remove_dead_in(&all);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let files = all.join(format!("{}-{number}", std::process::id()));
-        let mut folders = Self { files, sockets: PathBuf::new(), account: account.cloned() };
-        make_folder(&folders.files, 0o700, account)?;
-        folders.sockets = socket_folder(&folders.files, longest_socket_name, account)?;
-        Ok(folders)
+        let name = format!("{}-{number}", std::process::id());
+        let failed = |source| PlaceError::Folder { folder: all.path().join(&name), source };
+        let dir = all.make(&name, passed_through(account.is_some())).map_err(failed)?;
+        let work = dir.make_for("data", account).map_err(failed)?.path().to_owned();
+        let sockets = socket_folder(dir.path(), longest_socket_name, account)?;
+        Ok(Self { all, dir, work, sockets, account: account.cloned() })
     }
 
-    /// Writes a file that only the member's account can read.
+    /// The folder of its files.
+    pub(crate) fn files(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Writes a file that only we and the member's account can read.
     pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, MemberError> {
-        let path = self.files.join(name);
-        let written = private(&path).and_then(|mut file| {
-            if let Some(account) = &self.account {
-                std::os::unix::fs::fchown(&file, Some(account.uid), Some(account.gid))?;
-            }
-            file.write_all(content)
-        });
-        match written {
+        let path = self.files().join(name);
+        let file = self.dir.create(name, Readable::By(self.account.as_ref()));
+        match file.and_then(|mut file| file.write_all(content)) {
             Ok(()) => Ok(path),
             Err(source) => Err(MemberError::File { path, source }),
         }
@@ -77,10 +87,9 @@ impl Folders {
 
 impl Drop for Folders {
     fn drop(&mut self) {
-        for folder in [&self.sockets, &self.files] {
-            // What cannot be removed now is found by the next one.
-            let _ = std::fs::remove_dir_all(folder);
-        }
+        // What cannot be removed now is found by the next one.
+        remove_socket_folder(self.files());
+        let _ = self.files().file_name().map(|name| self.all.remove_all(name));
     }
 }
 
@@ -88,7 +97,6 @@ impl Drop for Folders {
 #[derive(Debug)]
 pub(crate) struct Member {
     child: Child,
-    log: PathBuf,
     folders: Folders,
 }
 
@@ -99,11 +107,11 @@ impl Member {
         folders: Folders,
         watchdog: &Watchdog,
     ) -> Result<Self, MemberError> {
-        let log = folders.files.join("log");
-        let file = private(&log).map_err(|source| MemberError::File { path: log.clone(), source })?;
-        let program = program.leaving([&folders.files, &folders.sockets]);
+        let file = folders.dir.create(LOG, Readable::ByUs);
+        let file = file.map_err(|source| MemberError::File { path: folders.files().join(LOG), source })?;
+        let program = program.leaving([folders.files(), &folders.sockets]);
         let child = watchdog.start(&program, &file).map_err(MemberError::Child)?;
-        Ok(Self { child, log, folders })
+        Ok(Self { child, folders })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -165,9 +173,9 @@ impl Member {
         lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n")
     }
 
-    /// All that it has said.
+    /// All that it has said, unless that is very much.
     pub(crate) fn log_text(&self) -> String {
-        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        let bytes = self.folders.dir.read(LOG).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
@@ -188,20 +196,19 @@ pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
 }
 
 /// Removes what members of dead pgdynos left and their watchdogs could not remove: nothing in it is of use.
-pub(crate) fn remove_dead(all: &Path) {
-    let Ok(entries) = std::fs::read_dir(all) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.split('-').next()).and_then(|pid| pid.parse().ok());
-        if pid.is_some_and(|pid| !crate::host::proc::is_alive(pid)) {
-            // The folder goes last: what is left of an interrupted removal is still known.
-            remove_socket_folder(&entry.path());
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
+pub(crate) fn remove_dead(home: &Home, part: Part) {
+    if let Ok(Some(all)) = home.part(part) {
+        remove_dead_in(&all);
     }
 }
 
-/// An empty file for its owner only.
-fn private(path: &Path) -> io::Result<File> {
-    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+fn remove_dead_in(all: &Dir) {
+    for name in all.names().unwrap_or_default() {
+        let pid = name.to_str().and_then(|name| name.split('-').next()).and_then(|pid| pid.parse().ok());
+        if pid.is_some_and(|pid| !crate::host::proc::is_alive(pid)) {
+            // The folder goes last: what is left of an interrupted removal is still known.
+            remove_socket_folder(&all.path().join(&name));
+            let _ = all.remove_all(&name);
+        }
+    }
 }

@@ -71,7 +71,7 @@ impl Target {
         stop: &Stop,
     ) -> Result<Self, TargetError> {
         let cluster = Cluster::ensure(home, name, options, watchdog, stop)?;
-        let mut recovered = url::recover_earlier(home, watchdog);
+        let mut recovered = url::recover_earlier(home, watchdog)?;
         recovered.extend(journal::recover_private(&cluster, watchdog)?);
         let mut target = Self::ours(cluster, recovered, watchdog)?;
         target.ensure_database(MANAGED_DATABASE)?;
@@ -475,7 +475,7 @@ impl Target {
 
     /// The log of a managed server.
     #[must_use]
-    pub fn log_path(&self) -> Option<&std::path::Path> {
+    pub fn log_path(&self) -> Option<PathBuf> {
         match &self.server {
             Server::Managed(cluster) => Some(cluster.log_path()),
             Server::Url(_) => None,

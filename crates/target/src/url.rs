@@ -9,7 +9,7 @@ use protocol::postgres::{Config, Host, PasswordSource};
 use crate::child::Watchdog;
 use crate::control::{Control, connect, places_from};
 use crate::error::TargetError;
-use crate::home::Home;
+use crate::home::{Home, PlaceError};
 use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, left_at, recover};
 
 /// What we may do on a server that is not ours.
@@ -47,13 +47,12 @@ impl UrlServer {
         let mut control = connect_or_tell(&config, home)?;
         let recovered = match rights {
             Rights::Look => Vec::new(),
-            Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything, watchdog),
+            Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything, watchdog)?,
         };
         let place = control.place().clone();
         drop(control);
         let journal = if rights == Rights::Change {
-            home.prepare(crate::child::Account::unprivileged()?.as_ref())?;
-            Some(Journal::new(home, &config.redacted(), Access::to(&place, &config), watchdog))
+            Some(Journal::new(home, &config.redacted(), Access::to(&place, &config), watchdog)?)
         } else {
             None
         };
@@ -166,7 +165,10 @@ fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, TargetError>
 
 /// Undoes what killed pgdynos left on servers that are not ours, as far as the environment and the passfile let us
 /// connect there.
-pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Vec<Recovered> {
+///
+/// # Errors
+/// When somebody else can change the home or a journal.
+pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered>, PlaceError> {
     recover(home, None, Scope::Everything, watchdog)
 }
 
@@ -179,7 +181,7 @@ pub fn restore_left(
     dsn: Option<&str>,
     watchdog: &Watchdog,
 ) -> Result<Vec<Recovered>, TargetError> {
-    let Some(dsn) = dsn else { return Ok(recover(home, None, Scope::Asked, watchdog)) };
+    let Some(dsn) = dsn else { return Ok(recover(home, None, Scope::Asked, watchdog)?) };
     let mut control = connect_or_tell(&described(dsn)?, home)?;
-    Ok(recover(home, Some(&mut control), Scope::Asked, watchdog))
+    Ok(recover(home, Some(&mut control), Scope::Asked, watchdog)?)
 }

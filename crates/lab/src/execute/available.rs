@@ -6,7 +6,7 @@ use std::path::Path;
 
 use target::Stop;
 use target::child::Watchdog;
-use target::home::Home;
+use target::home::{Home, Part};
 use target::managed::{Choice, FindError, Installation};
 use target::page_cache;
 use target::pooler::{self, Installed};
@@ -148,7 +148,7 @@ impl Looked<'_> {
             ),
             TargetSpec::Managed { .. } if setup.cache == Cache::Warm => None,
             TargetSpec::Managed { storage, .. } => {
-                let home = Home::locate().ok()?.clusters();
+                let home = Home::locate().ok()?.path(Part::Clusters);
                 let places = match &storage {
                     None => vec![&home],
                     Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],

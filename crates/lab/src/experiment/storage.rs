@@ -159,11 +159,9 @@ impl Written {
             }
         }
         let mount_options = self.mount_options.clone().unwrap_or_default();
-        // Where it is mounted is pgdyno's to say: files would stand beside it, and nobody would notice.
-        let is_place =
-            |option: &str| ["canmount", "mountpoint"].iter().any(|own| option.trim().starts_with(own));
-        if let Some(option) = mount_options.split(',').find(|option| is_place(option)) {
-            return Err(("mount_options", format!("cannot have {option}: pgdyno says where it is mounted")));
+        if let Some(option) = mount_options.split(',').map(str::trim).find(|option| reaches_beyond(option)) {
+            let why = "root mounts it, and this option reaches beyond the filesystem; leave it out";
+            return Err(("mount_options", format!("cannot have {option}: {why}")));
         }
         Ok(Filesystem { kind, size_bytes, mount_options })
     }
@@ -191,6 +189,39 @@ impl Written {
     }
 }
 
+/// Whether an option says where or from what to mount, names another device or program, shares what is mounted, or takes back
+/// that nothing there is set-uid or a device.
+fn reaches_beyond(option: &str) -> bool {
+    const WHOLE: [&str; 22] = [
+        "remount",
+        "bind",
+        "rbind",
+        "move",
+        "loop",
+        "offset",
+        "sizelimit",
+        "helper",
+        "suid",
+        "dev",
+        "setuid",
+        "devices",
+        "device",
+        "logdev",
+        "rtdev",
+        "journal_path",
+        "journal_dev",
+        "user",
+        "users",
+        "owner",
+        "group",
+        "defaults",
+    ];
+    const BEGINNINGS: [&str; 5] = ["canmount", "mountpoint", "share", "x-", "uhelper"];
+    let option = option.to_ascii_lowercase();
+    let name = option.split('=').next().unwrap_or_default();
+    option.contains('/') || WHOLE.contains(&name) || BEGINNINGS.iter().any(|it| name.starts_with(it))
+}
+
 fn power_of_two(key: &'static str, bytes: Option<u64>) -> Result<(), (&'static str, String)> {
     match bytes {
         Some(bytes) if !bytes.is_power_of_two() => Err((key, "must be a power of two".to_owned())),
@@ -213,6 +244,26 @@ mod tests {
         let written: Written = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         let folder = written.path.clone().map(Into::into);
         written.read(folder).map_err(|(key, why)| format!("{key} {why}"))
+    }
+
+    /// Root mounts what a file from somebody else asks for.
+    #[test]
+    fn mount_options_that_reach_beyond_the_filesystem_are_refused() {
+        for fine in ["noatime", "commit=30", "discard=async", "atime=off", "logbufs=8"] {
+            assert!(!reaches_beyond(fine), "{fine}");
+        }
+        for beyond in [
+            "suid",
+            "DEV",
+            "mountpoint=x",
+            "sharenfs=on",
+            "logdev=sda1",
+            "x=/etc",
+            "X-mount.mkdir",
+            "remount",
+        ] {
+            assert!(reaches_beyond(beyond), "{beyond}");
+        }
     }
 
     #[test]

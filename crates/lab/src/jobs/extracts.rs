@@ -8,7 +8,7 @@ use osm::synth::{KeepError, Progress as Cells, SynthError};
 use target::Stop;
 use target::TargetError;
 use target::child::Account;
-use target::home::Home;
+use target::home::{Home, Part};
 use workloads::jobs::Job;
 
 use crate::error::{Class, LabError};
@@ -35,11 +35,12 @@ pub(crate) fn make(
     let of_target = |error: TargetError| LabError::from(error);
     let home = Home::locate().map_err(|error| of_target(error.into()))?;
     let what = format!("make a {}", synthetic.words());
-    if synthetic.place(&home.extracts()).is_file() {
+    if synthetic.place(&home.path(Part::Extracts)).is_file() {
         return Ok(None);
     }
     let account = Account::unprivileged().map_err(|error| of_target(error.into()))?;
-    let folder = home.prepare_extracts(account.as_ref()).map_err(|error| of_target(error.into()))?;
+    let folder = home.make_part(Part::Extracts, account.as_ref());
+    let folder = folder.map_err(|error| of_target(error.into()))?;
     progress.step(Step::Prepare, what.clone());
     let began = Instant::now();
     let mut next = began + TOLD_EVERY;
@@ -51,7 +52,7 @@ pub(crate) fn make(
         }
     };
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let made = synthetic.keep(&folder, threads, &mut told, &|| stop.at_once());
+    let made = synthetic.keep(folder.path(), threads, &mut told, &|| stop.at_once());
     let Some(made) = made.map_err(not_made)? else { return Ok(None) };
     let took = began.elapsed();
     progress.event(LabEvent::JobFinished { what, took, reused: false });
@@ -73,7 +74,7 @@ pub(crate) fn input_bytes(job: &dyn Job) -> u64 {
 
 /// The folder of synthetic extracts; none that anything is in where there is no home.
 pub(super) fn folder() -> PathBuf {
-    Home::locate().map(|home| home.extracts()).unwrap_or_default()
+    Home::locate().map(|home| home.path(Part::Extracts)).unwrap_or_default()
 }
 
 fn not_made(error: KeepError) -> LabError {

@@ -1,10 +1,10 @@
 //! A job that came to no good end, where nothing goes on without it: why, and where its log is.
 
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-use target::home::Home;
+use target::child::Account;
+use target::home::{Home, Part, Readable};
 use workloads::jobs::JobReport;
 
 use crate::error::{Class, LabError};
@@ -23,12 +23,11 @@ pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, LabE
 /// Keeps what it said, for who has to find out more.
 fn keep(name: &str, log: &str) -> std::io::Result<PathBuf> {
     let home = Home::locate().map_err(std::io::Error::other)?;
-    let folder = home.logs();
-    std::fs::create_dir_all(&folder)?;
+    let account = Account::unprivileged().map_err(std::io::Error::other)?;
+    let folder = home.make_part(Part::Logs, account.as_ref()).map_err(std::io::Error::other)?;
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S");
-    let path = folder.join(format!("{plain}-{now}-{}.log", std::process::id()));
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-    file.write_all(log.as_bytes())?;
-    Ok(path)
+    let name = format!("{plain}-{now}-{}.log", std::process::id());
+    folder.create(&name, Readable::ByUs)?.write_all(log.as_bytes())?;
+    Ok(folder.path().join(name))
 }

@@ -1,7 +1,12 @@
 //! The programs of jobs (osm2pgsql), run under a watchdog.
 
-use target::child::{CutShort, Line, Overseen, Program, Stream};
-use workloads::jobs::{ChildEnd, ChildOrder, Output, RunChild};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use target::child::{Account, CutShort, Line, Overseen, Program, Stream};
+use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
 
 /// Runs the programs that a job describes.
 #[derive(Debug)]
@@ -17,6 +22,33 @@ impl Programs {
     }
 }
 
+/// Where programs run as another account than ours, it is lent what it cannot get to by name, already open: root's extract
+/// in root's own folder.
+fn lend(program: &mut Program, inputs: &[ChildInput]) -> Result<(), String> {
+    let Some(account) = Account::unprivileged().map_err(|error| error.to_string())? else { return Ok(()) };
+    for input in inputs {
+        let shown = input.path.display();
+        let file = File::open(&input.path).map_err(|error| format!("cannot open {shown}: {error}"))?;
+        let metadata = file.metadata().map_err(|error| format!("cannot look at {shown}: {error}"))?;
+        if !account.may_read(&metadata) {
+            return Err(format!(
+                "user {}, who runs programs when pgdyno is root, may not read {shown}; let it with: chmod a+r",
+                account.name
+            ));
+        }
+        if input.path.parent().is_some_and(|folder| account.may_enter(folder)) {
+            continue;
+        }
+        let by_number = OsString::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        for arg in program.args.iter_mut().filter(|arg| **arg == *input.path.as_os_str()) {
+            arg.clone_from(&by_number);
+        }
+        program.args.splice(0..0, input.without_name.iter().cloned());
+        program.inherited.push(Arc::new(file));
+    }
+    Ok(())
+}
+
 impl RunChild for Programs {
     fn run(
         &mut self,
@@ -27,6 +59,7 @@ impl RunChild for Programs {
         let mut program = Program::new(&order.program).args(order.args.iter().cloned());
         program.env.clone_from(&order.env);
         program.unwanted = order.unwanted;
+        lend(&mut program, &order.inputs)?;
         let mut pass_on = |line: Line| {
             let output = match line.stream {
                 Stream::Stdout => Output::Stdout,

@@ -140,6 +140,11 @@ impl Stage {
         stop: &Stop,
     ) -> Result<(Self, Vec<String>), LabError> {
         let home = Home::locate()?;
+        // Refused before anything is started, wherever the server is.
+        home.open()?;
+        if let Some(account) = Account::unprivileged()? {
+            workloads::jobs::programs_run_as(account.uid, account.gid);
+        }
         let watchdog = Watchdog::current().map_err(|source| {
             LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
         })?;
@@ -153,7 +158,6 @@ impl Stage {
         let tile_servers = TileServers::find(spec.tile_servers(), &watchdog, stop)?;
         let (mut stage, removed) = match spec {
             TargetSpec::Managed { name, version, extensions, redis, bin, storage, .. } => {
-                home.prepare(Account::unprivileged()?.as_ref())?;
                 let options = ManagedOptions {
                     choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
                     via,

@@ -7,7 +7,7 @@ use results::Store;
 use results::comparison::{Comparison, Measured, Metric, TakenApart};
 
 use super::report as page;
-use super::{chosen, load_to_judge, print_compared, to_judge};
+use super::{chosen, load, loaded, print_compared};
 use crate::exit::{self, BAD_INPUT, Failure, Outcome, USAGE};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::{data, talk, warning};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let found = match &args.which[..] {
         [base, new] => apart(args, [base, new])?,
         [one] => only(args, one)?,
-        _ => load_to_judge(&args.selection)?,
+        _ => load(&args.selection)?,
     };
     let found = match &args.base {
         Some(base) => against(found, base)?,
@@ -135,7 +135,7 @@ fn headline(found: &ReportData, format: Format) -> anyhow::Result<()> {
 /// One experiment of the results file, or the newest one of another file.
 fn only(args: &Args, which: &str) -> anyhow::Result<ReportData> {
     let (store, id, _) = found(args, which)?;
-    to_judge(store.path(), id)
+    loaded(&store, id)
 }
 
 /// Two experiments, the second against the first.

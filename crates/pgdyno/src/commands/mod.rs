@@ -24,7 +24,6 @@ mod tiles;
 mod typed;
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
 use ::report::ReportData;
@@ -33,6 +32,8 @@ use clap::{CommandFactory, FromArgMatches};
 use lab::experiment::ExperimentFile;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
+
+use ::target::home::Home;
 
 use crate::exit::Outcome;
 use crate::options::{Format, Selection};
@@ -146,6 +147,9 @@ fn described() -> clap::Command {
 
 /// Runs the command.
 pub(crate) fn run(cli: Cli) -> Outcome {
+    if cli.command.may_make_home() {
+        warn_of_shared_home();
+    }
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Bench(args) => bench::run(&args),
@@ -165,6 +169,36 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Target(args) => target::run(&args),
         Command::Completion(args) => completion::run(&args),
         Command::Man(args) => man::run(&args),
+    }
+}
+
+impl Command {
+    /// Whether servers, extracts or journals may come of it.
+    fn may_make_home(&self) -> bool {
+        !matches!(
+            self,
+            Self::Table(_)
+                | Self::Compare(_)
+                | Self::Report(_)
+                | Self::Export(_)
+                | Self::Sql(_)
+                | Self::Import(_)
+                | Self::Pgbench(_)
+                | Self::Completion(_)
+                | Self::Man(_)
+        )
+    }
+}
+
+/// A home in `/tmp` works, as long as nobody is faster and nothing cleans up there.
+fn warn_of_shared_home() {
+    let Ok(home) = Home::locate() else { return };
+    if let Some(folder) = home.is_new_in() {
+        let (home, folder) = (home.folder().display(), folder.display());
+        crate::print::warning(&format!(
+            "pgdyno's home {home} will be made in {folder}, which every user can write to: another user can take the name \
+             first, and the system may empty that folder; set PGDYNO_HOME to a folder elsewhere"
+        ));
     }
 }
 
@@ -202,19 +236,6 @@ fn chosen(store: &Store, wanted: Option<&str>) -> anyhow::Result<ExperimentId> {
         ));
     }
     Ok(id)
-}
-
-/// Loads the experiment that was asked for, whose verdict is about to be shown: that is counted.
-fn load_to_judge(selection: &Selection) -> anyhow::Result<ReportData> {
-    let path = selection.results.path();
-    let id = chosen(&Store::open_read_only(&path)?, selection.experiment.as_deref())?;
-    to_judge(&path, id)
-}
-
-/// Loads an experiment whose verdict is shown: that counts as a look.
-fn to_judge(path: &Path, id: ExperimentId) -> anyhow::Result<ReportData> {
-    results::looked_at(path, id);
-    loaded(&Store::open_read_only(path)?, id)
 }
 
 /// Loads the experiment that was asked for.

@@ -11,7 +11,7 @@ use results::{Store, Table};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use workloads::probe::Probed;
 
-use super::{load, load_to_judge};
+use super::load;
 use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_BETTER, USAGE};
 use crate::options::{Format, Selection};
 use crate::print;
@@ -49,7 +49,7 @@ fn page(args: &Args) -> Outcome {
     if !printed {
         check_writable(output)?;
     }
-    let data = load_to_judge(&args.selection)?;
+    let data = load(&args.selection)?;
     let data = data.with_tiles(&Store::open_read_only(&args.selection.results.path())?)?;
     is_no_probe(&data)?;
     if printed {
@@ -113,7 +113,7 @@ fn chart(args: &Args, asked: &Path) -> Outcome {
     if !printed {
         check_writable(output)?;
     }
-    let all = report::charts(&load_to_judge(&args.selection)?);
+    let all = report::charts(&load(&args.selection)?);
     let name = asked.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
     let chart = named(&all, &name)?;
     let bytes = match kind {

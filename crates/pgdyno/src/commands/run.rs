@@ -214,7 +214,9 @@ impl How<'_> {
 
     /// Compares, prints the summary, writes the report.
     fn conclude(&self, results: &Path, experiment: ExperimentId) -> Outcome {
-        results::looked_at(results, experiment);
+        if let Ok(mut store) = Store::create_or_open(results) {
+            let _ = store.look(experiment);
+        }
         let store = Store::open_read_only(results)?;
         let found = loaded(&store, experiment)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };

@@ -143,7 +143,7 @@ fn open(name: &str) -> anyhow::Result<Cluster> {
 fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let home = home()?;
     let servers = managed::list(&home).map_err(failed)?;
-    let left = journal::left(&home);
+    let left = journal::left(&home).map_err(|error| LabError::from(TargetError::from(error)))?;
     if servers.is_empty() && left.is_empty() {
         talk("no private server; make one with: pgdyno target start");
     }

@@ -29,8 +29,6 @@ fn of(arguments: &[String]) -> Command {
         let is = |whole: &str, least: &str| option.starts_with(least) && whole.starts_with(option);
         match option {
             "--again" => {}
-            // Consent is not kept: a repeated command asks again.
-            _ if is("--allow-commands", "--al") => {}
             _ if is("--dry-run", "--dry") => {}
             _ if is("--rounds", "--ro") => {
                 if value.is_none() {
@@ -67,6 +65,7 @@ mod tests {
         for (arguments, wanted) in [
             (&["run", "a b.toml", "--rounds", "24", "--again"][..], "pgdyno run 'a b.toml'"),
             (&["run", "a.toml", "--rounds=24", "--full", "--dry-run"], "pgdyno run a.toml --full"),
+            (&["run", "--allow-commands", "a.toml"], "pgdyno run a.toml"),
             (&["run", "--allow-commands", "a.toml", "--full", "--allow"], "pgdyno run a.toml --full"),
             (&["bench", "--round", "24", "--against=a: b", "--dry"], "pgdyno bench '--against=a: b'"),
             (&["run", "a.toml", "--slices", "250ms", "--rou=2"], "pgdyno run a.toml --slices 250ms"),

@@ -77,6 +77,14 @@ impl Place {
         self.folder.path()
     }
 
+    /// A folder where programs may write, who run as another account when tests run as root.
+    pub fn open_folder(&self) -> PathBuf {
+        let open = self.path().join("open");
+        std::fs::create_dir_all(&open).expect("own folder");
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).expect("own folder");
+        open
+    }
+
     pub fn home(&self) -> PathBuf {
         self.path().join("home")
     }

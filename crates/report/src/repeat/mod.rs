@@ -5,6 +5,7 @@ mod command;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::shell::Command;
 use record::{FileCommand, Text, TextKind};
 use serde::Serialize;
 use serde_json::Value;
@@ -333,7 +334,7 @@ pub fn in_words(kit: &Kit, markdown: bool) -> String {
         shown(&kit.hash),
         kit.seed
     );
-    out += &block(&kit.command);
+    out += &if markdown { fenced(&kit.command) } else { format!("{}\n", visible::line(&kit.command)) };
     if !kit.commands.is_empty() {
         out += &format!("\n{COMMANDS}\n{}", if markdown { "\n" } else { "" });
         for command in &kit.commands {

@@ -1,11 +1,12 @@
 //! Why a change could not be made or undone.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::postgres::sql::SqlError;
 
-use crate::child::{ChildError, Ended};
+use crate::child::{AccountError, ChildError, Ended};
 use crate::control::ConnectError;
 
 /// Which part of a change.
@@ -107,6 +108,14 @@ pub enum ChangeError {
     Connect(#[from] ConnectError),
     #[error(transparent)]
     Child(#[from] ChildError),
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// The folder that a command starts in is closed to whoever runs it.
+    #[error(
+        "user {account} runs commands when pgdyno is root, and cannot enter {}; put the experiment into a folder that this \
+         user can enter, or run pgdyno as yourself", folder.display()
+    )]
+    Folder { folder: PathBuf, account: String },
     /// Neither made nor undone.
     #[error("{error}; and it could not be undone: {undo}; try: pgdyno target restore")]
     NotUndone {
@@ -131,7 +140,11 @@ impl ChangeError {
             | Self::TooLong { part, .. }
             | Self::Stopped { part, .. } => Some(*part),
             Self::NotUndone { error, .. } => error.part(),
-            Self::NoUndo { .. } | Self::Connect(_) | Self::Child(_) => None,
+            Self::NoUndo { .. }
+            | Self::Connect(_)
+            | Self::Child(_)
+            | Self::Account(_)
+            | Self::Folder { .. } => None,
         }
     }
 }

@@ -44,7 +44,8 @@ pub enum Step {
     /// One or more statements, sent as one: all of them or none, where PostgreSQL allows that. What cannot run in a
     /// transaction (`CREATE INDEX CONCURRENTLY`, `VACUUM`) must stand alone.
     Sql(String),
-    /// Given to `/bin/sh -c` on pgdyno's machine, as the user that runs pgdyno; see [`Environment`].
+    /// Given to `/bin/sh -c` on pgdyno's machine, as the user that runs pgdyno, or as the account that runs servers where
+    /// that is root; see [`Environment`].
     Command(String),
 }
 

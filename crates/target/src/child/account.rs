@@ -1,6 +1,12 @@
 //! The unprivileged account that servers run as when pgdyno runs as root.
 
 use std::ffi::{CStr, CString};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A user of the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +45,52 @@ impl Account {
         }
         let asked = std::env::var("PGDYNO_USER").ok().filter(|name| !name.is_empty());
         choose(asked.as_deref(), look_up).map(Some)
+    }
+}
+
+impl Account {
+    /// Whether it may enter a folder, and each one above it.
+    #[must_use]
+    pub fn may_enter(&self, folder: &Path) -> bool {
+        matches!(self.blocker(folder), Ok(None))
+    }
+
+    /// The first folder that it may not enter, from this one up to `/`.
+    ///
+    /// # Errors
+    /// When one of them cannot be looked at.
+    pub(crate) fn blocker(&self, folder: &Path) -> io::Result<Option<PathBuf>> {
+        for above in folder.canonicalize()?.ancestors() {
+            if self.rights(&above.metadata()?) & 0o1 == 0 {
+                return Ok(Some(above.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether it may read a file that it can get to, by the file's owner and mode.
+    #[must_use]
+    pub fn may_read(&self, file: &Metadata) -> bool {
+        self.rights(file) & 0o4 != 0
+    }
+
+    /// The three bits of a mode that count for it.
+    fn rights(&self, file: &Metadata) -> u32 {
+        let shift = match (file.uid() == self.uid, file.gid() == self.gid) {
+            (true, _) => 6,
+            (false, true) => 3,
+            (false, false) => 0,
+        };
+        file.mode() >> shift & 0o7
+    }
+}
+
+/// Has a command run as an account (`None`: the user we are), without our further groups.
+pub(crate) fn as_account<'a>(command: &'a mut Command, account: Option<&Account>) -> &'a mut Command {
+    match account {
+        // The standard library drops all supplementary groups with it.
+        Some(account) => command.uid(account.uid).gid(account.gid),
+        None => command,
     }
 }
 

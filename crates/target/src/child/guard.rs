@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use super::message::{Ended, Message};
 use super::order::Order;
 use super::stopping::{Cause, Escalation};
-use super::{Program, StopWay, core_dump};
+use super::{Program, StopWay, as_account, core_dump};
 use crate::host::proc::processes;
 use crate::placement::{KEEPER_ARGUMENT, keeper_main};
 use crate::storage::storage_keeper_main;
@@ -68,10 +68,7 @@ fn start(order: &Order) -> Result<Pid, String> {
     if let Some(folder) = &program.folder {
         command.current_dir(folder);
     }
-    if let Some(account) = &program.account {
-        // The standard library drops all supplementary groups with it.
-        command.uid(account.uid).gid(account.gid);
-    }
+    as_account(&mut command, program.account.as_ref());
     command.env_remove(core_dump::FORMER);
     // SAFETY: the closure makes system calls only and touches no memory of the parent.
     unsafe {

@@ -24,6 +24,7 @@ mod watchdog;
 use std::io;
 use std::path::PathBuf;
 
+pub(crate) use account::as_account;
 pub use account::{Account, AccountError};
 pub use guard::watchdog_main;
 pub use kept::Kept;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use protocol::postgres::Place;
 
-use super::{ChildError, Finished, Line, Program, Watchdog};
+use super::{Account, AccountError, ChildError, Finished, Line, Program, Watchdog};
 use crate::control::{LOOK_AFTER, LOOK_BOUND, Looker, Seen};
 use crate::stop::Stop;
 
@@ -30,6 +30,8 @@ pub enum CutShort {
     /// It could not be started, or was lost.
     #[error(transparent)]
     Child(#[from] ChildError),
+    #[error(transparent)]
+    Account(#[from] AccountError),
     /// The user wants to stop.
     #[error("stopped")]
     Stopped,
@@ -38,8 +40,11 @@ pub enum CutShort {
     DeadServer(String),
 }
 
-/// Runs programs as the user we are, in our environment; stops them when asked, and when the server they
-/// work on is found dead.
+/// Beginnings of variables that tell such programs where their own files are.
+const KEPT: [&str; 4] = ["LUA_", "OSMIUM_", "OMP_", "PROJ_"];
+
+/// Runs programs as the user we are, in our environment, or where that is root as the account that runs servers, with little
+/// of it; stops them when asked, and when the server they work on is found dead.
 #[derive(Debug)]
 pub struct Overseen {
     watchdog: Watchdog,
@@ -66,6 +71,15 @@ impl Overseen {
     /// # Errors
     /// [`CutShort`]; a program that fails is no error here.
     pub fn run(&self, mut program: Program, on_line: &mut dyn FnMut(Line)) -> Result<Finished, CutShort> {
+        program.account = Account::unprivileged()?;
+        if program.account.is_some() {
+            // Root's environment may hold secrets, and what runs as another account can be read by it.
+            program.clean_environment = true;
+            let is_kept = |name: &OsString| {
+                name.to_str().is_some_and(|name| KEPT.iter().any(|it| name.starts_with(it)))
+            };
+            program.env.splice(0..0, std::env::vars_os().filter(|(name, _)| is_kept(name)));
+        }
         program.removed_env = MISLEADING.iter().map(OsString::from).collect();
         program.env.splice(0..0, self.env.iter().cloned());
         let overseer = RefCell::new(Overseer {

@@ -1,7 +1,9 @@
 //! What is to be started, and how it is stopped.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Account;
 
@@ -40,6 +42,8 @@ pub struct Program {
     pub whole: bool,
     /// Folders of its own that are of no use after it: its watchdog removes them when pgdyno is gone.
     pub leaves: Vec<PathBuf>,
+    /// Open files that it inherits, by their numbers.
+    pub inherited: Vec<Arc<File>>,
     /// Lines that hold this are nobody's: they are left where they are read, and wake nobody up.
     pub unwanted: Option<&'static str>,
 }
@@ -59,6 +63,7 @@ impl Program {
             stop: StopWay::Terminate,
             whole: false,
             leaves: Vec::new(),
+            inherited: Vec::new(),
             unwanted: None,
         }
     }

@@ -7,7 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use rustix::io::FdFlags;
 
 use super::message::{Ended, Message};
 use super::order::Order;
@@ -74,6 +77,7 @@ impl Watchdog {
         command.arg(WATCHDOG_ARGUMENT).args(order.to_args());
         set_environment(&mut command, program);
         command.stdout(stdout).stderr(stderr);
+        inherit(&mut command, program.inherited.clone());
         let (process, ours) = self.launch(command).map_err(|source| self.failed(source))?;
         let mut child = Child {
             process,
@@ -123,6 +127,16 @@ impl Watchdog {
 
     fn failed(&self, source: io::Error) -> ChildError {
         ChildError::Watchdog { exe: self.exe.clone(), source }
+    }
+}
+
+/// Lets the watchdog, and through it the program, have these files.
+fn inherit(command: &mut Command, files: Vec<Arc<File>>) {
+    // SAFETY: the closure makes system calls and touches no memory of the parent.
+    unsafe {
+        command.pre_exec(move || {
+            files.iter().try_for_each(|file| Ok(rustix::io::fcntl_setfd(file, FdFlags::empty())?))
+        });
     }
 }
 

@@ -1,11 +1,64 @@
 //! The folder that holds managed servers and the journal.
 
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{PlaceError, make_folder};
+use super::PlaceError;
+use super::dir::Dir;
+use super::trust::{self, Distrust, walk};
 use crate::child::Account;
+
+/// What the home holds. Root owns all of it; the account that runs servers passes through most, and reads some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A folder per managed PostgreSQL server.
+    Clusters,
+    /// A folder per private Redis server.
+    Redis,
+    /// A folder per private PgBouncer.
+    Poolers,
+    /// A folder per private tile server.
+    TileServers,
+    /// A folder per filesystem that was made for servers.
+    Storage,
+    /// What must be undone on servers that are not ours.
+    Journal,
+    /// Extracts of OpenStreetMap that were fetched or made up.
+    Extracts,
+    /// Output of programs that failed.
+    Logs,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Clusters => "clusters",
+            Self::Redis => "redis",
+            Self::Poolers => "poolers",
+            Self::TileServers => "tile-servers",
+            Self::Storage => "storage",
+            Self::Journal => "journal",
+            Self::Extracts => "extracts",
+            Self::Logs => "logs",
+        }
+    }
+
+    /// The account passes through to folders of its own, and reads extracts. Where servers run as ourselves, nobody else
+    /// needs anything of it.
+    fn mode(self, with_account: bool) -> u32 {
+        match self {
+            Self::Journal | Self::Logs => 0o700,
+            Self::Extracts => 0o755,
+            _ => passed_through(with_account),
+        }
+    }
+}
+
+/// Mode of a folder of ours that has folders of the account in it.
+pub(crate) fn passed_through(with_account: bool) -> u32 {
+    if with_account { 0o711 } else { 0o700 }
+}
 
 /// pgdyno's own folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,90 +89,118 @@ impl Home {
         &self.folder
     }
 
-    /// Holds a folder per managed PostgreSQL server.
+    /// Path of a part, which may not be there.
     #[must_use]
-    pub fn clusters(&self) -> PathBuf {
-        self.folder.join("clusters")
+    pub fn path(&self, part: Part) -> PathBuf {
+        self.folder.join(part.name())
     }
 
-    /// Holds a folder per private Redis server.
-    #[must_use]
-    pub fn redis(&self) -> PathBuf {
-        self.folder.join("redis")
-    }
-
-    /// Holds a folder per private PgBouncer.
-    #[must_use]
-    pub fn poolers(&self) -> PathBuf {
-        self.folder.join("poolers")
-    }
-
-    /// Holds a folder per private tile server.
-    #[must_use]
-    pub fn tile_servers(&self) -> PathBuf {
-        self.folder.join("tile-servers")
-    }
-
-    /// Holds a folder per filesystem that was made for servers.
-    #[must_use]
-    pub fn storage(&self) -> PathBuf {
-        self.folder.join("storage")
-    }
-
-    /// Makes the home and, in it, the folder for filesystems, through which the account only passes.
-    pub(crate) fn prepare_storage(&self, account: Option<&Account>) -> Result<PathBuf, PlaceError> {
-        self.prepare(account)?;
-        let folder = self.storage();
-        make_folder(&folder, 0o711, None)?;
-        Ok(folder)
-    }
-
-    /// Holds what programs said that failed; made when there is something to be kept.
-    #[must_use]
-    pub fn logs(&self) -> PathBuf {
-        self.folder.join("logs")
-    }
-
-    /// Holds what must be undone on servers that are not ours.
-    #[must_use]
-    pub fn journal(&self) -> PathBuf {
-        self.folder.join("journal")
-    }
-
-    /// Holds extracts of OpenStreetMap that were fetched.
-    #[must_use]
-    pub fn extracts(&self) -> PathBuf {
-        self.folder.join("extracts")
-    }
-
-    /// Makes the home and, in it, the folder for extracts, which we write and the account that loads them only reads.
+    /// The home as it is; `None` where there is none.
     ///
     /// # Errors
-    /// As for [`Self::prepare`].
-    pub fn prepare_extracts(&self, account: Option<&Account>) -> Result<PathBuf, PlaceError> {
-        self.prepare(account)?;
-        let folder = self.extracts();
-        make_folder(&folder, 0o755, None)?;
-        Ok(folder)
+    /// [`PlaceError::Untrusted`] where somebody else can change it or a folder above it.
+    pub fn open(&self) -> Result<Option<Dir>, PlaceError> {
+        match walk(&self.folder).map_err(|(path, error)| self.untrusted(path, error))? {
+            Err(_) => Ok(None),
+            Ok(found) => {
+                let path = found.path.clone();
+                Dir::ours(found.fd, found.path).map(Some).map_err(|error| self.untrusted(path, error))
+            }
+        }
     }
 
-    /// Makes the home and its folders, mode 0700, for the account that runs servers (`None`: the user we are).
+    /// A part of it as it is; `None` where there is none.
     ///
     /// # Errors
-    /// When a folder cannot be made, or the account cannot enter it.
-    pub fn prepare(&self, account: Option<&Account>) -> Result<(), PlaceError> {
-        if let Some(above) = self.folder.parent() {
-            std::fs::create_dir_all(above)
-                .map_err(|source| PlaceError::Folder { folder: above.to_owned(), source })?;
+    /// As for [`Self::open`].
+    pub fn part(&self, part: Part) -> Result<Option<Dir>, PlaceError> {
+        let Some(home) = self.open()? else { return Ok(None) };
+        home.open(part.name()).map_err(|error| self.untrusted(home.path().join(part.name()), error))
+    }
+
+    /// A part of it, made with the home unless it is there, for the account that runs servers (`None`: the user we are).
+    ///
+    /// # Errors
+    /// As for [`Self::open`], when it cannot be made, or the account cannot reach it.
+    pub fn make_part(&self, part: Part, account: Option<&Account>) -> Result<Dir, PlaceError> {
+        let home = self.make(account)?;
+        home.make(part.name(), part.mode(account.is_some()))
+            .map_err(|error| self.untrusted(home.path().join(part.name()), error))
+    }
+
+    /// The home, made unless it is there.
+    ///
+    /// # Errors
+    /// As for [`Self::make_part`].
+    pub fn make(&self, account: Option<&Account>) -> Result<Dir, PlaceError> {
+        let mut above = match walk(&self.folder).map_err(|(path, error)| self.untrusted(path, error))? {
+            Ok(_) => None,
+            Err(missing) => {
+                // Folders above it are like those that `mkdir -p` makes.
+                let mut above = Dir::above(missing.above.fd, missing.above.path);
+                for name in &missing.left {
+                    let failed = |error| self.untrusted(above.path().join(name), error);
+                    above = above.make(name, 0o755).map_err(failed)?;
+                }
+                Some(above)
+            }
+        };
+        let home = match above.take() {
+            Some(home) => home,
+            None => self.open()?.ok_or(PlaceError::NoHome)?,
+        };
+        let failed = |error| self.untrusted(home.path().to_owned(), error);
+        home.set_mode(passed_through(account.is_some())).map_err(failed)?;
+        account.map_or(Ok(()), |account| reachable(home.path(), account))?;
+        Ok(home)
+    }
+
+    /// The folder that it would be made in, where every user can make one, such as `/tmp`; `None` where it is there already.
+    #[must_use]
+    pub fn is_new_in(&self) -> Option<PathBuf> {
+        match walk(&self.folder) {
+            Ok(Err(missing)) if missing.above.is_sticky => Some(missing.above.path),
+            _ => None,
         }
-        make_folder(&self.folder, 0o700, account)?;
-        for part in [self.clusters(), self.redis(), self.poolers(), self.tile_servers(), self.journal()] {
-            make_folder(&part, 0o700, account)?;
-        }
-        match account {
-            Some(account) => reachable(&self.clusters(), account),
-            None => Ok(()),
-        }
+    }
+
+    pub(crate) fn untrusted(&self, path: PathBuf, source: io::Error) -> PlaceError {
+        let Some(why) = source.get_ref().and_then(|why| why.downcast_ref::<Distrust>()) else {
+            return PlaceError::Folder { folder: path, source };
+        };
+        let elsewhere =
+            "set PGDYNO_HOME to a folder of your own, below folders that only you or root can change";
+        let is_root = rustix::process::geteuid().is_root();
+        let shown = trust::quoted(&path);
+        let below = path.starts_with(&self.folder);
+        let is_of_account = |why: &Distrust| match (why, Account::unprivileged()) {
+            (Distrust::Owner { owner, .. }, Ok(Some(account))) => *owner == trust::user_name(account.uid),
+            _ => false,
+        };
+        let fix = match why {
+            why if below && is_of_account(why) => {
+                let home = trust::quoted(&self.folder);
+                format!(
+                    "an older pgdyno gave it to that user, so nothing in it is trusted; move it away with: mv {home} \
+                     {home}.old (a new one is made; data folders of servers are in its clusters/NAME/data)"
+                )
+            }
+            Distrust::Owner { .. } if is_root => {
+                "run pgdyno without sudo, or as root with PGDYNO_HOME unset (not sudo -E): root's own is /var/lib/pgdyno"
+                    .to_owned()
+            }
+            // Every user is meant to write to it.
+            Distrust::Writable { mode, .. } if mode & 0o1000 != 0 => elsewhere.to_owned(),
+            Distrust::Writable { .. } => format!("take that right away with: chmod go-w {shown}; or {elsewhere}"),
+            Distrust::NoOwners => {
+                "set PGDYNO_HOME to a folder on another filesystem, such as ext4, xfs or btrfs".to_owned()
+            }
+            Distrust::Link | Distrust::NotAFile | Distrust::NotAFolder | Distrust::HardLink(_) if below => {
+                format!("look at it, then remove it with: rm {shown}")
+            }
+            _ => elsewhere.to_owned(),
+        };
+        PlaceError::Untrusted { path, why: why.clone(), fix }
     }
 }
 
@@ -139,26 +220,12 @@ fn choose(get: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf,
 }
 
 /// Checks that the account may enter every folder on the way.
-pub(crate) fn reachable(folder: &Path, account: &Account) -> Result<(), PlaceError> {
-    let real =
-        folder.canonicalize().map_err(|source| PlaceError::Folder { folder: folder.to_owned(), source })?;
-    for above in real.ancestors() {
-        let metadata =
-            above.metadata().map_err(|source| PlaceError::Folder { folder: above.to_owned(), source })?;
-        let needed = match (metadata.uid() == account.uid, metadata.gid() == account.gid) {
-            (true, _) => 0o100,
-            (false, true) => 0o010,
-            (false, false) => 0o001,
-        };
-        if metadata.mode() & needed == 0 {
-            return Err(PlaceError::Unreachable {
-                folder: folder.to_owned(),
-                blocker: above.to_owned(),
-                account: account.name.clone(),
-            });
-        }
-    }
-    Ok(())
+fn reachable(folder: &Path, account: &Account) -> Result<(), PlaceError> {
+    let blocker =
+        account.blocker(folder).map_err(|source| PlaceError::Folder { folder: folder.to_owned(), source })?;
+    blocker.map_or(Ok(()), |blocker| {
+        Err(PlaceError::Unreachable { folder: folder.to_owned(), blocker, account: account.name.clone() })
+    })
 }
 
 #[cfg(test)]

@@ -3,14 +3,17 @@
 //! A socket's path may have 107 bytes; data folders are often longer, so sockets live under the run-time folder,
 //! in a folder named by a hash of the data folder.
 
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::{PlaceError, make_folder};
+use super::PlaceError;
+use super::dir::Dir;
+use super::folders::passed_through;
+use super::trust::{us, walk};
 use crate::child::Account;
 
 /// Longest path of a Unix socket on Linux, without the closing zero.
@@ -40,8 +43,8 @@ pub fn socket_folder(
             last = Some(PlaceError::SocketTooLong { socket });
             continue;
         }
-        match make_private(&base, &folder, account) {
-            Ok(()) => return Ok(folder),
+        match make_private(&base, &leaf, account) {
+            Ok(folder) => return Ok(folder),
             Err(error) => last = Some(error),
         }
     }
@@ -50,37 +53,43 @@ pub fn socket_folder(
 
 /// Removes the socket folder of a server that is gone, with all that is in it.
 pub(crate) fn remove_socket_folder(owner_folder: &Path) {
-    for base in bases() {
-        if is_own(&base) {
-            let _ = std::fs::remove_dir_all(base.join(leaf_name(owner_folder)));
-        }
+    for base in bases().iter().filter_map(|base| open(base).ok()) {
+        let _ = base.remove_all(leaf_name(owner_folder));
     }
 }
 
 /// Removes socket folders that have been empty for a day: whoever made them died, and nothing else tells whose they were.
 /// A server that runs has its socket there, and one that starts has had it for less long.
 pub fn remove_empty_socket_folders() {
-    bases().iter().filter(|base| is_own(base)).for_each(|base| remove_empty(base, STALE));
+    bases().iter().filter_map(|base| open(base).ok()).for_each(|base| remove_empty(&base, STALE));
 }
 
-fn remove_empty(base: &Path, age: Duration) {
-    let Ok(entries) = std::fs::read_dir(base) else { return };
-    for entry in entries.flatten() {
-        let is_leaf = entry
-            .file_name()
+fn remove_empty(base: &Dir, age: Duration) {
+    for name in base.names().unwrap_or_default() {
+        let is_leaf = name
             .to_str()
             .is_some_and(|name| name.len() == LEAF && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let changed = entry.metadata().and_then(|metadata| metadata.modified());
+        let changed = base.path().join(&name).symlink_metadata().and_then(|metadata| metadata.modified());
         if is_leaf && changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|since| since >= age)) {
             // The system refuses where something is in it.
-            let _ = std::fs::remove_dir(entry.path());
+            let _ = base.remove_empty(&name);
         }
     }
 }
 
-/// A folder that nobody else can have put anything into.
-fn is_own(base: &Path) -> bool {
-    check(base, rustix::process::geteuid().as_raw(), 0o022).is_ok()
+/// A folder for socket folders that is there, if nobody else can put anything into it.
+fn open(base: &Path) -> io::Result<Dir> {
+    match walk(base).map_err(|(_, error)| error)? {
+        Ok(found) => Dir::ours(found.fd, found.path),
+        Err(_) => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// Whether a folder is the one of the server kept in `owner_folder`.
+pub(crate) fn is_socket_folder_of(folder: &Path, owner_folder: &Path) -> bool {
+    let leaf = leaf_name(owner_folder);
+    folder.file_name().is_some_and(|name| name == leaf.as_str())
+        && bases().iter().filter_map(|base| open(base).ok()).any(|base| folder == base.path().join(&leaf))
 }
 
 fn leaf_name(owner_folder: &Path) -> String {
@@ -101,25 +110,16 @@ fn bases() -> Vec<PathBuf> {
     bases
 }
 
-fn make_private(base: &Path, folder: &Path, account: Option<&Account>) -> Result<(), PlaceError> {
-    let own_uid = rustix::process::geteuid().as_raw();
+fn make_private(base: &Path, leaf: &str, account: Option<&Account>) -> Result<PathBuf, PlaceError> {
+    let failed = |folder: &Path, source| PlaceError::NotPrivate { folder: folder.to_owned(), source };
+    let (above, name) = base.parent().zip(base.file_name()).ok_or(PlaceError::NoHome)?;
+    let above = walk(above).map_err(|(path, error)| failed(&path, error))?;
+    let above = above.map_err(|_| failed(base, io::ErrorKind::NotFound.into()))?;
     // Root's servers run as another account, which must be able to pass through to its own folder.
-    let base_mode = if own_uid == 0 { 0o711 } else { 0o700 };
-    make_folder(base, base_mode, None)?;
-    check(base, own_uid, 0o022)?;
-    make_folder(folder, 0o700, account)?;
-    check(folder, account.map_or(own_uid, |account| account.uid), 0o077)
-}
-
-/// The folder is a real one, has this owner, and none of the forbidden rights.
-fn check(folder: &Path, uid: u32, forbidden: u32) -> Result<(), PlaceError> {
-    let metadata = std::fs::symlink_metadata(folder)
-        .map_err(|source| PlaceError::Folder { folder: folder.to_owned(), source })?;
-    if metadata.is_dir() && metadata.uid() == uid && metadata.mode() & forbidden == 0 {
-        Ok(())
-    } else {
-        Err(PlaceError::NotPrivate { folder: folder.to_owned() })
-    }
+    let mode = passed_through(us() == 0);
+    let base = Dir::above(above.fd, above.path).make(name, mode).map_err(|error| failed(base, error))?;
+    let made = base.make_for(leaf, account).map_err(|error| failed(&base.path().join(leaf), error))?;
+    Ok(made.path().to_owned())
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(first, socket_folder(&long, ".s.PGSQL.65535", None).unwrap());
         assert_ne!(first, socket_folder(Path::new("/other"), "s", None).unwrap());
         assert!(first.join(".s.PGSQL.65535").as_os_str().len() <= LONGEST_SOCKET);
-        assert_eq!(first.metadata().unwrap().mode() & 0o777, 0o700);
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&first.metadata().unwrap()) & 0o777, 0o700);
         let _ = std::fs::remove_dir(&first);
         let _ = std::fs::remove_dir(socket_folder(Path::new("/other"), "s", None).unwrap());
     }
@@ -146,22 +146,22 @@ mod tests {
             std::fs::create_dir(folder).unwrap();
         }
         std::fs::write(leaf("/live").join(".s.PGSQL.5432"), "").unwrap();
-        remove_empty(base.path(), STALE);
+        let opened = open(base.path()).unwrap();
+        remove_empty(&opened, STALE);
         assert!(leaf("/empty").exists(), "one that was just made");
-        remove_empty(base.path(), Duration::ZERO);
+        remove_empty(&opened, Duration::ZERO);
         assert!(!leaf("/empty").exists());
         assert!(leaf("/live").exists() && base.path().join("other").exists());
     }
 
     #[test]
-    fn open_or_foreign_folders_are_refused() {
+    fn a_base_that_others_can_write_to_is_refused() {
         use std::os::unix::fs::PermissionsExt;
         let top = tempfile::tempdir().unwrap();
-        std::fs::set_permissions(top.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        let uid = rustix::process::geteuid().as_raw();
-        assert!(matches!(check(top.path(), uid, 0o022), Err(PlaceError::NotPrivate { .. })));
-        std::fs::set_permissions(top.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-        assert!(check(top.path(), uid, 0o077).is_ok());
-        assert!(check(top.path(), uid + 1, 0o077).is_err());
+        let base = top.path().join("base");
+        make_private(&base, "leaf", None).unwrap();
+        std::fs::set_permissions(&base, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(make_private(&base, "leaf", None), Err(PlaceError::NotPrivate { .. })));
+        assert!(open(&base).is_err());
     }
 }

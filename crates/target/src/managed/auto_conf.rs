@@ -3,47 +3,36 @@
 //! The file is put back offline, so that also a server whose new settings keep it from starting can be mended.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use crate::child::Account;
+use crate::home::{Dir, Readable, give};
 
-fn live(data: &Path) -> PathBuf {
-    data.join("postgresql.auto.conf")
-}
-
-fn kept(folder: &Path) -> PathBuf {
-    folder.join("postgresql.auto.conf.before")
-}
+/// In the data folder.
+pub(super) const LIVE: &str = "postgresql.auto.conf";
+/// In the server's folder, which only we can write to.
+pub(super) const KEPT: &str = "postgresql.auto.conf.before";
 
 /// Keeps a copy, unless one is kept already: that one is older and is the one to go back to.
-pub(super) fn keep(folder: &Path, data: &Path) -> io::Result<()> {
-    if kept(folder).exists() {
+pub(super) fn keep(folder: &Dir, data: &Dir) -> io::Result<()> {
+    if folder.has(KEPT) {
         return Ok(());
     }
-    let new = kept(folder).with_extension("new");
-    std::fs::copy(live(data), &new)?;
-    std::fs::File::open(&new)?.sync_all()?;
-    std::fs::rename(new, kept(folder))
+    folder.replace(KEPT, &data.read(LIVE)?, Readable::ByUs).map(drop)
 }
 
 /// Whether a copy is kept.
-pub(super) fn is_kept(folder: &Path) -> bool {
-    kept(folder).exists()
+pub(super) fn is_kept(folder: &Dir) -> bool {
+    folder.has(KEPT)
 }
 
 /// Puts the copy back; answers whether there was one. The running server is not told.
-pub(super) fn put_back(folder: &Path, data: &Path, account: Option<&Account>) -> io::Result<bool> {
+pub(super) fn put_back(folder: &Dir, data: &Dir, account: Option<&Account>) -> io::Result<bool> {
     if !is_kept(folder) {
         return Ok(false);
     }
-    let new = data.join("postgresql.auto.conf.pgdyno");
-    std::fs::copy(kept(folder), &new)?;
-    if let Some(account) = account {
-        std::os::unix::fs::chown(&new, Some(account.uid), Some(account.gid))?;
-    }
-    std::fs::File::open(&new)?.sync_all()?;
-    std::fs::rename(new, live(data))?;
-    std::fs::remove_file(kept(folder))?;
+    let owned = |file: &std::fs::File| account.map_or(Ok(()), |account| give(file, account));
+    data.replace_with(LIVE.as_ref(), &folder.read(KEPT)?, owned, Readable::ByUs)?;
+    folder.remove_file(KEPT)?;
     Ok(true)
 }
 
@@ -53,16 +42,17 @@ mod tests {
 
     #[test]
     fn the_oldest_copy_comes_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("data");
-        std::fs::create_dir(&data).unwrap();
-        std::fs::write(live(&data), "work_mem = '1MB'\n").unwrap();
-        assert!(!put_back(folder.path(), &data, None).unwrap());
-        keep(folder.path(), &data).unwrap();
-        std::fs::write(live(&data), "work_mem = '2MB'\n").unwrap();
-        keep(folder.path(), &data).unwrap();
-        assert!(put_back(folder.path(), &data, None).unwrap());
-        assert_eq!(std::fs::read_to_string(live(&data)).unwrap(), "work_mem = '1MB'\n");
-        assert!(!is_kept(folder.path()));
+        let top = tempfile::tempdir().unwrap();
+        let folder = crate::home::Home::at(top.path()).open().unwrap().unwrap();
+        let data = folder.make("data", 0o700).unwrap();
+        let write = |text: &str| drop(data.replace(LIVE, text.as_bytes(), Readable::ByUs).unwrap());
+        write("work_mem = '1MB'\n");
+        assert!(!put_back(&folder, &data, None).unwrap());
+        keep(&folder, &data).unwrap();
+        write("work_mem = '2MB'\n");
+        keep(&folder, &data).unwrap();
+        assert!(put_back(&folder, &data, None).unwrap());
+        assert_eq!(data.read_text(LIVE).unwrap(), "work_mem = '1MB'\n");
+        assert!(!is_kept(&folder));
     }
 }

@@ -4,19 +4,18 @@
 //! It is removed with everything in it when whoever made it has no more use for it.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use protocol::postgres::sql::Sql;
 
 use super::data_folder::{Copying, Sizes, is_shut_down, linked, sizes};
 use super::databases::TABLESPACE;
 use super::marker::{CopyOf, Marker};
-use super::postmaster::PidFile;
-use super::stand::Stand;
+use super::stand::{Stand, part_name, stand_of};
 use super::standing::Stands;
-use super::{Cluster, ManagedError, Options, Running, SOCKET_PORT};
+use super::{Cluster, ManagedError, Options, Running, SOCKET_PORT, create};
 use crate::child::Account;
-use crate::home::Home;
+use crate::home::{Dir, Home, Part, passed_through};
 use crate::storage::{Holds, LINK};
 
 /// Settings that may hold an absolute path without leading out of a copy: nothing is written there.
@@ -32,21 +31,30 @@ const ONLY_READ: [&str; 6] = [
 /// What the data folder of a managed server takes now; nothing where there is none.
 #[must_use]
 pub fn sizes_of(home: &Home, name: &str) -> Option<Sizes> {
-    let folder = home.clusters().join(name);
-    let marker = Marker::read(&folder).filter(|marker| marker.complete)?;
-    let stand = std::fs::read_link(folder.join(LINK)).ok();
+    let (_, sizes) = sizes_in(home, name)?;
+    Some(sizes)
+}
+
+/// The same with what the data folder alone takes.
+fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
+    let folder = super::folder_of(home, name).ok()??;
+    let marker = super::read_marker(&folder).ok()?.filter(|marker| marker.complete)?;
+    let stand = stand_of(&folder);
+    let account = Account::unprivileged().ok()?;
+    let data = super::data_in(&folder, stand.as_ref(), account.as_ref()).ok()??;
+    let inside = sizes(&data).ok()?;
     let holds = marker.storage.map(|storage| storage.holds);
-    sizes_with(&Cluster::data_in(&folder), holds.zip(stand.as_deref())).ok()
+    Some((inside, sizes_with(inside, holds.zip(stand.as_ref()), account.as_ref()).ok()?))
 }
 
 /// The disks that a copy of this managed server goes on to, each by a folder there, with what it takes there; nothing where
 /// there is no such server.
 #[must_use]
 pub fn grounds_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
-    let folder = home.clusters().join(name);
-    let Some(all) = sizes_of(home, name) else { return Vec::new() };
-    let data = Cluster::data_in(&folder);
-    let inside = sizes(&data).map_or(0, |sizes| sizes.data + sizes.wal);
+    let folder = home.path(Part::Clusters).join(name);
+    let Some((inside, all)) = sizes_in(home, name) else { return Vec::new() };
+    let data = folder.join(super::DATA);
+    let inside = inside.data + inside.wal;
     let mut grounds = vec![(data, inside)];
     if let Some(rest) = (all.data + all.wal).checked_sub(inside).filter(|rest| *rest > 0) {
         grounds.push((folder.join(LINK), rest));
@@ -55,14 +63,18 @@ pub fn grounds_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
 }
 
 /// With those of the files that stand elsewhere.
-fn sizes_with(data: &Path, stand: Option<(Holds, &Path)>) -> io::Result<Sizes> {
-    let mut all = sizes(data)?;
+fn sizes_with(inside: Sizes, stand: Option<(Holds, &Dir)>, account: Option<&Account>) -> io::Result<Sizes> {
+    let mut all = inside;
+    let of = |folder: &Dir, holds: Holds| {
+        let part = folder.open_for(part_name(holds), account)?.ok_or(io::ErrorKind::NotFound)?;
+        sizes(&part)
+    };
     match stand {
         Some((Holds::Wal, folder)) => {
-            let wal = sizes(&folder.join("wal"))?;
+            let wal = of(folder, Holds::Wal)?;
             all.wal += wal.data + wal.wal;
         }
-        Some((Holds::Tablespace, folder)) => all.data += sizes(&folder.join("tablespace"))?.data,
+        Some((Holds::Tablespace, folder)) => all.data += of(folder, Holds::Tablespace)?.data,
         Some((Holds::Data, _)) | None => {}
     }
     Ok(all)
@@ -85,8 +97,11 @@ impl Cluster {
     /// # Errors
     /// When it cannot be read.
     pub fn sizes(&self) -> Result<Sizes, ManagedError> {
-        let stand = self.stand.as_ref().map(|stand| (stand.storage.holds, stand.folder()));
-        sizes_with(&self.data(), stand).map_err(|error| ManagedError::file(&self.data(), error))
+        let stand = self.open_stand()?;
+        let stand = self.stand.as_ref().map(|stand| stand.storage.holds).zip(stand.as_ref());
+        sizes(&self.data_folder()?)
+            .and_then(|inside| sizes_with(inside, stand, self.account.as_ref()))
+            .map_err(|error| ManagedError::file(&self.data(), error))
     }
 
     /// Why a copy of the running server would not stand alone, in words; `None` where it would.
@@ -94,9 +109,9 @@ impl Cluster {
     /// # Errors
     /// When the server cannot be asked, or its folder not be read.
     pub fn not_to_be_copied(&self) -> Result<Option<String>, ManagedError> {
-        let stand = self.stand.as_ref().map(Stand::folder);
+        let stand = self.stand.as_ref().map(Stand::path);
         if let Some(link) =
-            linked(&self.data(), stand).map_err(|error| ManagedError::file(&self.data(), error))?
+            linked(&self.data_folder()?, stand).map_err(|error| ManagedError::file(&self.data(), error))?
         {
             return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
         }
@@ -138,7 +153,7 @@ impl Cluster {
     /// When it does not stop, or not cleanly.
     pub fn stop_cleanly(&mut self) -> Result<(), ManagedError> {
         self.stop()?;
-        if is_shut_down(&self.data()) { Ok(()) } else { Err(ManagedError::NotClean(self.data())) }
+        if is_shut_down(&self.data_folder()?) { Ok(()) } else { Err(ManagedError::NotClean(self.data())) }
     }
 
     /// The copy of this stopped server with this number, not running; `made_for` tells what it was made for and from
@@ -156,23 +171,23 @@ impl Cluster {
     ) -> Result<Self, ManagedError> {
         // Run by the same programs.
         let made_for = &format!("{made_for} {}", self.installation.bin.display());
-        let home = self.home();
+        let home = &self.home;
         let name = name_of(&self.name, number);
-        let there = home.clusters().join(&name);
-        if let Some(marker) = Marker::read(&there) {
-            self.remove_unless_beside(&home, &name, &marker)?;
+        let there = || super::folder_of(home, &name)?.map_or(Ok(None), |folder| super::read_marker(&folder));
+        if let Some(marker) = there()? {
+            self.remove_unless_beside(home, &name, &marker)?;
         }
-        if Marker::read(&there).is_some() {
+        if there()?.is_some() {
             let beside = Stands::Beside(self.stand.as_ref());
-            let old = Self::prepare(&home, &name, options, &self.watchdog, &self.stop, beside)?;
+            let old = Self::prepare(home, &name, options, &self.watchdog, &self.stop, beside)?;
             if let Some(used_again) = old.if_as_made(made_for)? {
                 return Ok(used_again);
             }
         }
-        if !is_shut_down(&self.data()) {
+        if !is_shut_down(&self.data_folder()?) {
             return Err(ManagedError::NotClean(self.data()));
         }
-        let mut copy = self.empty_copy(&home, name, made_for)?;
+        let mut copy = self.empty_copy(home, name, made_for)?;
         if let Err(error) = copy.fill(self, progress) {
             // Half of it is of no use, and perhaps what filled the disk.
             let _ = copy.destroy();
@@ -197,8 +212,9 @@ impl Cluster {
     /// Numbers of the copies that there are of it.
     #[must_use]
     pub fn copies(&self) -> Vec<u32> {
-        let Ok(entries) = std::fs::read_dir(self.home().clusters()) else { return Vec::new() };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let clusters = self.home.part(Part::Clusters).ok().flatten();
+        let names = clusters.and_then(|clusters| clusters.names().ok()).unwrap_or_default();
+        let names = names.into_iter().filter_map(|name| name.into_string().ok());
         let of_this = |name: String| match parted(&name) {
             Some((template, number)) if template == self.name => Some(number),
             _ => None,
@@ -215,7 +231,7 @@ impl Cluster {
     pub fn destroy_copies(&self, unwanted: &dyn Fn(u32) -> bool) -> Result<(), ManagedError> {
         for number in self.copies().into_iter().filter(|number| unwanted(*number)) {
             let name = name_of(&self.name, number);
-            match Self::open(&self.home(), &name, &self.watchdog, &self.stop) {
+            match Self::open(&self.home, &name, &self.watchdog, &self.stop) {
                 Ok(copy) => copy.destroy()?,
                 Err(ManagedError::NotFound(_)) => {}
                 Err(error) => return Err(error),
@@ -249,21 +265,17 @@ impl Cluster {
         self.marker.copy.is_some()
     }
 
-    fn home(&self) -> Home {
-        let clusters = self.folder.parent().unwrap_or(&self.folder);
-        Home::at(clusters.parent().unwrap_or(clusters))
-    }
-
     /// The copy itself if it can be used again; else it is removed.
     fn if_as_made(mut self, made_for: &str) -> Result<Option<Self>, ManagedError> {
-        if let Some(server) = PidFile::running(&self.data()) {
+        if let Some(server) = self.found_running()? {
             // An orphan: its watchdog is stopping it, or is dead as well.
             self.running = Running::Detached(server.pid);
             self.stop()?;
         }
         self.put_settings_back()?;
         let same = self.marker.copy.as_ref().is_some_and(|copy| copy.made_for == made_for);
-        if self.marker.complete && same && is_shut_down(&self.data()) && !self.journal().exists() {
+        let is_whole = || self.data_folder().is_ok_and(|data| is_shut_down(&data));
+        if self.marker.complete && same && is_whole() && !self.journal().exists() {
             return Ok(Some(self));
         }
         self.destroy()?;
@@ -273,10 +285,12 @@ impl Cluster {
     /// The folder of a copy, locked and marked as not whole.
     fn empty_copy(&self, home: &Home, name: String, made_for: &str) -> Result<Self, ManagedError> {
         let account = Account::unprivileged()?;
-        let folder = home.clusters().join(&name);
-        crate::home::make_folder(&folder, 0o700, account.as_ref())?;
-        if Marker::read(&folder).is_none() && !super::is_empty(&folder) {
-            return Err(ManagedError::NotOurs(folder));
+        let clusters = home.make_part(Part::Clusters, account.as_ref())?;
+        let folder = clusters
+            .make(&name, passed_through(account.is_some()))
+            .map_err(|error| ManagedError::file(&clusters.path().join(&name), error))?;
+        if super::read_marker(&folder)?.is_none() && !super::is_empty(&folder) {
+            return Err(ManagedError::NotOurs(folder.path().to_owned()));
         }
         let marker = Marker {
             bin: self.installation.bin.clone(),
@@ -286,17 +300,17 @@ impl Cluster {
             copy: Some(CopyOf { template: self.name.clone(), made_for: made_for.to_owned(), done: None }),
             ..self.marker.clone()
         };
-        marker.write(&folder).map_err(|error| ManagedError::file(&folder, error))?;
-        let _ = std::fs::remove_file(folder.join(LINK));
+        marker.write(&folder).map_err(|error| ManagedError::file(folder.path(), error))?;
+        let _ = folder.remove_file(LINK);
         let beside = Stands::Beside(self.stand.as_ref());
         Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, beside)
     }
 
     /// A copy that stands elsewhere than this server by now is of no use.
     fn remove_unless_beside(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), ManagedError> {
-        let folder = home.clusters().join(name);
+        let folder = super::folder_of(home, name)?;
         let beside = match &self.stand {
-            Some(stand) => stand.is_beside(copy.storage.as_ref(), &folder),
+            Some(stand) => folder.is_some_and(|folder| stand.is_beside(copy.storage.as_ref(), &folder)),
             None => copy.storage.is_none(),
         };
         if beside {
@@ -310,20 +324,16 @@ impl Cluster {
     }
 
     fn fill(&self, template: &Self, progress: &mut dyn FnMut(u64)) -> Result<(), ManagedError> {
-        let data = self.data();
-        if data.symlink_metadata().is_ok() {
-            // Of a link only itself.
-            std::fs::remove_dir_all(&data).map_err(|error| ManagedError::file(&data, error))?;
-        }
         let account = self.account.as_ref();
-        let mut parts = vec![(template.data(), data)];
-        if let Some((from, to)) = template.stand.as_ref().zip(self.stand.as_ref()) {
-            to.empty(&self.folder, account)?;
-            let holds = Some(to.storage.holds).filter(|holds| *holds != Holds::Data);
-            parts.extend(holds.and_then(|holds| from.part(holds).zip(to.part(holds))));
+        let data = create::empty_data(&self.folder, self.stand.as_ref(), account)?;
+        let mut parts = vec![(template.data_folder()?, data)];
+        if let Some((from, to)) = template.stand.as_ref().zip(self.stand.as_ref())
+            && to.storage.holds != Holds::Data
+        {
+            parts.push((from.open_part(account)?, to.open_part(account)?));
         }
         let stands = template.stand.as_ref().zip(self.stand.as_ref());
-        let stands = stands.map(|(from, to)| (from.folder(), to.folder()));
+        let stands = stands.map(|(from, to)| (from.path(), to.path()));
         let mut written = 0;
         for (from, to) in parts {
             let stop = &self.stop;
@@ -332,7 +342,7 @@ impl Cluster {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     return Err(ManagedError::Stopped);
                 }
-                other => other.map_err(|error| ManagedError::file(&to, error))?,
+                other => other.map_err(|error| ManagedError::file(to.path(), error))?,
             }
             written = copying.written;
         }

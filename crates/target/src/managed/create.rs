@@ -1,13 +1,13 @@
 //! Making a data folder.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use super::installation::Installation;
 use super::log::disk_full_line;
 use super::stand::Stand;
-use super::{Cluster, ManagedError, SUPERUSER};
+use super::{DATA, ManagedError, SUPERUSER};
 use crate::child::{Account, Program, Watchdog};
+use crate::home::Dir;
 use crate::stop::Stop;
 use crate::storage::Holds;
 
@@ -17,7 +17,7 @@ const QUOTED_LINES: usize = 6;
 /// Runs initdb: checksums, UTF-8, and trust only over the socket, whose folder is closed to others.
 /// Answers the locale it was made with.
 pub(super) fn init(
-    folder: &Path,
+    folder: &Dir,
     stand: Option<&Stand>,
     installation: &Installation,
     account: Option<&Account>,
@@ -37,21 +37,17 @@ pub(super) fn init(
 
 fn init_with(
     locale: &str,
-    folder: &Path,
+    folder: &Dir,
     stand: Option<&Stand>,
     installation: &Installation,
     account: Option<&Account>,
     watchdog: &Watchdog,
     stop: &Stop,
 ) -> Result<(), ManagedError> {
-    let data = Cluster::data_in(folder);
-    if data.symlink_metadata().is_ok() {
-        // Of a link only itself.
-        std::fs::remove_dir_all(&data).map_err(|error| ManagedError::file(&data, error))?;
-    }
-    stand.map_or(Ok(()), |stand| stand.empty(folder, account))?;
+    empty_data(folder, stand, account)?;
+    let data = folder.path().join(DATA);
     let wal = stand.and_then(|stand| stand.part(Holds::Wal));
-    let program = Program::server(installation.program("initdb"), folder, account)
+    let program = Program::server(installation.program("initdb"), folder.path(), account)
         .arg("-D")
         .arg(&data)
         .args(["-U", SUPERUSER, "-E", "UTF8", "--data-checksums", "--no-instructions"])
@@ -63,13 +59,31 @@ fn init_with(
     if finished.success() {
         return Ok(());
     }
-    let _ = std::fs::remove_dir_all(&data);
+    let _ = folder.remove_all(DATA);
     if finished.stopped {
         return Err(ManagedError::Stopped);
     }
     if let Some(line) = disk_full_line(&lines.join("\n")) {
-        return Err(ManagedError::DiskFull { folder: folder.to_owned(), line });
+        return Err(ManagedError::DiskFull { folder: folder.path().to_owned(), line });
     }
     let output = lines.split_off(lines.len().saturating_sub(QUOTED_LINES)).join("\n");
-    Err(ManagedError::Init { folder: folder.to_owned(), output })
+    Err(ManagedError::Init { folder: folder.path().to_owned(), output })
+}
+
+/// Makes the data folder anew, empty, for the account; with what of its files is to stand elsewhere.
+pub(super) fn empty_data(
+    folder: &Dir,
+    stand: Option<&Stand>,
+    account: Option<&Account>,
+) -> Result<Dir, ManagedError> {
+    let failed = |error| ManagedError::file(&folder.path().join(DATA), error);
+    // Of a link only itself.
+    folder.remove_all(DATA).map_err(failed)?;
+    if let Some(stand) = stand {
+        let part = stand.empty(folder, account)?;
+        if stand.storage.holds == Holds::Data {
+            return Ok(part);
+        }
+    }
+    folder.make_for(DATA, account).map_err(failed)
 }

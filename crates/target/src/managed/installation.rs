@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::child::{Account, as_account};
+
 /// Which PostgreSQL is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
@@ -85,7 +87,14 @@ impl Installation {
         found
     }
 
-    /// The installation in a folder, if there is one.
+    /// Whether a folder is one of those where this machine has PostgreSQL; nothing in it is run.
+    #[must_use]
+    pub fn is_installed(bin: &Path) -> bool {
+        let folders = in_path().into_iter().chain(usual_folders(Path::new("/")));
+        folders.filter_map(|folder| real_folder(&folder)).any(|folder| folder == bin)
+    }
+
+    /// The installation in a folder, if there is one. Its server is asked for its version, as the account that will run it.
     #[must_use]
     pub fn at(bin: &Path) -> Option<Self> {
         if !bin.join("initdb").is_file() {
@@ -185,8 +194,10 @@ fn usual_folders(root: &Path) -> Vec<PathBuf> {
 
 /// What a program prints when asked with one option.
 fn ask(program: &Path, option: &str) -> Option<String> {
-    let output =
-        Command::new(program).arg(option).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let account = Account::unprivileged().ok()?;
+    let mut command = Command::new(program);
+    as_account(&mut command, account.as_ref()).arg(option).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.current_dir("/").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     (output.status.success() && !text.is_empty()).then_some(text)
 }

@@ -1,9 +1,13 @@
 //! The server's log: kept in the cluster's folder, quoted in errors.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::home::Dir;
+
+/// In the server's folder.
+const LOG: &str = "server.log";
 
 /// Lines quoted in an error.
 const QUOTED_LINES: usize = 6;
@@ -15,35 +19,36 @@ const LARGE_BYTES: u64 = 32 << 20;
 /// A log file.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
-    path: PathBuf,
+    folder: Dir,
 }
 
 impl Log {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path }
+    pub(super) fn new(folder: &Dir) -> Self {
+        Self { folder: folder.clone() }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().join(LOG)
     }
 
     /// Opens it for appending, for us alone; a large one is put aside first, replacing the one before.
     pub(super) fn open(&self) -> io::Result<File> {
         if self.length() > LARGE_BYTES {
-            std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
+            self.folder.rename(LOG, "server.log.1")?;
         }
-        OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path)
+        self.folder.append(LOG)
     }
 
     /// Its length, bytes: where what comes from now on will begin.
     pub(super) fn length(&self) -> u64 {
-        self.path.metadata().map_or(0, |metadata| metadata.len())
+        let metadata = self.folder.file(LOG).and_then(|file| file.metadata());
+        metadata.map_or(0, |metadata| metadata.len())
     }
 
     /// What was written after the first `start` bytes (at most the last 64 KiB of it).
     pub(super) fn since(&self, start: u64) -> String {
         let read = || -> io::Result<String> {
-            let mut file = File::open(&self.path)?;
+            let mut file = self.folder.file(LOG)?;
             let from = start.max(file.metadata()?.len().saturating_sub(READ_BYTES));
             file.seek(SeekFrom::Start(from))?;
             let mut bytes = Vec::new();
@@ -120,8 +125,8 @@ HINT:  Reduce shared_buffers
 
     #[test]
     fn only_the_new_part_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = Log::new(folder.path().join("server.log"));
+        let top = tempfile::tempdir().unwrap();
+        let log = Log::new(&crate::home::Home::at(top.path()).open().unwrap().unwrap());
         assert_eq!(log.since(0), "");
         std::fs::write(log.path(), "old\n").unwrap();
         let start = log.length();

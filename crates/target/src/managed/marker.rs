@@ -1,15 +1,17 @@
 //! The file that says that a folder is ours: nothing without it is ever used, stopped or removed.
 
+use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Via;
-use crate::files::replace;
+use crate::home::{Dir, Distrust, Readable};
 use crate::storage::Storage;
 
-const MARKER: &str = "pgdyno-cluster.json";
+pub(super) const MARKER: &str = "pgdyno-cluster.json";
+/// Version of its form.
+pub(super) const FORMAT: u32 = 1;
 
 /// What is remembered about a managed server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,24 +58,33 @@ pub(super) struct CopyOf {
 }
 
 impl Marker {
-    pub(super) fn read(folder: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(folder.join(MARKER)).ok()?;
-        serde_json::from_str(&text).ok().filter(|marker: &Self| marker.format == 1)
+    /// The marker in a folder; `None` where there is none, or none that we can read.
+    ///
+    /// # Errors
+    /// When somebody else may have written it.
+    pub(super) fn read(folder: &Dir) -> io::Result<Option<Self>> {
+        match folder.read(MARKER) {
+            Ok(text) => {
+                Ok(serde_json::from_slice(&text).ok().filter(|marker: &Self| marker.format == FORMAT))
+            }
+            Err(error) if Distrust::is_in(&error) => Err(error),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Writes it so that a crash leaves the old or the new one.
-    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
-        replace(&folder.join(MARKER), serde_json::to_string_pretty(self)?.as_bytes(), None)
+    pub(super) fn write(&self, folder: &Dir) -> io::Result<()> {
+        folder.replace(MARKER, serde_json::to_string_pretty(self)?.as_bytes(), Readable::ByUs).map(drop)
     }
 
     /// Whether a file is a marker.
-    pub(super) fn is_of(path: &Path) -> bool {
-        path.file_name() == Some(MARKER.as_ref())
+    pub(super) fn is(name: &OsStr) -> bool {
+        name == MARKER
     }
 
     /// Whether a file is one that was not written to its end.
-    pub(super) fn is_half_of(path: &Path) -> bool {
-        path.extension() == Some("new".as_ref()) && Self::is_of(&path.with_extension(""))
+    pub(super) fn is_half(name: &OsStr) -> bool {
+        name.to_str().and_then(|name| name.strip_suffix(".new")) == Some(MARKER)
     }
 
     /// How it is reached.
@@ -99,7 +110,8 @@ mod tests {
     /// It was 0644, also where an earlier one had been left half-written.
     #[test]
     fn the_file_of_a_cluster_is_for_its_owner_only() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let top = tempfile::tempdir().expect("a folder");
+        let folder = crate::home::Home::at(top.path()).open().expect("ours").expect("there");
         std::fs::write(folder.path().join(format!("{MARKER}.new")), "half").expect("own folder");
         let marker = Marker {
             format: 1,
@@ -115,8 +127,8 @@ mod tests {
             storage: None,
             copy: None,
         };
-        marker.write(folder.path()).expect("own folder");
-        assert_eq!(Marker::read(folder.path()), Some(marker));
+        marker.write(&folder).expect("own folder");
+        assert_eq!(Marker::read(&folder).expect("ours"), Some(marker));
         let mode = folder.path().join(MARKER).metadata().expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

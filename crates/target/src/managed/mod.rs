@@ -39,8 +39,9 @@ use self::postmaster::PidFile;
 use self::stand::{Stand, is_left_over};
 use self::standing::Stands;
 use crate::child::{Account, Child, Watchdog};
-use crate::home::Home;
+use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
 use crate::lock::{Lock, LockError};
+use crate::settings::journal::JournalFile;
 use crate::stop::Stop;
 use crate::storage::Storage;
 
@@ -49,6 +50,9 @@ pub const SUPERUSER: &str = "postgres";
 
 /// Port of servers without network: only a part of the socket's name, so that `psql -h FOLDER` finds it.
 const SOCKET_PORT: u16 = 5432;
+
+/// In the server's folder: all that the server writes.
+const DATA: &str = "data";
 
 /// What a managed server shall be like.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,9 +70,13 @@ pub struct Options {
 /// A managed server in use; dropping it stops the server, unless that is detached.
 #[derive(Debug)]
 pub struct Cluster {
+    home: Home,
     name: String,
-    folder: PathBuf,
+    /// Ours; what the server writes is in `data`.
+    folder: Dir,
     installation: Installation,
+    /// Whether the installation was found on this machine, or named; else it is what the marker says, and not run.
+    is_found: bool,
     account: Option<Account>,
     watchdog: Watchdog,
     stop: Stop,
@@ -119,12 +127,17 @@ impl Cluster {
     /// [`ManagedError::NotFound`], or when another pgdyno uses it.
     pub fn open(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Self, ManagedError> {
         copy::parted(name).map_or_else(|| check_name(name), |(template, _)| check_name(template))?;
-        let folder = home.clusters().join(name);
-        if Marker::read(&folder).is_none_or(|marker| is_left_over(&folder, marker.storage.as_ref())) {
+        let folder = folder_of(home, name)?;
+        let marker = folder.as_ref().map_or(Ok(None), read_marker)?;
+        let is_there = folder.zip(marker).is_some_and(|(folder, marker)| {
+            let storage = marker.storage.as_ref();
+            !is_left_over(&folder, storage)
+        });
+        if !is_there {
             return Err(ManagedError::NotFound(name.to_owned()));
         }
         let mut cluster = Self::prepare(home, name, &Options::default(), watchdog, stop, Stands::AsItIs)?;
-        if let Some(server) = PidFile::running(&cluster.data()) {
+        if let Some(server) = cluster.found_running()? {
             cluster.running = Running::Detached(server.pid);
         }
         Ok(cluster)
@@ -142,22 +155,19 @@ impl Cluster {
     /// The same for a server without copies.
     pub(crate) fn remove(&mut self) -> Result<(), ManagedError> {
         self.stop()?;
-        if Marker::read(&self.folder).is_none() {
-            return Err(ManagedError::NotOurs(self.folder.clone()));
+        if read_marker(&self.folder)?.is_none() {
+            return Err(ManagedError::NotOurs(self.folder.path().to_owned()));
         }
         self.stand.as_ref().map_or(Ok(()), Stand::remove)?;
         // The marker goes last: what is left of an interrupted removal is still known as ours.
-        let failed = |error| ManagedError::file(&self.folder, error);
-        for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
-            let path = entry.path();
-            match Marker::is_of(&path) {
-                true => {}
-                false if path.is_dir() => std::fs::remove_dir_all(&path).map_err(failed)?,
-                false => std::fs::remove_file(&path).map_err(failed)?,
-            }
+        let failed = |error| ManagedError::file(self.folder.path(), error);
+        for name in self.folder.names().map_err(failed)?.iter().filter(|name| !Marker::is(name)) {
+            self.folder.remove_all(name).map_err(failed)?;
         }
-        std::fs::remove_dir_all(&self.folder).map_err(failed)?;
-        let _ = std::fs::remove_dir_all(&self.socket_folder);
+        if let Some(clusters) = self.home.part(Part::Clusters)? {
+            clusters.remove_all(&self.name).map_err(failed)?;
+        }
+        remove_socket_folder(self.folder.path());
         Ok(())
     }
 
@@ -170,19 +180,19 @@ impl Cluster {
     /// Its folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// The file that the server logs to.
     #[must_use]
-    pub fn log_path(&self) -> &Path {
+    pub fn log_path(&self) -> PathBuf {
         self.log.path()
     }
 
     /// Its data folder.
     #[must_use]
     pub fn data(&self) -> PathBuf {
-        Self::data_in(&self.folder)
+        self.folder.path().join(DATA)
     }
 
     /// The folder of its socket: what `psql -h` takes.
@@ -224,7 +234,7 @@ impl Cluster {
     /// # Errors
     /// When the copy cannot be made.
     pub fn keep_settings(&self) -> Result<(), ManagedError> {
-        auto_conf::keep(&self.folder, &self.data()).map_err(|error| ManagedError::file(&self.folder, error))
+        auto_conf::keep(&self.folder, &self.data_folder()?).map_err(|error| self.file(auto_conf::LIVE, error))
     }
 
     /// Puts the kept `postgresql.auto.conf` back; answers whether one was kept. The server is not told.
@@ -232,17 +242,38 @@ impl Cluster {
     /// # Errors
     /// When the file cannot be written.
     pub fn put_settings_back(&self) -> Result<bool, ManagedError> {
-        auto_conf::put_back(&self.folder, &self.data(), self.account.as_ref())
-            .map_err(|error| ManagedError::file(&self.folder, error))
+        if !auto_conf::is_kept(&self.folder) {
+            return Ok(false);
+        }
+        auto_conf::put_back(&self.folder, &self.data_folder()?, self.account.as_ref())
+            .map_err(|error| self.file(auto_conf::KEPT, error))
     }
 
     /// What is to be undone on it, if there is such a file (see [`crate::settings::journal`]).
-    pub(crate) fn journal(&self) -> PathBuf {
+    pub(crate) fn journal(&self) -> JournalFile {
         journal_in(&self.folder)
     }
 
-    fn data_in(folder: &Path) -> PathBuf {
-        folder.join("data")
+    /// Its data folder, open.
+    fn data_folder(&self) -> Result<Dir, ManagedError> {
+        let found = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
+        found.ok_or_else(|| ManagedError::file(&self.data(), std::io::ErrorKind::NotFound.into()))
+    }
+
+    /// The server of its data folder, if one runs.
+    fn found_running(&self) -> Result<Option<PidFile>, ManagedError> {
+        let data = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
+        Ok(data.and_then(|data| PidFile::running(&data)))
+    }
+
+    /// The folder that some of its files stand in, open.
+    fn open_stand(&self) -> Result<Option<Dir>, ManagedError> {
+        self.stand.as_ref().map(Stand::open).transpose()
+    }
+
+    /// An error of a file in its folder.
+    fn file(&self, name: &str, error: std::io::Error) -> ManagedError {
+        ManagedError::file(&self.folder.path().join(name), error)
     }
 
     /// Folder, lock, marker and data, all there and ours.
@@ -255,30 +286,35 @@ impl Cluster {
         stands: Stands<'_>,
     ) -> Result<Self, ManagedError> {
         let account = Account::unprivileged()?;
-        home.prepare(account.as_ref())?;
-        let folder = home.clusters().join(name);
-        crate::home::make_folder(&folder, 0o700, account.as_ref())?;
+        let clusters = home.make_part(Part::Clusters, account.as_ref())?;
+        let folder = clusters
+            .make(name, passed_through(account.is_some()))
+            .map_err(|error| ManagedError::file(&clusters.path().join(name), error))?;
         let lock = Lock::take(&folder).map_err(|error| match error {
             LockError::Held(pid) => ManagedError::InUse { name: name.to_owned(), pid },
-            LockError::File(source) => ManagedError::file(&folder, source),
+            LockError::File(source) => ManagedError::file(&folder.path().join(crate::lock::LOCK), source),
         })?;
-        let found = Marker::read(&folder);
+        let found = read_marker(&folder)?;
         let found = standing::check(found, &folder, name, options, &stands)?;
+        let is_found = found.is_none() || !matches!(stands, Stands::AsItIs);
         let (installation, marker) = match found {
+            Some(marker) if !is_found => (installation_of(&marker), marker),
             Some(marker) => (installation_for(&marker, &options.choice, name)?, marker),
             None if is_empty(&folder) => {
                 let installation = Installation::find(&options.choice)?;
                 let marker = Marker { storage: options.storage.clone(), ..fresh_marker(&installation) };
                 (installation, marker)
             }
-            None => return Err(ManagedError::NotOurs(folder)),
+            None => return Err(ManagedError::NotOurs(folder.path().to_owned())),
         };
-        let log = Log::new(folder.join("server.log"));
+        let log = Log::new(&folder);
         let mut cluster = Self {
+            home: home.clone(),
             name: name.to_owned(),
             log_start: log.length(),
             folder,
             installation,
+            is_found,
             account,
             watchdog: watchdog.clone(),
             stop: stop.clone(),
@@ -298,7 +334,7 @@ impl Cluster {
 
     /// Runs initdb, unless an earlier one came to its end.
     fn make_data(&mut self) -> Result<(), ManagedError> {
-        let there = self.marker.complete && self.data().join("PG_VERSION").exists();
+        let there = self.marker.complete && self.data_folder().is_ok_and(|data| data.has("PG_VERSION"));
         // What of a copy is missing only its template has.
         if there || self.marker.copy.is_some() || self.has_lost_its_stand() {
             return Ok(());
@@ -330,7 +366,7 @@ impl Cluster {
         let changed = self.put_settings_back()?;
         // A server that is not detached is an orphan: its watchdog is stopping it, or is dead as well.
         let mut stays = false;
-        if let Some(server) = PidFile::running(&self.data()) {
+        if let Some(server) = self.found_running()? {
             self.running = Running::Detached(server.pid);
             stays = self.marker.detached;
             if !stays || changed || self.marker.via() < options.via {
@@ -348,12 +384,37 @@ impl Cluster {
     }
 
     fn write_marker(&self) -> Result<(), ManagedError> {
-        self.marker.write(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))
+        self.marker.write(&self.folder).map_err(|error| ManagedError::file(self.folder.path(), error))
     }
 }
 
-fn journal_in(folder: &Path) -> PathBuf {
-    folder.join("journal.json")
+/// The folder of a server, as it is.
+fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, ManagedError> {
+    let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
+    clusters.open(name).map_err(|error| ManagedError::file(&clusters.path().join(name), error))
+}
+
+fn read_marker(folder: &Dir) -> Result<Option<Marker>, ManagedError> {
+    Marker::read(folder).map_err(|error| ManagedError::file(&folder.path().join(marker::MARKER), error))
+}
+
+/// The data folder of a server, which belongs to the account that runs it: in its folder, or on what a link there leads to.
+fn data_in(
+    folder: &Dir,
+    stand: Option<&Dir>,
+    account: Option<&Account>,
+) -> Result<Option<Dir>, ManagedError> {
+    let above = stand.filter(|_| folder.has_link(DATA)).unwrap_or(folder);
+    if account.is_some() && matches!(above.open(DATA), Ok(Some(_))) {
+        // Whoever made it was killed before it was given to the account.
+        return Ok(None);
+    }
+    let found = above.open_for(DATA, account);
+    found.map_err(|error| ManagedError::file(&folder.path().join(DATA), error))
+}
+
+fn journal_in(folder: &Dir) -> JournalFile {
+    JournalFile::new(folder, "journal.json")
 }
 
 fn check_name(name: &str) -> Result<(), ManagedError> {
@@ -366,14 +427,14 @@ fn check_name(name: &str) -> Result<(), ManagedError> {
 }
 
 /// Nothing but a lock is in it, and perhaps a marker whose writer was killed.
-fn is_empty(folder: &Path) -> bool {
-    let nothing = |entry: std::fs::DirEntry| entry.file_name() == "lock" || Marker::is_half_of(&entry.path());
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(nothing)))
+fn is_empty(folder: &Dir) -> bool {
+    let nothing = |name: &std::ffi::OsString| name == crate::lock::LOCK || Marker::is_half(name);
+    folder.names().is_ok_and(|names| names.iter().all(nothing))
 }
 
 fn fresh_marker(installation: &Installation) -> Marker {
     Marker {
-        format: 1,
+        format: marker::FORMAT,
         server_version: installation.version.clone(),
         major: installation.major,
         bin: installation.bin.clone(),
@@ -388,15 +449,24 @@ fn fresh_marker(installation: &Installation) -> Marker {
     }
 }
 
+/// The programs that made the data, as they are remembered: for a server that is stopped or removed, not started.
+fn installation_of(marker: &Marker) -> Installation {
+    Installation { bin: marker.bin.clone(), major: marker.major, version: marker.server_version.clone() }
+}
+
 /// The programs that fit existing data: those that made it, else others of the same major version.
+///
+/// Root takes no path from a file: those that made it must be among the installed ones, or be named once more.
 fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, ManagedError> {
     if let Some(asked) = choice.version.filter(|asked| *asked != marker.major) {
         return Err(ManagedError::OtherVersion { name: name.to_owned(), made_by: marker.major, asked });
     }
-    if choice.pg_bin.is_none()
-        && let Some(same) = Installation::at(&marker.bin).filter(|found| found.major == marker.major)
-    {
-        return Ok(same);
+    if choice.pg_bin.is_none() {
+        let may_run = !rustix::process::geteuid().is_root() || Installation::is_installed(&marker.bin);
+        let same = may_run.then(|| Installation::at(&marker.bin)).flatten();
+        if let Some(same) = same.filter(|found| found.major == marker.major) {
+            return Ok(same);
+        }
     }
     match Installation::find(&Choice { version: Some(marker.major), pg_bin: choice.pg_bin.clone() }) {
         Err(FindError::NoVersion { .. }) if choice.pg_bin.is_some() => {
@@ -433,13 +503,14 @@ mod tests {
 
     #[test]
     fn only_empty_folders_are_taken_over() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(is_empty(folder.path()));
+        let top = tempfile::tempdir().unwrap();
+        let folder = Home::at(top.path()).open().unwrap().unwrap();
+        assert!(is_empty(&folder));
         std::fs::write(folder.path().join("lock"), "1").unwrap();
         // Whoever was killed while he wrote the marker left a folder that was called somebody else's for ever.
         std::fs::write(folder.path().join("pgdyno-cluster.json.new"), "{").unwrap();
-        assert!(is_empty(folder.path()));
+        assert!(is_empty(&folder));
         std::fs::write(folder.path().join("PG_VERSION"), "15").unwrap();
-        assert!(!is_empty(folder.path()));
+        assert!(!is_empty(&folder));
     }
 }

@@ -13,8 +13,8 @@ use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 
 use super::{Cluster, ManagedError, Running, SUPERUSER};
-use crate::child::{Account, Program};
-use crate::files::replace;
+use crate::child::Program;
+use crate::home::Readable;
 
 /// How a managed server is reached; each way includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -40,6 +40,11 @@ impl Via {
         }
     }
 }
+
+/// Files in the server's folder.
+const PASSWORD: &str = "password";
+const CERTIFICATE: &str = "server.crt";
+const KEY: &str = "server.key";
 
 /// The name that the certificate is for, beside the address.
 const HOST: &str = "localhost";
@@ -94,17 +99,17 @@ impl Cluster {
     /// The file with the superuser's password, for servers with network.
     #[must_use]
     pub fn password_file(&self) -> PathBuf {
-        self.folder.join("password")
+        self.folder.path().join(PASSWORD)
     }
 
     /// The certificate of a server with TLS, which is its own authority.
     #[must_use]
     pub fn certificate_file(&self) -> PathBuf {
-        self.folder.join("server.crt")
+        self.folder.path().join(CERTIFICATE)
     }
 
     pub(super) fn key_file(&self) -> PathBuf {
-        self.folder.join("server.key")
+        self.folder.path().join(KEY)
     }
 
     /// Whether the server was built for that, before anything is changed for it.
@@ -114,7 +119,7 @@ impl Cluster {
         }
         let postgres = self.installation.program("postgres");
         // It looks at its settings, says one, and ends.
-        let program = Program::server(&postgres, &self.folder, self.account.as_ref())
+        let program = Program::server(&postgres, self.folder.path(), self.account.as_ref())
             .arg("-D")
             .arg(self.data())
             .args(["-c", "ssl=on", "-C", "ssl"]);
@@ -134,21 +139,20 @@ impl Cluster {
             self.network = None;
             return Ok(());
         }
-        let file = self.password_file();
-        if !file.exists() {
-            self.set_password(&file)?;
+        if !self.folder.has(PASSWORD) {
+            self.set_password()?;
         }
-        let password = std::fs::read_to_string(&file).map_err(|error| ManagedError::file(&file, error))?;
+        let password = self.folder.read_text(PASSWORD).map_err(|error| self.file(PASSWORD, error))?;
         let tls = if via == Via::Tls { Some(verified_by(&self.certificate_file())?) } else { None };
         self.network = Some(Network {
-            password: Password::new(password.trim(), PasswordSource::Passfile(file)),
+            password: Password::new(password.trim(), PasswordSource::Passfile(self.password_file())),
             scram_cache: Arc::default(),
             tls,
         });
         Ok(())
     }
 
-    fn set_password(&self, file: &Path) -> Result<(), ManagedError> {
+    fn set_password(&self) -> Result<(), ManagedError> {
         let password = uuid::Uuid::new_v4().simple().to_string();
         let sql = format!("ALTER ROLE {SUPERUSER} PASSWORD {}", quote_literal(&password));
         // A statement that fails is logged with its text; this one must not be.
@@ -159,30 +163,34 @@ impl Cluster {
             .execute(quiet)
             .and_then(|()| control.execute(&sql))
             .map_err(|error| self.sql("setting the password".to_owned(), error))?;
-        replace(file, format!("{password}\n").as_bytes(), None)
-            .map_err(|error| ManagedError::file(file, error))
+        let written = self.folder.replace(PASSWORD, format!("{password}\n").as_bytes(), Readable::ByUs);
+        written.map(drop).map_err(|error| self.file(PASSWORD, error))
     }
 
     /// A server with TLS has a certificate, made once.
     pub(super) fn ensure_certificate(&self) -> Result<(), ManagedError> {
-        let (key, certificate) = (self.key_file(), self.certificate_file());
-        if self.marker.via() < Via::Tls || (key.exists() && certificate.exists()) {
+        if self.marker.via() < Via::Tls || (self.folder.has(KEY) && self.folder.has(CERTIFICATE)) {
             return Ok(());
         }
-        make_certificate(&key, &certificate, self.account.as_ref())
+        self.make_certificate()
     }
-}
 
-/// Makes a key and a certificate for this machine that is its own authority, for the server's account only.
-fn make_certificate(key: &Path, certificate: &Path, account: Option<&Account>) -> Result<(), ManagedError> {
-    let names = vec![HOST.to_owned(), Ipv4Addr::LOCALHOST.to_string()];
-    let failed = |error| ManagedError::file(certificate, std::io::Error::other(error));
-    let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
-    // The key without its certificate is made anew.
-    for (file, text) in [(key, made.signing_key.serialize_pem()), (certificate, made.cert.pem())] {
-        replace(file, text.as_bytes(), account).map_err(|error| ManagedError::file(file, error))?;
+    /// Makes a key and a certificate for this machine that is its own authority. The server's account may read them;
+    /// PostgreSQL takes a key of root's whose group may read it, but no other.
+    fn make_certificate(&self) -> Result<(), ManagedError> {
+        let names = vec![HOST.to_owned(), Ipv4Addr::LOCALHOST.to_string()];
+        let failed = |error| self.file(CERTIFICATE, std::io::Error::other(error));
+        let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
+        let key = Readable::By(self.account.as_ref());
+        // The key without its certificate is made anew.
+        for (name, text, readable) in
+            [(KEY, made.signing_key.serialize_pem(), key), (CERTIFICATE, made.cert.pem(), Readable::ByAll)]
+        {
+            let written = self.folder.replace(name, text.as_bytes(), readable);
+            written.map(drop).map_err(|error| self.file(name, error))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// What a client needs to take that very certificate, and no other.

@@ -1,12 +1,16 @@
 //! A running postmaster as its own pid file tells of it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use crate::home::{Dir, Distrust};
 use crate::host::proc::{is_alive, processes};
 use crate::stop::Stop;
+
+const FILE: &str = "postmaster.pid";
 
 /// What `postmaster.pid` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +23,12 @@ pub(super) struct PidFile {
 }
 
 impl PidFile {
-    pub(super) fn read(data: &Path) -> Option<Self> {
-        parse(&std::fs::read_to_string(data.join("postmaster.pid")).ok()?)
+    pub(super) fn read(data: &Dir) -> Option<Self> {
+        parse(&data.read_text(FILE).ok()?)
     }
 
     /// The file's server, if it runs: pid files survive crashes, and pids are used again.
-    pub(super) fn running(data: &Path) -> Option<Self> {
+    pub(super) fn running(data: &Dir) -> Option<Self> {
         Self::read(data).filter(|file| is_postmaster_of(file.pid, data))
     }
 }
@@ -42,16 +46,17 @@ fn parse(text: &str) -> Option<PidFile> {
     })
 }
 
-/// Whether a pid is a living process that works in this data folder, as a postmaster does.
-fn is_postmaster_of(pid: u32, data: &Path) -> bool {
-    if !is_alive(pid) {
-        return false;
-    }
-    match std::fs::read_link(format!("/proc/{pid}/cwd")) {
-        Ok(folder) => data.canonicalize().is_ok_and(|data| data == folder),
-        // Without /proc (other systems) a living pid must do.
-        Err(_) => !Path::new("/proc/self/cwd").exists(),
-    }
+/// Whether a pid is a living process of the data folder's owner that works there, as a postmaster does. The file is the
+/// server's own, which may name a process of somebody else's in it.
+fn is_postmaster_of(pid: u32, data: &Dir) -> bool {
+    is_alive(pid) && works_in(pid, data).unwrap_or_else(|| !Path::new("/proc/self/cwd").exists())
+}
+
+/// `None` where the system does not show it: without /proc (other systems) a living pid must do.
+fn works_in(pid: u32, data: &Dir) -> Option<bool> {
+    let folder = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+    let owner = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
+    Some(owner == data.owner() && data.path().canonicalize().is_ok_and(|data| data == folder))
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {
@@ -60,7 +65,7 @@ fn as_pid(pid: u32) -> Option<Pid> {
 
 /// Stops a postmaster that is no child of ours: fast, after `patience` at once, at last by SIGKILL.
 /// Answers whether it is gone; the user may not want to wait for that.
-pub(super) fn stop(pid: u32, data: &Path, patience: Duration) -> bool {
+pub(super) fn stop(pid: u32, data: &Dir, patience: Duration) -> bool {
     let switch = Stop::of_process();
     let presses = switch.presses();
     let steps = [
@@ -89,25 +94,26 @@ pub(super) fn stop(pid: u32, data: &Path, patience: Duration) -> bool {
 /// Waits for server processes that outlived their postmaster in this data folder, and kills the last of them: a
 /// new postmaster beside them could destroy the data. A pid file that names a stranger is removed, because the new
 /// server would take the stranger for its predecessor.
-pub(super) fn clear_leftovers(data: &Path) {
+pub(super) fn clear_leftovers(data: &Dir) {
     if !wait_until(Duration::from_secs(5), || survivors(data).is_empty()) {
         for pid in survivors(data).into_iter().filter_map(as_pid) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         wait_until(Duration::from_secs(5), || survivors(data).is_empty());
     }
+    if data.file(FILE).is_err_and(|error| Distrust::is_in(&error)) {
+        // The server would wait for ever at a pipe.
+        let _ = data.remove_all(FILE);
+    }
     if PidFile::read(data).is_some_and(|file| is_alive(file.pid) && !is_postmaster_of(file.pid, data)) {
-        let _ = std::fs::remove_file(data.join("postmaster.pid"));
+        let _ = data.remove_file(FILE);
     }
 }
 
 /// Server processes that work in this data folder, as far as the system shows them.
-fn survivors(data: &Path) -> Vec<u32> {
-    let Ok(data) = data.canonicalize() else { return Vec::new() };
-    let works_there =
-        |pid: &u32| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|folder| folder == data);
+fn survivors(data: &Dir) -> Vec<u32> {
     let servers = processes().filter(|process| process.name == "postgres");
-    servers.map(|process| process.pid).filter(works_there).collect()
+    servers.map(|process| process.pid).filter(|pid| works_in(*pid, data) == Some(true)).collect()
 }
 
 /// Asks every few milliseconds until the answer is yes or the time is over.
@@ -141,11 +147,12 @@ mod tests {
 
     #[test]
     fn a_foreign_process_is_no_postmaster() {
-        let folder = tempfile::tempdir().unwrap();
+        let top = tempfile::tempdir().unwrap();
+        let folder = crate::home::Home::at(top.path()).open().unwrap().unwrap();
         assert!(is_alive(std::process::id()));
         assert!(!is_alive(u32::MAX));
-        assert!(!is_postmaster_of(std::process::id(), folder.path()));
+        assert!(!is_postmaster_of(std::process::id(), &folder));
         std::fs::write(folder.path().join("postmaster.pid"), format!("{}\n", std::process::id())).unwrap();
-        assert_eq!(PidFile::running(folder.path()), None);
+        assert_eq!(PidFile::running(&folder), None);
     }
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::log::{disk_full_line, quote};
 use super::postmaster::{self, PidFile};
-use super::{Cluster, ManagedError, Running, SOCKET_PORT, Via};
+use super::{Choice, Cluster, ManagedError, Running, SOCKET_PORT, Via, installation_for};
 use crate::child::{ChildError, Program, StopWay};
-use crate::home::socket_folder;
+use crate::home::{Dir, socket_folder};
 use crate::host::proc::is_alive;
 
 /// How long a server may take to be ready; crash recovery can be long.
@@ -28,13 +28,17 @@ impl Cluster {
         if !matches!(self.running, Running::No) {
             return Ok(());
         }
-        postmaster::clear_leftovers(&self.data());
+        if !self.is_found {
+            self.installation = installation_for(&self.marker, &Choice::default(), &self.name)?;
+            self.is_found = true;
+        }
+        postmaster::clear_leftovers(&self.data_folder()?);
         self.make_socket_folder()?;
         self.clear_sockets();
         self.choose_port()?;
         self.ensure_certificate()?;
         self.log_start = self.log.length();
-        let log = self.log.open().map_err(|error| ManagedError::file(self.log.path(), error))?;
+        let log = self.log.open().map_err(|error| ManagedError::file(&self.log.path(), error))?;
         let program = self.server_program();
         self.running = if self.marker.detached {
             Running::Detached(self.watchdog.start_detached(&program, &log)?)
@@ -61,15 +65,13 @@ impl Cluster {
                     // Its watchdog sees to it.
                     Err(error @ ChildError::Left { .. }) => return Err(error.into()),
                     // A watchdog that was killed cannot stop its child any more; then we do it ourselves.
-                    Err(error) if !postmaster::stop(pid, &self.data(), STOP_PATIENCE) => {
-                        return Err(error.into());
-                    }
+                    Err(error) if !self.stop_postmaster(pid) => return Err(error.into()),
                     _ => {}
                 }
                 self.leave_sockets();
                 Ok(())
             }
-            Running::Detached(pid) if postmaster::stop(pid, &self.data(), STOP_PATIENCE) => {
+            Running::Detached(pid) if self.stop_postmaster(pid) => {
                 self.leave_sockets();
                 Ok(())
             }
@@ -77,6 +79,14 @@ impl Cluster {
                 self.running = Running::Detached(pid);
                 Err(ManagedError::WouldNotStop(pid))
             }
+        }
+    }
+
+    /// Stops a server that is no child of ours; answers whether it is gone.
+    fn stop_postmaster(&self, pid: u32) -> bool {
+        match self.data_folder() {
+            Ok(data) => postmaster::stop(pid, &data, STOP_PATIENCE),
+            Err(_) => !is_alive(pid),
         }
     }
 
@@ -144,7 +154,7 @@ impl Cluster {
             ["-c".into(), setting]
         };
         let program =
-            Program::server(self.installation.program("postgres"), &self.folder, self.account.as_ref())
+            Program::server(self.installation.program("postgres"), self.folder.path(), self.account.as_ref())
                 .arg("-D")
                 .arg(self.data())
                 .arg("-k")
@@ -170,7 +180,7 @@ impl Cluster {
             return Ok(());
         }
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-        self.marker.port = free.map_err(|error| ManagedError::file(&self.folder, error))?.port();
+        self.marker.port = free.map_err(|error| ManagedError::file(self.folder.path(), error))?.port();
         self.write_marker()
     }
 
@@ -184,7 +194,7 @@ impl Cluster {
 
     /// The folder of the socket: gone after a reboot, and after every stop.
     pub(super) fn make_socket_folder(&mut self) -> Result<(), ManagedError> {
-        self.socket_folder = socket_folder(&self.folder, LONGEST_SOCKET_NAME, self.account.as_ref())?;
+        self.socket_folder = socket_folder(self.folder.path(), LONGEST_SOCKET_NAME, self.account.as_ref())?;
         Ok(())
     }
 
@@ -196,7 +206,7 @@ impl Cluster {
 
     fn await_ready(&mut self) -> Result<(), ManagedError> {
         let start = Instant::now();
-        let data = self.data();
+        let data = self.data_folder()?;
         loop {
             if let Some(end) = self.ended()? {
                 self.running = Running::No;
@@ -227,7 +237,7 @@ impl Cluster {
     fn not_started(&self, end: String) -> ManagedError {
         self.ailing_disk().unwrap_or_else(|| ManagedError::Start {
             end,
-            path: self.log.path().to_owned(),
+            path: self.log.path(),
             log: self.last_log_lines(),
         })
     }
@@ -240,6 +250,6 @@ impl Cluster {
     }
 }
 
-fn is_ready(data: &Path, pid: Option<u32>) -> bool {
+fn is_ready(data: &Dir, pid: Option<u32>) -> bool {
     PidFile::read(data).is_some_and(|file| Some(file.pid) == pid && file.status.as_deref() == Some("ready"))
 }

@@ -3,18 +3,15 @@
 //! They stand in a folder called after the server, on the filesystem made for it or in the folder that was named. A link in
 //! the server's own folder leads there, and its data, its log or a tablespace are links to there too.
 
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ManagedError;
+use super::{DATA, ManagedError};
 use crate::child::{Account, Watchdog};
-use crate::files::replace;
-use crate::home::{Home, make_folder};
+use crate::home::{Dir, Distrust, Home, Part, Readable, passed_through};
 use crate::stop::Stop;
 use crate::storage::{Ground, Holds, LINK, Mounted, Storage, Used, available_below, is_in_use, used_by};
 
@@ -50,7 +47,8 @@ impl Whose {
 #[derive(Debug)]
 pub(super) struct Stand {
     pub(super) storage: Storage,
-    /// Of this server alone.
+    /// Of this server alone; ours, with a folder of the account's in it. Not kept open: that would keep the filesystem from
+    /// being unmounted.
     folder: PathBuf,
     label: String,
     /// The filesystem, where it was made by this process; it goes with the last server on it.
@@ -76,8 +74,11 @@ impl For<'_> {
         }
     }
 
-    fn own_folder(&self) -> PathBuf {
-        self.home.clusters().join(self.name)
+    /// The server's folder below the home.
+    fn own_folder(&self) -> Result<Dir, ManagedError> {
+        let path = || self.home.path(Part::Clusters).join(self.name);
+        super::folder_of(self.home, self.name)?
+            .ok_or_else(|| ManagedError::file(&path(), io::ErrorKind::NotFound.into()))
     }
 }
 
@@ -97,34 +98,39 @@ impl Stand {
             }
             (Ground::Filesystem(_), Some(beside)) => {
                 let on = beside.folder.parent().unwrap_or(&beside.folder);
-                (on.join(who.name), beside.label.clone(), beside.mounted.clone())
+                (on_made(on, who)?, beside.label.clone(), beside.mounted.clone())
             }
             (Ground::Filesystem(filesystem), None) => {
                 let mounted = Mounted::make(who.home, filesystem, who.account, who.watchdog, who.stop)?;
-                (mounted.folder().join(who.name), mounted.label().to_owned(), Some(Arc::new(mounted)))
+                (on_made(&mounted.folder(), who)?, mounted.label().to_owned(), Some(Arc::new(mounted)))
             }
         };
-        make_folder(&folder, 0o700, who.account)?;
-        let stand = Self { storage: storage.clone(), folder, label, mounted };
-        stand.link(&who.own_folder().join(LINK), &stand.folder)?;
-        Ok(stand)
+        let folder = folder.path().to_owned();
+        link(&who.own_folder()?, LINK, &folder)?;
+        Ok(Self { storage: storage.clone(), folder, label, mounted })
     }
 
     /// Where the files of a server that is there stand already.
     pub(super) fn find(storage: &Storage, who: &For<'_>) -> Result<Self, ManagedError> {
-        let folder = match &storage.on {
-            Ground::Folder(folder) => within(folder, who.name),
-            Ground::Filesystem(_) => std::fs::read_link(who.own_folder().join(LINK)).unwrap_or_default(),
+        let (path, found) = match &storage.on {
+            Ground::Folder(named) => (named.join(within(who.name)), Dir::inside(named, within(who.name))),
+            Ground::Filesystem(_) => {
+                let found = stand_of(&who.own_folder()?);
+                (found.as_ref().map(|found| found.path().to_owned()).unwrap_or_default(), Ok(found))
+            }
         };
-        if !folder.is_dir() {
-            return Err(ManagedError::StandGone { name: who.name.to_owned(), folder });
-        }
+        let Ok(Some(folder)) = found else {
+            return Err(match found {
+                Err(error) if Distrust::is_in(&error) => ManagedError::file(&path, error),
+                _ => ManagedError::StandGone { name: who.name.to_owned(), folder: path },
+            });
+        };
         if matches!(storage.on, Ground::Folder(_)) && !is_ours(&folder, who) {
-            return Err(ManagedError::NotOurs(folder));
+            return Err(ManagedError::NotOurs(path));
         }
         let label =
             available_below(who.home, &storage.on).map(|found| found.label().to_owned()).unwrap_or_default();
-        Ok(Self { storage: storage.clone(), folder, label, mounted: None })
+        Ok(Self { storage: storage.clone(), folder: folder.path().to_owned(), label, mounted: None })
     }
 
     /// On the same filesystem as another server's, which it keeps from going.
@@ -134,9 +140,9 @@ impl Stand {
     }
 
     /// Whether a server's folder leads to a place on what this one stands on.
-    pub(super) fn is_beside(&self, storage: Option<&Storage>, own_folder: &Path) -> bool {
+    pub(super) fn is_beside(&self, storage: Option<&Storage>, own_folder: &Dir) -> bool {
         let on = self.folder.parent();
-        let leads_to = std::fs::read_link(own_folder.join(LINK)).unwrap_or_default();
+        let leads_to = own_folder.read_link(LINK).unwrap_or_default();
         storage == Some(&self.storage) && leads_to.parent() == on
     }
 
@@ -146,8 +152,15 @@ impl Stand {
     }
 
     /// Its own folder, on what it stands on.
-    pub(super) fn folder(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.folder
+    }
+
+    /// The same, open.
+    pub(super) fn open(&self) -> Result<Dir, ManagedError> {
+        let found =
+            opened(&self.folder).and_then(|found| found.ok_or_else(|| io::ErrorKind::NotFound.into()));
+        found.map_err(|error| ManagedError::file(&self.folder, error))
     }
 
     /// What stands there takes.
@@ -171,99 +184,111 @@ impl Stand {
 
     /// Where one kind of files stands.
     pub(super) fn part(&self, holds: Holds) -> Option<PathBuf> {
-        let name = match holds {
-            Holds::Data => "data",
-            Holds::Tablespace => "tablespace",
-            Holds::Wal => "wal",
-        };
-        (self.storage.holds == holds).then(|| self.folder.join(name))
+        (self.storage.holds == holds).then(|| self.folder.join(part_name(holds)))
     }
 
-    /// Makes the folder of its files anew, empty; for data with the link to there.
-    pub(super) fn empty(&self, own_folder: &Path, account: Option<&Account>) -> Result<(), ManagedError> {
-        let Some(part) = self.part(self.storage.holds) else { return Ok(()) };
-        remove_folder(&part).map_err(|error| ManagedError::file(&part, error))?;
-        let made = DirBuilder::new().mode(0o700).create(&part).and_then(|()| give(&part, account));
-        made.map_err(|error| ManagedError::file(&part, error))?;
+    /// The folder of its files, open.
+    pub(super) fn open_part(&self, account: Option<&Account>) -> Result<Dir, ManagedError> {
+        let name = part_name(self.storage.holds);
+        let found = self.open()?.open_for(name, account);
+        let found = found.and_then(|found| found.ok_or_else(|| io::ErrorKind::NotFound.into()));
+        found.map_err(|error| ManagedError::file(&self.folder.join(name), error))
+    }
+
+    /// Makes the folder of its files anew, empty, for the account; for data with the link to there.
+    pub(super) fn empty(&self, own_folder: &Dir, account: Option<&Account>) -> Result<Dir, ManagedError> {
+        let name = part_name(self.storage.holds);
+        let folder = self.open()?;
+        let made = folder.remove_all(name).and_then(|()| folder.make_for(name, account));
+        let part = made.map_err(|error| ManagedError::file(&self.folder.join(name), error))?;
         if self.storage.holds == Holds::Data {
-            self.link(&own_folder.join("data"), &part)?;
+            link(own_folder, DATA, part.path())?;
         }
-        Ok(())
-    }
-
-    fn link(&self, at: &Path, to: &Path) -> Result<(), ManagedError> {
-        let failed = |error| ManagedError::file(at, error);
-        match std::fs::symlink_metadata(at) {
-            Ok(there) if there.is_dir() => std::fs::remove_dir_all(at).map_err(failed)?,
-            Ok(_) => std::fs::remove_file(at).map_err(failed)?,
-            Err(_) => {}
-        }
-        symlink(to, at).map_err(failed)
+        Ok(part)
     }
 
     /// Removes what stands there, and the folder.
     pub(super) fn remove(&self) -> Result<(), ManagedError> {
-        remove_folder(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))
+        let above = self.folder.parent().zip(self.folder.file_name());
+        let removed = opened(&self.folder).and_then(|found| {
+            let Some((folder, (above, name))) = found.zip(above) else { return Ok(()) };
+            empty_but_marker(&folder)?;
+            Dir::remove_inside(above, name)
+        });
+        removed.map_err(|error| ManagedError::file(&self.folder, error))
     }
+}
+
+/// Name of the folder of its files, in that of the server.
+pub(super) fn part_name(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Data => DATA,
+        Holds::Tablespace => "tablespace",
+        Holds::Wal => "wal",
+    }
+}
+
+/// Where the link in a server's folder leads, if that is there and ours.
+pub(super) fn stand_of(own_folder: &Dir) -> Option<Dir> {
+    opened(&own_folder.read_link(LINK).ok()?).ok()?
+}
+
+/// A folder of ours that stands elsewhere, if it is there.
+fn opened(folder: &Path) -> io::Result<Option<Dir>> {
+    match folder.parent().zip(folder.file_name()) {
+        Some((above, name)) => Dir::inside(above, name),
+        None => Ok(None),
+    }
+}
+
+/// A link in a server's folder, in place of whatever is there.
+fn link(own_folder: &Dir, name: &str, to: &Path) -> Result<(), ManagedError> {
+    let made = own_folder.remove_all(name).and_then(|()| own_folder.link(name, to));
+    made.map_err(|error| ManagedError::file(&own_folder.path().join(name), error))
+}
+
+/// Our folder on a filesystem that was made.
+fn on_made(mounted: &Path, who: &For<'_>) -> Result<Dir, ManagedError> {
+    Dir::made_inside(mounted, who.name, passed_through(who.account.is_some()))
+        .map_err(|error| ManagedError::file(&mounted.join(who.name), error))
 }
 
 /// Whether a server's folder is all that is left of one on a filesystem that was made for it, and is gone or nobody's.
-pub(super) fn is_left_over(own_folder: &Path, storage: Option<&Storage>) -> bool {
-    let leads_to = std::fs::read_link(own_folder.join(LINK));
+pub(super) fn is_left_over(own_folder: &Dir, storage: Option<&Storage>) -> bool {
+    let leads_to = own_folder.read_link(LINK);
     storage.is_some_and(Storage::is_made) && leads_to.map_or(true, |folder| !is_in_use(&folder))
 }
 
-/// Folder of ours inside one that was named.
-fn within(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("pgdyno-{name}"))
+/// Name of our folder inside one that was named.
+fn within(name: &str) -> String {
+    format!("pgdyno-{name}")
 }
 
 /// Our folder inside one that was named: new, or emptied if it was ours.
-fn claim(folder: &Path, who: &For<'_>) -> Result<PathBuf, ManagedError> {
-    let folder = within(folder, who.name);
-    let failed = |error| ManagedError::file(&folder, error);
-    let half =
-        |entry: io::Result<std::fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == HALF_MARKER);
-    let is_empty = std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.all(half));
-    if std::fs::symlink_metadata(&folder).is_ok() && !is_empty {
-        if !is_ours(&folder, who) {
-            return Err(ManagedError::NotOurs(folder));
+fn claim(named: &Path, who: &For<'_>) -> Result<Dir, ManagedError> {
+    let name = within(who.name);
+    let failed = |error| ManagedError::file(&named.join(&name), error);
+    if let Some(folder) = Dir::inside(named, &name).map_err(failed)? {
+        let is_empty = folder.names().map_err(failed)?.iter().all(|entry| entry == HALF_MARKER);
+        if !is_empty && !is_ours(&folder, who) {
+            return Err(ManagedError::NotOurs(named.join(name)));
         }
-        remove_folder(&folder).map_err(failed)?;
+        empty_but_marker(&folder).map_err(failed)?;
     }
-    make_folder(&folder, 0o700, who.account)?;
+    let folder = Dir::made_inside(named, &name, passed_through(who.account.is_some())).map_err(failed)?;
     let text = serde_json::to_string_pretty(&who.whose()).map_err(|error| failed(error.into()))?;
-    replace(&folder.join(MARKER), text.as_bytes(), None).map_err(failed)?;
+    folder.replace(MARKER, text.as_bytes(), Readable::ByUs).map_err(failed)?;
     Ok(folder)
 }
 
-fn is_ours(folder: &Path, who: &For<'_>) -> bool {
-    read_whose(folder).is_some_and(|whose| whose.is(&who.whose()))
+fn is_ours(folder: &Dir, who: &For<'_>) -> bool {
+    let whose = folder.read(MARKER).ok().and_then(|text| serde_json::from_slice::<Whose>(&text).ok());
+    whose.is_some_and(|whose| whose.is(&who.whose()))
 }
 
-fn read_whose(folder: &Path) -> Option<Whose> {
-    let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
-    let text = std::fs::read_to_string(folder.join(MARKER)).ok().filter(|_| is_folder)?;
-    serde_json::from_str(&text).ok()
-}
-
-fn remove_folder(folder: &Path) -> io::Result<()> {
-    // The marker goes last: what is left of an interrupted removal is still known as ours.
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    };
-    for entry in entries.flatten().filter(|entry| entry.file_name() != MARKER) {
-        match entry.file_type()?.is_dir() {
-            true => std::fs::remove_dir_all(entry.path())?,
-            false => std::fs::remove_file(entry.path())?,
-        }
-    }
-    std::fs::remove_dir_all(folder)
-}
-
-fn give(path: &Path, account: Option<&Account>) -> io::Result<()> {
-    account.map_or(Ok(()), |account| chown(path, Some(account.uid), Some(account.gid)))
+/// The marker stays: what is left of an interrupted removal is still known as ours.
+fn empty_but_marker(folder: &Dir) -> io::Result<()> {
+    folder.names()?.iter().filter(|name| *name != MARKER).try_for_each(|name| folder.remove_all(name))
 }
 
 #[cfg(test)]
@@ -277,7 +302,7 @@ mod tests {
         let other = Home::at(&top.path().join("other"));
         let (watchdog, stop) = (Watchdog { exe: PathBuf::new() }, Stop::new());
         let who = |home| For { home, name: "main", account: None, watchdog: &watchdog, stop: &stop };
-        let folder = claim(top.path(), &who(&home)).unwrap();
+        let folder = claim(top.path(), &who(&home)).unwrap().path().to_owned();
         std::fs::create_dir(folder.join("data")).unwrap();
         assert!(matches!(claim(top.path(), &who(&other)), Err(ManagedError::NotOurs(_))));
         assert!(folder.join("data").exists());

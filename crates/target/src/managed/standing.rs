@@ -1,13 +1,14 @@
 //! A server and what its files stand on: as it was asked for, as it is, or beside the server that it is a copy of.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
 use super::serve::STOP_PATIENCE;
-use super::stand::{For, Stand};
+use super::stand::{For, Stand, stand_of};
 use super::{Cluster, ManagedError, Options};
-use crate::home::Home;
+use crate::child::Account;
+use crate::home::{Dir, Home};
 use crate::storage::{Holds, Storage, Used};
 
 /// Where the files of a server are to stand.
@@ -25,7 +26,7 @@ pub(super) enum Stands<'a> {
 /// it is removed, but for the lock, which must be held.
 pub(super) fn check(
     found: Option<Marker>,
-    folder: &Path,
+    folder: &Dir,
     name: &str,
     options: &Options,
     stands: &Stands<'_>,
@@ -51,21 +52,19 @@ pub(super) fn check(
     Ok(Some(marker))
 }
 
-fn clear(folder: &Path) -> Result<(), ManagedError> {
-    let data = Cluster::data_in(folder);
-    if let Some(server) = PidFile::running(&data)
+fn clear(folder: &Dir) -> Result<(), ManagedError> {
+    let account = Account::unprivileged()?;
+    // What its files stood on may be gone.
+    let data = super::data_in(folder, stand_of(folder).as_ref(), account.as_ref()).ok().flatten();
+    if let Some(data) = data
+        && let Some(server) = PidFile::running(&data)
         && !postmaster::stop(server.pid, &data, STOP_PATIENCE)
     {
         return Err(ManagedError::WouldNotStop(server.pid));
     }
-    let failed = |error| ManagedError::file(folder, error);
-    for entry in
-        std::fs::read_dir(folder).map_err(failed)?.flatten().filter(|entry| entry.file_name() != "lock")
-    {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let path = entry.path();
-        let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-        removed.map_err(|error| ManagedError::file(&path, error))?;
+    let names = folder.names().map_err(|error| ManagedError::file(folder.path(), error))?;
+    for name in names.iter().filter(|name| *name != crate::lock::LOCK) {
+        folder.remove_all(name).map_err(|error| ManagedError::file(&folder.path().join(name), error))?;
     }
     Ok(())
 }
@@ -99,7 +98,7 @@ impl Cluster {
 
     /// A folder on the disk that is full when the server says so.
     pub(super) fn disk_folder(&self) -> PathBuf {
-        self.stand.as_ref().map_or_else(|| self.folder.clone(), |stand| stand.folder().to_owned())
+        self.stand.as_ref().map_or_else(|| self.folder.path().to_owned(), |stand| stand.path().to_owned())
     }
 
     /// What its files stand on, and which where it is not all, in words: `xfs (its write-ahead log)`; `None` where all stand in

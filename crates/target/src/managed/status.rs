@@ -1,18 +1,20 @@
 //! What is known of the managed servers without touching them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::databases::place_of;
-use super::marker::Marker;
 use super::postmaster::PidFile;
-use super::{Cluster, ManagedError, auto_conf, journal_in};
+use super::stand::stand_of;
+use super::{ManagedError, auto_conf, data_in, folder_of, journal_in, read_marker};
+use crate::child::Account;
 use crate::control::{ConnectError, Control};
-use crate::home::Home;
+use crate::home::{Dir, Home, Part, PlaceError, is_socket_folder_of};
 use crate::lock::Lock;
+use crate::settings::journal::JournalFile;
 
 /// A managed server as it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Status {
     pub name: String,
     /// Its folder.
@@ -30,7 +32,7 @@ pub struct Status {
     /// Whether its settings are not its own now: an experiment changed them and has not put them back.
     pub changed: bool,
     /// The journal of one's own changes, where there is one.
-    pub journal: PathBuf,
+    pub journal: JournalFile,
     /// Port.
     pub port: u16,
     /// Whether it also listens on 127.0.0.1.
@@ -55,8 +57,8 @@ impl Status {
 /// # Errors
 /// [`ManagedError::NotFound`].
 pub fn status(home: &Home, name: &str) -> Result<Status, ManagedError> {
-    let folder = home.clusters().join(name);
-    read(&folder, name).ok_or_else(|| ManagedError::NotFound(name.to_owned()))
+    let found = folder_of(home, name)?.map_or(Ok(None), |folder| read(&folder, name))?;
+    found.ok_or_else(|| ManagedError::NotFound(name.to_owned()))
 }
 
 /// All managed servers by name.
@@ -64,34 +66,49 @@ pub fn status(home: &Home, name: &str) -> Result<Status, ManagedError> {
 /// # Errors
 /// [`ManagedError::File`] when the home may not be looked into.
 pub fn list(home: &Home) -> Result<Vec<Status>, ManagedError> {
-    let entries = match std::fs::read_dir(home.clusters()) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(ManagedError::File { path: home.clusters(), source }),
-    };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let mut found: Vec<Status> = names.filter_map(|name| read(&home.clusters().join(&name), &name)).collect();
+    let mut found = Vec::new();
+    for (name, folder) in folders(home)? {
+        found.extend(read(&folder, &name)?);
+    }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
 }
 
 /// Journals of one's own changes in the folders of managed servers.
-pub(crate) fn journals(home: &Home) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(home.clusters()) else { return Vec::new() };
-    entries.flatten().map(|entry| journal_in(&entry.path())).filter(|path| path.exists()).collect()
+pub(crate) fn journals(home: &Home) -> Result<Vec<JournalFile>, PlaceError> {
+    let journals = folders(home)?.into_iter().map(|(_, folder)| journal_in(&folder));
+    journals.filter(JournalFile::exists).map(|journal| journal.trusted(home)).collect()
 }
 
-fn read(folder: &Path, name: &str) -> Option<Status> {
-    let marker = Marker::read(folder)?;
-    let server = PidFile::running(&Cluster::data_in(folder));
-    Some(Status {
+/// All folders of servers, by name.
+fn folders(home: &Home) -> Result<Vec<(String, Dir)>, PlaceError> {
+    let Some(clusters) = home.part(Part::Clusters)? else { return Ok(Vec::new()) };
+    let failed = |source| PlaceError::Folder { folder: clusters.path().to_owned(), source };
+    let names = clusters.names().map_err(failed)?.into_iter().filter_map(|name| name.into_string().ok());
+    let mut found = Vec::new();
+    for name in names {
+        let folder =
+            clusters.open(&name).map_err(|error| home.untrusted(clusters.path().join(&name), error))?;
+        found.extend(folder.map(|folder| (name, folder)));
+    }
+    Ok(found)
+}
+
+fn read(folder: &Dir, name: &str) -> Result<Option<Status>, ManagedError> {
+    let Some(marker) = read_marker(folder)? else { return Ok(None) };
+    let account = Account::unprivileged()?;
+    let data = data_in(folder, stand_of(folder).as_ref(), account.as_ref())?;
+    let server = data.and_then(|data| PidFile::running(&data));
+    Ok(Some(Status {
         name: name.to_owned(),
-        folder: folder.to_owned(),
+        folder: folder.path().to_owned(),
         server_version: marker.server_version,
         ready: server.as_ref().is_some_and(|server| server.status.as_deref() == Some("ready")),
         socket: server.as_ref().and_then(|server| {
             let port = server.port.unwrap_or(marker.port);
-            Some(server.socket_folder.as_ref()?.join(format!(".s.PGSQL.{port}")))
+            // The file is the server's own, and may name any.
+            let sockets = server.socket_folder.as_ref()?;
+            is_socket_folder_of(sockets, folder.path()).then(|| sockets.join(format!(".s.PGSQL.{port}")))
         }),
         pid: server.map(|server| server.pid),
         detached: marker.detached,
@@ -100,5 +117,5 @@ fn read(folder: &Path, name: &str) -> Option<Status> {
         journal: journal_in(folder),
         port: marker.port,
         network: marker.network,
-    })
+    }))
 }

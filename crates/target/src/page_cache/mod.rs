@@ -9,6 +9,7 @@ mod linux;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(not(target_os = "linux"))]
@@ -16,6 +17,8 @@ use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
 pub(crate) use system::drop_file;
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::stop::Stop;
 
@@ -137,20 +140,25 @@ fn resident(files: &[PathBuf], stop: &Stop) -> Result<Resident, PageCacheError> 
     Ok(sum)
 }
 
-/// All files of a data folder, those of tablespaces and of a linked `pg_wal` too; no other link is followed.
+/// All files of a data folder, those of tablespaces and of a linked `pg_wal` too; no other link is followed. What the owner
+/// of the folder does not own is not the server's: a superuser of it can make any link.
 fn files(data: &Path) -> Result<Vec<PathBuf>, PageCacheError> {
+    let owner = std::fs::metadata(data).map_err(failed("read", data))?.uid();
     let mut found = Vec::new();
     let mut folders = vec![data.to_owned()];
     while let Some(folder) = folders.pop() {
-        let links = folder == data || folder == data.join("pg_tblspc");
         let wrong = || failed("read", &folder);
         for entry in std::fs::read_dir(&folder).map_err(wrong())? {
             let path = entry.map_err(wrong())?.path();
-            let kind = match links {
+            let is_linked = path == data.join("pg_wal") || folder == data.join("pg_tblspc");
+            let kind = match is_linked {
                 true => std::fs::metadata(&path),
                 false => std::fs::symlink_metadata(&path),
             };
             let kind = kind.map_err(failed("look at", &path))?;
+            if kind.uid() != owner {
+                continue;
+            }
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() && kind.len() > 0 {
@@ -163,7 +171,9 @@ fn files(data: &Path) -> Result<Vec<PathBuf>, PageCacheError> {
 }
 
 fn open(path: &Path) -> Result<File, PageCacheError> {
-    File::open(path).map_err(failed("open", path))
+    let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, how, Mode::empty()).map_err(io::Error::from);
+    file.map(File::from).map_err(failed("open", path))
 }
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PageCacheError {

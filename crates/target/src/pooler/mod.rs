@@ -29,7 +29,7 @@ pub use self::version::Version;
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
 use crate::control::{ConnectError, Control, Patience};
-use crate::home::Home;
+use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
 use crate::settings::{Wanted, catalog, differences};
 use crate::stop::Stop;
@@ -68,11 +68,10 @@ impl Pooler {
         let server = &upstream.place.login;
         carries(version, options, &server.parameters, load)?;
         let account = Account::unprivileged()?;
-        home.prepare(account.as_ref())?;
-        let folders = Folders::make(&home.poolers(), &socket_name(), account.as_ref())?;
+        let folders = Folders::make(home, Part::Poolers, &socket_name(), account.as_ref())?;
         let session = Session::of(load.session, version);
         let config = config::write(&folders, upstream, &session, options, load.clients)?;
-        let program = Program::server(program, &folders.files, account.as_ref())
+        let program = Program::server(program, &folders.work, account.as_ref())
             .arg(config)
             .stopped_by(if version < ENDED_BY_QUIT { StopWay::Terminate } else { StopWay::Quit });
         let mut login = Login::new(&server.user, &server.dbname);
@@ -142,5 +141,5 @@ fn socket_name() -> String {
 
 /// Removes what poolers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
-    member::remove_dead(&home.poolers());
+    member::remove_dead(home, Part::Poolers);
 }

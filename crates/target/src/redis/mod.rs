@@ -11,8 +11,8 @@ use std::time::Duration;
 use protocol::Address;
 use protocol::redis::{Control, ControlError, Limits};
 
-use crate::child::{Account, AccountError, ChildError, Program, Watchdog};
-use crate::home::{Home, PlaceError};
+use crate::child::{Account, AccountError, ChildError, Program, Watchdog, as_account};
+use crate::home::{Home, Part, PlaceError};
 use crate::member::{self, Folders, Member, MemberError};
 use crate::stop::Stop;
 
@@ -89,9 +89,8 @@ impl Redis {
     pub fn start(home: &Home, watchdog: &Watchdog, stop: &Stop) -> Result<Self, RedisError> {
         let program = member::find(&["redis-server", "valkey-server"]).ok_or(RedisError::NotInstalled)?;
         let account = Account::unprivileged()?;
-        home.prepare(account.as_ref())?;
-        let folders = Folders::make(&home.redis(), SOCKET, account.as_ref())?;
-        let version = version(&program);
+        let folders = Folders::make(home, Part::Redis, SOCKET, account.as_ref())?;
+        let version = version(&program, account.as_ref());
         let program = server(&program, &folders, account.as_ref());
         let mut member = Member::start(program, folders, watchdog)?;
         let socket = member.sockets().join(SOCKET);
@@ -135,7 +134,7 @@ impl Redis {
 }
 
 fn server(program: &Path, folders: &Folders, account: Option<&Account>) -> Program {
-    Program::server(program, &folders.files, account)
+    Program::server(program, &folders.work, account)
         .args([
             "--port",
             "0",
@@ -151,12 +150,12 @@ fn server(program: &Path, folders: &Folders, account: Option<&Account>) -> Progr
         .arg("--unixsocket")
         .arg(folders.sockets.join(SOCKET))
         .arg("--dir")
-        .arg(&folders.files)
+        .arg(&folders.work)
 }
 
 /// `Redis server v=7.0.15 sha=… malloc=…` gives `7.0.15`.
-fn version(program: &Path) -> String {
-    let output = Command::new(program).arg("--version").output();
+fn version(program: &Path, account: Option<&Account>) -> String {
+    let output = as_account(&mut Command::new(program), account).arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let number = text.split_whitespace().find_map(|word| word.strip_prefix("v="));
     number.unwrap_or("unknown").to_owned()
@@ -182,5 +181,5 @@ fn ping(socket: &Path) -> io::Result<()> {
 
 /// Removes what Redis servers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
-    member::remove_dead(&home.redis());
+    member::remove_dead(home, Part::Redis);
 }

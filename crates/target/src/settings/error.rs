@@ -31,6 +31,9 @@ impl fmt::Display for Difference {
 /// Why settings could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
+    /// The home cannot be used.
+    #[error(transparent)]
+    Place(#[from] crate::home::PlaceError),
     /// A share that makes no sense.
     #[error("{name}: {source}")]
     Value {

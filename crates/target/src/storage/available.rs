@@ -10,7 +10,7 @@ use super::options::{Filesystem, Ground, Kind};
 use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::child::Account;
-use crate::home::{Home, reachable};
+use crate::home::Home;
 use crate::host::Disk;
 
 /// How long a look may take.
@@ -63,13 +63,13 @@ fn check_folder(folder: &Path) -> Result<String, Unavailable> {
     if !metadata.is_dir() {
         return Err(no("it is no folder".to_owned()));
     }
-    if let Some(account) = Account::unprivileged().map_err(|error| no(error.to_string()))? {
-        reachable(folder, &account).map_err(|_| {
-            no(format!(
-                "user {}, who runs servers, cannot enter it; open it and those above it to that user",
-                account.name
-            ))
-        })?;
+    if let Some(account) = Account::unprivileged().map_err(|error| no(error.to_string()))?
+        && !account.may_enter(folder)
+    {
+        return Err(no(format!(
+            "user {}, who runs servers, cannot enter it; open it and those above it to that user",
+            account.name
+        )));
     }
     let rights = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(folder, rights).map_err(|error| no(format!("it cannot be written to: {error}")))?;

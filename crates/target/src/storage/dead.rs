@@ -5,7 +5,6 @@ use super::journal::Journal;
 use super::label::label;
 use super::made::Made;
 use crate::home::Home;
-use crate::lock::Lock;
 
 /// Removes filesystems of this home that nobody uses and nobody keeps, with the servers whose files stood on them; tells
 /// in words what was removed, and what could not be. To be called after [`crate::managed::stop_orphans`].
@@ -16,7 +15,7 @@ pub fn remove_dead(home: &Home) -> Vec<String> {
 
 fn remove(made: &Made) -> Option<String> {
     // Whoever has it by now removes it.
-    let _lock = Lock::take(&made.folder).ok()?;
+    let _lock = made.lock().ok()?;
     let what = Journal::read(made).map_or_else(
         || "a filesystem".to_owned(),
         |journal| label(&journal.filesystem, journal.pool.is_some() && !journal.kernel),

@@ -1,15 +1,17 @@
 //! Removing a filesystem with all that was made for it, whatever step it had come to.
 
-use std::path::PathBuf;
+use std::io;
 use std::time::{Duration, Instant};
 
 use super::journal::{Journal, Step};
 use super::loop_device::attached;
-use super::made::Made;
+use super::made::{IMAGE, JOURNAL, MOUNTED, Made};
+use super::mount_point;
 use super::tools::Tools;
 use super::zfs;
+use crate::home::Part;
 use crate::host::is_mounted;
-use crate::lock::Lock;
+use crate::lock::{LOCK, Lock};
 
 /// How long one tool may take here.
 const BOUND: Duration = Duration::from_secs(30);
@@ -54,7 +56,7 @@ pub(super) fn dismantle(made: &Made, patience: Patience) -> Vec<String> {
         // Nothing else would tell the next one of the pool.
         return left;
     }
-    left.extend(unmount(made, patience, tools).err());
+    left.extend(unmount(made, patience).err());
     left.extend(detach(made, tools).err());
     if is_mounted(&made.mounted()) {
         // Removing would reach into it.
@@ -87,7 +89,7 @@ fn remove_pool(
         }
         if patience.is_over() {
             there.map_err(words)?;
-            let _ = tools.run("umount", &[PathBuf::from("--lazy"), made.mounted()], BOUND);
+            let _ = mount_point::unmount(made, true);
             match zfs::destroy(pool, true, tools) {
                 // Whoever still uses it keeps the pool, and nobody but its daemon can take that from him.
                 Err(_) if !journal.kernel => return zfs::kill_daemon(&home, pool, tools),
@@ -106,15 +108,13 @@ fn remove_pool(
 }
 
 /// What is still used when patience is over leaves the tree of folders now, and goes when its last user does.
-fn unmount(made: &Made, patience: Patience, tools: &Tools<'_>) -> Result<(), String> {
-    let point = made.mounted();
-    while is_mounted(&point) {
-        let lazily = patience.is_over().then(|| PathBuf::from("--lazy"));
-        let args: Vec<PathBuf> = lazily.iter().cloned().chain([point.clone()]).collect();
-        match tools.run("umount", &args, BOUND) {
-            Err(error) if lazily.is_some() => return Err(error.to_string()),
+fn unmount(made: &Made, patience: Patience) -> Result<(), String> {
+    while is_mounted(&made.mounted()) {
+        let lazily = patience.is_over();
+        match mount_point::unmount(made, lazily) {
+            Err(error) if lazily => return Err(error.to_string()),
             Err(_) => std::thread::sleep(PAUSE),
-            Ok(_) => {}
+            Ok(()) => {}
         }
     }
     Ok(())
@@ -141,37 +141,27 @@ fn detach(made: &Made, tools: &Tools<'_>) -> Result<(), String> {
 
 /// A server goes with the filesystem that its files stood on, unless somebody has it already to make it anew.
 fn remove_servers(made: &Made) {
-    for folder in made.servers() {
-        if let Ok(_lock) = Lock::take(&folder) {
-            let _ = std::fs::remove_dir_all(&folder);
+    let clusters = made.home().part(Part::Clusters);
+    for (name, folder) in made.servers() {
+        if let (Ok(_lock), Ok(Some(clusters))) = (Lock::take(&folder), &clusters) {
+            let _ = clusters.remove_all(&name);
         }
     }
 }
 
 /// The folder goes last, and the journal before it: what is left of an interrupted removal is still known.
 fn remove_files(made: &Made) -> Result<(), String> {
-    let mounted = made.mounted();
+    let failed = |name: &str, error: io::Error| format!("{}: {error}", made.folder.join(name).display());
+    let folder = match made.open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(|error| failed("", error))?,
+    };
     // Of what is unmounted nothing is in it; the system refuses where something is.
-    let emptied = std::fs::remove_dir(&mounted);
-    if let Err(error) = emptied
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        return Err(format!("{}: {error}", mounted.display()));
+    folder.remove_empty(MOUNTED).map_err(|error| failed(MOUNTED, error))?;
+    for file in [IMAGE, &format!("{JOURNAL}.new"), JOURNAL, LOCK] {
+        folder.remove_file(file).map_err(|error| failed(file, error))?;
     }
-    let mut half = made.journal().into_os_string();
-    half.push(".new");
-    for file in [made.image(), PathBuf::from(half), made.journal(), made.folder.join("lock")] {
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(format!("{}: {error}", file.display()));
-            }
-            _ => {}
-        }
-    }
-    match std::fs::remove_dir(&made.folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("{}: {error}", made.folder.display()))
-        }
-        _ => Ok(()),
-    }
+    let above = made.home().part(Part::Storage).map_err(|error| error.to_string())?;
+    let name = made.folder.file_name().unwrap_or_default();
+    above.map_or(Ok(()), |above| above.remove_empty(name)).map_err(|error| failed("", error))
 }

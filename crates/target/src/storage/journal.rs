@@ -4,9 +4,9 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::made::Made;
+use super::made::{JOURNAL, Made};
 use super::options::Filesystem;
-use crate::files::replace;
+use crate::home::Readable;
 
 /// A step of making.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,13 +48,14 @@ impl Journal {
     }
 
     pub(super) fn read(made: &Made) -> Option<Self> {
-        let text = std::fs::read_to_string(made.journal()).ok()?;
-        serde_json::from_str(&text).ok().filter(|journal: &Self| journal.format == 1)
+        let text = made.open().ok()?.read(JOURNAL).ok()?;
+        serde_json::from_slice(&text).ok().filter(|journal: &Self| journal.format == 1)
     }
 
     /// Says that a step is about to be done.
     pub(super) fn begin(&mut self, made: &Made, step: Step) -> io::Result<()> {
         self.step = step;
-        replace(&made.journal(), serde_json::to_string_pretty(self)?.as_bytes(), None)
+        let text = serde_json::to_string_pretty(self)?;
+        made.open()?.replace(JOURNAL, text.as_bytes(), Readable::ByUs).map(drop)
     }
 }

@@ -16,8 +16,8 @@ use super::made::Made;
 use super::make::{again, make};
 use super::order::{AGAIN, DONE, FAILED, Order, REMOVE};
 use super::tools::Tools;
-use crate::home::make_folder;
-use crate::lock::Lock;
+use crate::home::Part;
+use crate::lock::{Lock, LockError};
 
 /// Runs until what it made is gone. Gives the exit code.
 pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
@@ -29,20 +29,27 @@ pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
         tell(&lifeline, &Err("a keeper without an order".to_owned()));
         return 1;
     };
-    match make_folder(&made.folder, 0o711, None).map_err(StorageError::from).and_then(|()| lock(&made)) {
+    match begin(&made) {
         Ok(_lock) => keep(&lifeline, &order, &made),
         Err(error) => {
-            let _ = std::fs::remove_dir(&made.folder);
             tell(&lifeline, &Err(error.to_string()));
             1
         }
     }
 }
 
-fn lock(made: &Made) -> Result<Lock, StorageError> {
-    Lock::take(&made.folder).map_err(|error| match error {
-        crate::lock::LockError::File(source) => StorageError::File { path: made.folder.clone(), source },
-        crate::lock::LockError::Held(_) => StorageError::Kept(format!("{} is in use", made.folder.display())),
+/// Makes its folder, which the account passes through, and locks it.
+fn begin(made: &Made) -> Result<Lock, StorageError> {
+    let storage = made.home().part(Part::Storage)?;
+    let storage = storage.ok_or_else(|| StorageError::Kept("the home is gone".to_owned()))?;
+    let name = made.folder.file_name().unwrap_or_default();
+    let folder = storage.make(name, 0o711).map_err(StorageError::file(&made.folder))?;
+    Lock::take(&folder).map_err(|error| {
+        let _ = storage.remove_empty(name);
+        match error {
+            LockError::File(source) => StorageError::File { path: made.folder.clone(), source },
+            LockError::Held(_) => StorageError::Kept(format!("{} is in use", made.folder.display())),
+        }
     })
 }
 

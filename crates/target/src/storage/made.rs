@@ -1,14 +1,16 @@
 //! The folder of one filesystem: its image, where it is mounted, what says what there is.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::home::Home;
+use crate::home::{Dir, Home, Part};
 use crate::host::proc::is_alive;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockError};
 
 /// Folders that this process made. In a container a pgdyno often has the pid of one that was killed.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -22,15 +24,15 @@ pub(super) struct Made {
 
 impl Made {
     /// The next one of this process; nothing is there yet.
-    pub(super) fn next(storage: &Path) -> Self {
+    pub(super) fn next(storage: &Dir) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        // Mounts are known by paths without links.
-        let storage = storage.canonicalize().unwrap_or_else(|_| storage.to_owned());
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let folder = storage.join(format!("{}-{number}", std::process::id()));
+            let name = format!("{}-{number}", std::process::id());
+            // Mounts are known by paths without links, as this one is.
+            let folder = storage.path().join(&name);
             // One of a dead pgdyno that had our pid is somebody else's to remove.
-            if std::fs::symlink_metadata(&folder).is_err() {
+            if !storage.has(&name) {
                 OURS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone());
                 return Self { folder };
             }
@@ -45,14 +47,22 @@ impl Made {
 
     /// All of a home that are ours to remove: folders that only we can have made.
     pub(super) fn all(home: &Home) -> Vec<Self> {
-        let Ok(storage) = home.storage().canonicalize() else { return Vec::new() };
-        let Ok(entries) = std::fs::read_dir(storage) else { return Vec::new() };
-        let us = rustix::process::geteuid().as_raw();
-        let is_ours = |made: &Self| {
-            let metadata = std::fs::symlink_metadata(&made.folder);
-            metadata.is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == us)
-        };
-        entries.flatten().filter_map(|entry| Self::at(&entry.path())).filter(is_ours).collect()
+        let Ok(Some(storage)) = home.part(Part::Storage) else { return Vec::new() };
+        let names = storage.names().unwrap_or_default();
+        let ours = names.into_iter().filter(|name| matches!(storage.open(name), Ok(Some(_))));
+        ours.filter_map(|name| Self::at(&storage.path().join(name))).collect()
+    }
+
+    /// Its folder, open; everything is done below it.
+    pub(super) fn open(&self) -> io::Result<Dir> {
+        let part = self.home().part(Part::Storage).map_err(io::Error::other)?;
+        let name = self.folder.file_name().unwrap_or_default();
+        part.map_or(Ok(None), |part| part.open(name))?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Takes its lock.
+    pub(super) fn lock(&self) -> Result<Lock, LockError> {
+        Lock::take(&self.open().map_err(LockError::File)?)
     }
 
     /// Pid of the pgdyno it was made for.
@@ -69,7 +79,7 @@ impl Made {
             true => OURS.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.folder),
             false => is_alive(owner),
         };
-        Lock::held_by(&self.folder).is_some() || self.owner().is_some_and(lives)
+        self.open().is_ok_and(|folder| Lock::held_by(&folder).is_some()) || self.owner().is_some_and(lives)
     }
 
     pub(super) fn home(&self) -> Home {
@@ -78,7 +88,7 @@ impl Made {
     }
 
     pub(super) fn image(&self) -> PathBuf {
-        self.folder.join("image")
+        self.folder.join(IMAGE)
     }
 
     /// By how much its image may still grow.
@@ -88,22 +98,23 @@ impl Made {
     }
 
     pub(super) fn mounted(&self) -> PathBuf {
-        self.folder.join("mounted")
+        self.folder.join(MOUNTED)
     }
 
-    pub(super) fn journal(&self) -> PathBuf {
-        self.folder.join("journal.json")
-    }
-
-    /// Folders of servers whose files stand on it: each has a link to there.
-    pub(super) fn servers(&self) -> Vec<PathBuf> {
-        let Ok(entries) = std::fs::read_dir(self.home().clusters()) else { return Vec::new() };
-        let stands_here = |folder: &PathBuf| {
-            std::fs::read_link(folder.join(LINK)).is_ok_and(|to| to.starts_with(&self.folder))
-        };
-        entries.flatten().map(|entry| entry.path()).filter(stands_here).collect()
+    /// Folders of servers whose files stand on it, by name: each has a link to there.
+    pub(super) fn servers(&self) -> Vec<(OsString, Dir)> {
+        let Ok(Some(clusters)) = self.home().part(Part::Clusters) else { return Vec::new() };
+        let opened = |name: OsString| clusters.open(&name).ok().flatten().map(|folder| (name, folder));
+        let stands_here = |folder: &Dir| folder.read_link(LINK).is_ok_and(|to| to.starts_with(&self.folder));
+        let names = clusters.names().unwrap_or_default();
+        names.into_iter().filter_map(opened).filter(|(_, folder)| stands_here(folder)).collect()
     }
 }
+
+/// In its folder: the file that the filesystem is in, where that is mounted, and what says what there is.
+pub(super) const IMAGE: &str = "image";
+pub(super) const MOUNTED: &str = "mounted";
+pub(super) const JOURNAL: &str = "journal.json";
 
 /// In the folder of a server: leads to where its files stand.
 pub(crate) const LINK: &str = "storage";
@@ -121,11 +132,13 @@ mod tests {
 
     #[test]
     fn a_folder_is_called_after_its_owner() {
-        let made = Made::next(Path::new("/home/storage"));
+        let top = tempfile::tempdir().unwrap();
+        let home = Home::at(&top.path().canonicalize().unwrap());
+        let made = Made::next(&home.make_part(Part::Storage, None).unwrap());
         assert_eq!(Made::at(&made.folder), Some(made.clone()));
         assert_eq!(made.owner(), Some(std::process::id()));
         assert!(made.is_in_use() && is_in_use(&made.mounted().join("main")));
-        assert_eq!(made.home(), Home::at(Path::new("/home")));
+        assert_eq!(made.home(), home);
         // A home below a folder that is called like one, and the pid of the first process lives.
         assert!(!is_in_use(Path::new("/data/1-06/home/storage/999999999-0/mounted/main")));
         let of_an_earlier_one = Path::new("/home/storage").join(format!("{}-4294967295", std::process::id()));

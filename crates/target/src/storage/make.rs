@@ -1,24 +1,23 @@
 //! Making a filesystem, step by step, and mounting it again.
 
-use std::fs::{OpenOptions, Permissions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
-use std::path::Path;
 use std::time::Duration;
 
 use super::error::StorageError;
 use super::journal::{Journal, Step};
 use super::loop_device::{attach, attached};
-use super::made::Made;
+use super::made::{IMAGE, JOURNAL, MOUNTED, Made};
+use super::mount_point;
 use super::options::{Filesystem, Kind};
 use super::order::Order;
 use super::tools::Tools;
 use super::zfs::{self, By};
+use crate::home::Readable;
 use crate::host::is_mounted;
 
 /// How long a tool may take to make a filesystem; nothing is written but what describes it.
 const FORMAT_BOUND: Duration = Duration::from_secs(300);
 /// How long other tools may take; unmounting writes what is still in memory.
-pub(super) const BOUND: Duration = Duration::from_secs(120);
+const BOUND: Duration = Duration::from_secs(120);
 
 /// Makes what is asked for; what came of it when this fails is for [`super::dismantle`].
 pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), StorageError> {
@@ -26,7 +25,8 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
     begin(&mut journal, made, Step::Image)?;
     make_image(made, order.filesystem.size_bytes)?;
     let mounted = made.mounted();
-    std::fs::DirBuilder::new().mode(0o700).create(&mounted).map_err(StorageError::file(&mounted))?;
+    let failed = StorageError::file(&mounted);
+    made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map_err(failed)?;
     match &order.filesystem.kind {
         Kind::Zfs { .. } => make_pool(made, &mut journal, tools)?,
         kind => {
@@ -42,10 +42,7 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
     }
     is_there(made)?;
     // The root of what is mounted now.
-    let failed = |error| StorageError::file(&mounted)(error);
-    std::fs::set_permissions(&mounted, Permissions::from_mode(0o700)).map_err(failed)?;
-    let (user, group) = order.owner.unzip();
-    chown(&mounted, user, group).map_err(failed)
+    made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map(drop).map_err(StorageError::file(&mounted))
 }
 
 /// That what was mounted is mounted: else files would stand on the disk below, and nobody would notice.
@@ -62,7 +59,7 @@ fn is_there(made: &Made) -> Result<(), StorageError> {
 
 /// Unmounts it and mounts it again, so that nothing of it is in memory; nobody may use it.
 pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> {
-    let gone = || StorageError::Kept(format!("{} is gone", made.journal().display()));
+    let gone = || StorageError::Kept(format!("{} has no journal any more", made.folder.display()));
     let journal = Journal::read(made).ok_or_else(gone)?;
     if let Some(pool) = &journal.pool {
         zfs::export(pool, tools)?;
@@ -70,7 +67,7 @@ pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> 
         zfs::import(made, pool, tools)?;
         return is_there(made);
     }
-    tools.run("umount", &[made.mounted()], BOUND)?;
+    mount_point::unmount(made, false).map_err(StorageError::file(&made.mounted()))?;
     for device in attached(made, tools)? {
         tools.run("losetup", &["--detach", &device], BOUND)?;
     }
@@ -80,19 +77,19 @@ pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> 
 }
 
 fn begin(journal: &mut Journal, made: &Made, step: Step) -> Result<(), StorageError> {
-    journal.begin(made, step).map_err(StorageError::file(&made.journal()))
+    journal.begin(made, step).map_err(StorageError::file(&made.folder.join(JOURNAL)))
 }
 
 fn make_image(made: &Made, size: u64) -> Result<(), StorageError> {
     let image = made.image();
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&image);
+    let file = made.open().and_then(|folder| folder.create(IMAGE, Readable::ByUs));
     file.and_then(|file| file.set_len(size)).map_err(StorageError::file(&image))
 }
 
 /// Drops the image from the page cache.
 fn forget(made: &Made) -> Result<(), StorageError> {
     let image = made.image();
-    let file = std::fs::File::open(&image).map_err(StorageError::file(&image))?;
+    let file = made.open().and_then(|folder| folder.file(IMAGE)).map_err(StorageError::file(&image))?;
     file.sync_all().map_err(StorageError::file(&image))?;
     crate::page_cache::drop_file(&file).map_err(StorageError::file(&image))
 }
@@ -133,16 +130,7 @@ fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) 
         Kind::Xfs { .. } | Kind::Zfs { .. } => {}
     }
     options.extend(filesystem.options().map(str::to_owned));
-    let (options, point) = (options.join(","), made.mounted());
-    let args = [
-        Path::new("-t"),
-        Path::new(kind.name()),
-        Path::new("-o"),
-        Path::new(&options),
-        Path::new(device),
-        &point,
-    ];
-    tools.run("mount", &args, BOUND).map(drop)
+    mount_point::mount(made, device, kind.name(), &options.join(","), tools)
 }
 
 fn make_pool(made: &Made, journal: &mut Journal, tools: &Tools<'_>) -> Result<(), StorageError> {

@@ -15,6 +15,7 @@ mod label;
 mod loop_device;
 mod made;
 mod make;
+mod mount_point;
 mod mounted;
 mod options;
 mod order;

@@ -15,9 +15,8 @@ use super::made::Made;
 use super::options::{Filesystem, Ground, Kind};
 use super::order::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Order, REMOVE};
 use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
-use crate::home::Home;
+use crate::home::{Home, Part};
 use crate::host::Disk;
-use crate::lock::Lock;
 use crate::stop::Stop;
 
 /// How long a keeper may take for all that it is asked to do; its tools have bounds of their own.
@@ -52,16 +51,15 @@ impl Mounted {
         stop: &Stop,
     ) -> Result<Self, StorageError> {
         let label = available_below(home, &Ground::Filesystem(filesystem.clone()))?.label().to_owned();
-        let made = Made::next(&home.prepare_storage(account)?);
-        let owner = account.map(|account| (account.uid, account.gid));
-        let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone(), owner };
+        let made = Made::next(&home.make_part(Part::Storage, account)?);
+        let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone() };
         let mut keeper = Keeper::start(watchdog, &order)?;
         // When this fails, the keeper goes with it, and takes along what it made.
         keeper.await_answer(&|_| stop.at_once())?;
         Ok(Self { made, kind: filesystem.kind.clone(), label, keeper: Mutex::new(Some(keeper)) })
     }
 
-    /// Where it is mounted; only the account that it was made for may enter.
+    /// Where it is mounted; ours, and the account that it was made for passes through.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
         self.made.mounted()
@@ -145,7 +143,7 @@ impl Mounted {
             return Ok(());
         }
         // Held by somebody who removes it already: the keeper, who was not as dead as it seemed.
-        let Ok(_lock) = Lock::take(&self.made.folder) else { return Ok(()) };
+        let Ok(_lock) = self.made.lock() else { return Ok(()) };
         let left = dismantle(&self.made, Patience::asked());
         if left.is_empty() { Ok(()) } else { Err(self.not_removed(left)) }
     }

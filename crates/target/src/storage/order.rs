@@ -15,8 +15,6 @@ pub(super) struct Order {
     /// Of its own; not there yet.
     pub(super) folder: PathBuf,
     pub(super) filesystem: Filesystem,
-    /// User and group that it is for.
-    pub(super) owner: Option<(u32, u32)>,
 }
 
 /// What the keeper is asked for by a line.

@@ -2,12 +2,14 @@
 
 use std::ffi::OsStr;
 use std::io::Read;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::error::StorageError;
+use crate::home::Dir;
 
 /// Between two looks at a tool that works.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -60,13 +62,40 @@ impl<'a> Tools<'a> {
         args: &[A],
         bound: Duration,
     ) -> Result<String, StorageError> {
-        let (status, said, why) = self.run_to_end(tool, args, bound)?;
+        let mut command = self.command(tool)?;
+        command.args(args);
+        self.run_command(command, tool, bound)
+    }
+
+    fn run_command(&self, command: Command, tool: &str, bound: Duration) -> Result<String, StorageError> {
+        let (status, said, why) = self.run_to_end(command, tool, bound)?;
         if status.success() {
             return Ok(said);
         }
         let why = if why.trim().is_empty() { said } else { why };
         let why = if why.trim().is_empty() { status.to_string() } else { why };
         Err(failed(tool, quoted(&why)))
+    }
+
+    /// The same with an open folder that it inherits, by this number.
+    pub(super) fn run_with<const N: usize>(
+        &self,
+        folder: &Dir,
+        tool: &str,
+        args: impl FnOnce(i32) -> [String; N],
+        bound: Duration,
+    ) -> Result<String, StorageError> {
+        let number = folder.as_fd().as_raw_fd();
+        let mut command = self.command(tool)?;
+        command.args(args(number));
+        // SAFETY: the closure makes system calls and touches no memory of the parent.
+        unsafe {
+            command.pre_exec(move || {
+                let folder = BorrowedFd::borrow_raw(number);
+                Ok(rustix::io::fcntl_setfd(folder, rustix::io::FdFlags::empty())?)
+            });
+        }
+        self.run_command(command, tool, bound)
     }
 
     /// The same for what it says on both streams, whether it fails or not.
@@ -76,17 +105,18 @@ impl<'a> Tools<'a> {
         args: &[A],
         bound: Duration,
     ) -> Result<String, StorageError> {
-        self.run_to_end(tool, args, bound).map(|(_, said, why)| said + &why)
+        let mut command = self.command(tool)?;
+        command.args(args);
+        self.run_to_end(command, tool, bound).map(|(_, said, why)| said + &why)
     }
 
-    fn run_to_end<A: AsRef<OsStr>>(
+    fn run_to_end(
         &self,
+        mut command: Command,
         tool: &str,
-        args: &[A],
         bound: Duration,
     ) -> Result<(ExitStatus, String, String), StorageError> {
-        let mut command = self.command(tool)?;
-        command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         die_with_us(&mut command);
         let mut child = command.spawn().map_err(|error| failed(tool, error))?;
         let status = self.await_end(&mut child, tool, bound)?;

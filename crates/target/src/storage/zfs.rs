@@ -3,8 +3,6 @@
 //! The daemon is shared by all filesystems of a home. It is known by a variable that only it was started with; starting
 //! and stopping it, and making and removing pools, is done by one at a time.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -17,7 +15,7 @@ use super::error::{StorageError, Unavailable};
 use super::made::Made;
 use super::options::{Filesystem, Kind};
 use super::tools::Tools;
-use crate::home::{Home, make_folder};
+use crate::home::{Dir, Home, Part, PlaceError, Readable};
 use crate::host::proc::{processes, signal_with_variable};
 use crate::lock::Lock;
 
@@ -33,6 +31,10 @@ const KILLED: Duration = Duration::from_secs(2);
 const SOCKET: &str = "/var/run/zfs/zfs_socket";
 /// Pools that a new daemon of zfs-fuse would open.
 const REMEMBERED: &str = "/var/lib/zfs/zpool.cache";
+
+/// Below the folder for filesystems, and its log in there.
+const DAEMON: &str = "zfs-fuse";
+const LOG: &str = "log";
 
 /// The daemon that this process started, to be reaped.
 static STARTED: Mutex<Option<Child>> = Mutex::new(None);
@@ -134,14 +136,13 @@ fn knows_compression(known: &str, wanted: &str) -> bool {
 
 /// While it is held, no other pgdyno of this home starts or stops the daemon.
 pub(super) fn turn(home: &Home) -> Result<Lock, StorageError> {
-    let folder = daemon_folder(home);
-    make_folder(&folder, 0o700, None)?;
+    let folder = daemon_folder(home)?;
     let start = Instant::now();
     loop {
         match Lock::take(&folder) {
             Ok(lock) => return Ok(lock),
             Err(crate::lock::LockError::File(source)) => {
-                return Err(StorageError::File { path: folder, source });
+                return Err(StorageError::File { path: folder.path().to_owned(), source });
             }
             Err(_) if start.elapsed() >= TURN_BOUND => {
                 return Err(StorageError::Slow {
@@ -154,13 +155,15 @@ pub(super) fn turn(home: &Home) -> Result<Lock, StorageError> {
     }
 }
 
-fn daemon_folder(home: &Home) -> PathBuf {
-    home.storage().join("zfs-fuse")
+/// The folder of the daemon's lock and log.
+fn daemon_folder(home: &Home) -> Result<Dir, StorageError> {
+    let storage = home.part(Part::Storage)?.ok_or(PlaceError::NoHome)?;
+    storage.make(DAEMON, 0o700).map_err(StorageError::file(&storage.path().join(DAEMON)))
 }
 
 /// What only the daemon of this home is started with.
 fn variable(home: &Home) -> (&'static str, PathBuf) {
-    let folder = daemon_folder(home);
+    let folder = home.path(Part::Storage).join(DAEMON);
     ("PGDYNO_ZFS", folder.canonicalize().unwrap_or(folder))
 }
 
@@ -181,9 +184,10 @@ fn answers() -> bool {
 /// Starts the daemon unless it runs. The turn must be held.
 pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), StorageError> {
     daemon_can_be_had(home)?;
-    let log = daemon_folder(home).join("log");
+    let folder = daemon_folder(home)?;
+    let log = folder.path().join(LOG);
     if daemons(home).is_empty() {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&log);
+        let file = folder.remove_file(LOG).and_then(|()| folder.create(LOG, Readable::ByUs));
         let file = file.map_err(StorageError::file(&log))?;
         let errors = file.try_clone().map_err(StorageError::file(&log))?;
         let (name, value) = variable(home);
@@ -198,7 +202,7 @@ pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), Storage
         if daemons(home).is_empty() && start.elapsed() > Duration::from_secs(1)
             || start.elapsed() > START_BOUND
         {
-            let said = std::fs::read_to_string(&log).unwrap_or_default();
+            let said = folder.read_text(LOG).unwrap_or_default();
             let said = format!("it does not answer on {SOCKET} {}", said.trim());
             return Err(StorageError::Tool { tool: "zfs-fuse".to_owned(), said });
         }

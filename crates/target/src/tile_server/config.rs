@@ -21,12 +21,12 @@ pub(super) fn program(
 ) -> Result<Program, Trouble> {
     let dsn = Dsn::of(folders, before.upstream)?;
     // A home of its own: what lies in ours is not for it.
-    let program = Program::server(&installed.program, &folders.files, account).env("HOME", &folders.files);
+    let program = Program::server(&installed.program, &folders.work, account).env("HOME", &folders.work);
     match options.kind {
         Kind::Tipg => {
             // Nothing is there, but a list of processes says whose it is.
             let program = tipg(program, &dsn, options, before, port);
-            Ok(program.arg("--app-dir").arg(&folders.files))
+            Ok(program.arg("--app-dir").arg(&folders.work))
         }
         Kind::Martin => {
             let file = folders.write("martin.yaml", martin(&dsn, options, before, port).as_bytes())?;
@@ -115,6 +115,7 @@ mod tests {
     use protocol::postgres::{Login, Place};
 
     use super::*;
+    use crate::home::{Home, Part};
     use crate::pooler::Upstream;
 
     #[test]
@@ -128,7 +129,7 @@ mod tests {
         let before = Before { upstream: &upstream, schemas: &schemas, clients: 8 };
         let uri = "postgresql://ann:geheim@%2Frun:5432/shop?sslmode=disable";
         for kind in Kind::ALL {
-            let folders = Folders::make(folder.path(), "", None).unwrap();
+            let folders = Folders::make(&Home::at(folder.path()), Part::TileServers, "", None).unwrap();
             let installed = Installed { program: "/bin/x".into(), version: "1".into() };
             let options = Options { workers: Some(2), ..Options::usual(kind) };
             let program = program(&folders, (&installed, &options), &before, (3000, None)).unwrap();
@@ -140,7 +141,7 @@ mod tests {
                     assert!(has("DB_MAX_CONN_SIZE", "4") && has("TIPG_CATALOG_TTL", "0"));
                 }
                 Kind::Martin => {
-                    let yaml = std::fs::read_to_string(folders.files.join("martin.yaml")).unwrap();
+                    let yaml = std::fs::read_to_string(folders.files().join("martin.yaml")).unwrap();
                     for line in [
                         "listen_addresses: \"127.0.0.1:3000\"\nworker_processes: 2\n",
                         "cache: \n  size_mb: 0\n  tile_size_mb: 0\n",

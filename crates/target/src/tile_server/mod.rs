@@ -23,7 +23,7 @@ pub use self::schemas::schemas;
 use self::ask::get;
 use self::secrets::Secrets;
 use crate::child::{Account, Watchdog};
-use crate::home::Home;
+use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
 use crate::pooler::Upstream;
 use crate::stop::Stop;
@@ -77,7 +77,6 @@ impl TileServer {
     ) -> Result<Self, TileServerError> {
         options.check()?;
         let account = Account::unprivileged()?;
-        home.prepare(account.as_ref())?;
         let mut wanted = port;
         for _ in 0..PORTS {
             let port = free_port(wanted.take())?;
@@ -99,7 +98,7 @@ impl TileServer {
         stop: &Stop,
     ) -> Result<Self, TileServerError> {
         let kind = options.kind;
-        let folders = Folders::make(&home.tile_servers(), "", account)?;
+        let folders = Folders::make(home, Part::TileServers, "", account)?;
         let secrets = Secrets::of(&before.upstream.place.login);
         let program = config::program(&folders, (installed, options), before, (port, account));
         let program = program.map_err(|error| error.of(kind, &secrets))?;
@@ -210,5 +209,5 @@ fn is_well(kind: Kind, port: u16) -> bool {
 
 /// Removes what tile servers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
-    member::remove_dead(&home.tile_servers());
+    member::remove_dead(home, Part::TileServers);
 }

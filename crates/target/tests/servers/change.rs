@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::Sql;
 use target::change::{Change, ChangeError, Options, Step};
+use target::home::Part;
 use target::managed::{self, Cluster};
 use target::settings::SettingsError;
 use target::settings::journal::{LeftBy, Recovered, left, left_in, mend_changes};
@@ -123,7 +124,8 @@ fn with_words(words: &str) -> Vec<u32> {
 }
 
 fn no_journal(place: &Place) -> bool {
-    left(&place.home).is_empty() && left_in(&place.home.clusters().join("main/journal.json")).is_none()
+    left(&place.home).unwrap().is_empty()
+        && !place.home.path(Part::Clusters).join("main/journal.json").exists()
 }
 
 fn within(start: Instant) -> Duration {
@@ -175,7 +177,7 @@ fn settings_and_changes_stand_in_one_journal() {
     // Another arm's settings leave the change as it is.
     target.apply(&wanted("8min")).unwrap();
     assert!(is_there(&server, "u"));
-    match left(&place.home).as_slice() {
+    match left(&place.home).unwrap().as_slice() {
         [left] => {
             assert_eq!((left.settings.len(), left.changes.len(), left.kind()), (1, 1, "settings and changes"))
         }
@@ -238,9 +240,9 @@ fn what_cannot_be_undone_is_refused_before_anything_is_done() {
     let mut target = by_url(&server, &place, Rights::Change);
     let error = make(&mut target, &for_good).unwrap_err();
     assert!(matches!(error, ChangeError::NoUndo { .. }), "{error}");
-    assert!(!is_there(&server, "u") && left(&place.home).is_empty());
+    assert!(!is_there(&server, "u") && left(&place.home).unwrap().is_empty());
     target.make(&for_good, &Options { thrown_away: true, ..Options::default() }).unwrap();
-    assert!(is_there(&server, "u") && left(&place.home).is_empty());
+    assert!(is_there(&server, "u") && left(&place.home).unwrap().is_empty());
 }
 
 /// Going to another level of one factor undid and redid the others.
@@ -266,13 +268,13 @@ fn one_change_is_undone_and_the_others_stay() {
 fn commands_start_in_the_folder_that_is_asked_for_also_when_they_are_undone() {
     let place = Place::new();
     let server = cluster(&place);
-    let folder = tempfile::tempdir().unwrap();
-    let options = Options { folder: Some(folder.path().to_owned()), ..Options::default() };
+    let folder = place.open_folder();
+    let options = Options { folder: Some(folder.clone()), ..Options::default() };
     let mut target = by_url(&server, &place, Rights::Change);
     target.make(&command("echo made > here", "rm here"), &options).unwrap();
-    assert!(folder.path().join("here").exists());
+    assert!(folder.join("here").exists());
     target.undo().unwrap();
-    assert!(!folder.path().join("here").exists());
+    assert!(!folder.join("here").exists());
 }
 
 #[test]
@@ -301,7 +303,7 @@ fn a_command_that_takes_too_long_is_ended_with_its_children() {
     let place = Place::new();
     let server = cluster(&place);
     let mut target = by_url(&server, &place, Rights::Change);
-    let file = place.folder().join("file");
+    let file = place.open_folder().join("file");
     let deaf = deaf_command(&file, "7001");
     let start = Instant::now();
     let options = Options { bound: Duration::from_secs(1), ..Options::default() };
@@ -326,7 +328,7 @@ fn what_a_finished_command_left_running_stays_until_its_undo() {
     let place = Place::new();
     let server = cluster(&place);
     let mut target = by_url(&server, &place, Rights::Change);
-    let file = place.folder().join("pid");
+    let file = place.open_folder().join("pid");
     let file = file.display();
     let daemon = command(&format!("sleep 7002 & echo $! > {file}"), &format!("kill $(cat {file})"));
     let start = Instant::now();
@@ -373,7 +375,7 @@ fn a_slow_do_is_undone_by_the_next_one_when_its_watchdog_is_killed_too() {
         assert!(is_there(&server, "u") && at_work(&server) == 1);
     };
     leave();
-    match left(&place.home).as_slice() {
+    match left(&place.home).unwrap().as_slice() {
         [left] => assert_eq!((&left.by, left.changes.len()), (&LeftBy::Killed, 1)),
         other => panic!("{other:?}"),
     }
@@ -400,7 +402,7 @@ fn a_slow_do_is_undone_by_the_next_one_when_its_watchdog_is_killed_too() {
 fn ctrl_c_ends_a_slow_do_and_undoes_it() {
     let place = Place::new();
     let server = cluster(&place);
-    let file = place.folder().join("file");
+    let file = place.open_folder().join("file");
     let slow = sql("CREATE TABLE u (); COMMIT; SELECT pg_sleep(600)", "DROP TABLE IF EXISTS u");
     for change in [slow, deaf_command(&file, "7005")] {
         let mut changer = Changer::start(&place, &dsn(&server), &[change]);
@@ -428,7 +430,7 @@ fn an_undo_that_waits_for_somebody_else_is_done_later() {
     reader.execute("BEGIN; SELECT FROM u").unwrap();
     let start = changer.kill();
     eventually(within(start), "the watchdog ends", || !is_alive(guard));
-    assert_eq!((left(&place.home).len(), at_work(&server)), (1, 1), "its undo still waits");
+    assert_eq!((left(&place.home).unwrap().len(), at_work(&server)), (1, 1), "its undo still waits");
     reader.execute("ROLLBACK").unwrap();
     assert_eq!(restore_left(&place.home, None, &watchdog()).unwrap().len(), 1);
     assert!(!is_there(&server, "u") && at_work(&server) == 0 && no_journal(&place));
@@ -464,7 +466,7 @@ fn a_private_server_that_stays_has_its_changes_undone_while_it_runs() {
 fn a_deaf_command_of_a_killed_pgdyno_is_ended_and_undone() {
     let place = Place::new();
     let server = cluster(&place);
-    let file = place.folder().join("file");
+    let file = place.open_folder().join("file");
     for (seconds, with_watchdogs) in [("7003", false), ("7004", true)] {
         let words = format!("sleep {seconds}");
         let mut changer = Changer::start(&place, &dsn(&server), &[deaf_command(&file, seconds)]);
@@ -486,7 +488,7 @@ fn a_deaf_command_of_a_killed_pgdyno_is_ended_and_undone() {
 fn a_private_server_has_its_changes_undone_when_it_runs_again() {
     let place = Place::new();
     drop(cluster(&place));
-    let file = place.folder().join("file");
+    let file = place.open_folder().join("file");
     let changes = [
         command(&format!("touch {}", file.display()), &format!("rm -f {}", file.display())),
         sql("CREATE TABLE u ()", "DROP TABLE IF EXISTS u"),
@@ -495,7 +497,7 @@ fn a_private_server_has_its_changes_undone_when_it_runs_again() {
     let journal = managed::status(&place.home, "main").unwrap().journal;
     let mut changer = Changer::start(&place, "main", &changes);
     assert_eq!(changer.says(), "made");
-    assert!(file.exists() && left_in(&journal).is_some() && left(&place.home).is_empty());
+    assert!(file.exists() && left_in(&journal).is_some() && left(&place.home).unwrap().is_empty());
     let start = changer.kill();
     // The server goes with its pgdyno; what was done to the machine is undone all the same.
     eventually(within(start), "the file is gone", || !file.exists());

@@ -10,6 +10,7 @@ use protocol::postgres::conninfo::{Password, PasswordSource};
 use protocol::postgres::sql::Sql;
 use target::child::Account;
 use target::control::{ConnectError, Control};
+use target::home::Part;
 use target::managed::{Choice, Cluster, ManagedError, Options, Via, list, status};
 
 use crate::support::{Place, cluster, eventually, is_alive, kill, parent, watchdog};
@@ -151,10 +152,11 @@ fn a_server_made_earlier_is_reached_by_tcp_and_tls_once_that_is_asked_for() {
         assert_eq!(seen(&mut control), wanted, "{via:?}");
         assert_eq!(control.scalar("SELECT count(*) FROM kept").unwrap().as_deref(), Some("0"));
     }
-    let uid = Account::unprivileged().unwrap().map(|account| account.uid);
     let key = server.folder().join("server.key").metadata().unwrap();
-    assert_eq!(key.mode() & 0o777, 0o600);
-    assert!(uid.is_none_or(|uid| key.uid() == uid));
+    match Account::unprivileged().unwrap() {
+        Some(account) => assert_eq!((key.mode() & 0o777, key.uid(), key.gid()), (0o640, 0, account.gid)),
+        None => assert_eq!(key.mode() & 0o777, 0o600),
+    }
     // A later use has it only if it asks for it, and then with the same certificate.
     drop(server);
     let server = ensure(&place, &Options::default()).unwrap();
@@ -264,8 +266,8 @@ fn the_load_goes_the_way_that_was_chosen_and_control_by_the_socket() {
 #[test]
 fn folders_of_others_are_left_alone() {
     let place = Place::new();
-    place.home.prepare(target::child::Account::unprivileged().unwrap().as_ref()).unwrap();
-    let folder = place.home.clusters().join("main");
+    place.home.make_part(Part::Clusters, target::child::Account::unprivileged().unwrap().as_ref()).unwrap();
+    let folder = place.home.path(Part::Clusters).join("main");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("precious"), "x").unwrap();
     assert!(matches!(ensure(&place, &Options::default()), Err(ManagedError::NotOurs(_))));
@@ -326,7 +328,7 @@ fn an_orphan_without_watchdog_is_replaced() {
     let pid = server.pid().unwrap();
     // A pid file that names a stranger must not keep the server from starting.
     drop(server);
-    let data = place.home.clusters().join("main/data");
+    let data = place.home.path(Part::Clusters).join("main/data");
     std::fs::write(data.join("postmaster.pid"), format!("{}\n{}\n", std::process::id(), data.display()))
         .unwrap();
     let server = ensure(&place, &Options::default()).unwrap();

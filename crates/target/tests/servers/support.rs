@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use target::child::{Account, Watchdog};
-use target::home::Home;
+use target::home::{Home, Part};
 use target::managed::{Cluster, Options};
 
 /// A home that goes away with the test; it must not lie in a folder closed to the server's account.
@@ -28,6 +28,15 @@ impl Place {
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
+
+    /// A folder where commands may write, who run as another account when tests run as root.
+    pub fn open_folder(&self) -> std::path::PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let open = self.folder().join("open");
+        let _ = std::fs::create_dir(&open);
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+        open
+    }
 }
 
 pub fn watchdog() -> Watchdog {
@@ -37,8 +46,8 @@ pub fn watchdog() -> Watchdog {
 /// A running server made for one test. initdb is what takes time, so it is done once and copied.
 pub fn cluster(place: &Place) -> Cluster {
     let template = template();
-    place.home.prepare(Account::unprivileged().unwrap().as_ref()).unwrap();
-    copy(&template.home.clusters(), &place.home.clusters());
+    place.home.make_part(Part::Clusters, Account::unprivileged().unwrap().as_ref()).unwrap();
+    copy(&template.home.path(Part::Clusters), &place.home.path(Part::Clusters));
     *place.template.lock().unwrap_or_else(PoisonError::into_inner) = Some(template);
     start(place)
 }

@@ -2,6 +2,7 @@
 
 use protocol::postgres::sql::{Sql, Supply};
 use target::control::ConnectError;
+use target::home::Part;
 use target::managed::Cluster;
 use target::settings::journal::{LeftBy, Recovered, left};
 use target::settings::{Effort, SettingsError, Wanted, catalog, without_right};
@@ -129,7 +130,7 @@ fn allowed_changes_are_put_back_also_after_a_crash() {
         other => panic!("{other:?}"),
     }
     assert_eq!((show(&next, "checkpoint_timeout"), show(&next, "fsync")), ("7min".into(), "on".into()));
-    assert!(left(&place.home).is_empty());
+    assert!(left(&place.home).unwrap().is_empty());
 }
 
 #[test]
@@ -164,8 +165,7 @@ fn a_journal_that_cannot_be_kept_refuses_the_change() {
     let place = Place::new();
     let server = cluster(&place);
     let mut target = open(&dsn(&server, ""), Rights::Change, &place).unwrap();
-    std::fs::remove_dir_all(place.home.journal()).unwrap();
-    std::fs::write(place.home.journal(), "no folder").unwrap();
+    std::fs::remove_dir_all(place.home.path(Part::Journal)).unwrap();
     let error = target.apply(&wanted(&[("checkpoint_timeout", "9min")])).unwrap_err();
     assert!(matches!(error, SettingsError::Journal { .. }), "{error}");
     assert_eq!(show(&target, "checkpoint_timeout"), "5min");
@@ -173,7 +173,7 @@ fn a_journal_that_cannot_be_kept_refuses_the_change() {
 
 /// A process that dies gives up its locks; a copy of the file has none.
 fn release_locks(place: &Place) {
-    for entry in std::fs::read_dir(place.home.journal()).unwrap().flatten() {
+    for entry in std::fs::read_dir(place.home.path(Part::Journal)).unwrap().flatten() {
         let text = std::fs::read(entry.path()).unwrap();
         std::fs::remove_file(entry.path()).unwrap();
         std::fs::write(entry.path(), text).unwrap();

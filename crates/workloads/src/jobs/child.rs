@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,10 +11,21 @@ pub struct ChildOrder {
     pub program: PathBuf,
     /// Its arguments; never a secret.
     pub args: Vec<OsString>,
+    /// Files among the arguments that it only reads.
+    pub inputs: Vec<ChildInput>,
     /// Added to the environment of this child only; may hold a password.
     pub env: Vec<(OsString, OsString)>,
     /// Lines that hold this are not handed on: there are many of them, and each would cost its share of a CPU that is measured.
     pub unwanted: Option<&'static str>,
+}
+
+/// A file that a program only reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildInput {
+    /// As it stands among the arguments.
+    pub path: PathBuf,
+    /// Further arguments where the file is given without its name, by which the program would know what is in it.
+    pub without_name: Vec<OsString>,
 }
 
 /// Where a line came from.
@@ -64,4 +76,16 @@ pub trait RunChild {
         order: &ChildOrder,
         on_line: &mut dyn FnMut(Output, u64, &str),
     ) -> Result<ChildEnd, String>;
+}
+
+static OTHER_ACCOUNT: OnceLock<(u32, u32)> = OnceLock::new();
+
+/// Says once for this process that programs of jobs run as another user than it does: as this user and group.
+pub fn programs_run_as(user: u32, group: u32) {
+    let _ = OTHER_ACCOUNT.set((user, group));
+}
+
+/// User and group that programs run as where those are not this process's own.
+pub(crate) fn other_account() -> Option<(u32, u32)> {
+    OTHER_ACCOUNT.get().copied()
 }

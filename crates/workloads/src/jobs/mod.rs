@@ -6,7 +6,8 @@ mod relations;
 mod report;
 mod runtime;
 
-pub use child::{ChildEnd, ChildOrder, Output, RunChild};
+pub(crate) use child::other_account;
+pub use child::{ChildEnd, ChildInput, ChildOrder, Output, RunChild, programs_run_as};
 pub use job::{Inputs, Job, JobSite};
 pub(crate) use job::{file_name, must_be_readable};
 pub use relations::relation_sizes;

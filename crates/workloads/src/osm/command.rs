@@ -7,7 +7,7 @@ use protocol::postgres::Database;
 
 use super::options::Options;
 use super::program::Osm2pgsql;
-use crate::jobs::ChildOrder;
+use crate::jobs::{ChildInput, ChildOrder};
 
 /// Extracts up to this size are loaded with the log of statements on, which gives the ends of reading nodes, ways and
 /// relations in milliseconds. Above it osm2pgsql's whole seconds are exact enough, and the log (a line for each
@@ -64,12 +64,20 @@ impl Command<'_> {
         option("-d", self.database.dbname.clone().into());
         args.extend(self.options.further_args().map(OsString::from));
         // A name that begins with - would be an option.
-        args.push(std::path::absolute(self.extract).unwrap_or_else(|_| self.extract.to_owned()).into());
+        let extract = std::path::absolute(self.extract).unwrap_or_else(|_| self.extract.to_owned());
+        args.push(extract.clone().into());
+        let mut inputs = vec![ChildInput {
+            without_name: vec!["--input-reader".into(), format_of(&extract)],
+            path: extract,
+        }];
+        inputs.extend(
+            self.options.style.iter().map(|style| ChildInput { path: style.into(), without_name: vec![] }),
+        );
         let password = self.database.password.iter();
         let password = password.map(|password| ("PGPASSWORD".into(), password.into()));
         let called = ("PGAPPNAME".into(), self.called.into());
         let env = password.chain([called]).collect();
-        ChildOrder { program: self.program.program.clone(), args, env, unwanted: Some(EXECUTED) }
+        ChildOrder { program: self.program.program.clone(), args, inputs, env, unwanted: Some(EXECUTED) }
     }
 
     /// Node locations take 8 bytes each in memory; a node takes about as much of an extract.
@@ -81,6 +89,13 @@ impl Command<'_> {
     fn processes(&self) -> u32 {
         self.options.processes.unwrap_or(self.cpus.clamp(1, 8))
     }
+}
+
+/// As `--input-reader` takes it: what follows the first dot of the file's name.
+fn format_of(extract: &Path) -> OsString {
+    let name = extract.file_name().unwrap_or_default().to_string_lossy();
+    let format = name.split_once('.').map_or("auto", |(_, format)| format);
+    if format.ends_with("pbf") { "pbf".into() } else { format.into() }
 }
 
 fn port(port: u16) -> String {

@@ -2,12 +2,15 @@
 //! removed when it fails or is killed, and only that is made anew when the same is loaded again.
 
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
 use protocol::postgres::sql::{Sql, quote_literal};
 
 use crate::error::WorkloadError;
+use crate::jobs::other_account;
 
 /// By its place, and by what tells it from another file that has its place by now, or on another machine.
 pub(super) const REGISTRY: &str = "CREATE TABLE IF NOT EXISTS pgdyno.loaded_file \
@@ -37,7 +40,12 @@ impl NodesFile<'_> {
             self.remove();
         }
         // Empty, so that it can be noted; where it cannot be made osm2pgsql says why.
-        let _ = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(self.path);
+        let _ = match other_account() {
+            Some(account) => run_as(account, "touch", self.path),
+            None => {
+                std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(self.path).map(drop)
+            }
+        };
         self.note(sql, load, false)?;
         Ok(true)
     }
@@ -52,7 +60,10 @@ impl NodesFile<'_> {
         // One that is a link stays one.
         let place = std::fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
         if std::fs::metadata(&place).is_ok_and(|found| found.is_file()) {
-            let _ = std::fs::remove_file(place);
+            let _ = match other_account() {
+                Some(account) => run_as(account, "rm", &place),
+                None => std::fs::remove_file(place),
+            };
         }
     }
 
@@ -84,6 +95,13 @@ impl NodesFile<'_> {
         });
         sql.execute(&(forget + &note.unwrap_or_default())).map_err(WorkloadError::sql(DOING))
     }
+}
+
+/// A file is touched or removed as whoever loads: its name comes from an experiment file, or from a table of the database.
+fn run_as((user, group): (u32, u32), tool: &str, file: &Path) -> std::io::Result<()> {
+    let mut command = Command::new(tool);
+    command.arg("--").arg(file).uid(user).gid(group).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map(drop)
 }
 
 /// Removes what a load left that came to no good end, and that is still the same file.

@@ -58,6 +58,7 @@ pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql,
     let order = ChildOrder {
         program: program.to_owned(),
         args: vec!["--version".into()],
+        inputs: Vec::new(),
         env: Vec::new(),
         unwanted: None,
     };

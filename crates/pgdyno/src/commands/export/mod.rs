@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
 use lab::plan::Plan;
+use record::shell;
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
 use target::settings::Machine;
@@ -80,7 +81,9 @@ fn experiment(args: &Experiment) -> Outcome {
         warning("the experiment file names commands or programs; read them before you repeat it:");
         kit.commands.iter().for_each(|command| talk(&format!("  {}", command.words())));
     }
-    talk(&format!("repeat it: cd {} && {}", args.folder.display(), kit.command));
+    let folder = args.folder.to_string_lossy();
+    let folder = if folder.starts_with('-') { format!("./{folder}").into() } else { folder };
+    talk(&format!("repeat it: cd {} && {}", shell::word(&folder), kit.command));
     Ok(SAME_OR_BETTER)
 }
 

@@ -8,7 +8,7 @@ use report::visible;
 use results::Table;
 use target::TargetError;
 use target::child::Account;
-use target::home::Home;
+use target::home::{Home, Part};
 
 use super::watched::Watched;
 use crate::commands::{print, signals};
@@ -52,7 +52,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let home = Home::locate().map_err(of_target)?;
-    let cache = Cache::at(&home.extracts());
+    home.open().map_err(of_target)?;
+    let cache = Cache::at(&home.path(Part::Extracts));
     let name = args.name.as_deref().unwrap_or_default();
     if args.offline {
         return match &args.list {
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(path) => Destination::File(path),
         None => {
             let account = Account::unprivileged().map_err(of_target)?;
-            home.prepare_extracts(account.as_ref()).map_err(of_target)?;
+            home.make_part(Part::Extracts, account.as_ref()).map_err(of_target)?;
             Destination::Cache(&cache)
         }
     };

@@ -1,5 +1,6 @@
 //! Settings of the server that are not what they were: no run is measured under them silently.
 
+use target::home::PlaceError;
 use target::settings::journal::{Left, LeftBy};
 
 use super::args::Fault;
@@ -9,9 +10,9 @@ use super::talk::{Level, Talk};
 /// Says what is left changed; refuses to measure under what a killed pgdyno left, unless that is `allowed`.
 ///
 /// # Errors
-/// The refusal.
-pub(super) fn check(found: &[Left], allowed: bool, talk: &Talk) -> Result<(), Fault> {
-    for left in found {
+/// The refusal, or why the home cannot be used.
+pub(super) fn check(found: Result<Vec<Left>, PlaceError>, allowed: bool, talk: &Talk) -> Result<(), Fault> {
+    for left in found.map_err(|error| fault([error.to_string()]))? {
         let (kind, list) = (left.kind(), left.list());
         match &left.by {
             LeftBy::Living(pid) => talk.say(
@@ -44,20 +45,20 @@ fn refusal(text: String) -> Fault {
 mod tests {
     use super::*;
 
-    fn left(by: LeftBy) -> [Left; 1] {
+    fn left(by: LeftBy) -> Result<Vec<Left>, PlaceError> {
         let settings = vec!["fsync = off (before: not set by ALTER SYSTEM)".to_owned()];
-        [Left { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }]
+        Ok(vec![Left { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }])
     }
 
     #[test]
     fn nothing_is_measured_silently_under_settings_left_behind() {
         let talk = Talk::default();
-        let refused = check(&left(LeftBy::Killed), false, &talk).unwrap_err();
+        let refused = check(left(LeftBy::Killed), false, &talk).unwrap_err();
         assert_eq!((refused.exit, refused.lines.len()), (1, 2));
         assert!(refused.lines[0].1.contains("fsync = off"), "{:?}", refused.lines);
         assert!(refused.lines[1].1.contains("pgdyno target restore"), "{:?}", refused.lines);
-        check(&left(LeftBy::Killed), true, &talk).unwrap();
-        check(&left(LeftBy::Living(1)), false, &talk).unwrap();
-        check(&[], false, &talk).unwrap();
+        check(left(LeftBy::Killed), true, &talk).unwrap();
+        check(left(LeftBy::Living(1)), false, &talk).unwrap();
+        check(Ok(Vec::new()), false, &talk).unwrap();
     }
 }

@@ -86,7 +86,7 @@ fn prepare(
     let mut control = connector
         .connect(&mut password::ask)
         .map_err(|words| fault([words, "could not create connection for setup".to_owned()]))?;
-    left::check(&left_behind(&mut control), settings.preparation.allow_changed_settings, talk)?;
+    left::check(left_behind(&mut control), settings.preparation.allow_changed_settings, talk)?;
     let server_version = control.reported("server_version").unwrap_or("unknown").to_owned();
     if settings.output.format == Format::Text {
         print_data(&report::banner(args::VERSION, &server_version))?;
@@ -117,7 +117,7 @@ fn prepare(
     if settings.scripts.hosts != HostPolicy::First {
         place.all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
         for server in &place.all {
-            left::check(&left_behind_at(&server.place), settings.preparation.allow_changed_settings, talk)?;
+            left::check(left_behind_at(&server.place), settings.preparation.allow_changed_settings, talk)?;
         }
     }
     Ok(Prepared { places: place.into(), server_version })

@@ -3,9 +3,9 @@
 //! It is locked (`flock`) as long as its writer lives, or somebody undoes it.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::server::ServerId;
 use crate::change::{Change, Environment};
-use crate::home::Home;
+use crate::home::{Dir, Distrust, Home, Part, PlaceError, Readable};
 
 /// Version of the file's form; 1 knew of the server only its system identifier, 2 no changes but of settings.
 const FORMAT: u32 = 3;
@@ -116,48 +116,88 @@ impl Entry {
     }
 
     /// Reads a file that somebody else may hold.
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    pub(super) fn read(file: &JournalFile) -> Result<Self, String> {
+        let text = file.folder.read_text(&file.name).map_err(|error| error.to_string())?;
         Self::parse(&text)
     }
 
     /// Writes it, and holds it. A crash leaves the old file or the new one, never half of one.
-    pub(super) fn write(&self, path: &Path) -> io::Result<File> {
-        let new = path.with_extension("new");
-        let written = self.write_beside(&new, path);
-        if written.is_err() {
-            let _ = std::fs::remove_file(&new);
-        }
-        written
+    pub(super) fn write(&self, to: &JournalFile) -> io::Result<File> {
+        let text = serde_json::to_string_pretty(&self.to_keep())?;
+        let lock = |file: &File| Ok(rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?);
+        to.folder.replace_with(to.name.as_ref(), text.as_bytes(), lock, Readable::ByUs)
+    }
+}
+
+/// Where a journal is.
+#[derive(Debug, Clone)]
+pub struct JournalFile {
+    folder: Dir,
+    name: String,
+}
+
+impl JournalFile {
+    pub(crate) fn new(folder: &Dir, name: impl Into<String>) -> Self {
+        Self { folder: folder.clone(), name: name.into() }
     }
 
-    fn write_beside(&self, new: &Path, path: &Path) -> io::Result<File> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(new)?;
-        file.write_all(serde_json::to_string_pretty(&self.to_keep())?.as_bytes())?;
-        file.sync_all()?;
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        std::fs::rename(new, path)?;
-        if let Some(folder) = path.parent() {
-            File::open(folder)?.sync_all()?;
+    /// The one at a path, for the watchdog that is told it.
+    pub(super) fn at(path: &Path) -> Result<Self, PlaceError> {
+        let parts = path.parent().zip(path.file_name().and_then(|name| name.to_str()));
+        let (folder, name) = parts.ok_or(PlaceError::NoHome)?;
+        let folder = Home::at(folder).open()?.ok_or(PlaceError::NoHome)?;
+        Ok(Self::new(&folder, name))
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    /// Whether it is there.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.folder.has(&self.name)
+    }
+
+    /// The folder that it is in.
+    pub(super) fn folder(&self) -> &Dir {
+        &self.folder
+    }
+
+    pub(super) fn remove(&self) -> io::Result<()> {
+        self.folder.remove_file(&self.name)
+    }
+
+    /// Removes what was not written to its end.
+    pub(super) fn remove_half(&self) {
+        let _ = self.folder.remove_file(format!("{}.new", self.name));
+    }
+
+    /// The file itself, where nobody else can have written it: what it says is done.
+    pub(crate) fn trusted(self, home: &Home) -> Result<Self, PlaceError> {
+        match self.folder.file(&self.name) {
+            Err(error) if Distrust::is_in(&error) => Err(home.untrusted(self.path(), error)),
+            _ => Ok(self),
         }
-        Ok(file)
     }
 }
 
 /// Journal files of a home, in the order of their names.
-pub(super) fn files(home: &Home) -> Vec<PathBuf> {
-    let Ok(files) = std::fs::read_dir(home.journal()) else { return Vec::new() };
-    let paths = files.flatten().map(|file| file.path());
-    let mut found: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
-    found.sort();
-    found
+pub(super) fn files(home: &Home) -> Result<Vec<JournalFile>, PlaceError> {
+    let Some(folder) = home.part(Part::Journal)? else { return Ok(Vec::new()) };
+    let names = folder.names().map_err(|error| home.untrusted(folder.path().to_owned(), error))?;
+    let mut names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
+    names.retain(|name| name.ends_with(".json"));
+    names.sort();
+    names.into_iter().map(|name| JournalFile::new(&folder, name).trusted(home)).collect()
 }
 
 /// A journal that is ours to undo while we hold it.
 #[derive(Debug)]
 pub(super) struct Claim {
-    path: PathBuf,
+    file: JournalFile,
     pub(super) entry: Entry,
     lock: File,
 }
@@ -176,11 +216,11 @@ pub(super) enum Claimed {
 }
 
 impl Claim {
-    /// Claims the journal at `path`, unless somebody has it.
-    pub(super) fn take(path: &Path) -> Claimed {
+    /// Claims a journal, unless somebody has it.
+    pub(super) fn take(at: &JournalFile) -> Claimed {
         let start = Instant::now();
         loop {
-            let mut file = match File::open(path) {
+            let mut file = match at.folder.file(&at.name) {
                 Ok(file) => file,
                 Err(error) if error.kind() == ErrorKind::NotFound => return Claimed::Gone,
                 Err(error) => return Claimed::Unreadable(error.to_string()),
@@ -196,43 +236,43 @@ impl Claim {
                 Err(error) => return Claimed::Unreadable(error.to_string()),
             }
             // The lock is worth nothing if the file was replaced or removed before we had it.
-            if !is_still(&file, path) {
+            if !is_still(&file, at) {
                 continue;
             }
             let mut text = String::new();
             let read = file.read_to_string(&mut text).map_err(|error| error.to_string());
             return match read.and_then(|_| Entry::parse(&text)) {
-                Ok(entry) => Claimed::Ours(Box::new(Self { path: path.to_owned(), entry, lock: file })),
+                Ok(entry) => Claimed::Ours(Box::new(Self { file: at.clone(), entry, lock: file })),
                 Err(reason) => Claimed::Unreadable(reason),
             };
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    pub(super) fn file(&self) -> &JournalFile {
+        &self.file
     }
 
     /// Writes what is still to be undone; what is undone already is not asked for again.
     pub(super) fn rewrite(&mut self) -> io::Result<()> {
-        self.lock = self.entry.write(&self.path)?;
+        self.lock = self.entry.write(&self.file)?;
         Ok(())
     }
 
     /// Everything in it is put back.
     pub(super) fn close(self) -> io::Result<()> {
-        std::fs::remove_file(&self.path)
+        self.file.remove()
     }
 }
 
-/// Whether somebody has the journal at `path`.
-pub(super) fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| {
+/// Whether somebody has a journal.
+pub(super) fn is_held(at: &JournalFile) -> bool {
+    at.folder.file(&at.name).is_ok_and(|file| {
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     })
 }
 
-fn is_still(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::metadata(path)) {
+fn is_still(file: &File, at: &JournalFile) -> bool {
+    match (file.metadata(), at.folder.file(&at.name).and_then(|there| there.metadata())) {
         (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
         _ => false,
     }
@@ -262,10 +302,15 @@ mod tests {
         entry
     }
 
+    fn somewhere() -> (tempfile::TempDir, JournalFile) {
+        let top = tempfile::tempdir().unwrap();
+        let file = JournalFile::at(&top.path().join("a.json")).unwrap();
+        (top, file)
+    }
+
     #[test]
     fn a_journal_has_one_holder() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
+        let (_top, path) = somewhere();
         assert!(matches!(Claim::take(&path), Claimed::Gone));
         let lock = entry().write(&path).unwrap();
         assert!(is_held(&path) && matches!(Claim::take(&path), Claimed::Held));
@@ -287,37 +332,25 @@ mod tests {
     /// It was there in clear while the change was made.
     #[test]
     fn a_password_of_a_do_is_not_written_down() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
+        let (_top, path) = somewhere();
         let mut entry = entry();
         let made = &mut entry.changes[0].change;
         made.do_ = Some(crate::change::Step::Sql("CREATE ROLE r PASSWORD 'geheim'".to_owned()));
         made.check = Some("SELECT 'host=h password=geheim' <> ''".to_owned());
         let _lock = entry.write(&path).unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = std::fs::read_to_string(path.path()).unwrap();
         assert!(!text.contains("geheim") && text.contains("CREATE ROLE r PASSWORD '(hidden)'"), "{text}");
         assert_eq!(Entry::read(&path).unwrap().changes[0].change.undo, entry.changes[0].change.undo);
     }
 
     #[test]
     fn a_lock_of_a_replaced_journal_is_worth_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
+        let (_top, path) = somewhere();
         drop(entry().write(&path).unwrap());
-        let old = File::open(&path).unwrap();
+        let old = File::open(path.path()).unwrap();
         let _lock = entry().write(&path).unwrap();
         assert!(!is_still(&old, &path));
         assert!(matches!(Claim::take(&path), Claimed::Held));
-    }
-
-    #[test]
-    fn a_full_disk_leaves_no_journal_and_says_so() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
-        std::os::unix::fs::symlink("/dev/full", path.with_extension("new")).unwrap();
-        let error = entry().write(&path).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use protocol::postgres::Config;
 
 use super::access::Access;
 use super::changes::Undoing;
-use super::entry::{Claim, Claimed};
+use super::entry::{Claim, Claimed, JournalFile};
 use super::recover::{RecoverError, undo_over};
 use crate::child::Watchdog;
 use crate::control::{connect, places};
@@ -49,8 +49,9 @@ pub fn guard_main(args: &[OsString]) -> i32 {
     let lifeline = File::from(lifeline);
     let Ok(mut answers) = lifeline.try_clone() else { return NOT_STARTED };
     let mut lines = BufReader::new(lifeline);
-    let config = match instructions(&mut lines) {
-        Ok(config) => config,
+    let file = JournalFile::at(Path::new(path)).map_err(|error| error.to_string());
+    let (config, file) = match instructions(&mut lines).and_then(|config| Ok((config, file?))) {
+        Ok(ready) => ready,
         Err(reason) => {
             let _ = writeln!(answers, "{}", reason.replace('\n', " "));
             return NOT_STARTED;
@@ -60,7 +61,7 @@ pub fn guard_main(args: &[OsString]) -> i32 {
     let _ = writeln!(answers, "{READY}");
     drop(answers);
     let _ = io::copy(&mut lines, &mut io::sink());
-    put_back(PathBuf::from(path), config)
+    put_back(file, config)
 }
 
 /// Who asks all processes of a service or a terminal to end means pgdyno; we end when it has.
@@ -80,22 +81,22 @@ fn instructions(lines: &mut impl BufRead) -> Result<Config, String> {
 }
 
 /// The thread may hang on a silent server; it ends with the process.
-fn put_back(path: PathBuf, config: Config) -> i32 {
+fn put_back(file: JournalFile, config: Config) -> i32 {
     let (done, over) = mpsc::channel();
     // Half of a journal that was being written; what it would have allowed was not done.
-    let _ = std::fs::remove_file(path.with_extension("new"));
+    file.remove_half();
     std::thread::spawn(move || {
-        let _ = done.send(try_until_gone(&path, &config));
+        let _ = done.send(try_until_gone(&file, &config));
     });
     over.recv_timeout(BOUND).unwrap_or(LEFT)
 }
 
-fn try_until_gone(path: &Path, config: &Config) -> i32 {
+fn try_until_gone(file: &JournalFile, config: &Config) -> i32 {
     let start = Instant::now();
     let Ok(watchdog) = Watchdog::current() else { return LEFT };
     let undoing = Undoing::within(&watchdog, COMMANDS_BOUND);
     loop {
-        match Claim::take(path) {
+        match Claim::take(file) {
             Claimed::Gone => return PUT_BACK,
             Claimed::Unreadable(_) => return LEFT,
             Claimed::Held => std::thread::sleep(HELD_PAUSE),

@@ -1,16 +1,16 @@
 //! Settings that are not what they were, as the journals of a home tell: nothing is put back here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use protocol::Address;
 use protocol::postgres::Config;
 
-use super::entry::{ChangedSetting, Claim, Claimed, Entry, MadeChange, files, is_held};
+use super::entry::{ChangedSetting, Claim, Claimed, Entry, JournalFile, MadeChange, files, is_held};
 use super::server::ServerId;
 use crate::change::Step;
 use crate::control::{Control, places};
-use crate::home::Home;
+use crate::home::{Home, PlaceError};
 use crate::settings::private::is_private;
 
 /// How long somebody may take who is just putting a dead pgdyno's changes back.
@@ -80,13 +80,13 @@ impl Left {
         Self { dsn: path.display().to_string(), settings: Vec::new(), changes: Vec::new(), by }
     }
 
-    fn at(path: &Path) -> Option<Self> {
-        match Entry::read(path) {
-            Ok(entry) => Some(Self::of(&entry, who(path, &entry)))
+    fn at(file: &JournalFile) -> Option<Self> {
+        match Entry::read(file) {
+            Ok(entry) => Some(Self::of(&entry, who(file, &entry)))
                 .filter(|left| !left.is_empty() || matches!(left.by, LeftBy::Living(_))),
             // It was just put back.
-            Err(_) if !path.exists() => None,
-            Err(reason) => Some(Self::unreadable(path, &reason)),
+            Err(_) if !file.exists() => None,
+            Err(reason) => Some(Self::unreadable(&file.path(), &reason)),
         }
     }
 }
@@ -97,8 +97,8 @@ fn made(change: &MadeChange) -> String {
 }
 
 /// The lock of a dead pgdyno's journal is held by whoever puts it back just now.
-fn who(path: &Path, entry: &Entry) -> LeftBy {
-    if is_held(path) && lives(entry) { LeftBy::Living(entry.pid) } else { LeftBy::Killed }
+fn who(file: &JournalFile, entry: &Entry) -> LeftBy {
+    if is_held(file) && lives(entry) { LeftBy::Living(entry.pid) } else { LeftBy::Killed }
 }
 
 fn lives(entry: &Entry) -> bool {
@@ -106,78 +106,81 @@ fn lives(entry: &Entry) -> bool {
 }
 
 /// What stands in the journals of this home; no server is asked.
-#[must_use]
-pub fn left(home: &Home) -> Vec<Left> {
-    files(home).iter().filter_map(|path| Left::at(path)).collect()
+///
+/// # Errors
+/// When somebody else can change the home or a journal.
+pub fn left(home: &Home) -> Result<Vec<Left>, PlaceError> {
+    Ok(files(home)?.iter().filter_map(Left::at).collect())
 }
 
 /// What stands in the journal of a private server ([`crate::managed::Status::journal`]); the server is not asked.
 #[must_use]
-pub fn left_in(journal: &Path) -> Option<Left> {
+pub fn left_in(journal: &JournalFile) -> Option<Left> {
     if journal.exists() { Left::at(journal) } else { None }
 }
 
 /// What stands in the journals of this home about the server of a connection. Without a journal that may be about it,
 /// the server is asked nothing. Waits for whoever is putting it back just now.
-pub(crate) fn left_on(home: &Home, control: &mut Control) -> Vec<Left> {
-    let mut paths = about(home, &control.place().address);
-    if paths.is_empty() {
-        return Vec::new();
+pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, PlaceError> {
+    let mut files = about(home, &control.place().address)?;
+    if files.is_empty() {
+        return Ok(Vec::new());
     }
     // A server that does not say who it is may be that one.
     let server = ServerId::ask(control).ok();
-    paths.retain(|path| {
-        Entry::read(path).is_ok_and(|entry| server.as_ref().is_none_or(|server| entry.server.is(server)))
+    files.retain(|file| {
+        Entry::read(file).is_ok_and(|entry| server.as_ref().is_none_or(|server| entry.server.is(server)))
     });
-    paths
+    Ok(files
         .iter()
-        .filter_map(|path| {
-            let _ = claim_of_the_dead(path);
-            Left::at(path)
+        .filter_map(|file| {
+            let _ = claim_of_the_dead(file);
+            Left::at(file)
         })
-        .collect()
+        .collect())
 }
 
 /// Whether a journal of this home may be about the server at an address; it is not asked.
-pub(crate) fn may_be_left_at(home: &Home, address: &Address) -> bool {
-    !about(home, address).is_empty()
+pub(crate) fn may_be_left_at(home: &Home, address: &Address) -> Result<bool, PlaceError> {
+    Ok(!about(home, address)?.is_empty())
 }
 
-fn about(home: &Home, address: &Address) -> Vec<PathBuf> {
-    let mut paths = files(home);
-    paths.extend(crate::managed::journals(home));
-    paths.retain(|path| Entry::read(path).is_ok_and(|entry| entry.server.may_be_at(address)));
-    paths
+fn about(home: &Home, address: &Address) -> Result<Vec<JournalFile>, PlaceError> {
+    let mut files = files(home)?;
+    files.extend(crate::managed::journals(home)?);
+    files.retain(|file| Entry::read(file).is_ok_and(|entry| entry.server.may_be_at(address)));
+    Ok(files)
 }
 
 /// What may stand in the journals of this home about servers that a description leads to, when none of them answers.
 pub(crate) fn left_at(home: &Home, config: &Config) -> Vec<Left> {
-    let paths = files(home);
-    if paths.is_empty() {
+    // Why the server does not answer says more than what is wrong with the home.
+    let files = files(home).unwrap_or_default();
+    if files.is_empty() {
         return Vec::new();
     }
     let places: Vec<_> = places(config).into_iter().filter_map(|(_, place)| place.ok()).collect();
     let there = |entry: &Entry| places.iter().any(|place| entry.server.may_be_at(&place.address));
-    paths
+    files
         .iter()
-        .filter(|path| Entry::read(path).is_ok_and(|entry| there(&entry)))
-        .filter_map(|path| Left::at(path))
+        .filter(|file| Entry::read(file).is_ok_and(|entry| there(&entry)))
+        .filter_map(Left::at)
         .collect()
 }
 
 /// What stands in the journals of this home about a server.
-pub(super) fn of_server(home: &Home, server: &ServerId) -> Vec<Left> {
-    let of_it = |path: &&PathBuf| Entry::read(path).is_ok_and(|entry| entry.server.is(server));
-    files(home).iter().filter(of_it).filter_map(|path| Left::at(path)).collect()
+pub(super) fn of_server(home: &Home, server: &ServerId) -> Result<Vec<Left>, PlaceError> {
+    let of_it = |file: &&JournalFile| Entry::read(file).is_ok_and(|entry| entry.server.is(server));
+    Ok(files(home)?.iter().filter(of_it).filter_map(Left::at).collect())
 }
 
 /// Claims a journal; waits a while for somebody who is putting a dead pgdyno's changes back.
-pub(super) fn claim_of_the_dead(path: &Path) -> Claimed {
+pub(super) fn claim_of_the_dead(file: &JournalFile) -> Claimed {
     let start = Instant::now();
     loop {
-        match Claim::take(path) {
+        match Claim::take(file) {
             Claimed::Held
-                if start.elapsed() < OTHERS_BOUND && Entry::read(path).is_ok_and(|entry| !lives(&entry)) =>
+                if start.elapsed() < OTHERS_BOUND && Entry::read(file).is_ok_and(|entry| !lives(&entry)) =>
             {
                 std::thread::sleep(Duration::from_millis(20));
             }

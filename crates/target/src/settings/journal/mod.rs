@@ -17,16 +17,14 @@ mod server;
 mod undo;
 mod watchdog;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 
 pub(crate) use access::Access;
-pub use entry::{ChangedSetting, Entry, MadeChange};
+pub use entry::{ChangedSetting, Entry, JournalFile, MadeChange};
 pub use guard::guard_main;
 pub use left::{Left, LeftBy, left, left_in};
 pub(crate) use left::{left_at, left_on, may_be_left_at};
@@ -39,9 +37,9 @@ pub use watchdog::GUARD_ARGUMENT;
 use self::undo::{auto_conf, undo};
 use self::watchdog::Guard;
 use super::{Catalog, SettingsError, Wanted};
-use crate::child::Watchdog;
+use crate::child::{Account, Watchdog};
 use crate::control::Control;
-use crate::home::Home;
+use crate::home::{Home, Part, PlaceError};
 
 /// How long another pgdyno may take to write its journal.
 const TURN_BOUND: Duration = Duration::from_secs(10);
@@ -51,7 +49,7 @@ const TURN_BOUND: Duration = Duration::from_secs(10);
 pub struct Journal {
     /// Where journals of other pgdynos are; none for a private server, which one pgdyno at a time uses.
     home: Option<Home>,
-    path: PathBuf,
+    file: JournalFile,
     access: Access,
     watchdog: Watchdog,
     guard: Option<Guard>,
@@ -64,18 +62,27 @@ pub struct Journal {
 impl Journal {
     /// A journal for the server at `dsn` (without password) that nothing stands in yet; `access` is how its watchdog
     /// logs in.
-    pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Self {
-        let name = format!("{}.json", uuid::Uuid::new_v4().simple());
-        let mut journal = Self::at(home.journal().join(name), dsn, access, watchdog);
+    ///
+    /// # Errors
+    /// When there can be no journal there.
+    pub(crate) fn new(
+        home: &Home,
+        dsn: &str,
+        access: Access,
+        watchdog: &Watchdog,
+    ) -> Result<Self, PlaceError> {
+        let folder = home.make_part(Part::Journal, Account::unprivileged().ok().flatten().as_ref())?;
+        let file = JournalFile::new(&folder, format!("{}.json", uuid::Uuid::new_v4().simple()));
+        let mut journal = Self::at(file, dsn, access, watchdog);
         journal.home = Some(home.clone());
-        journal
+        Ok(journal)
     }
 
-    /// The same for a private server: at `path`, in its folder.
-    pub(crate) fn at(path: PathBuf, dsn: &str, access: Access, watchdog: &Watchdog) -> Self {
+    /// The same for a private server: in its folder.
+    pub(crate) fn at(file: JournalFile, dsn: &str, access: Access, watchdog: &Watchdog) -> Self {
         Self {
             home: None,
-            path,
+            file,
             access,
             watchdog: watchdog.clone(),
             guard: None,
@@ -107,7 +114,7 @@ impl Journal {
         self.entry.server = ServerId::ask(control).map_err(SettingsError::FormerUnknown)?;
         let _turn = self.take_turn().map_err(|source| self.failed(source))?;
         self.refuse_two_at_once()?;
-        self.lock = Some(self.entry.write(&self.path).map_err(|source| self.failed(source))?);
+        self.lock = Some(self.entry.write(&self.file).map_err(|source| self.failed(source))?);
         Ok(())
     }
 
@@ -152,20 +159,21 @@ impl Journal {
         self.start_guard()?;
         let mut entry = self.entry.clone();
         add(&mut entry);
-        self.lock = Some(entry.write(&self.path).map_err(|source| self.failed(source))?);
+        self.lock = Some(entry.write(&self.file).map_err(|source| self.failed(source))?);
         self.entry = entry;
         Ok(())
     }
 
     fn failed(&self, source: io::Error) -> SettingsError {
-        SettingsError::Journal { path: self.path.clone(), source }
+        SettingsError::Journal { path: self.file.path(), source }
     }
 
     /// One pgdyno at a time looks for others and writes its own journal.
     fn take_turn(&self) -> io::Result<Option<File>> {
-        let Some(home) = &self.home else { return Ok(None) };
-        let path = home.journal().join("lock");
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        if self.home.is_none() {
+            return Ok(None);
+        }
+        let file = self.file.folder().lock_file(crate::lock::LOCK)?;
         let start = Instant::now();
         loop {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -180,10 +188,10 @@ impl Journal {
 
     /// Changes over changes of another would be put back to what that one made, or not at all.
     fn refuse_two_at_once(&self) -> Result<(), SettingsError> {
-        let others = self.home.as_ref().map_or_else(
-            || left_in(&self.path).into_iter().collect(),
-            |home| left::of_server(home, &self.entry.server),
-        );
+        let others = match &self.home {
+            Some(home) => left::of_server(home, &self.entry.server)?,
+            None => left_in(&self.file).into_iter().collect(),
+        };
         others.into_iter().next().map_or(Ok(()), |other| Err(SettingsError::AlreadyChanged(other)))
     }
 
@@ -191,7 +199,7 @@ impl Journal {
     fn start_guard(&mut self) -> Result<(), SettingsError> {
         if !self.guard.as_mut().is_some_and(Guard::is_alive) {
             self.guard = None;
-            let guard = Guard::start(&self.watchdog, &self.path, &self.access);
+            let guard = Guard::start(&self.watchdog, &self.file.path(), &self.access);
             self.guard = Some(guard.map_err(SettingsError::NoGuard)?);
         }
         Ok(())
@@ -211,7 +219,7 @@ impl Journal {
     /// Writes what is still to be undone. An empty journal still says whose the server is: between two arms nobody else
     /// shall change it. One that cannot be written says more than is to be undone, which does no harm.
     fn rewrite(&mut self) {
-        match self.entry.write(&self.path) {
+        match self.entry.write(&self.file) {
             Ok(lock) => self.lock = Some(lock),
             Err(_) if self.is_empty() => self.remove(),
             Err(_) => {}
@@ -219,7 +227,7 @@ impl Journal {
     }
 
     fn remove(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        let _ = self.file.remove();
         self.lock = None;
     }
 }

@@ -8,14 +8,14 @@ use protocol::postgres::{Config, Env};
 
 use super::access::CONNECT_BOUND;
 use super::changes::Undoing;
-use super::entry::{Claim, Claimed, Entry, files};
+use super::entry::{Claim, Claimed, Entry, JournalFile, files};
 use super::left::{Left, LeftBy, claim_of_the_dead};
 use super::server::{HERE, ServerId};
 use super::undo::{Undone, undo};
 use crate::change::ChangeError;
 use crate::child::Watchdog;
 use crate::control::{ConnectError, Control, connect};
-use crate::home::Home;
+use crate::home::{Home, PlaceError};
 use crate::managed::{self, Cluster, ManagedError};
 use crate::settings::SettingsError;
 
@@ -140,20 +140,21 @@ pub(crate) fn recover(
     here: Option<&mut Control>,
     scope: Scope,
     watchdog: &Watchdog,
-) -> Vec<Recovered> {
-    let (paths, of_private) = (files(home), managed::journals(home));
-    if paths.is_empty() && of_private.is_empty() {
-        return Vec::new();
+) -> Result<Vec<Recovered>, PlaceError> {
+    let (of_others, of_private) = (files(home)?, managed::journals(home)?);
+    if of_others.is_empty() && of_private.is_empty() {
+        return Ok(Vec::new());
     }
     let others = here.is_none() || scope == Scope::Everything;
     let mut here = here.map(|control| (ServerId::ask(control), control));
     let mut found = Vec::new();
-    for path in paths.iter().chain(&of_private) {
-        let entry = match Entry::read(path) {
+    let of_others = of_others.iter().map(|file| (file, false));
+    for (file, is_private) in of_others.chain(of_private.iter().map(|file| (file, true))) {
+        let entry = match Entry::read(file) {
             Ok(entry) => entry,
-            Err(_) if !path.exists() => continue,
+            Err(_) if !file.exists() => continue,
             Err(reason) => {
-                found.push(unreadable(path, reason));
+                found.push(unreadable(file, reason));
                 continue;
             }
         };
@@ -163,13 +164,13 @@ pub(crate) fn recover(
             None => false,
         };
         // A private server may not run; its own commands see to it.
-        if !known && (!others || of_private.contains(path)) {
+        if !known && (!others || is_private) {
             continue;
         }
         let control = here.as_mut().filter(|_| known).map(|(_, control)| &mut **control);
-        found.extend(recover_one(path, &entry, control, scope, watchdog));
+        found.extend(recover_one(file, &entry, control, scope, watchdog));
     }
-    found
+    Ok(found)
 }
 
 /// Undoes what a dead pgdyno changed on a private server, which runs.
@@ -177,15 +178,15 @@ pub(crate) fn recover_private(
     cluster: &Cluster,
     watchdog: &Watchdog,
 ) -> Result<Option<Recovered>, ManagedError> {
-    let path = cluster.journal();
-    if !path.exists() {
+    let file = cluster.journal();
+    if !file.exists() {
         return Ok(None);
     }
     let mut control = cluster.connect("postgres")?;
-    Ok(match Entry::read(&path) {
-        Ok(entry) => recover_one(&path, &entry, Some(&mut control), Scope::Asked, watchdog),
-        Err(_) if !path.exists() => None,
-        Err(reason) => Some(unreadable(&path, reason)),
+    Ok(match Entry::read(&file) {
+        Ok(entry) => recover_one(&file, &entry, Some(&mut control), Scope::Asked, watchdog),
+        Err(_) if !file.exists() => None,
+        Err(reason) => Some(unreadable(&file, reason)),
     })
 }
 
@@ -207,25 +208,21 @@ pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option
     recovered
 }
 
-fn unreadable(path: &Path, reason: String) -> Recovered {
-    let left = Left::unreadable(path, &reason);
-    Recovered::Pending {
-        left,
-        error: RecoverError::Unreadable { path: path.to_owned(), reason },
-        here: false,
-    }
+fn unreadable(file: &JournalFile, reason: String) -> Recovered {
+    let left = Left::unreadable(&file.path(), &reason);
+    Recovered::Pending { left, error: RecoverError::Unreadable { path: file.path(), reason }, here: false }
 }
 
 /// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to tell.
 fn recover_one(
-    path: &Path,
+    file: &JournalFile,
     entry: &Entry,
     here: Option<&mut Control>,
     scope: Scope,
     watchdog: &Watchdog,
 ) -> Option<Recovered> {
     let dsn = entry.dsn.clone();
-    let claim = match claim_of_the_dead(path) {
+    let claim = match claim_of_the_dead(file) {
         // Killed while nothing was changed.
         Claimed::Ours(claim) if claim.entry.is_empty() => {
             let _ = claim.close();
@@ -246,7 +243,7 @@ fn recover_one(
             let told = here.is_some() || scope == Scope::Asked;
             return told.then(|| Recovered::InUse(Left::of(entry, LeftBy::Living(entry.pid))));
         }
-        Claimed::Unreadable(reason) => return Some(unreadable(path, reason)),
+        Claimed::Unreadable(reason) => return Some(unreadable(file, reason)),
     };
     let left = Left::of(&claim.entry, LeftBy::Killed);
     let undoing = Undoing::usual(watchdog);
@@ -268,11 +265,13 @@ pub(super) fn undo_over(
     undoing: &Undoing<'_>,
 ) -> Result<Undone, RecoverError> {
     let server = ServerId::ask(control).map_err(RecoverError::Identity)?;
-    if is_beside(claim.path(), &server) && claim.entry.server.system_identifier == server.system_identifier {
+    if is_beside(&claim.file().path(), &server)
+        && claim.entry.server.system_identifier == server.system_identifier
+    {
         claim.entry.moved_to(&server);
     }
     if !claim.entry.server.is(&server) {
-        return Err(RecoverError::OtherServer { path: claim.path().to_owned() });
+        return Err(RecoverError::OtherServer { path: claim.file().path() });
     }
     // Each for itself: what cannot be undone of the one shall not keep the other.
     let settings = undo(control, &claim.entry);
@@ -286,7 +285,7 @@ pub(super) fn undo_over(
     }
     let undone = settings?;
     if let Some(error) = failed {
-        return Err(RecoverError::Change { error, path: claim.path().to_owned() });
+        return Err(RecoverError::Change { error, path: claim.file().path() });
     }
     claim.close().map_err(RecoverError::Close)?;
     Ok(Undone { changes, ..undone })

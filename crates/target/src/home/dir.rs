@@ -1,0 +1,485 @@
+//! A folder of ours, held by descriptor: what is in it is opened by name, never through a link, and checked after it was
+//! opened. Nobody can swap a file between the check and its use.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, mkdirat, openat, readlinkat,
+    renameat, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::trust::{self, Distrust, closed, is, mode, owned_by, us};
+use crate::child::Account;
+
+/// Largest file of ours that is read whole, bytes; the largest kind, a marker, has some kilobytes.
+const MOST_READ: u64 = 16 << 20;
+
+/// Who may read a file of ours.
+#[derive(Debug, Clone, Copy)]
+pub enum Readable<'a> {
+    /// We alone: mode 0600.
+    ByUs,
+    /// The account that runs servers too, by its group, where it is not us: mode 0640.
+    By(Option<&'a Account>),
+    /// Everybody: mode 0644.
+    ByAll,
+}
+
+/// What an entry of a folder is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Folder,
+    File {
+        /// Bytes.
+        length: u64,
+    },
+    /// Where it leads.
+    Link(PathBuf),
+    Other,
+}
+
+/// An open folder.
+#[derive(Debug, Clone)]
+pub struct Dir {
+    fd: Arc<OwnedFd>,
+    path: PathBuf,
+    /// Uid of whoever owns it, and what is in it.
+    owner: u32,
+}
+
+impl Dir {
+    /// Takes a folder that was walked to, whose owner must be us.
+    pub(super) fn ours(fd: OwnedFd, path: PathBuf) -> io::Result<Self> {
+        let stat = fstat(&fd)?;
+        owned_by(&stat, &[us()]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        // What was walked to may be open for looking only.
+        let fd = openat(&fd, ".", flags(OFlags::DIRECTORY), Mode::empty())?;
+        Ok(Self { fd: Arc::new(fd), path, owner: us() })
+    }
+
+    /// A folder above the home, which we or root own.
+    pub(super) fn above(fd: OwnedFd, path: PathBuf) -> Self {
+        Self { fd: Arc::new(fd), path, owner: us() }
+    }
+
+    /// A folder of ours (`None`: there is none) inside one that the user named, whoever owns that.
+    ///
+    /// # Errors
+    /// When it is no folder, somebody else owns it, or others can write to it.
+    pub fn inside(named: &Path, name: impl AsRef<OsStr>) -> io::Result<Option<Self>> {
+        Self::named(named)?.open(name)
+    }
+
+    /// The same, made unless it is there.
+    ///
+    /// # Errors
+    /// When it cannot be made, or is not ours.
+    pub fn made_inside(named: &Path, name: impl AsRef<OsStr>, mode: u32) -> io::Result<Self> {
+        Self::named(named)?.make(name, mode)
+    }
+
+    /// Removes our folder inside one that the user named, with all that is in it.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub(crate) fn remove_inside(named: &Path, name: &OsStr) -> io::Result<()> {
+        match Self::inside(named, name)? {
+            Some(_) => Self::named(named)?.remove_all(name),
+            None => Ok(()),
+        }
+    }
+
+    fn named(named: &Path) -> io::Result<Self> {
+        let how = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self::above(rustix::fs::open(named, how, Mode::empty())?, named.to_owned()))
+    }
+
+    /// Its path, for messages and for programs that take no descriptor.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Uid of whoever owns it.
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// A folder in it of the same owner; `None` where there is none.
+    ///
+    /// # Errors
+    /// When it is no folder, somebody else owns it, or others can write to it.
+    pub fn open(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Self>> {
+        self.open_of(name.as_ref(), self.owner)
+    }
+
+    /// The same for a folder that the account which runs servers owns (`None`: the user we are).
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn open_for(&self, name: impl AsRef<OsStr>, account: Option<&Account>) -> io::Result<Option<Self>> {
+        self.open_of(name.as_ref(), account.map_or_else(us, |account| account.uid))
+    }
+
+    fn open_of(&self, name: &OsStr, owner: u32) -> io::Result<Option<Self>> {
+        let fd = match openat(&*self.fd, name, flags(OFlags::DIRECTORY), Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(self.not_opened(name, error, Distrust::NotAFolder)),
+            Ok(fd) => fd,
+        };
+        let stat = fstat(&fd)?;
+        owned_by(&stat, &[owner]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        Ok(Some(Self { fd: Arc::new(fd), path: self.path.join(name), owner }))
+    }
+
+    /// What the kernel says of a link, or of something of another kind, in our words.
+    fn not_opened(&self, name: &OsStr, error: Errno, other: Distrust) -> io::Error {
+        match (error, self.look(name)) {
+            (Errno::LOOP | Errno::MLINK | Errno::NOTDIR, Ok(Some(stat))) if is(&stat, FileType::Symlink) => {
+                Distrust::Link.error()
+            }
+            (Errno::NOTDIR | Errno::ISDIR | Errno::NXIO, _) => other.error(),
+            _ => error.into(),
+        }
+    }
+
+    /// A folder in it that is ours, made unless it is there.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], or when it cannot be made.
+    pub fn make(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<Self> {
+        let name = name.as_ref();
+        let is_new = match mkdirat(&*self.fd, name, Mode::from_raw_mode(mode as _)) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
+            Err(error) => return Err(error.into()),
+        };
+        let opened = self.open(name);
+        let dir = opened.map_err(|error| if is_new { Distrust::NoOwners.error() } else { error })?;
+        let dir = dir.ok_or(io::ErrorKind::NotFound)?;
+        // The umask may have taken more away than asked for, and an earlier version may have given more.
+        dir.set_mode(mode)?;
+        Ok(dir)
+    }
+
+    /// A new folder for the account that runs servers (`None`: the user we are), mode 0700. An empty one that was not given
+    /// to it yet is, because whoever made it was killed in between.
+    ///
+    /// # Errors
+    /// As for [`Self::open_for`], or when it cannot be made or given away.
+    pub fn make_for(&self, name: impl AsRef<OsStr>, account: Option<&Account>) -> io::Result<Self> {
+        let name = name.as_ref();
+        let Some(account) = account else { return self.make(name, 0o700) };
+        match mkdirat(&*self.fd, name, Mode::RWXU) {
+            Ok(()) => {
+                let opened = self.open_of(name, us()).map_err(|_| Distrust::NoOwners.error())?;
+                opened.ok_or(io::ErrorKind::NotFound)?.give(account)
+            }
+            Err(Errno::EXIST) => match self.open_of(name, us()) {
+                Ok(Some(half)) if half.names()?.is_empty() => half.give(account),
+                _ => self.open_for(name, Some(account))?.ok_or_else(|| io::ErrorKind::NotFound.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives the folder, not what is in it, to an account.
+    ///
+    /// # Errors
+    /// Where the filesystem keeps no owners.
+    pub fn give(mut self, account: &Account) -> io::Result<Self> {
+        let given = give(&*self.fd, account);
+        if given.is_err() || fstat(&*self.fd)?.st_uid != account.uid {
+            return Err(Distrust::NoOwners.error());
+        }
+        self.owner = account.uid;
+        Ok(self)
+    }
+
+    pub(super) fn set_mode(&self, wanted: u32) -> io::Result<()> {
+        let is_so = || Ok::<_, io::Error>(mode(&fstat(&*self.fd)?) == wanted);
+        if !is_so()? && (fchmod(&*self.fd, Mode::from_raw_mode(wanted as _)).is_err() || !is_so()?) {
+            return Err(Distrust::NoOwners.error());
+        }
+        Ok(())
+    }
+
+    /// What is known of an entry without opening it; of a link, of itself.
+    fn look(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+        match statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether there is anything of this name, a broken link included.
+    #[must_use]
+    pub fn has(&self, name: impl AsRef<OsStr>) -> bool {
+        !matches!(self.look(name.as_ref()), Ok(None))
+    }
+
+    /// Whether there is a link of this name.
+    #[must_use]
+    pub fn has_link(&self, name: impl AsRef<OsStr>) -> bool {
+        matches!(self.look(name.as_ref()), Ok(Some(stat)) if is(&stat, FileType::Symlink))
+    }
+
+    /// What an entry is, without opening it; `None` where there is none.
+    pub(crate) fn entry(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Entry>> {
+        let name = name.as_ref();
+        let Some(stat) = self.look(name)? else { return Ok(None) };
+        Ok(Some(match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Entry::Folder,
+            FileType::RegularFile => Entry::File { length: u64::try_from(stat.st_size).unwrap_or(0) },
+            FileType::Symlink => Entry::Link(self.read_link(name)?),
+            _ => Entry::Other,
+        }))
+    }
+
+    /// Names of what is in it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&*self.fd)? {
+            let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Opens a regular file of its owner or ours; `None` where there is none.
+    fn open_file(&self, name: &OsStr, how: OFlags, new: Mode) -> io::Result<Option<File>> {
+        // A pipe that nobody reads must not hold us up.
+        let fd = match openat(&*self.fd, name, flags(how | OFlags::NONBLOCK), new) {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(self.not_opened(name, error, Distrust::NotAFile)),
+            Ok(fd) => fd,
+        };
+        let stat = fstat(&fd)?;
+        if !is(&stat, FileType::RegularFile) {
+            return Err(Distrust::NotAFile.error());
+        }
+        owned_by(&stat, &[us(), self.owner]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        if stat.st_nlink > 1 {
+            #[allow(clippy::useless_conversion, reason = "its width depends on the system")]
+            return Err(Distrust::HardLink(stat.st_nlink.into()).error());
+        }
+        Ok(Some(File::from(fd)))
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none; when it is a link or no regular file, or somebody else can write to it.
+    pub fn file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.open_file(name.as_ref(), OFlags::RDONLY, Mode::empty())?
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Reads a file of at most 16 MiB.
+    ///
+    /// # Errors
+    /// As for [`Self::file`], or when it is larger.
+    pub fn read(&self, name: impl AsRef<OsStr>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.file(name)?.take(MOST_READ + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MOST_READ {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 16 MiB"));
+        }
+        Ok(bytes)
+    }
+
+    /// The same as text.
+    ///
+    /// # Errors
+    /// As for [`Self::read`], or when it is not UTF-8.
+    pub fn read_text(&self, name: impl AsRef<OsStr>) -> io::Result<String> {
+        String::from_utf8(self.read(name)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// Makes a new file, which must not be there.
+    ///
+    /// # Errors
+    /// When there is anything of this name, or the file cannot be made.
+    pub fn create(&self, name: impl AsRef<OsStr>, readable: Readable<'_>) -> io::Result<File> {
+        let how = flags(OFlags::RDWR | OFlags::CREATE | OFlags::EXCL);
+        let file = File::from(openat(&*self.fd, name.as_ref(), how, Mode::RUSR | Mode::WUSR)?);
+        match readable {
+            Readable::ByUs | Readable::By(None) => {}
+            Readable::By(Some(account)) => {
+                fchown(&file, None, Some(Gid::from_raw(account.gid)))?;
+                fchmod(&file, Mode::from_raw_mode(0o640))?;
+            }
+            Readable::ByAll => fchmod(&file, Mode::from_raw_mode(0o644))?,
+        }
+        Ok(file)
+    }
+
+    /// Opens a file to write at its end, made unless it is there.
+    ///
+    /// # Errors
+    /// As for [`Self::file`].
+    pub fn append(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.open_file(
+            name.as_ref(),
+            OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+            Mode::RUSR | Mode::WUSR,
+        )?
+        .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Opens a file to lock, made unless it is there; what is in it stays.
+    pub(crate) fn lock_file(&self, name: &str) -> io::Result<File> {
+        self.open_file(name.as_ref(), OFlags::RDWR | OFlags::CREATE, Mode::RUSR | Mode::WUSR)?
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Writes a file so that a crash leaves the old or the new one, never half of one.
+    ///
+    /// # Errors
+    /// When it cannot be written; then the old one is still there.
+    pub fn replace(
+        &self,
+        name: impl AsRef<OsStr>,
+        content: &[u8],
+        readable: Readable<'_>,
+    ) -> io::Result<File> {
+        self.replace_with(name.as_ref(), content, |_| Ok(()), readable)
+    }
+
+    /// The same; `then` sees the new file before it gets its name.
+    pub(crate) fn replace_with(
+        &self,
+        name: &OsStr,
+        content: &[u8],
+        then: impl FnOnce(&File) -> io::Result<()>,
+        readable: Readable<'_>,
+    ) -> io::Result<File> {
+        let mut half = name.to_owned();
+        half.push(".new");
+        // Of an earlier try, whatever it is.
+        self.remove_all(&half)?;
+        let written = self.create(&half, readable).and_then(|mut file| {
+            file.write_all(content)?;
+            file.sync_all()?;
+            then(&file)?;
+            renameat(&*self.fd, &half, &*self.fd, name)?;
+            Ok(file)
+        });
+        // Half a file would stay where the disk is full.
+        let file = written.inspect_err(|_| drop(self.remove_file(&half)))?;
+        self.sync()?;
+        Ok(file)
+    }
+
+    /// Writes out which files are in it.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&*self.fd)?)
+    }
+
+    /// Gives a file in it another name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(renameat(&*self.fd, from.as_ref(), &*self.fd, to.as_ref())?)
+    }
+
+    /// Makes a link in it.
+    ///
+    /// # Errors
+    /// When there is anything of this name.
+    pub fn link(&self, name: impl AsRef<OsStr>, to: &Path) -> io::Result<()> {
+        Ok(symlinkat(to, &*self.fd, name.as_ref())?)
+    }
+
+    /// Where a link in it leads.
+    ///
+    /// # Errors
+    /// When there is no link of this name.
+    pub fn read_link(&self, name: impl AsRef<OsStr>) -> io::Result<PathBuf> {
+        let to = readlinkat(&*self.fd, name.as_ref(), Vec::new())?;
+        Ok(PathBuf::from(OsString::from_vec(to.into_bytes())))
+    }
+
+    /// Removes what is no folder; of a link itself. What is not there is removed.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        match unlinkat(&*self.fd, name.as_ref(), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an empty folder. What is not there is removed.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove_empty(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        match unlinkat(&*self.fd, name.as_ref(), AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes a file, a link, or a folder with all that is in it. What is not there is removed.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        remove_all(self.fd.as_fd(), name.as_ref())
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn flags(how: OFlags) -> OFlags {
+    how | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+fn remove_all(above: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    debug_assert!(trust::is_name(name));
+    match unlinkat(above, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+        // POSIX has PERM for a folder, Linux ISDIR.
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let fd = match openat(above, name, flags(OFlags::DIRECTORY), Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(()),
+        other => other?,
+    };
+    for entry in rustix::fs::Dir::read_from(&fd)? {
+        let entry = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
+        if entry != "." && entry != ".." {
+            remove_all(fd.as_fd(), &entry)?;
+        }
+    }
+    match unlinkat(above, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Gives an open file or folder to an account.
+pub(crate) fn give(file: impl AsFd, account: &Account) -> io::Result<()> {
+    Ok(fchown(file, Some(Uid::from_raw(account.uid)), Some(Gid::from_raw(account.gid)))?)
+}

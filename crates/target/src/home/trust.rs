@@ -1,0 +1,326 @@
+//! Which folders pgdyno trusts: those that nobody but their user and root can change.
+//!
+//! A path is walked from `/`, a descriptor at a time, and each folder on the way is checked, those behind symbolic links
+//! too. The rule is that of OpenSSH (`StrictModes`): owned by us or root, and not writable by anybody else. In a folder with
+//! the sticky bit (`/tmp`) others cannot rename what is ours, so it may lie on the way.
+
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, open, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+/// Symbolic links on one way before it is taken for a circle, as in Linux.
+const MOST_LINKS: usize = 40;
+/// Enough to look at a folder; its entries need not be readable.
+#[cfg(target_os = "linux")]
+const LOOK: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const LOOK: OFlags = OFlags::RDONLY;
+
+/// Why a file or folder is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Distrust {
+    /// Somebody else can change it.
+    #[error("it belongs to {owner}, and only {wanted} may own it")]
+    Owner {
+        /// Name and uid of its owner.
+        owner: String,
+        /// Name and uid of whoever should own it.
+        wanted: String,
+    },
+    /// Its permissions let others write.
+    #[error("{who} can write to it (mode {mode:o})")]
+    Writable {
+        /// `every user`, or `group NAME`.
+        who: String,
+        /// Permission bits.
+        mode: u32,
+    },
+    /// A link, where pgdyno opens a file or folder of its own.
+    #[error("it is a symbolic link, and pgdyno follows no link below its home")]
+    Link,
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("it is not a folder")]
+    NotAFolder,
+    /// What was just made has another owner, or another mode than asked for.
+    #[error("its filesystem does not keep owners and permissions")]
+    NoOwners,
+    /// The same file has a name elsewhere.
+    #[error("it is a hard link: the same file has {0} names")]
+    HardLink(u64),
+}
+
+impl Distrust {
+    /// Whether an error is one of these.
+    pub(crate) fn is_in(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|why| why.is::<Self>())
+    }
+
+    /// As an error of the system's kind.
+    pub(crate) fn error(self) -> io::Error {
+        io::Error::new(io::ErrorKind::PermissionDenied, self)
+    }
+}
+
+/// Walks to a folder, and checks each folder on the way; `Ok(Err(name))` is the first part that is not there.
+///
+/// # Errors
+/// The path of the first folder that cannot be used, and why.
+pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io::Error)> {
+    let root = PathBuf::from("/");
+    let failed = |path: &Path, error: Errno| (path.to_owned(), io::Error::from(error));
+    let top = open("/", LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| failed(&root, error))?;
+    let mut way = vec![Walked { fd: top, path: root, is_sticky: false }];
+    let mut left = parts(path);
+    let mut links = 0;
+    while let Some(name) = left.pop() {
+        let here = &way[way.len() - 1];
+        if name == ".." {
+            way.truncate((way.len() - 1).max(1));
+            continue;
+        }
+        let at = here.path.join(&name);
+        let stat = match statat(&here.fd, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {
+                left.push(name);
+                left.reverse();
+                return Ok(Err(Missing { left, above: way.swap_remove(way.len() - 1) }));
+            }
+            other => other.map_err(|error| failed(&at, error))?,
+        };
+        if is(&stat, FileType::Symlink) {
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(failed(&at, Errno::LOOP));
+            }
+            owned_by(&stat, &[0, us()]).map_err(|why| (at.clone(), why.error()))?;
+            let to = readlinkat(&here.fd, &name, Vec::new()).map_err(|error| failed(&at, error))?;
+            let to = PathBuf::from(OsString::from_vec(to.into_bytes()));
+            if to.is_absolute() {
+                way.truncate(1);
+            }
+            left.extend(parts(&to));
+            continue;
+        }
+        let flags = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&here.fd, &name, flags, Mode::empty()).map_err(|error| failed(&at, error))?;
+        let stat = fstat(&fd).map_err(|error| failed(&at, error))?;
+        let is_sticky = mode(&stat) & 0o1000 != 0;
+        owned_by(&stat, &[0, us()])
+            .and_then(|()| if is_sticky { Ok(()) } else { closed(&stat) })
+            .map_err(|why| (at.clone(), why.error()))?;
+        way.push(Walked { fd, path: at, is_sticky });
+    }
+    Ok(Ok(way.swap_remove(way.len() - 1)))
+}
+
+/// A folder that was walked to.
+#[derive(Debug)]
+pub(super) struct Walked {
+    pub(super) fd: OwnedFd,
+    /// Without links.
+    pub(super) path: PathBuf,
+    /// Others may put files into it, and not touch ours.
+    pub(super) is_sticky: bool,
+}
+
+/// What is not there on a way.
+#[derive(Debug)]
+pub(super) struct Missing {
+    /// Names of the folders to be made, each in the one before.
+    pub(super) left: Vec<OsString>,
+    /// The last folder that is there.
+    pub(super) above: Walked,
+}
+
+/// Names on the way, the first one last.
+fn parts(path: &Path) -> Vec<OsString> {
+    let mut parts: Vec<OsString> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            _ => None,
+        })
+        .collect();
+    parts.reverse();
+    parts
+}
+
+pub(super) fn us() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+pub(super) fn is(stat: &Stat, kind: FileType) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == kind
+}
+
+/// Permission bits.
+pub(super) fn mode(stat: &Stat) -> u32 {
+    #[allow(clippy::useless_conversion, reason = "its width depends on the system")]
+    let mode = u32::from(stat.st_mode);
+    mode & 0o7777
+}
+
+/// The file has one of these owners; the first is named in the error.
+pub(super) fn owned_by(stat: &Stat, owners: &[u32]) -> Result<(), Distrust> {
+    if owners.contains(&stat.st_uid) {
+        return Ok(());
+    }
+    let wanted: Vec<String> = owners.iter().rev().map(|uid| user_name(*uid)).collect();
+    let wanted = wanted.first().cloned().unwrap_or_default();
+    Err(Distrust::Owner { owner: user_name(stat.st_uid), wanted })
+}
+
+/// Only its owner can write to it. A group of its owner alone counts as the owner: where the umask is 002, each user has one.
+pub(super) fn closed(stat: &Stat) -> Result<(), Distrust> {
+    let mode = mode(stat);
+    if mode & 0o002 != 0 {
+        return Err(Distrust::Writable { who: "every user".to_owned(), mode });
+    }
+    if mode & 0o020 != 0 && !is_private_group(stat.st_gid, stat.st_uid) {
+        return Err(Distrust::Writable { who: format!("group {}", group_name(stat.st_gid)), mode });
+    }
+    Ok(())
+}
+
+/// `ann (uid 1000)`.
+pub(crate) fn user_name(uid: u32) -> String {
+    login_name(uid).map_or_else(|| format!("uid {uid}"), |name| format!("user {name} (uid {uid})"))
+}
+
+fn login_name(uid: u32) -> Option<String> {
+    let mut buffer = vec![0; 1 << 14];
+    // SAFETY: an all-zero `passwd` is valid (null pointers and zeros).
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    // SAFETY: every pointer is valid for the call, and the buffer's length is given.
+    let code =
+        unsafe { libc::getpwuid_r(uid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
+    if code != 0 || found.is_null() || entry.pw_name.is_null() {
+        return None;
+    }
+    // SAFETY: on success the name is a zero-ended string inside `buffer`, which is still alive.
+    Some(unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned())
+}
+
+/// Calls `see` with the name of a group and its members besides those whose primary group it is.
+fn with_group<T>(gid: u32, see: impl FnOnce(&CStr, &[&CStr]) -> T) -> Option<T> {
+    let mut buffer = vec![0; 1 << 16];
+    // SAFETY: an all-zero `group` is valid (null pointers and zeros).
+    let mut entry: libc::group = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    // SAFETY: every pointer is valid for the call, and the buffer's length is given.
+    let code =
+        unsafe { libc::getgrgid_r(gid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
+    if code != 0 || found.is_null() || entry.gr_name.is_null() {
+        return None;
+    }
+    let mut members = Vec::new();
+    let mut next = entry.gr_mem;
+    // SAFETY: on success `gr_mem` is a null-ended list of zero-ended strings inside `buffer`, which is still alive.
+    unsafe {
+        while !next.is_null() && !(*next).is_null() {
+            members.push(CStr::from_ptr(*next));
+            next = next.add(1);
+        }
+        Some(see(CStr::from_ptr(entry.gr_name), &members))
+    }
+}
+
+fn group_name(gid: u32) -> String {
+    with_group(gid, |name, _| name.to_string_lossy().into_owned()).unwrap_or_else(|| gid.to_string())
+}
+
+/// A group called like the user, with nobody else in it.
+fn is_private_group(gid: u32, uid: u32) -> bool {
+    let Some(user) = login_name(uid).and_then(|name| CString::new(name).ok()) else { return false };
+    with_group(gid, |name, members| {
+        name == user.as_c_str() && members.iter().all(|it| *it == user.as_c_str())
+    })
+    .unwrap_or(false)
+}
+
+/// A path in a message that is to be pasted into a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.as_os_str().to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | ',' | '@');
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The name of an entry as the kernel takes it; it has no slash.
+pub(super) fn is_name(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    !bytes.is_empty() && !bytes.contains(&b'/') && bytes != b"." && bytes != b".."
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn with_mode(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_folder_on_the_way_that_others_can_write_is_named() {
+        let top = tempfile::tempdir().unwrap();
+        let inner = top.path().join("a/b/c");
+        std::fs::create_dir_all(&inner).unwrap();
+        assert_eq!(walk(&inner).unwrap().unwrap().path, inner.canonicalize().unwrap());
+        for (mode, fine) in [(0o757, false), (0o1777, true), (0o755, true)] {
+            with_mode(&top.path().join("a"), mode);
+            match walk(&inner) {
+                Ok(_) => assert!(fine, "mode {mode:o}"),
+                Err((path, error)) => {
+                    assert!(!fine && path.ends_with("a"), "{}: {error}", path.display());
+                    assert!(error.to_string().contains("every user can write"), "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn links_are_followed_only_through_folders_that_are_trusted() {
+        let top = tempfile::tempdir().unwrap();
+        let real = top.path().join("real");
+        std::fs::create_dir_all(real.join("home")).unwrap();
+        symlink("real", top.path().join("link")).unwrap();
+        symlink(top.path().join("link/../link"), top.path().join("again")).unwrap();
+        let found = walk(&top.path().join("again/home")).unwrap().unwrap();
+        assert_eq!(found.path, real.join("home").canonicalize().unwrap());
+        symlink("circle", top.path().join("circle")).unwrap();
+        assert!(walk(&top.path().join("circle/x")).is_err());
+        with_mode(&real, 0o777);
+        assert_eq!(walk(&top.path().join("link/home")).unwrap_err().0, real.canonicalize().unwrap());
+    }
+
+    #[test]
+    fn what_is_missing_is_listed_from_the_top() {
+        let top = tempfile::tempdir().unwrap();
+        let missing = walk(&top.path().join("x/y")).unwrap().unwrap_err();
+        assert_eq!(
+            (missing.left, missing.above.path),
+            (vec!["x".into(), "y".into()], top.path().canonicalize().unwrap())
+        );
+    }
+
+    #[test]
+    fn paths_are_quoted_for_a_shell() {
+        let cases = [("/var/lib/pgdyno", "/var/lib/pgdyno"), ("/a b", "'/a b'"), ("/a'; x", r"'/a'\''; x'")];
+        for (path, wanted) in cases {
+            assert_eq!(quoted(Path::new(path)), wanted);
+        }
+    }
+}
