@@ -15,6 +15,6 @@ pub use error::StoreError;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
     Alone, Collection, Course, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,
-    StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf, looked_at,
+    StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
 };
 pub use table::{Table, Value};

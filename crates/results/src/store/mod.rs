@@ -24,7 +24,7 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 pub use alone::Alone;
-pub use course::{Course, looked_at};
+pub use course::Course;
 pub use import::{Collection, Imported, Known, StoredRun};
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
@@ -208,12 +208,6 @@ impl Store {
         let address = format!("file:{escaped}?immutable=1");
         let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         Some(Self::open_versioned(path, address.as_ref(), access))
-    }
-
-    /// Whether it has the newest schema.
-    fn is_newest(path: &Path) -> bool {
-        let opened = Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE);
-        opened.is_ok_and(|(_, found)| found == migrate::NEWEST)
     }
 
     /// Opens it and reads its version, since only the first reading shows whether that can be done.
