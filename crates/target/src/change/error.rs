@@ -110,7 +110,7 @@ pub enum ChangeError {
     Child(#[from] ChildError),
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// The folder that a command starts in is closed to whoever runs it.
+    /// The account cannot enter the folder that a command starts in.
     #[error(
         "user {account} runs commands when pgdyno is root, and cannot enter {}; put the experiment into a folder that this \
          user can enter, or run pgdyno as yourself", folder.display()

@@ -43,8 +43,8 @@ pub enum CutShort {
 /// Beginnings of variables that tell such programs where their own files are.
 const KEPT: [&str; 4] = ["LUA_", "OSMIUM_", "OMP_", "PROJ_"];
 
-/// Runs programs as the user we are, in our environment, or where that is root as the account that runs servers, with little
-/// of it; stops them when asked, and when the server they work on is found dead.
+/// Runs programs, and stops them when asked or when their server is dead. They run as the user we are, in our environment. If
+/// that is root, they run as the account that runs servers, with a small part of the environment.
 #[derive(Debug)]
 pub struct Overseen {
     watchdog: Watchdog,

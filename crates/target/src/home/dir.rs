@@ -50,12 +50,12 @@ pub(crate) enum Entry {
 pub struct Dir {
     fd: Arc<OwnedFd>,
     path: PathBuf,
-    /// Uid of whoever owns it, and what is in it.
+    /// Uid of the owner of the folder and its entries.
     owner: u32,
 }
 
 impl Dir {
-    /// Takes a folder that was walked to, whose owner must be us.
+    /// Takes an opened folder; its owner must be us.
     pub(super) fn ours(fd: OwnedFd, path: PathBuf) -> io::Result<Self> {
         let stat = fstat(&fd)?;
         owned_by(&stat, &[us()]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
@@ -69,15 +69,16 @@ impl Dir {
         Self { fd: Arc::new(fd), path, owner: us() }
     }
 
-    /// A folder of ours (`None`: there is none) inside one that the user named, whoever owns that.
+    /// Opens a folder of ours inside a folder that the user named; `None` if it does not exist. The named folder may have any
+    /// owner.
     ///
     /// # Errors
-    /// When it is no folder, somebody else owns it, or others can write to it.
+    /// When it is not a folder, another user owns it, or others can write to it.
     pub fn inside(named: &Path, name: impl AsRef<OsStr>) -> io::Result<Option<Self>> {
         Self::named(named)?.open(name)
     }
 
-    /// The same, made unless it is there.
+    /// The same; makes the folder if it does not exist.
     ///
     /// # Errors
     /// When it cannot be made, or is not ours.
@@ -85,7 +86,7 @@ impl Dir {
         Self::named(named)?.make(name, mode)
     }
 
-    /// Removes our folder inside one that the user named, with all that is in it.
+    /// Removes our folder inside a folder that the user named, with its contents.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -107,15 +108,15 @@ impl Dir {
         &self.path
     }
 
-    /// Uid of whoever owns it.
+    /// Uid of its owner.
     pub(crate) fn owner(&self) -> u32 {
         self.owner
     }
 
-    /// A folder in it of the same owner; `None` where there is none.
+    /// Opens a folder in it that has the same owner; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it is no folder, somebody else owns it, or others can write to it.
+    /// When it is not a folder, another user owns it, or others can write to it.
     pub fn open(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Self>> {
         self.open_of(name.as_ref(), self.owner)
     }
@@ -139,7 +140,7 @@ impl Dir {
         Ok(Some(Self { fd: Arc::new(fd), path: self.path.join(name), owner }))
     }
 
-    /// What the kernel says of a link, or of something of another kind, in our words.
+    /// Turns the kernel's error for a link, or for an entry of another kind, into a [`Distrust`].
     fn not_opened(&self, name: &OsStr, error: Errno, other: Distrust) -> io::Error {
         match (error, self.look(name)) {
             (Errno::LOOP | Errno::MLINK | Errno::NOTDIR, Ok(Some(stat))) if is(&stat, FileType::Symlink) => {
@@ -169,8 +170,8 @@ impl Dir {
         Ok(dir)
     }
 
-    /// A new folder for the account that runs servers (`None`: the user we are), mode 0700. An empty one that was not given
-    /// to it yet is, because whoever made it was killed in between.
+    /// Makes a folder, mode 0700, for the account that runs servers (`None`: the user we are). An empty folder of ours is given
+    /// to the account: a killed pgdyno left it.
     ///
     /// # Errors
     /// As for [`Self::open_for`], or when it cannot be made or given away.
@@ -408,13 +409,13 @@ impl Dir {
     /// Where a link in it leads.
     ///
     /// # Errors
-    /// When there is no link of this name.
+    /// When the entry is not a link.
     pub fn read_link(&self, name: impl AsRef<OsStr>) -> io::Result<PathBuf> {
         let to = readlinkat(&*self.fd, name.as_ref(), Vec::new())?;
         Ok(PathBuf::from(OsString::from_vec(to.into_bytes())))
     }
 
-    /// Removes what is no folder; of a link itself. What is not there is removed.
+    /// Removes a file, or a link itself. A missing entry is not an error.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -425,7 +426,7 @@ impl Dir {
         }
     }
 
-    /// Removes an empty folder. What is not there is removed.
+    /// Removes an empty folder. A missing entry is not an error.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -436,7 +437,7 @@ impl Dir {
         }
     }
 
-    /// Removes a file, a link, or a folder with all that is in it. What is not there is removed.
+    /// Removes a file, a link, or a folder with its contents. A missing entry is not an error.
     ///
     /// # Errors
     /// When something cannot be removed.

@@ -4,12 +4,15 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use record::shell;
+
 use super::PlaceError;
 use super::dir::Dir;
 use super::trust::{self, Distrust, walk};
 use crate::child::Account;
+use crate::host::Disk;
 
-/// What the home holds. Root owns all of it; the account that runs servers passes through most, and reads some.
+/// A folder in the home. We own it; the account that runs servers may enter most of them and read some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// A folder per managed PostgreSQL server.
@@ -44,8 +47,8 @@ impl Part {
         }
     }
 
-    /// The account passes through to folders of its own, and reads extracts. Where servers run as ourselves, nobody else
-    /// needs anything of it.
+    /// The account enters its folders through these, and reads extracts. If servers run as the user we are, nobody else needs
+    /// access.
     fn mode(self, with_account: bool) -> u32 {
         match self {
             Self::Journal | Self::Logs => 0o700,
@@ -95,10 +98,10 @@ impl Home {
         self.folder.join(part.name())
     }
 
-    /// The home as it is; `None` where there is none.
+    /// Opens the home; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`PlaceError::Untrusted`] where somebody else can change it or a folder above it.
+    /// [`PlaceError::Untrusted`] if another user can change it or a folder above it.
     pub fn open(&self) -> Result<Option<Dir>, PlaceError> {
         match walk(&self.folder).map_err(|(path, error)| self.untrusted(path, error))? {
             Err(_) => Ok(None),
@@ -109,7 +112,7 @@ impl Home {
         }
     }
 
-    /// A part of it as it is; `None` where there is none.
+    /// Opens a part of the home; `None` if it does not exist.
     ///
     /// # Errors
     /// As for [`Self::open`].
@@ -118,7 +121,7 @@ impl Home {
         home.open(part.name()).map_err(|error| self.untrusted(home.path().join(part.name()), error))
     }
 
-    /// A part of it, made with the home unless it is there, for the account that runs servers (`None`: the user we are).
+    /// Opens a part of the home, and makes it if it does not exist. `account` runs the servers (`None`: the user we are).
     ///
     /// # Errors
     /// As for [`Self::open`], when it cannot be made, or the account cannot reach it.
@@ -128,7 +131,7 @@ impl Home {
             .map_err(|error| self.untrusted(home.path().join(part.name()), error))
     }
 
-    /// The home, made unless it is there.
+    /// Opens the home, and makes it if it does not exist.
     ///
     /// # Errors
     /// As for [`Self::make_part`].
@@ -136,7 +139,7 @@ impl Home {
         let mut above = match walk(&self.folder).map_err(|(path, error)| self.untrusted(path, error))? {
             Ok(_) => None,
             Err(missing) => {
-                // Folders above it are like those that `mkdir -p` makes.
+                // The same mode as `mkdir -p` with the usual umask.
                 let mut above = Dir::above(missing.above.fd, missing.above.path);
                 for name in &missing.left {
                     let failed = |error| self.untrusted(above.path().join(name), error);
@@ -155,7 +158,7 @@ impl Home {
         Ok(home)
     }
 
-    /// The folder that it would be made in, where every user can make one, such as `/tmp`; `None` where it is there already.
+    /// The shared folder, such as `/tmp`, in which the home would be made; `None` if the home exists or its folder is not shared.
     #[must_use]
     pub fn is_new_in(&self) -> Option<PathBuf> {
         match walk(&self.folder) {
@@ -171,7 +174,7 @@ impl Home {
         let elsewhere =
             "set PGDYNO_HOME to a folder of your own, below folders that only you or root can change";
         let is_root = rustix::process::geteuid().is_root();
-        let shown = trust::quoted(&path);
+        let shown = shell::word(&path.to_string_lossy()).into_owned();
         let below = path.starts_with(&self.folder);
         let is_of_account = |why: &Distrust| match (why, Account::unprivileged()) {
             (Distrust::Owner { owner, .. }, Ok(Some(account))) => *owner == trust::user_name(account.uid),
@@ -179,12 +182,16 @@ impl Home {
         };
         let fix = match why {
             why if below && is_of_account(why) => {
-                let home = trust::quoted(&self.folder);
+                let home = shell::word(&self.folder.to_string_lossy()).into_owned();
                 format!(
                     "an older pgdyno gave it to that user, so nothing in it is trusted; move it away with: mv {home} \
                      {home}.old (a new one is made; data folders of servers are in its clusters/NAME/data)"
                 )
             }
+            Distrust::Owner { .. } if let Some(filesystem) = without_owners(&path) => format!(
+                "its filesystem ({filesystem}) may not keep owners: set PGDYNO_HOME to a folder on another one, such as \
+                 ext4, xfs or btrfs"
+            ),
             Distrust::Owner { .. } if is_root => {
                 "run pgdyno without sudo, or as root with PGDYNO_HOME unset (not sudo -E): root's own is /var/lib/pgdyno"
                     .to_owned()
@@ -202,6 +209,15 @@ impl Home {
         };
         PlaceError::Untrusted { path, why: why.clone(), fix }
     }
+}
+
+/// The filesystem of a folder, if it may show the same owner for every file.
+fn without_owners(folder: &Path) -> Option<String> {
+    let filesystem = Disk::of(folder)?.filesystem?;
+    let known =
+        ["vfat", "msdos", "exfat", "ntfs", "ntfs3", "fuse", "fuseblk", "9p", "cifs", "smb3", "nfs", "nfs4"];
+    let is_known = known.contains(&filesystem.as_str()) || filesystem.starts_with("fuse.");
+    is_known.then_some(filesystem)
 }
 
 fn choose(get: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf, PlaceError> {

@@ -247,16 +247,6 @@ fn is_private_group(gid: u32, uid: u32) -> bool {
     .unwrap_or(false)
 }
 
-/// A path in a message that is to be pasted into a shell.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.as_os_str().to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | ',' | '@');
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 /// The name of an entry as the kernel takes it; it has no slash.
 pub(super) fn is_name(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
@@ -314,13 +304,5 @@ mod tests {
             (missing.left, missing.above.path),
             (vec!["x".into(), "y".into()], top.path().canonicalize().unwrap())
         );
-    }
-
-    #[test]
-    fn paths_are_quoted_for_a_shell() {
-        let cases = [("/var/lib/pgdyno", "/var/lib/pgdyno"), ("/a b", "'/a b'"), ("/a'; x", r"'/a'\''; x'")];
-        for (path, wanted) in cases {
-            assert_eq!(quoted(Path::new(path)), wanted);
-        }
     }
 }

@@ -32,6 +32,12 @@ pub enum FindError {
     /// The folder named by the user holds no server.
     #[error("{} holds no PostgreSQL server (initdb and postgres)", .0.display())]
     NotThere(PathBuf),
+    /// The folder named by the user is closed to whoever runs servers.
+    #[error(
+        "user {account}, who runs servers when pgdyno is root, cannot enter {}; open it and those above it to that user, or set \
+         PGDYNO_USER", folder.display()
+    )]
+    Closed { folder: PathBuf, account: String },
     /// The version wanted is not installed.
     #[error(
         "PostgreSQL {wanted} is not installed (found: {found}); install it (Debian, Ubuntu: apt install \
@@ -59,7 +65,7 @@ impl Installation {
     pub fn find(choice: &Choice) -> Result<Self, FindError> {
         let named = choice.pg_bin.clone().or_else(|| variable("PGDYNO_PG_BIN").map(PathBuf::from));
         if let Some(folder) = named {
-            let found = Self::at(&folder).ok_or(FindError::NotThere(folder))?;
+            let found = Self::at(&folder).ok_or_else(|| not_there(folder))?;
             return choose(vec![found], choice.version);
         }
         choose(Self::all(), choice.version)
@@ -121,6 +127,16 @@ impl Installation {
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)
+    }
+}
+
+/// Why there is no server in a folder that was named.
+fn not_there(folder: PathBuf) -> FindError {
+    match Account::unprivileged() {
+        Ok(Some(account)) if folder.is_dir() && !account.may_enter(&folder) => {
+            FindError::Closed { folder, account: account.name }
+        }
+        _ => FindError::NotThere(folder),
     }
 }
 
