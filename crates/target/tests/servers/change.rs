@@ -44,8 +44,13 @@ fn command(do_: &str, undo: &str) -> Change {
     Change { do_: Some(Step::Command(do_.into())), undo: Some(Step::Command(undo.into())), check: None }
 }
 
+/// Commands start where every account may be, not where the tests do.
+fn anywhere() -> Options {
+    Options { folder: Some("/".into()), ..Options::default() }
+}
+
 fn make(target: &mut Target, change: &Change) -> Result<String, ChangeError> {
-    match target.make(change, &Options::default()) {
+    match target.make(change, &anywhere()) {
         Ok(made) => Ok(made.output),
         Err(SettingsError::Change(error)) => Err(error),
         Err(error) => panic!("{error}"),
@@ -78,6 +83,7 @@ impl Changer {
             .arg(place.home.folder())
             .arg(server)
             .args(changes)
+            .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -306,7 +312,7 @@ fn a_command_that_takes_too_long_is_ended_with_its_children() {
     let file = place.open_folder().join("file");
     let deaf = deaf_command(&file, "7001");
     let start = Instant::now();
-    let options = Options { bound: Duration::from_secs(1), ..Options::default() };
+    let options = Options { bound: Duration::from_secs(1), ..anywhere() };
     let error = target.make(&deaf, &options).unwrap_err();
     assert!(matches!(error, SettingsError::Change(ChangeError::TooLong { .. })), "{error}");
     assert!(start.elapsed() < BOUND, "{:?}", start.elapsed());
