@@ -97,7 +97,7 @@ impl Cache {
     pub(super) fn note(&self, kept: &Kept, path: &Path) -> Result<(), FetchError> {
         let note = with_suffix(path, ".json");
         let text = serde_json::to_vec_pretty(kept).expect("plain data");
-        std::fs::write(&note, text).map_err(|error| FetchError::file(&note, error))
+        super::partial::written_anew(&note, &text).map_err(|error| FetchError::file(&note, error))
     }
 
     /// All files with a note, those whose file is gone left out.

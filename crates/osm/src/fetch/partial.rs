@@ -1,8 +1,8 @@
 //! A file that is not whole yet: `FILE.part`, and beside it `FILE.part.json` with what it is a part of.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -123,7 +123,7 @@ impl Partial {
         };
         let path = state_path(&self.path);
         let text = serde_json::to_vec_pretty(&self.state).expect("plain data");
-        std::fs::write(&path, text).map_err(|error| FetchError::file(&path, error))
+        written_anew(&path, &text).map_err(|error| FetchError::file(&path, error))
     }
 
     /// Adds what came.
@@ -169,10 +169,24 @@ impl Partial {
     }
 }
 
+/// A link would lead what is fetched elsewhere.
+#[expect(clippy::cast_possible_wrap, reason = "the bits are the system's own int")]
+const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+
+/// Writes a small file in place of whatever has its name.
+pub(super) fn written_anew(path: &Path, text: &[u8]) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text)
+}
+
 /// The file, made if need be, locked, and with what is written going behind what is there.
 fn locked(path: &Path) -> Result<File, FetchError> {
     let failed = |error| FetchError::file(path, error);
-    let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+    let mut how = OpenOptions::new();
+    let file = how.read(true).append(true).create(true).custom_flags(NO_LINK).open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(FetchError::Busy { path: path.to_owned() }),

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::num::NonZeroUsize;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -114,10 +115,15 @@ fn whole(
     Ok(made)
 }
 
+/// A link would lead what is made elsewhere.
+#[expect(clippy::cast_possible_wrap, reason = "the bits are the system's own int")]
+const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+
 /// The unfinished file, ours alone; `None` once somebody else finished it.
 fn locked(part: &Path, path: &Path, stop: &dyn Fn() -> bool) -> Result<Option<File>, SynthError> {
     loop {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(part)?;
+        let mut how = OpenOptions::new();
+        let file = how.create(true).truncate(false).write(true).custom_flags(NO_LINK).open(part)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) if stop() => return Err(SynthError::Stopped),
