@@ -248,6 +248,50 @@ fn root_runs_no_program_that_a_marker_names() {
     assert!(std::fs::read_to_string(&who).expect("it was asked").lines().all(|line| line == uid));
 }
 
+/// Data whose folder was open to others were taken for missing, removed and made anew, under a server that went on.
+#[test]
+fn data_that_are_not_trusted_are_never_removed_by_a_stop() {
+    let place = Place::new();
+    let url = run(&place, ["target", "start", "dear"]).expect(0).stdout.trim().to_owned();
+    sql(&url, "CREATE TABLE precious AS SELECT 1 AS a");
+    let data = place.home().join("clusters/dear/data");
+    let number = data.metadata().expect("there").ino();
+    for mode in [0o777, 0o702] {
+        std::fs::set_permissions(&data, PermissionsExt::from_mode(mode)).expect("own folder");
+        for command in ["stop", "start", "destroy"] {
+            let done = run(&place, ["target", command, "dear"]).expect(74);
+            assert!(done.stderr.contains("dear/data"), "{}", done.stderr);
+            assert_eq!(data.metadata().expect("kept").ino(), number, "{command}");
+        }
+    }
+    std::fs::set_permissions(&data, PermissionsExt::from_mode(0o700)).expect("own folder");
+    assert_eq!(sql(&url, "SELECT a FROM precious"), "1");
+    run(&place, ["target", "destroy", "dear"]).expect(0);
+}
+
+/// A program that was asked for its version could type into root's terminal.
+#[test]
+fn programs_that_are_asked_have_no_terminal() {
+    if !root_only("a program with root's terminal") {
+        return;
+    }
+    let place = Place::new();
+    let (bin, who) = spy(&place, "postgres");
+    let text = format!(
+        "#!/bin/sh\n(: </dev/tty) 2>/dev/null && echo terminal >> {0} || echo none >> {0}\n",
+        who.display()
+    );
+    std::fs::write(bin.join("postgres"), text).expect("root");
+    let mut command = Command::new("script");
+    let line = format!("{} target start t --pg-bin {}", env!("CARGO_BIN_EXE_pgdyno"), bin.display());
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .env("PGDYNO_HOME", place.home())
+        .stdin(std::process::Stdio::null());
+    support::finish(command);
+    assert_eq!(std::fs::read_to_string(&who).expect("it was asked").lines().next(), Some("none"));
+}
+
 /// What is planted, in place of what there is.
 #[derive(Debug, Clone, Copy)]
 enum Plant {

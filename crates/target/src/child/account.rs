@@ -94,6 +94,16 @@ pub(crate) fn as_account<'a>(command: &'a mut Command, account: Option<&Account>
     }
 }
 
+/// The same for a program that is only asked something, without a watchdog: in a session of its own, because a program that
+/// shares root's terminal can type into it.
+pub(crate) fn asked_as_account<'a>(command: &'a mut Command, account: Option<&Account>) -> &'a mut Command {
+    // SAFETY: the closure makes one system call and touches no memory of the parent.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
+    }
+    as_account(command, account)
+}
+
 fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Result<Account, AccountError> {
     if let Some(name) = asked {
         let account = look_up(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;

@@ -24,8 +24,8 @@ mod watchdog;
 use std::io;
 use std::path::PathBuf;
 
-pub(crate) use account::as_account;
 pub use account::{Account, AccountError};
+pub(crate) use account::{as_account, asked_as_account};
 pub use guard::watchdog_main;
 pub use kept::Kept;
 pub use lines::{Line, Stream};

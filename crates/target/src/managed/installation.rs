@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::child::{Account, as_account};
+use crate::child::{Account, asked_as_account};
 
 /// Which PostgreSQL is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -212,8 +212,8 @@ fn usual_folders(root: &Path) -> Vec<PathBuf> {
 fn ask(program: &Path, option: &str) -> Option<String> {
     let account = Account::unprivileged().ok()?;
     let mut command = Command::new(program);
-    as_account(&mut command, account.as_ref()).arg(option).stdin(Stdio::null()).stderr(Stdio::null());
-    let output = command.current_dir("/").output().ok()?;
+    asked_as_account(&mut command, account.as_ref()).arg(option).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     (output.status.success() && !text.is_empty()).then_some(text)
 }

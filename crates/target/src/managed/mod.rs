@@ -334,9 +334,13 @@ impl Cluster {
 
     /// Runs initdb, unless an earlier one came to its end.
     fn make_data(&mut self) -> Result<(), ManagedError> {
-        let there = self.marker.complete && self.data_folder().is_ok_and(|data| data.has("PG_VERSION"));
-        // What of a copy is missing only its template has.
-        if there || self.marker.copy.is_some() || self.has_lost_its_stand() {
+        // A server that is only opened, to be stopped or removed, gets no data. What of a copy is missing only its template has.
+        if !self.is_found || self.marker.copy.is_some() || self.has_lost_its_stand() {
+            return Ok(());
+        }
+        // Data that cannot be trusted are an error, never missing: they would be removed.
+        let data = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref());
+        if self.marker.complete && data?.is_some_and(|data| data.has("PG_VERSION")) {
             return Ok(());
         }
         self.marker.complete = false;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use protocol::Address;
 use protocol::redis::{Control, ControlError, Limits};
 
-use crate::child::{Account, AccountError, ChildError, Program, Watchdog, as_account};
+use crate::child::{Account, AccountError, ChildError, Program, Watchdog, asked_as_account};
 use crate::home::{Home, Part, PlaceError};
 use crate::member::{self, Folders, Member, MemberError};
 use crate::stop::Stop;
@@ -155,7 +155,7 @@ fn server(program: &Path, folders: &Folders, account: Option<&Account>) -> Progr
 
 /// `Redis server v=7.0.15 sha=… malloc=…` gives `7.0.15`.
 fn version(program: &Path, account: Option<&Account>) -> String {
-    let output = as_account(&mut Command::new(program), account).arg("--version").output();
+    let output = asked_as_account(&mut Command::new(program), account).arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let number = text.split_whitespace().find_map(|word| word.strip_prefix("v="));
     number.unwrap_or("unknown").to_owned()
