@@ -1,6 +1,7 @@
 //! Making a filesystem, step by step, and mounting it again.
 
-use std::time::Duration;
+use std::io;
+use std::time::{Duration, Instant};
 
 use super::error::StorageError;
 use super::journal::{Journal, Step};
@@ -18,6 +19,10 @@ use crate::host::is_mounted;
 const FORMAT_BOUND: Duration = Duration::from_secs(300);
 /// How long other tools may take; unmounting writes what is still in memory.
 const BOUND: Duration = Duration::from_secs(120);
+
+/// How long a mounted filesystem may be busy, and the time between two tries.
+const BUSY: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Makes what is asked for; what came of it when this fails is for [`super::dismantle`].
 pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), StorageError> {
@@ -67,13 +72,26 @@ pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> 
         zfs::import(made, pool, tools)?;
         return is_there(made);
     }
-    mount_point::unmount(made, false).map_err(StorageError::file(&made.mounted()))?;
+    unmount(made).map_err(StorageError::file(&made.mounted()))?;
     for device in attached(made, tools)? {
         tools.run("losetup", &["--detach", &device], BOUND)?;
     }
     forget(made)?;
     let device = attach(made, tools)?;
     mount(made, &journal.filesystem, &device, tools)
+}
+
+/// A program that is just being started holds what pgdyno has open until it runs: a file there too, for some milliseconds.
+fn unmount(made: &Made) -> io::Result<()> {
+    let start = Instant::now();
+    loop {
+        match mount_point::unmount(made, false) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && start.elapsed() < BUSY => {
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
 }
 
 fn begin(journal: &mut Journal, made: &Made, step: Step) -> Result<(), StorageError> {
